@@ -1,0 +1,59 @@
+import eslint from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+import walls from './scripts/eslint-walls.mjs';
+
+const SOURCES = ['libs/*/src/**/*.ts', 'apps/*/src/**/*.ts'];
+const SPECS = ['**/*.spec.ts', 'test/**'];
+
+export default defineConfig(
+  { ignores: ['**/dist/', 'coverage/'] },
+  eslint.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { walls },
+    rules: {
+      'walls/rooms': 'error',
+      eqeqeq: 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // It rejects the option literals of NestFactory.create(Module, { ... }).
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+    },
+  },
+  {
+    files: SOURCES,
+    ignores: SPECS,
+    rules: {
+      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: SPECS,
+    rules: {
+      // expect(spy.method) is how Jest is asked about a method.
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['**/*.config.mjs', 'scripts/eslint-walls.mjs'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { parserOptions: { projectService: false } },
+  },
+  {
+    files: ['**/*.mjs'],
+    languageOptions: { globals: { console: 'readonly', process: 'readonly' } },
+    // TypeScript checks the JSDoc types of these files, and knows the globals of Node.
+    rules: { 'no-undef': 'off' },
+  },
+);

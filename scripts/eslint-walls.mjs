@@ -1,0 +1,89 @@
+import { posix } from 'node:path';
+
+/**
+ * The walls between the rooms of the project. A file belongs to the first room whose `files`
+ * matches its path from the repository root; it may import only what `allows` matches, where a
+ * relative import is matched as a path from the root and a package by its name.
+ * @typedef {{ files: RegExp, allows: (file: string) => RegExp[], says: string }} Room
+ */
+
+const LIB = 'libs/redis-lock/src';
+const NODE = /^node:/;
+const CORE = new RegExp(`^${LIB}/core/`);
+const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
+const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
+const NEST = new RegExp(`^${LIB}/nest/`);
+const FRAMEWORK = /^(@nestjs\/|rxjs(\/|$)|reflect-metadata$)/;
+
+/** @type {Room[]} */
+const ROOMS = [
+  {
+    files: CORE,
+    allows: () => [NODE, CORE],
+    says: 'core imports node:* and core only',
+  },
+  {
+    files: PRIMITIVES,
+    allows: (file) => [CORE, new RegExp(`^${posix.dirname(file)}/`)],
+    says: 'a primitive imports core and its own folder only; what two primitives need is in core',
+  },
+  {
+    files: ADAPTER,
+    allows: () => [NODE, CORE, ADAPTER, /^ioredis$/],
+    says: 'the ioredis room imports core and ioredis only',
+  },
+  {
+    files: new RegExp(`^${LIB}/nest/redis-lock\\.module\\.ts$`),
+    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, NEST, FRAMEWORK],
+    says: 'the module imports the rooms of the library and the framework only',
+  },
+  {
+    files: NEST,
+    allows: () => [NODE, CORE, PRIMITIVES, NEST, FRAMEWORK],
+    says: 'nest imports primitives, core and the framework; only redis-lock.module.ts knows ioredis',
+  },
+  {
+    files: new RegExp(`^${LIB}/`),
+    allows: () => [CORE, PRIMITIVES, ADAPTER, NEST],
+    says: 'the public surface exports what the rooms hold',
+  },
+  {
+    files: /^apps\//,
+    allows: () => [/^(?!libs\/|nestjs-redis-lock\/)/],
+    says: 'an application knows the library as "nestjs-redis-lock"',
+  },
+];
+
+/** @type {import('eslint').Rule.RuleModule} */
+const rooms = {
+  meta: { type: 'problem', schema: [], messages: { wall: '"{{specifier}}": {{says}}.' } },
+  create(context) {
+    const file = posix.relative(
+      context.cwd.replaceAll('\\', '/'),
+      context.filename.replaceAll('\\', '/'),
+    );
+    const room = ROOMS.find(({ files }) => files.test(file));
+    if (!room || file.endsWith('.spec.ts')) return {};
+    const allowed = room.allows(file);
+
+    /** @param {any} node */
+    const check = ({ source }) => {
+      if (typeof source?.value !== 'string') return;
+      const specifier = source.value;
+      const target = specifier.startsWith('.')
+        ? posix.join(posix.dirname(file), specifier)
+        : specifier;
+      if (allowed.some((pattern) => pattern.test(target))) return;
+      context.report({ node: source, messageId: 'wall', data: { specifier, says: room.says } });
+    };
+    return {
+      ImportDeclaration: check,
+      ExportAllDeclaration: check,
+      ExportNamedDeclaration: check,
+      ImportExpression: check,
+      TSImportType: check,
+    };
+  },
+};
+
+export default { rules: { rooms } };

@@ -1,0 +1,320 @@
+// Runs before anything is installed: Node built-ins only.
+import { execFile, spawn } from 'node:child_process';
+import { closeSync, openSync, rmSync } from 'node:fs';
+import { access, constants, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findPrivateRedis, makePrivateRedis } from './private-redis.mjs';
+
+const NAMES = ['redis-server', 'valkey-server', 'keydb-server'];
+const START_TIMEOUT_MS = 10_000;
+const STOP_TIMEOUT_MS = 2_000;
+const PORT_ATTEMPTS = 20;
+// Below the ephemeral ports of Linux and macOS: nobody's outgoing connection takes such a port, and
+// a client that reconnects to a stopped server cannot be connected to itself by TCP.
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+
+/**
+ * @typedef {object} RedisBinary
+ * @property {string} command
+ * @property {Record<string, string>} env what it needs beside the variables of this process
+ * @property {'path' | 'private'} source
+ */
+
+/**
+ * @typedef {object} RedisServerOptions
+ * @property {number} [port] to start again on the port of a server that has ended; default: a free one
+ * @property {string[]} [args] further arguments, after ours
+ * @property {string} [dir] working folder, kept on stop; default: a temporary one, removed on stop
+ */
+
+/** No Redis server, and no way to get one; `exitCode` is EX_UNAVAILABLE of sysexits.h. */
+export class NoRedisServerError extends Error {
+  exitCode = 69;
+}
+
+/** @type {Promise<RedisBinary> | undefined} */
+let found;
+
+/**
+ * A Redis server on the PATH, or the private copy under node_modules/.cache, made if need be.
+ * @param {(line: string) => void} [say] told in a line when this takes time
+ * @returns {Promise<RedisBinary>}
+ * @throws {NoRedisServerError}
+ */
+export function findRedisServer(say = (line) => process.stderr.write(`${line}\n`)) {
+  found ??= findOrMake(say).catch((/** @type {unknown} */ error) => {
+    found = undefined;
+    throw error;
+  });
+  return found;
+}
+
+/**
+ * @param {(line: string) => void} say
+ * @returns {Promise<RedisBinary>}
+ */
+async function findOrMake(say) {
+  const onPath = await findOnPath();
+  if (onPath) return { command: onPath, env: {}, source: 'path' };
+  const ready = await findPrivateRedis();
+  if (ready) return { ...ready, source: 'private' };
+  say('Fetching a private Redis server into node_modules/.cache (about 10 s) …');
+  let reason = '';
+  try {
+    await makePrivateRedis();
+  } catch (error) {
+    reason = ` (a private copy could not be made: ${firstLine(error)})`;
+  }
+  const made = await findPrivateRedis();
+  if (made) return { ...made, source: 'private' };
+  throw new NoRedisServerError(
+    `No Redis server found${reason}: ${await installHint()}, or put redis-server, valkey-server or keydb-server on the PATH.`,
+  );
+}
+
+async function findOnPath() {
+  const run = promisify(execFile);
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  for (const name of NAMES) {
+    for (const folder of folders) {
+      const command = join(folder, name);
+      try {
+        await access(command, constants.X_OK);
+        await run(command, ['--version']);
+        return command;
+      } catch {
+        continue;
+      }
+    }
+  }
+  return null;
+}
+
+/** @param {unknown} error */
+function firstLine(error) {
+  const { stderr, message } = /** @type {{ stderr?: string, message?: string }} */ (error);
+  return (stderr?.trim() || message || String(error)).split('\n')[0]?.slice(0, 200);
+}
+
+async function installHint() {
+  if (process.platform === 'darwin') return 'run "brew install redis"';
+  if (process.platform === 'win32') return 'work inside WSL';
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const system = (release.match(/^ID(_LIKE)?=.*$/gm) ?? []).join(' ');
+  /** @type {[RegExp, string][]} */
+  const commands = [
+    [/debian|ubuntu/, 'sudo apt-get install redis-server'],
+    [/fedora|rhel|centos/, 'sudo dnf install valkey'],
+    [/alpine/, 'sudo apk add redis'],
+    [/arch/, 'sudo pacman -S valkey'],
+    [/suse/, 'sudo zypper install redis'],
+  ];
+  const match = commands.find(([pattern]) => pattern.test(system));
+  return match ? `run "${match[1]}"` : 'install Redis 7 or Valkey 8';
+}
+
+/**
+ * Starts a private server on 127.0.0.1 that keeps nothing on disk, and waits until it answers.
+ * It ends with this process, however that ends.
+ * @param {RedisServerOptions} [options]
+ * @returns {Promise<RedisServer>}
+ */
+export async function startRedisServer(options = {}) {
+  const binary = await findRedisServer();
+  for (let attempt = 1; ; attempt += 1) {
+    const server = await RedisServer.launch(binary, options.port ?? (await freePort()), options);
+    if (await server.answers()) return server;
+    const log = await server.log();
+    await server.kill();
+    const portLost = options.port === undefined && /address already in use/i.test(log);
+    if (!portLost || attempt === PORT_ATTEMPTS)
+      throw new Error(`${binary.command} did not start on port ${server.port}: ${log.trim()}`);
+  }
+}
+
+/** @type {Set<RedisServer>} */
+const running = new Set();
+process.on('exit', () => {
+  for (const server of running) server.endNow();
+});
+
+/** A running server of this process; it is never anyone else's. */
+class RedisServer {
+  host = '127.0.0.1';
+  #child;
+  #watcher;
+  #folder;
+  #temporary;
+  #exited;
+
+  /**
+   * @param {RedisBinary} binary
+   * @param {number} port
+   * @param {RedisServerOptions} options
+   */
+  static async launch(binary, port, options) {
+    const folder = options.dir ?? (await mkdtemp(join(tmpdir(), 'redis-')));
+    return new RedisServer(binary, port, options, folder);
+  }
+
+  /**
+   * @param {RedisBinary} binary
+   * @param {number} port
+   * @param {RedisServerOptions} options
+   * @param {string} folder
+   */
+  constructor(binary, port, options, folder) {
+    this.port = port;
+    this.url = `redis://${this.host}:${port}`;
+    this.#folder = folder;
+    this.#temporary = options.dir === undefined;
+    const log = openSync(this.#logFile, 'w');
+    this.#child = spawn(
+      binary.command,
+      [
+        ...['--port', String(port), '--bind', this.host, '--dir', folder],
+        ...['--save', '', '--appendonly', 'no', ...(options.args ?? [])],
+      ],
+      // A process group of its own: Ctrl-C goes to the caller, who may still need the server.
+      { env: { ...process.env, ...binary.env }, stdio: ['ignore', log, log], detached: true },
+    );
+    closeSync(log);
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('exit', resolve);
+      this.#child.once('error', resolve);
+    }).then(() => this.#cleanUp());
+    this.pid = this.#child.pid ?? 0;
+    if (this.pid !== 0) this.#watcher = watch(this.pid, this.#temporary ? folder : '');
+    this.#child.unref();
+    running.add(this);
+  }
+
+  /** Resolves when the process has ended and its temporary folder is gone. */
+  get exited() {
+    return this.#exited;
+  }
+
+  /** Ends the server as an operator would, or by force if it does not obey. */
+  async stop() {
+    this.#child.ref();
+    this.resume();
+    this.#child.kill('SIGTERM');
+    const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await this.#exited;
+    clearTimeout(force);
+  }
+
+  /** Ends the server as a crash would. */
+  async kill() {
+    this.#child.ref();
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Freezes the process: the kernel still accepts connections, and nobody answers. */
+  pause() {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume() {
+    this.#child.kill('SIGCONT');
+  }
+
+  /** Whether this very process answers within the time that a start may take. */
+  async answers() {
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (running.has(this) && Date.now() < deadline) {
+      const reply = await ask(this.host, this.port);
+      // Another server may have won the port; the reply of a password-protected one cannot tell.
+      if (reply.includes(`process_id:${this.pid}\r`)) return true;
+      if (reply.includes('-NOAUTH') && running.has(this)) return true;
+      await delay(3);
+    }
+    return false;
+  }
+
+  async log() {
+    return readFile(this.#logFile, 'utf8').catch(() => '');
+  }
+
+  /** Synchronous, for the 'exit' event of this process. */
+  endNow() {
+    this.#watcher?.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
+    if (this.#temporary) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #logFile() {
+    return join(this.#folder, 'redis.log');
+  }
+
+  async #cleanUp() {
+    running.delete(this);
+    this.#watcher?.kill('SIGKILL');
+    if (this.#temporary) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The 'exit' event does not come when a signal ends this process. So a shell holds a pipe from it,
+ * and ends the server when the pipe closes.
+ * @param {number} pid
+ * @param {string} folder
+ */
+function watch(pid, folder) {
+  const script =
+    'trap "" INT TERM HUP; cat > /dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
+  const watcher = spawn('/bin/sh', ['-c', script, 'redis-watcher', String(pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watcher.on('error', () => undefined);
+  /** @type {import('node:net').Socket} */ (watcher.stdin).unref();
+  watcher.unref();
+  return watcher;
+}
+
+/**
+ * @param {string} host
+ * @param {number} port
+ * @returns {Promise<string>} what the server says of itself, or '' if nobody answers
+ */
+function ask(host, port) {
+  return new Promise((resolve) => {
+    let reply = '';
+    const socket = createConnection({ host, port, timeout: 500 });
+    socket.setEncoding('latin1');
+    socket.on('connect', () => socket.write('PING\r\nINFO server\r\nQUIT\r\n'));
+    socket.on('data', (text) => (reply += String(text)));
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      resolve(/^(\+PONG|-NOAUTH)/.test(reply) ? reply : '');
+    });
+  });
+}
+
+/** @returns {Promise<number>} */
+async function freePort() {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    const probe = createServer();
+    /** @type {boolean} */
+    const free = await new Promise((resolve) => {
+      probe.once('error', () => {
+        resolve(false);
+      });
+      probe.listen(port, '127.0.0.1', () =>
+        probe.close(() => {
+          resolve(true);
+        }),
+      );
+    });
+    if (free) return port;
+  }
+}
