@@ -1,0 +1,114 @@
+import { after, type Clock } from './clock.js';
+
+/** Something with a time at which it must be looked at. Only the agenda writes these fields. */
+export interface Appointment {
+  dueAt: number;
+  /** Where the agenda keeps it; -1 while it does not. */
+  agendaIndex: number;
+}
+
+/**
+ * One timer for any number of appointments: a binary heap that knows where each item is, so that
+ * entering, moving and striking out cost O(log n).
+ */
+export class Agenda<T extends Appointment> {
+  readonly #heap: T[] = [];
+  readonly #clock: Clock;
+  readonly #onDue: (items: readonly T[]) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+
+  constructor(clock: Clock, onDue: (items: readonly T[]) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  set(item: T, dueAt: number): void {
+    item.dueAt = dueAt;
+    if (item.agendaIndex === -1) {
+      item.agendaIndex = this.#heap.push(item) - 1;
+    }
+    this.#siftDown(this.#siftUp(item.agendaIndex));
+    // A timer that is armed too early is left alone: it finds nothing due and is armed again.
+    if (dueAt < this.#timerAt) this.#arm();
+  }
+
+  delete(item: T): void {
+    const index = item.agendaIndex;
+    if (index === -1) return;
+    item.agendaIndex = -1;
+    const last = this.#heap.pop();
+    if (last === undefined || last === item) return;
+    this.#put(last, index);
+    this.#siftDown(this.#siftUp(index));
+  }
+
+  clear(): void {
+    for (const item of this.#heap.splice(0)) item.agendaIndex = -1;
+    this.#disarm();
+  }
+
+  #fire(): void {
+    this.#disarm();
+    const due: T[] = [];
+    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
+      if (first.dueAt > this.#clock.now()) break;
+      this.delete(first);
+      due.push(first);
+    }
+    if (due.length > 0) this.#onDue(due);
+    this.#arm();
+  }
+
+  #arm(): void {
+    const first = this.#heap[0];
+    if (first === undefined || this.#timerAt <= first.dueAt) return;
+    this.#disarm();
+    this.#timerAt = first.dueAt;
+    // Rounded up: a timer that fires a fraction early would find nothing due, again and again.
+    this.#timer = after(Math.ceil(first.dueAt - this.#clock.now()), () => {
+      this.#fire();
+    });
+    this.#timer?.unref();
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = Infinity;
+  }
+
+  #put(item: T, index: number): void {
+    this.#heap[index] = item;
+    item.agendaIndex = index;
+  }
+
+  #siftUp(start: number): number {
+    let index = start;
+    const item = this.#heap[index];
+    while (item !== undefined && index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = this.#heap[parentIndex];
+      if (parent === undefined || parent.dueAt <= item.dueAt) break;
+      this.#put(parent, index);
+      this.#put(item, parentIndex);
+      index = parentIndex;
+    }
+    return index;
+  }
+
+  #siftDown(start: number): void {
+    let index = start;
+    const item = this.#heap[index];
+    while (item !== undefined) {
+      const [left, right] = [this.#heap[2 * index + 1], this.#heap[2 * index + 2]];
+      const child =
+        right !== undefined && left !== undefined && right.dueAt < left.dueAt ? right : left;
+      if (child === undefined || item.dueAt <= child.dueAt) return;
+      const childIndex = child.agendaIndex;
+      this.#put(child, index);
+      this.#put(item, childIndex);
+      index = childIndex;
+    }
+  }
+}

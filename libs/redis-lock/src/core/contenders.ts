@@ -1,0 +1,50 @@
+import { KeyQueue, type Contender, type Departure } from './key-queue.js';
+import type { RedisConnection } from './redis-connection.js';
+
+/** The queues of all keys of one kind of lock. A key that nobody waits for leaves nothing behind. */
+export class Contenders {
+  readonly #queues = new Map<string, KeyQueue>();
+  readonly #stopListening: () => void;
+  #onIdle: (() => void) | undefined;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly pollIntervalMs: number,
+    private readonly channelOf: (key: string) => string,
+  ) {
+    this.#stopListening = connection.onUp(() => {
+      for (const queue of this.#queues.values()) queue.ask();
+    });
+  }
+
+  /** Enters a caller; the returned function takes it out again. */
+  enter(key: string, contender: Contender): () => Departure {
+    return (this.#queues.get(key) ?? this.#open(key)).enter(contender);
+  }
+
+  /** Sends everybody away. */
+  close(): void {
+    this.#stopListening();
+    for (const queue of this.#queues.values()) queue.close();
+  }
+
+  /** Resolves once no attempt is on its way any more. */
+  async idle(): Promise<void> {
+    if (this.#queues.size === 0) return;
+    await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  #open(key: string): KeyQueue {
+    const queue = new KeyQueue({
+      connection: this.connection,
+      pollIntervalMs: this.pollIntervalMs,
+      channel: this.channelOf(key),
+      onIdle: () => {
+        if (this.#queues.get(key) === queue) this.#queues.delete(key);
+        if (this.#queues.size === 0) this.#onIdle?.();
+      },
+    });
+    this.#queues.set(key, queue);
+    return queue;
+  }
+}

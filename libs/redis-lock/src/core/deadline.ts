@@ -1,0 +1,83 @@
+import { after, type Clock } from './clock.js';
+
+/** Time is up. */
+export const OVER = Symbol('over');
+
+/**
+ * What one call is willing to spend on waiting: a time limit and an abort signal, for all the
+ * things it has to wait for one after the other.
+ */
+export class Deadline {
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #limitMs: number;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(clock: Clock, limitMs: number, signal: AbortSignal | undefined) {
+    signal?.throwIfAborted();
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    this.#limitMs = limitMs;
+    this.#signal = signal;
+  }
+
+  get waitedMs(): number {
+    return this.#clock.now() - this.#startedAt;
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#limitMs - this.waitedMs);
+  }
+
+  /**
+   * Resolves with what `start` settles with, or with `OVER` once time is up. Rejects with the
+   * signal's reason. `start` may return what has to be undone when the waiting ends, whichever way.
+   */
+  wait<T>(
+    start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
+  ): Promise<T | typeof OVER> {
+    return new Promise<T | typeof OVER>((resolve, reject) => {
+      const signal = this.#signal;
+      if (signal?.aborted === true) {
+        reject(signal.reason as Error);
+        return;
+      }
+      // `start` may settle before it returns what has to be undone.
+      const wait = { isOver: false, stop: () => undefined as unknown };
+      const end = () => {
+        if (wait.isOver) return false;
+        wait.isOver = true;
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        wait.stop();
+        return true;
+      };
+      const onAbort = () => {
+        // The caller's own reason, whatever it is, must arrive as it was given.
+        if (end()) reject(signal?.reason as Error);
+      };
+      const timer = after(this.remainingMs, () => {
+        if (end()) resolve(OVER);
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const stop = start(
+        (value) => {
+          if (end()) resolve(value);
+        },
+        (reason) => {
+          if (end()) reject(reason);
+        },
+      );
+      if (wait.isOver) stop();
+      else wait.stop = stop;
+    });
+  }
+
+  /** As `wait`, for a promise that goes on by itself. */
+  race<T>(promise: Promise<T>): Promise<T | typeof OVER> {
+    return this.wait<T>((resolve, reject) => {
+      promise.then(resolve, reject);
+      return () => undefined;
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { leaseOf, noAnswerError, type Acquisition, type Attempt } from './acquisition.js';
+import { OVER } from './deadline.js';
+import { LockBackendError } from './errors.js';
+import type { HeldLease } from './lease.js';
+import { tell } from './observer.js';
+import { untilAnswered } from './until-answered.js';
+
+/** Joins a hold that surrounds the call: same owner, one lease more. Siblings take turns. */
+export async function enterNested(acquisition: Acquisition, parent: HeldLease): Promise<Attempt> {
+  const { context, deadline, once } = acquisition;
+  const { hold } = parent;
+  if (hold.lostError !== undefined) throw hold.lostError;
+  if (hold.remainingMs === 0) throw context.keeper.expire(hold);
+
+  const busy = once && parent.hasChild;
+  if (busy || (await parent.waitForTurn(deadline)) === OVER) {
+    return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
+  }
+  const joining = join(acquisition, parent);
+  try {
+    const lease = await deadline.race(joining);
+    if (lease !== OVER) return lease ?? 'again';
+  } catch (error) {
+    void giveBackLate(acquisition, joining);
+    throw error;
+  }
+  void giveBackLate(acquisition, joining);
+  throw noAnswerError(acquisition, 'unknown');
+}
+
+/**
+ * Undefined when the parent was released while this call waited. The turn is passed on by the lease
+ * when it is released, or here when there is none.
+ */
+async function join(acquisition: Acquisition, parent: HeldLease): Promise<HeldLease | undefined> {
+  const { hold } = parent;
+  let lease: HeldLease | undefined;
+  try {
+    if (parent.isOpen) lease = await hold.serially(() => enter(acquisition, parent));
+    return lease;
+  } catch (error) {
+    const mayHaveEntered = error instanceof LockBackendError && error.outcome === 'unknown';
+    if (mayHaveEntered) void acquisition.context.keeper.abandon(hold, hold.remainingMs);
+    throw error;
+  } finally {
+    if (lease === undefined) parent.passTurn();
+  }
+}
+
+async function enter(acquisition: Acquisition, parent: HeldLease): Promise<HeldLease | undefined> {
+  const { context, protocol, key, options, deadline } = acquisition;
+  const { hold } = parent;
+  // All leases may have been released while this one waited for the owner's other scripts.
+  if (!hold.isLive || hold.leases.size === 0) {
+    if (hold.lostError !== undefined) throw hold.lostError;
+    return undefined;
+  }
+  const { leaseTimeMs, fenced } = options;
+  const request = { holdCount: hold.leases.size + 1, leaseTimeMs, fenced };
+  const until = () => (deadline.remainingMs === 0 ? 0 : hold.validUntil);
+  const { value, sentAt } = await untilAnswered(context.connection, context.clock, until, () =>
+    protocol.enter(key, hold.owner, request),
+  );
+  if (value.kind !== 'granted') throw context.keeper.lost(hold);
+  if (hold.lostError !== undefined) throw hold.lostError;
+  hold.confirm(sentAt, leaseTimeMs);
+  if (hold.remainingMs === 0) throw context.keeper.expire(hold);
+  return leaseOf(acquisition, hold, value.fencingToken ?? parent.fencingToken, parent);
+}
+
+/** The caller has given up: should the join succeed all the same, it is undone. */
+async function giveBackLate(
+  { context, name }: Acquisition,
+  joining: Promise<HeldLease | undefined>,
+): Promise<void> {
+  const lease = await joining.catch(() => undefined);
+  if (lease === undefined) return;
+  tell(context.settings.observer, { type: 'late-grant', name });
+  await lease[Symbol.asyncDispose]();
+}

@@ -1,0 +1,181 @@
+/** Stable identifiers of the errors below; safe to switch on, log and send to clients. */
+export type LockErrorCode =
+  | 'LOCK_TIMEOUT'
+  | 'LEASE_LOST'
+  | 'LOCK_BACKEND'
+  | 'LOCK_STATE'
+  | 'LOCK_KEY'
+  | 'LOCK_ARGUMENT'
+  | 'LOCK_CONFIGURATION'
+  | 'LOCK_SHUTDOWN';
+
+export interface LockErrorDetails {
+  readonly lockName?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** Base of every error this library throws. None of them knows HTTP. */
+export abstract class LockError extends Error {
+  abstract readonly code: LockErrorCode;
+  /** The lock that was asked for, where one was. */
+  readonly lockName: string | undefined;
+
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.lockName = details.lockName;
+  }
+}
+
+/** Somebody else had the lock during the whole waiting time. Redis answered; nothing is held. */
+export class LockTimeoutError extends LockError {
+  override readonly name = 'LockTimeoutError';
+  readonly code = 'LOCK_TIMEOUT';
+  /** How long the caller waited, in milliseconds. */
+  readonly waitedMs: number;
+  /** When the present holder's lease ends unless it is renewed, in milliseconds; at least 1. */
+  readonly retryAfterMs: number;
+  /** `sibling`: the lock is held by another branch of the caller's own scope. */
+  readonly blockedBy: 'other' | 'sibling';
+
+  constructor(
+    lockName: string,
+    details: { waitedMs: number; retryAfterMs: number; blockedBy?: 'other' | 'sibling' },
+  ) {
+    const blockedBy = details.blockedBy ?? 'other';
+    const who = blockedBy === 'sibling' ? 'another branch of the same scope' : 'somebody else';
+    const waited = Math.round(details.waitedMs);
+    super(
+      `Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${who} holds it; ` +
+        `raise waitTimeMs or shorten the critical section`,
+      { lockName },
+    );
+    this.waitedMs = waited;
+    this.retryAfterMs = Math.max(1, Math.ceil(details.retryAfterMs));
+    this.blockedBy = blockedBy;
+  }
+}
+
+/**
+ * - `expired`: the lease ran out by the local clock before Redis confirmed a renewal.
+ * - `gone`: Redis answered that this owner does not hold the lock any more.
+ * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
+ * - `shutdown`: the application closed before the holder was done.
+ */
+export type LeaseLostReason = 'expired' | 'gone' | 'suspended' | 'shutdown';
+
+const LOST: Record<LeaseLostReason, string> = {
+  expired: 'the lease ran out before Redis confirmed a renewal',
+  gone: 'Redis says that it is not held by this owner any more',
+  suspended: 'this machine stood still and no renewal has confirmed the lease since',
+  shutdown: 'the application shut down before the holder was done',
+};
+
+/** The caller held the lock, and may hold it no more: what it did since may have met another holder. */
+export class LeaseLostError extends LockError {
+  override readonly name = 'LeaseLostError';
+  readonly code = 'LEASE_LOST';
+  readonly reason: LeaseLostReason;
+  /** What the work returned although its lease was lost; set by `using` and `@WithLock` only. */
+  readonly result: unknown;
+
+  constructor(
+    lockName: string,
+    reason: LeaseLostReason,
+    details: { cause?: unknown; result?: unknown } = {},
+  ) {
+    super(`Lost lock ${quoteName(lockName)}: ${LOST[reason]}`, {
+      lockName,
+      ...('cause' in details && { cause: details.cause }),
+    });
+    this.reason = reason;
+    this.result = details.result;
+  }
+}
+
+/**
+ * - `none`: nothing happened in Redis.
+ * - `unknown`: the command may have been executed. What it may have taken is given back as soon as
+ *   Redis answers again.
+ */
+export type BackendOutcome = 'none' | 'unknown';
+
+/** Redis could not be asked, or refused to answer. Says nothing about who holds the lock. */
+export class LockBackendError extends LockError {
+  override readonly name = 'LockBackendError';
+  readonly code = 'LOCK_BACKEND';
+  /** True when the same call may succeed later without anybody changing the set-up. */
+  readonly retryable: boolean;
+  readonly outcome: BackendOutcome;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { retryable: boolean; outcome: BackendOutcome },
+  ) {
+    super(message, details);
+    this.retryable = details.retryable;
+    this.outcome = details.outcome;
+  }
+}
+
+/** The key holds something that is not this kind of lock, or the call makes no sense in this state. */
+export class LockStateError extends LockError {
+  override readonly name = 'LockStateError';
+  readonly code = 'LOCK_STATE';
+}
+
+/** An error of the connection, which does not know what it was asked for, with the lock's name. */
+export function withLockName(error: unknown, lockName: string): unknown {
+  if (!(error instanceof LockError) || error.lockName !== undefined) return error;
+  const message = `Lock ${quoteName(lockName)}: ${error.message}`;
+  const { cause } = error;
+  if (error instanceof LockStateError) return new LockStateError(message, { lockName, cause });
+  if (!(error instanceof LockBackendError)) return error;
+  const { retryable, outcome } = error;
+  return new LockBackendError(message, { lockName, cause, retryable, outcome });
+}
+
+/** The lock name, or a value for its template, cannot be used. Nothing was sent to Redis. */
+export class LockKeyError extends LockError {
+  override readonly name = 'LockKeyError';
+  readonly code = 'LOCK_KEY';
+}
+
+/** An option of a call is wrong. Nothing was sent to Redis. */
+export class LockArgumentError extends LockError {
+  override readonly name = 'LockArgumentError';
+  readonly code = 'LOCK_ARGUMENT';
+}
+
+/** The module, a decorator or a Redis client is set up wrongly. */
+export class LockConfigurationError extends LockError {
+  override readonly name = 'LockConfigurationError';
+  readonly code = 'LOCK_CONFIGURATION';
+}
+
+/** Asked for a lock after, or still waiting for one during, the shutdown. */
+export class LockShutdownError extends LockError {
+  override readonly name = 'LockShutdownError';
+  readonly code = 'LOCK_SHUTDOWN';
+
+  constructor(lockName: string) {
+    super(`Lock ${quoteName(lockName)} was not acquired: the application is shutting down`, {
+      lockName,
+    });
+  }
+}
+
+const SHOWN_LENGTH = 128;
+
+/** A name as messages show it: quoted, control characters escaped, at most 128 characters. */
+export function quoteName(name: string): string {
+  return JSON.stringify(name.length <= SHOWN_LENGTH ? name : `${name.slice(0, SHOWN_LENGTH - 1)}…`);
+}
+
+/** A refused value as messages show it: its kind, and the value itself only where it is short. */
+export function describeValue(value: unknown): string {
+  if (typeof value === 'string') return quoteName(value);
+  if (typeof value === 'bigint') return `${String(value)}n`;
+  if (value === null || typeof value === 'undefined') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a o', 'an o');
+}

@@ -1,0 +1,152 @@
+import type { Appointment } from './agenda.js';
+import type { Clock } from './clock.js';
+import { LeaseLostError, type LeaseLostReason } from './errors.js';
+import type { EnterAnswer, EnterRequest, HoldProtocol, OwnerId } from './hold-protocol.js';
+import type { HeldLease } from './lease.js';
+import type { Reply } from './redis-connection.js';
+
+export type HoldState = 'held' | 'suspect' | 'lost' | 'released';
+
+/** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
+function driftOf(leaseTimeMs: number): number {
+  return leaseTimeMs * 0.01 + 2;
+}
+
+/** How far the wall clock must run ahead of the monotonic one before a suspension is assumed. */
+function suspensionOf(leaseTimeMs: number): number {
+  return Math.min(1_000, Math.max(50, leaseTimeMs / 10));
+}
+
+/**
+ * One owner's hold on one lock: all its leases, how long Redis has promised them, and what is known
+ * about that promise.
+ */
+export class Hold implements Appointment {
+  dueAt = 0;
+  agendaIndex = -1;
+  /** When the watchdog renews next, if it renews at all. */
+  renewAt = 0;
+  /** Set while a renewal is on its way or waits for its turn. */
+  renewing = false;
+  /** Why the state is `suspect`, or was when the lease ran out. */
+  doubt: unknown;
+
+  /** Leases not yet released. Redis is told absolute counts, so it follows whatever it missed. */
+  readonly leases = new Set<HeldLease>();
+  readonly #clock: Clock;
+  #state: HoldState = 'held';
+  #lostError: LeaseLostError | undefined;
+  #confirmedAt = { now: 0, wall: 0 };
+  #validUntil = 0;
+  #leaseTimeMs = 0;
+  #busy: Promise<unknown> | undefined;
+
+  constructor(
+    readonly protocol: HoldProtocol,
+    readonly name: string,
+    readonly key: string,
+    readonly owner: OwnerId,
+    clock: Clock,
+  ) {
+    this.#clock = clock;
+  }
+
+  get state(): HoldState {
+    if (this.#state === 'held' && this.isSuspended()) return 'suspect';
+    return this.#state;
+  }
+
+  get lostError(): LeaseLostError | undefined {
+    return this.#lostError;
+  }
+
+  get isLive(): boolean {
+    return this.#state === 'held' || this.#state === 'suspect';
+  }
+
+  /** The monotonic time up to which Redis has certainly not given the lock to anybody else. */
+  get validUntil(): number {
+    return this.#validUntil;
+  }
+
+  get leaseTimeMs(): number {
+    return this.#leaseTimeMs;
+  }
+
+  get remainingMs(): number {
+    return this.isLive ? Math.max(0, this.#validUntil - this.#clock.now()) : 0;
+  }
+
+  /** Whether the wall clock went on while the monotonic one stood still. */
+  isSuspended(): boolean {
+    const { now, wall } = this.#confirmedAt;
+    const ahead = this.#clock.wall() - wall - (this.#clock.now() - now);
+    return ahead > suspensionOf(this.#leaseTimeMs);
+  }
+
+  /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
+  confirm(sentAt: number, leaseTimeMs: number): void {
+    const validUntil = sentAt + leaseTimeMs - driftOf(leaseTimeMs);
+    if (validUntil >= this.#validUntil) {
+      this.#validUntil = validUntil;
+      this.#leaseTimeMs = leaseTimeMs;
+    }
+    this.#confirmedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
+    this.doubt = undefined;
+    if (this.#state === 'suspect') this.#state = 'held';
+  }
+
+  suspect(doubt: unknown): boolean {
+    this.doubt = doubt;
+    if (this.#state !== 'held') return false;
+    this.#state = 'suspect';
+    return true;
+  }
+
+  /** Final. Every lease learns of it. */
+  lose(reason: LeaseLostReason): LeaseLostError {
+    if (this.#lostError !== undefined) return this.#lostError;
+    const cause = this.doubt === undefined ? {} : { cause: this.doubt };
+    this.#lostError = new LeaseLostError(this.name, reason, cause);
+    if (this.#state !== 'released') this.#state = 'lost';
+    for (const lease of this.leases) lease.onLost(this.#lostError);
+    return this.#lostError;
+  }
+
+  end(): void {
+    if (this.isLive) this.#state = 'released';
+  }
+
+  enter(request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    return this.serially(() => this.protocol.enter(this.key, this.owner, request));
+  }
+
+  /** Whether a script of this owner is on its way. */
+  get isBusy(): boolean {
+    return this.#busy !== undefined;
+  }
+
+  /**
+   * Runs the step once no other script of this owner is on its way: absolute counts are only right
+   * in the order in which they were meant.
+   */
+  async serially<T>(step: () => Promise<T>): Promise<T> {
+    while (this.#busy !== undefined) await this.#busy;
+    const running = step();
+    this.occupy(running);
+    return running;
+  }
+
+  /** Makes every later step wait for this one. */
+  occupy(running: Promise<unknown>): void {
+    const busy: Promise<unknown> = running.then(
+      () => {
+        if (this.#busy === busy) this.#busy = undefined;
+      },
+      () => {
+        if (this.#busy === busy) this.#busy = undefined;
+      },
+    );
+    this.#busy = busy;
+  }
+}

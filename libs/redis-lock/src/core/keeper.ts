@@ -1,0 +1,234 @@
+import type { Clock } from './clock.js';
+import { Deadline, OVER } from './deadline.js';
+import {
+  LockBackendError,
+  LockStateError,
+  quoteName,
+  withLockName,
+  type LeaseLostError,
+} from './errors.js';
+import type { LeaveAnswer } from './hold-protocol.js';
+import type { Hold } from './hold.js';
+import type { HeldLease } from './lease.js';
+import { tell, type LockObserver } from './observer.js';
+import type { LockSettings } from './options.js';
+import type { RedisConnection, Reply } from './redis-connection.js';
+import { untilAnswered } from './until-answered.js';
+import { Watchdog } from './watchdog.js';
+
+/** How long a caller of `release` or `renew` waits for Redis. A release is tried on after that. */
+const PATIENCE_MS = 2_000;
+
+/** Keeps the promises made with a lease: renews it, says when it is gone, and gives it back. */
+export class Keeper {
+  readonly #watchdog: Watchdog;
+  readonly #observer: LockObserver | undefined;
+  /** Holds whose last lease is being given back. */
+  readonly #leaving = new Set<Hold>();
+  /** Releases nobody waits for: their caller lost patience, or gave up before the grant came. */
+  readonly #background = new Set<Promise<unknown>>();
+  #onIdle: (() => void) | undefined;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly clock: Clock,
+    settings: LockSettings,
+  ) {
+    this.#observer = settings.observer;
+    this.#watchdog = new Watchdog(
+      connection,
+      clock,
+      settings.leaseTimeMs,
+      settings.observer,
+      (hold, reason) => {
+        this.#lose(hold, reason);
+      },
+    );
+  }
+
+  /** Enters a lease that Redis has just granted. */
+  keep(lease: HeldLease): void {
+    const { hold } = lease;
+    const isNew = hold.leases.size === 0;
+    hold.leases.add(lease);
+    if (isNew) this.#watchdog.add(hold);
+    else this.#watchdog.replan(hold);
+  }
+
+  /** The lease is over by the local clock, which was noticed before the watchdog came round. */
+  expire(hold: Hold): LeaseLostError {
+    return this.#lose(hold, 'expired');
+  }
+
+  lost(hold: Hold): LeaseLostError {
+    return this.#lose(hold, 'gone');
+  }
+
+  renewSoon(hold: Hold): void {
+    this.#watchdog.renewSoon(hold);
+  }
+
+  async renew(hold: Hold, leaseTimeMs: number): Promise<void> {
+    const running = hold.serially(() => {
+      const renewal = {
+        key: hold.key,
+        owner: hold.owner,
+        leaseTimeMs: Math.max(leaseTimeMs, Math.ceil(hold.remainingMs)),
+      };
+      return this.#untilAnswered(hold, () => hold.protocol.renew([renewal])).then((reply) => {
+        if (reply.value[0] !== true) throw this.#lose(hold, 'gone');
+        hold.confirm(reply.sentAt, renewal.leaseTimeMs);
+        this.#watchdog.replan(hold);
+      });
+    });
+    await this.#withPatience(hold, running, 'renewed');
+  }
+
+  /** Gives one lease back; the last one frees the lock. */
+  async giveBack(lease: HeldLease): Promise<void> {
+    const { hold } = lease;
+    hold.leases.delete(lease);
+    if (hold.lostError === undefined && hold.remainingMs === 0) this.expire(hold);
+    if (hold.lostError !== undefined) throw hold.lostError;
+    try {
+      await this.#withPatience(hold, this.#leave(hold), 'released');
+    } catch (error) {
+      if (error instanceof LockBackendError) this.#tellFailed(hold, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Brings Redis down to the leases the hold has, whatever an attempt that was given up got, or may
+   * still get. Never rejects.
+   */
+  async abandon(hold: Hold, leaseTimeMs: number): Promise<void> {
+    const until = this.clock.now() + leaseTimeMs;
+    const leaving = hold.serially(() =>
+      untilAnswered(
+        this.connection,
+        this.clock,
+        () => until,
+        () => hold.protocol.leave(hold.key, hold.owner, hold.leases.size),
+      ),
+    );
+    await this.#inBackground(
+      leaving.catch((error: unknown) => {
+        this.#tellFailed(hold, error);
+      }),
+    );
+  }
+
+  /** Resolves once nothing is held any more, or time is up. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (this.#isIdle) return;
+    await new Deadline(this.clock, timeoutMs, undefined).wait<undefined>((resolve) => {
+      this.#onIdle = () => {
+        resolve(undefined);
+      };
+      return () => (this.#onIdle = undefined);
+    });
+  }
+
+  /** Takes every lease from its holder, tells him so, and gives it back. */
+  async close(): Promise<void> {
+    for (const hold of [...this.#watchdog.holds]) this.#lose(hold, 'shutdown');
+    await new Deadline(this.clock, PATIENCE_MS, undefined).race(Promise.all(this.#background));
+    this.#watchdog.close();
+  }
+
+  get #isIdle(): boolean {
+    return this.#watchdog.holds.size === 0 && this.#leaving.size === 0;
+  }
+
+  #lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
+    if (hold.lostError !== undefined) return hold.lostError;
+    const error = hold.lose(reason);
+    hold.leases.clear();
+    this.#watchdog.remove(hold);
+    if (this.#isIdle) this.#onIdle?.();
+    tell(this.#observer, { type: 'lost', name: hold.name, reason });
+    // The key may well be there still: others need not wait for the server's lease to end.
+    if (reason !== 'gone') {
+      const leaving = hold.serially(() => hold.protocol.leave(hold.key, hold.owner, 0));
+      void this.#inBackground(leaving.catch(() => undefined));
+    }
+    return error;
+  }
+
+  /**
+   * Tells Redis how many leases are left. Resolves when it is known that this came about. How many
+   * that are is known only when the turn comes: a nested call may have entered meanwhile.
+   */
+  async #leave(hold: Hold): Promise<void> {
+    try {
+      await hold.serially(async () => {
+        const holdCount = hold.leases.size;
+        if (holdCount === 0) this.#beginToEnd(hold);
+        try {
+          const reply = await this.#untilAnswered(hold, () =>
+            hold.protocol.leave(hold.key, hold.owner, holdCount),
+          );
+          this.#onLeft(hold, holdCount, reply);
+        } finally {
+          if (holdCount === 0) this.#end(hold);
+        }
+      });
+    } catch (error) {
+      // A key that holds something else by now is not this owner's lock any more.
+      throw error instanceof LockStateError ? this.#lose(hold, 'gone') : error;
+    }
+  }
+
+  #beginToEnd(hold: Hold): void {
+    this.#watchdog.remove(hold);
+    this.#leaving.add(hold);
+  }
+
+  #end(hold: Hold): void {
+    hold.end();
+    this.#leaving.delete(hold);
+    if (this.#isIdle) this.#onIdle?.();
+  }
+
+  #onLeft(hold: Hold, holdCount: number, reply: Reply<LeaveAnswer>): void {
+    const { name } = hold;
+    if (reply.value === 'unannounced') tell(this.#observer, { type: 'wake-up-failed', name });
+    if (reply.value === 'absent') {
+      // After a cut the first delivery may have freed the lock, and the second found it free.
+      const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
+      if (!mayBeOurs) throw this.#lose(hold, 'gone');
+    }
+    if (holdCount > 0) return;
+    const outcome = reply.value === 'absent' ? 'unknown' : 'done';
+    tell(this.#observer, { type: 'released', name, outcome });
+  }
+
+  #untilAnswered<R>(hold: Hold, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
+    return untilAnswered(this.connection, this.clock, () => hold.validUntil, ask);
+  }
+
+  async #withPatience(hold: Hold, running: Promise<void>, what: string): Promise<void> {
+    try {
+      const outcome = await new Deadline(this.clock, PATIENCE_MS, undefined).race(running);
+      if (outcome !== OVER) return;
+    } catch (error) {
+      throw withLockName(error, hold.name);
+    }
+    void this.#inBackground(running.catch(() => undefined));
+    throw new LockBackendError(
+      `Lock ${quoteName(hold.name)} was not ${what}: Redis has not answered for ${String(PATIENCE_MS)} ms`,
+      { lockName: hold.name, retryable: true, outcome: 'unknown' },
+    );
+  }
+
+  async #inBackground(running: Promise<unknown>): Promise<void> {
+    this.#background.add(running);
+    await running;
+    this.#background.delete(running);
+  }
+
+  #tellFailed(hold: Hold, error: unknown): void {
+    tell(this.#observer, { type: 'release-failed', name: hold.name, error });
+  }
+}

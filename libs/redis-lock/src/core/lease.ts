@@ -1,0 +1,196 @@
+import type { Deadline, OVER } from './deadline.js';
+import { LeaseLostError, LockStateError, quoteName } from './errors.js';
+import type { Hold, HoldState } from './hold.js';
+import type { Keeper } from './keeper.js';
+import { checkLeaseTime } from './options.js';
+
+/**
+ * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
+ * somebody else may have it; `released`: given back.
+ */
+export type LeaseState = HoldState;
+
+/** A lock that was granted, and the right to give it back. */
+export interface Lease extends AsyncDisposable {
+  readonly name: string;
+  /** `<client uuid>:<number>`, as Redis shows it. Not a secret, but not for logs either. */
+  readonly owner: string;
+  /** How many leases the owner had when this one was granted: 1, or more in a nested call. */
+  readonly holdCount: number;
+  /** Rises with every fenced grant of this name; undefined unless `fenced` was asked for. */
+  readonly fencingToken: number | undefined;
+  readonly state: LeaseState;
+  /** What is left of the lease by the local clock, counted from the send time; 0 once it is over. */
+  readonly remainingMs: number;
+  /**
+   * Aborts with a `LeaseLostError` as soon as the loss is known. A stalled process learns of
+   * nothing until it goes on: call `assertHeld()` before each write that counts.
+   */
+  readonly signal: AbortSignal;
+
+  /**
+   * Returns if the lock is held for sure. Synchronous, by the clocks, without asking Redis.
+   * @throws {LeaseLostError} the lease is over, or the machine stood still and no renewal has
+   * confirmed it since
+   * @throws {LockStateError} it was released
+   */
+  assertHeld(): void;
+
+  /**
+   * Resolves once Redis has prolonged the lease: it then lasts at least `leaseTimeMs` from the
+   * moment of the call. Never makes it shorter.
+   * @param leaseTimeMs as long as the present lease, unless given
+   * @throws {LeaseLostError} it is held no more
+   * @throws {LockBackendError} Redis could not be asked
+   */
+  renew(leaseTimeMs?: number): Promise<void>;
+
+  /**
+   * Gives back exactly this lease; the lock is free once all leases of its owner are given back.
+   * A second call does nothing.
+   * @throws {LeaseLostError} it was not held any more
+   * @throws {LockBackendError} Redis could not be asked; the release is tried on until the lease ends
+   */
+  release(): Promise<void>;
+
+  /** As `release`, but never rejects, so that an error of the work is not buried. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * A lease is a node in the tree of its owner's leases: the children of one lease take turns, and a
+ * turn ends when the child and everything nested in it are given back.
+ */
+export class HeldLease implements Lease {
+  readonly watched: boolean;
+  readonly watchedUntil: number;
+  #abort: AbortController | undefined;
+  #releasing: Promise<void> | undefined;
+  #isReleased = false;
+  #hasChild = false;
+  #queue: Set<() => void> | undefined;
+
+  constructor(
+    readonly hold: Hold,
+    readonly holdCount: number,
+    readonly fencingToken: number | undefined,
+    readonly parent: HeldLease | undefined,
+    watch: { readonly watched: boolean; readonly until: number },
+    private readonly keeper: Keeper,
+  ) {
+    this.watched = watch.watched;
+    this.watchedUntil = watch.until;
+  }
+
+  get name(): string {
+    return this.hold.name;
+  }
+
+  get owner(): string {
+    return this.hold.owner;
+  }
+
+  /** Whether a nested acquisition may still join it. */
+  get isOpen(): boolean {
+    return !this.#isReleased;
+  }
+
+  get state(): LeaseState {
+    if (this.#isReleased) return 'released';
+    if (this.hold.isLive && this.hold.remainingMs === 0) return 'lost';
+    return this.hold.state;
+  }
+
+  get remainingMs(): number {
+    return this.#isReleased ? 0 : this.hold.remainingMs;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.hold.lostError !== undefined && !this.#isReleased) {
+        this.#abort.abort(this.hold.lostError);
+      }
+    }
+    return this.#abort.signal;
+  }
+
+  assertHeld(): void {
+    if (this.#isReleased) throw this.#releasedError();
+    const { hold } = this;
+    if (hold.lostError !== undefined) throw hold.lostError;
+    if (hold.remainingMs === 0) throw this.keeper.expire(hold);
+    if (hold.isSuspended()) {
+      this.keeper.renewSoon(hold);
+      throw new LeaseLostError(this.name, 'suspended');
+    }
+  }
+
+  async renew(leaseTimeMs?: number): Promise<void> {
+    if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
+    if (this.#isReleased) throw this.#releasedError();
+    if (this.hold.lostError !== undefined) throw this.hold.lostError;
+    await this.keeper.renew(this.hold, leaseTimeMs ?? this.hold.leaseTimeMs);
+  }
+
+  async release(): Promise<void> {
+    if (this.#isReleased) return this.#releasing;
+    this.#isReleased = true;
+    this.#releasing = this.keeper.giveBack(this).finally(() => {
+      this.#releasing = undefined;
+    });
+    this.#endTurn();
+    return this.#releasing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release().catch(() => undefined);
+  }
+
+  onLost(error: LeaseLostError): void {
+    this.#abort?.abort(error);
+  }
+
+  /** Waits for the turn among the children of this lease. The lease may be released meanwhile. */
+  waitForTurn(deadline: Deadline): Promise<true | typeof OVER> {
+    return deadline.wait<true>((resolve) => {
+      const take = () => {
+        this.#queue?.delete(take);
+        this.#hasChild = true;
+        resolve(true);
+      };
+      if (!this.#hasChild) {
+        take();
+        return () => undefined;
+      }
+      this.#queue ??= new Set();
+      this.#queue.add(take);
+      return () => {
+        this.#queue?.delete(take);
+      };
+    });
+  }
+
+  /** Whether a child, or something nested in one, has the turn. */
+  get hasChild(): boolean {
+    return this.#hasChild;
+  }
+
+  /** The child that had the turn is done, or never came to be. */
+  passTurn(): void {
+    this.#hasChild = false;
+    const [next] = this.#queue ?? [];
+    if (next === undefined) this.#endTurn();
+    else next();
+  }
+
+  #endTurn(): void {
+    if (this.#isReleased && !this.#hasChild) this.parent?.passTurn();
+  }
+
+  #releasedError(): LockStateError {
+    return new LockStateError(`Lock ${quoteName(this.name)} was already released by this lease`, {
+      lockName: this.name,
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+
+import { systemClock, type Clock } from './clock.js';
+import { Contenders } from './contenders.js';
+import type { HoldProtocol, OwnerId } from './hold-protocol.js';
+import { Deadline } from './deadline.js';
+import { Keeper } from './keeper.js';
+import { KeySpace } from './key-space.js';
+import { resolveSettings, type LockSettings } from './options.js';
+import type { RedisConnection } from './redis-connection.js';
+
+/** How long a shutdown waits for the answers that are on their way. */
+const ANSWER_MS = 1_000;
+
+/**
+ * What all locks of one connection share: who they are in Redis, what they keep, who waits, and the
+ * way in which all of it ends.
+ */
+export class LockContext {
+  readonly settings: LockSettings;
+  readonly keys: KeySpace;
+  readonly keeper: Keeper;
+  readonly #clientId = randomUUID();
+  readonly #contenders: Contenders[] = [];
+  #lastOwner = 0;
+  #isClosing = false;
+
+  constructor(
+    readonly connection: RedisConnection,
+    settings: Partial<LockSettings> = {},
+    readonly clock: Clock = systemClock,
+  ) {
+    this.settings = resolveSettings(settings);
+    this.keys = new KeySpace(this.settings.keyPrefix);
+    this.keeper = new Keeper(connection, clock, this.settings);
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** Every top-level acquisition is a new owner: never the process, never the async chain. */
+  newOwner(): OwnerId {
+    return `${this.#clientId}:${String(++this.#lastOwner)}`;
+  }
+
+  contendersOf(protocol: HoldProtocol): Contenders {
+    const contenders = new Contenders(this.connection, this.settings.pollIntervalMs, (key) =>
+      protocol.wakeUpChannel(key),
+    );
+    this.#contenders.push(contenders);
+    return contenders;
+  }
+
+  /** From now on nobody gets a lock any more, and whoever waits is told so. Nested calls go on. */
+  refuse(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    for (const contenders of this.#contenders) contenders.close();
+  }
+
+  /** Gives the holders `shutdownTimeoutMs` to finish, while their leases are still renewed. */
+  async drain(): Promise<void> {
+    this.refuse();
+    await this.keeper.drain(this.settings.shutdownTimeoutMs);
+  }
+
+  /** Releases what is still held, and closes what this library opened. */
+  async close(): Promise<void> {
+    this.refuse();
+    // An attempt on its way may be granted still: it must be there to be given back.
+    const idle = Promise.all(this.#contenders.map((contenders) => contenders.idle()));
+    await new Deadline(this.clock, ANSWER_MS, undefined).race(idle);
+    await this.keeper.close();
+    await this.connection.close();
+  }
+}

@@ -1,0 +1,48 @@
+import type { LeaseLostReason } from './errors.js';
+
+interface OfOneLock {
+  /** The lock's name, as the caller wrote it. */
+  readonly name: string;
+}
+
+/** What happens to locks, for logs and metrics. No event carries an owner id. */
+export type LockEvent =
+  | (OfOneLock & {
+      readonly type: 'acquired';
+      readonly waitedMs: number;
+      readonly holdCount: number;
+    })
+  /** A caller has been waiting for a second; sent once for each wait. */
+  | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number })
+  | (OfOneLock & { readonly type: 'timed-out'; readonly waitedMs: number })
+  /** `unknown`: the connection was cut, and Redis no longer knew the owner. */
+  | (OfOneLock & { readonly type: 'released'; readonly outcome: 'done' | 'unknown' })
+  | (OfOneLock & { readonly type: 'release-failed'; readonly error: unknown })
+  /** The lock is free, but its waiters were not told: they find out by polling. */
+  | (OfOneLock & { readonly type: 'wake-up-failed' })
+  | (OfOneLock & { readonly type: 'suspect'; readonly error: unknown })
+  /** A suspect lease was confirmed again. */
+  | (OfOneLock & { readonly type: 'recovered' })
+  | (OfOneLock & { readonly type: 'lost'; readonly reason: LeaseLostReason })
+  /** A grant arrived after its caller had given up, and was given back. */
+  | (OfOneLock & { readonly type: 'late-grant' })
+  | (OfOneLock & { readonly type: 'force-released' })
+  /** One renewal script went through for this many leases, or failed. */
+  | { readonly type: 'renewed'; readonly leases: number }
+  | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
+  /** Wake-up messages cannot be received; waiting goes on by polling. */
+  | { readonly type: 'messages-failed'; readonly error: unknown };
+
+/** Hears of every event. What it throws never reaches a caller of the lock. */
+export interface LockObserver {
+  observe(event: LockEvent): void;
+}
+
+/** Delivers events; a broken observer must not break the lock. */
+export function tell(observer: LockObserver | undefined, event: LockEvent): void {
+  try {
+    observer?.observe(event);
+  } catch {
+    // An observer that throws has nobody to complain to.
+  }
+}

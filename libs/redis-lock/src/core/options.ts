@@ -1,0 +1,177 @@
+import { describeValue, LockArgumentError, LockConfigurationError } from './errors.js';
+import type { AcquireOptions } from './lock.js';
+import type { LockObserver } from './observer.js';
+
+/** What every lock of one connection has in common. Every time is in milliseconds. */
+export interface LockSettings {
+  /**
+   * Put before every name. Two applications with different prefixes never meet.
+   * @default ''
+   */
+  readonly keyPrefix: string;
+  /**
+   * The lease that the watchdog keeps renewing, every third of it. Longer means fewer renewals, but
+   * a longer stall after a crash.
+   * @default 30_000
+   */
+  readonly leaseTimeMs: number;
+  /**
+   * How long `acquire`, `using` and `@WithLock` wait where the call does not say.
+   * @default 10_000
+   */
+  readonly waitTimeMs: number;
+  /**
+   * The longest a waiter goes without asking Redis, should a wake-up message be lost.
+   * @default 1_000
+   */
+  readonly pollIntervalMs: number;
+  /**
+   * How long a shutdown waits for the holders before it releases their locks.
+   * @default 2_000
+   */
+  readonly shutdownTimeoutMs: number;
+  /** Hears what happens to every lock. */
+  readonly observer?: LockObserver | undefined;
+}
+
+export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
+  keyPrefix: '',
+  leaseTimeMs: 30_000,
+  waitTimeMs: 10_000,
+  pollIntervalMs: 1_000,
+  shutdownTimeoutMs: 2_000,
+});
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly infinite?: boolean;
+}
+
+const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
+const LEASE: Range = { min: 10, max: DAY_MS };
+
+const SETTING_RANGES = {
+  leaseTimeMs: { min: 100, max: DAY_MS },
+  waitTimeMs: WAIT,
+  pollIntervalMs: { min: 10, max: 60_000 },
+  shutdownTimeoutMs: { min: 0, max: DAY_MS },
+} as const satisfies Record<string, Range>;
+
+/** Fills in the defaults and checks everything, once. */
+export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings {
+  const settings: LockSettings = { ...DEFAULT_SETTINGS, ...withoutUndefined(given) };
+  for (const [option, range] of Object.entries(SETTING_RANGES)) {
+    const value: unknown = settings[option as keyof typeof SETTING_RANGES];
+    const problem = timeProblem(option, value, range);
+    if (problem !== undefined) throw new LockConfigurationError(problem);
+  }
+  if (typeof settings.keyPrefix !== 'string') {
+    throw new LockConfigurationError(
+      `keyPrefix must be a string, not ${describeValue(settings.keyPrefix)}`,
+    );
+  }
+  if (settings.observer !== undefined && typeof settings.observer.observe !== 'function') {
+    throw new LockConfigurationError('observer must be an object with a method observe(event)');
+  }
+  return settings;
+}
+
+/** One acquisition with nothing left open. */
+export interface ResolvedAcquireOptions {
+  readonly waitTimeMs: number;
+  readonly leaseTimeMs: number;
+  /** Whether the watchdog renews the lease. */
+  readonly watched: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly fenced: boolean;
+  /** `Infinity` when the watchdog has no limit. */
+  readonly maxHoldMs: number;
+}
+
+const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set<keyof AcquireOptions>([
+  'waitTimeMs',
+  'leaseTimeMs',
+  'signal',
+  'fenced',
+  'maxHoldMs',
+]);
+
+/** Fills in the defaults of one call and checks it; the only place that does either. */
+export function resolveAcquireOptions(
+  options: AcquireOptions | undefined,
+  settings: LockSettings,
+  defaultWaitMs: number,
+): ResolvedAcquireOptions {
+  if (options !== undefined) checkAcquireOptions(options);
+  return {
+    waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
+    leaseTimeMs: options?.leaseTimeMs ?? settings.leaseTimeMs,
+    watched: options?.leaseTimeMs === undefined,
+    signal: options?.signal,
+    fenced: options?.fenced ?? false,
+    maxHoldMs: options?.maxHoldMs ?? Infinity,
+  };
+}
+
+export function checkLeaseTime(value: unknown): void {
+  refuseArgument(timeProblem('leaseTimeMs', value, LEASE));
+}
+
+function checkAcquireOptions(options: AcquireOptions): void {
+  if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
+    refuseArgument(`options must be an object, not ${describeValue(options)}`);
+  }
+  for (const option of Object.keys(options)) {
+    if (!ACQUIRE_OPTIONS.has(option)) {
+      const known = [...ACQUIRE_OPTIONS].join(', ');
+      refuseArgument(`unknown option ${describeValue(option)}; the options are ${known}`);
+    }
+  }
+  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
+  if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
+  if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
+  if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
+  if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
+    refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
+  }
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    refuseArgument(`signal must be an AbortSignal, not ${describeValue(signal)}`);
+  }
+  if (fenced !== undefined && typeof fenced !== 'boolean') {
+    refuseArgument(`fenced must be true or false, not ${describeValue(fenced)}`);
+  }
+}
+
+function refuseArgument(problem: string | undefined): void {
+  if (problem !== undefined) throw new LockArgumentError(problem);
+}
+
+/** What is wrong with a time, as a sentence that names the option, the value and the fix. */
+function timeProblem(option: string, value: unknown, range: Range): string | undefined {
+  if (range.infinite === true && value === Infinity) return undefined;
+  const fits = Number.isInteger(value) && Number(value) >= range.min && Number(value) <= range.max;
+  if (fits && !Object.is(value, -0)) return undefined;
+  const orInfinity = range.infinite === true ? ', or Infinity' : '';
+  return (
+    `${option} must be a whole number of milliseconds from ${String(range.min)} to ` +
+    `${String(range.max)}${orInfinity}, not ${describeValue(value)}`
+  );
+}
+
+/** By shape: another realm's AbortSignal is as good as ours. */
+function isAbortSignal(value: unknown): boolean {
+  const signal = value as Partial<AbortSignal> | null;
+  return (
+    typeof signal === 'object' &&
+    signal !== null &&
+    typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function'
+  );
+}
+
+function withoutUndefined(given: Partial<LockSettings>): Partial<LockSettings> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,47 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import { LockStateError } from './errors.js';
+import type { HoldProtocol } from './hold-protocol.js';
+import type { HeldLease, Lease } from './lease.js';
+
+/**
+ * The work that runs under a lease, and the scope it was started in. Scopes say which hold a nested
+ * acquisition joins. They are no identity: two branches of one scope must not both get in.
+ */
+interface OwnerScope {
+  readonly lease: HeldLease;
+  readonly outer: OwnerScope | undefined;
+}
+
+const scopes = new AsyncLocalStorage<OwnerScope>();
+
+/** Runs the work in a scope of its own; what surrounds the call is not touched. */
+export function runInScope<T>(lease: HeldLease, work: () => T): T {
+  return scopes.run({ lease, outer: scopes.getStore() }, work);
+}
+
+/** The innermost lease on this lock that surrounds the caller and is not released. */
+export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease | undefined {
+  for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
+    const { lease } = scope;
+    if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
+  }
+  return undefined;
+}
+
+/** The way from a decorated body to its lease. */
+export const CurrentLock = {
+  /**
+   * The lease of the innermost `using` or `@WithLock` that surrounds the caller.
+   * @throws {LockStateError} there is none
+   */
+  lease(): Lease {
+    const lease = scopes.getStore()?.lease;
+    if (lease === undefined) {
+      throw new LockStateError(
+        'No lock surrounds this call: CurrentLock.lease() works inside using() and @WithLock only',
+      );
+    }
+    return lease;
+  },
+};

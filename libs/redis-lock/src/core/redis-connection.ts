@@ -1,0 +1,48 @@
+import type { Script, ScriptArgs, ScriptKeys } from './script.js';
+
+/** What Redis answered, and how far the answer can be trusted. */
+export interface Reply<R> {
+  readonly value: R;
+  /** When the first byte of the request may have left, by the monotonic clock. */
+  readonly sentAt: number;
+  /** The connection broke in between, so that the script may have run more than once. */
+  readonly resent: boolean;
+}
+
+/** Where a key lives. Keys of one slot may share a script; nodes fail one by one. */
+export interface KeyPlace {
+  readonly node: string;
+  readonly slot: number;
+}
+
+export interface ChannelListener {
+  /** A message arrived. It is a hint: whoever acts on it asks Redis first. */
+  message(payload: string): void;
+  /** From now on no message is missed, until the connection breaks. Earlier ones may have been. */
+  confirmed(): void;
+}
+
+/** The port to Redis: everything that the mechanism asks of a client. */
+export interface RedisConnection {
+  /**
+   * Runs one script. Rejects at once, without sending anything, while the connection is down.
+   * @throws {LockBackendError} Redis could not be asked, or refused
+   * @throws {LockStateError} a key holds another type
+   */
+  run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: ScriptKeys<K>,
+    args: ScriptArgs<A>,
+  ): Promise<Reply<R>>;
+
+  /** Listens on a channel until the returned function is called; survives reconnects by itself. */
+  listen(channel: string, listener: ChannelListener): () => void;
+
+  /** Calls back every time commands can be sent again; the returned function ends it. */
+  onUp(listener: () => void): () => void;
+
+  place(key: string): KeyPlace;
+
+  /** Ends what this connection opened, and nothing else. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,47 @@
+import { after, type Clock } from './clock.js';
+import { LockBackendError } from './errors.js';
+import type { RedisConnection, Reply } from './redis-connection.js';
+
+/** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
+const PAUSE_MS = 250;
+
+/**
+ * Asks again and again until Redis answers. What failed with an unknown outcome before counts as
+ * sent: the answer then carries the first send time, and that the script may have run twice.
+ * @throws {LockBackendError} `until` was over, or asking again is pointless
+ */
+export async function untilAnswered<R>(
+  connection: RedisConnection,
+  clock: Clock,
+  until: () => number,
+  ask: () => Promise<Reply<R>>,
+): Promise<Reply<R>> {
+  let firstSentAt: number | undefined;
+  for (;;) {
+    const askedAt = clock.now();
+    try {
+      const reply = await ask();
+      if (firstSentAt === undefined) return reply;
+      return { value: reply.value, sentAt: firstSentAt, resent: true };
+    } catch (error) {
+      if (!(error instanceof LockBackendError)) throw error;
+      if (error.outcome === 'unknown') firstSentAt ??= askedAt;
+      if (!error.retryable || clock.now() >= until()) throw error;
+      await pauseUntilUp(connection);
+    }
+  }
+}
+
+function pauseUntilUp(connection: RedisConnection): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = after(PAUSE_MS, go);
+    // Whoever waits for the outcome has a timer of his own; a clean-up must not keep a process alive.
+    timer?.unref();
+    const stop = connection.onUp(go);
+  });
+}

@@ -1,0 +1,215 @@
+import { Agenda } from './agenda.js';
+import type { Clock } from './clock.js';
+import { LockBackendError } from './errors.js';
+import type { Hold } from './hold.js';
+import type { HoldProtocol, Renewal } from './hold-protocol.js';
+import { tell, type LockObserver } from './observer.js';
+import type { RedisConnection } from './redis-connection.js';
+
+/** Keys of one renewal script; more would keep Redis from its other clients for too long. */
+const BATCH_SIZE = 250;
+/** Renewals that are due within this part of their interval travel together. */
+const TOGETHER = 1 / 40;
+/** A hold with another script on its way is renewed right after it. */
+const BUSY_RETRY_MS = 20;
+
+/** The renewals that wait for one node. A node that does not answer delays only its own. */
+interface Lane {
+  readonly batches: Map<string, Set<Hold>>;
+  isRunning: boolean;
+}
+
+/**
+ * Looks after every hold of a connection by one timer: renews the watched ones at every third of
+ * their lease, and tells each of them when it is in doubt and when it is over.
+ */
+export class Watchdog {
+  readonly #holds = new Set<Hold>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #agenda: Agenda<Hold>;
+  readonly #intervalMs: number;
+  readonly #stopListening: () => void;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly clock: Clock,
+    private readonly leaseTimeMs: number,
+    private readonly observer: LockObserver | undefined,
+    private readonly onExpired: (hold: Hold, reason: 'expired' | 'gone') => void,
+  ) {
+    this.#intervalMs = leaseTimeMs / 3;
+    this.#agenda = new Agenda(clock, (holds) => {
+      for (const hold of holds) this.#look(hold);
+      this.#run();
+    });
+    this.#stopListening = connection.onUp(() => {
+      for (const hold of this.#holds) if (hold.doubt !== undefined) this.renewSoon(hold);
+    });
+  }
+
+  get holds(): ReadonlySet<Hold> {
+    return this.#holds;
+  }
+
+  add(hold: Hold): void {
+    this.#holds.add(hold);
+    // The first renewal comes at a random time, so that locks taken together are not renewed so.
+    hold.renewAt = this.#together(this.clock.now() + this.#intervalMs * (0.5 + Math.random() / 2));
+    this.#plan(hold);
+  }
+
+  remove(hold: Hold): void {
+    this.#holds.delete(hold);
+    this.#agenda.delete(hold);
+  }
+
+  /** The hold has another lease, or a longer one: what is due next may have changed. */
+  replan(hold: Hold): void {
+    if (this.#holds.has(hold)) this.#plan(hold);
+  }
+
+  renewSoon(hold: Hold): void {
+    if (!this.#holds.has(hold)) return;
+    hold.renewAt = 0;
+    this.#plan(hold);
+  }
+
+  close(): void {
+    this.#stopListening();
+    this.#agenda.clear();
+    this.#holds.clear();
+    this.#lanes.clear();
+  }
+
+  #isWatched(hold: Hold): boolean {
+    const now = this.clock.now();
+    for (const lease of hold.leases) if (lease.watched && now < lease.watchedUntil) return true;
+    return false;
+  }
+
+  /** Enters the next time at which something has to happen. */
+  #plan(hold: Hold): void {
+    const { validUntil } = hold;
+    const doubtAt = validUntil - hold.leaseTimeMs / 3;
+    let next = validUntil;
+    if (hold.renewing) next = this.clock.now() < doubtAt ? doubtAt : validUntil;
+    else if (this.#isWatched(hold)) next = Math.min(hold.renewAt, validUntil);
+    this.#agenda.set(hold, next);
+  }
+
+  #look(hold: Hold): void {
+    const now = this.clock.now();
+    if (now >= hold.validUntil) {
+      this.onExpired(hold, 'expired');
+      return;
+    }
+    if (hold.renewing) {
+      this.#doubt(hold, NO_ANSWER());
+    } else if (now >= hold.renewAt && this.#isWatched(hold)) {
+      this.#enqueue(hold);
+    }
+    this.#plan(hold);
+  }
+
+  #doubt(hold: Hold, error: unknown): void {
+    if (hold.suspect(error)) tell(this.observer, { type: 'suspect', name: hold.name, error });
+  }
+
+  #enqueue(hold: Hold): void {
+    hold.renewing = true;
+    const { node, slot } = this.connection.place(hold.key);
+    let lane = this.#lanes.get(node);
+    if (lane === undefined)
+      this.#lanes.set(node, (lane = { batches: new Map(), isRunning: false }));
+    const batch = `${hold.protocol.kind} ${String(slot)}`;
+    const holds = lane.batches.get(batch);
+    if (holds === undefined) lane.batches.set(batch, new Set([hold]));
+    else holds.add(hold);
+  }
+
+  #run(): void {
+    for (const [node, lane] of this.#lanes) if (!lane.isRunning) void this.#runLane(node, lane);
+  }
+
+  /** One script on its way for each node: renewals must not pile up before one that stands still. */
+  async #runLane(node: string, lane: Lane): Promise<void> {
+    lane.isRunning = true;
+    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane)) {
+      const [first] = holds;
+      if (first !== undefined) await this.#renew(first.protocol, holds);
+    }
+    this.#lanes.delete(node);
+  }
+
+  /** The next batch, without those that are over or busy; undefined when nothing waits. */
+  #take(lane: Lane): Hold[] | undefined {
+    for (const [batch, waiting] of lane.batches) {
+      const holds: Hold[] = [];
+      for (const hold of waiting) {
+        waiting.delete(hold);
+        if (!hold.isLive || !this.#holds.has(hold)) hold.renewing = false;
+        else if (hold.isBusy) this.#postpone(hold, BUSY_RETRY_MS);
+        else holds.push(hold);
+        if (holds.length === BATCH_SIZE) break;
+      }
+      if (waiting.size === 0) lane.batches.delete(batch);
+      if (holds.length > 0) return holds;
+    }
+    return undefined;
+  }
+
+  async #renew(protocol: HoldProtocol, holds: readonly Hold[]): Promise<void> {
+    const renewals = holds.map((hold) => this.#renewalOf(hold));
+    const running = protocol.renew(renewals);
+    for (const hold of holds) hold.occupy(running);
+    try {
+      const { value, sentAt } = await running;
+      tell(this.observer, { type: 'renewed', leases: holds.length });
+      holds.forEach((hold, i) => {
+        this.#onAnswer(hold, value[i] === true, sentAt, renewals[i]?.leaseTimeMs ?? 0);
+      });
+    } catch (error) {
+      tell(this.observer, { type: 'renewal-failed', leases: holds.length, error });
+      for (const hold of holds) {
+        if (hold.isLive) this.#doubt(hold, error);
+        this.#postpone(hold, Math.max(BUSY_RETRY_MS, this.#intervalMs / 4));
+      }
+    }
+  }
+
+  /** Never asks for less than Redis has promised already. */
+  #renewalOf(hold: Hold): Renewal {
+    const leaseTimeMs = Math.max(this.leaseTimeMs, Math.ceil(hold.remainingMs));
+    return { key: hold.key, owner: hold.owner, leaseTimeMs };
+  }
+
+  #onAnswer(hold: Hold, isHeld: boolean, sentAt: number, leaseTimeMs: number): void {
+    hold.renewing = false;
+    if (!hold.isLive || !this.#holds.has(hold)) return;
+    if (!isHeld) {
+      this.onExpired(hold, 'gone');
+      return;
+    }
+    if (hold.doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });
+    hold.confirm(sentAt, leaseTimeMs);
+    hold.renewAt = this.#together(sentAt + this.#intervalMs);
+    this.#plan(hold);
+  }
+
+  #postpone(hold: Hold, delayMs: number): void {
+    hold.renewing = false;
+    hold.renewAt = this.clock.now() + delayMs;
+    if (this.#holds.has(hold) && hold.isLive) this.#plan(hold);
+  }
+
+  #together(at: number): number {
+    const step = this.#intervalMs * TOGETHER;
+    return Math.floor(at / step) * step;
+  }
+}
+
+const NO_ANSWER = () =>
+  new LockBackendError('Redis has not answered a renewal for a third of the lease', {
+    retryable: true,
+    outcome: 'unknown',
+  });

@@ -1,0 +1,154 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+
+import { LockBackendError } from '../core/errors.js';
+import type {
+  ChannelListener,
+  KeyPlace,
+  RedisConnection,
+  Reply,
+} from '../core/redis-connection.js';
+import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
+import { hashSlot } from './hash-slot.js';
+import { chooseClient, isCluster } from './redis-client.js';
+import { lockErrorOf } from './reply-error.js';
+import { Subscriber } from './subscriber.js';
+
+const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
+
+/**
+ * Redis through ioredis: one connection for commands, the caller's or our own, and one for messages,
+ * which is opened when somebody first waits.
+ * @throws {LockConfigurationError} the client cannot be used for locks
+ */
+export function openIoredisConnection(
+  connection: unknown,
+  onMessagesFailed: (error: unknown) => void = () => undefined,
+): RedisConnection {
+  const { client, isOurs } = chooseClient(connection);
+  return new IoredisConnection(client, isOurs, onMessagesFailed);
+}
+
+class IoredisConnection implements RedisConnection {
+  readonly #upListeners = new Set<() => void>();
+  readonly #subscriber: Subscriber;
+  readonly #cluster: Cluster | undefined;
+  /** Counts the connections that broke: what was on its way then may have been sent twice. */
+  #breaks = 0;
+  #isClosed = false;
+
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly isOurs: boolean,
+    onMessagesFailed: (error: unknown) => void,
+  ) {
+    this.#cluster = isCluster(client) ? client : undefined;
+    this.#subscriber = new Subscriber(
+      (overrides) => this.#subscriberClient(overrides),
+      onMessagesFailed,
+    );
+    client.on('ready', this.#onReady);
+    client.on('close', this.#onClose);
+    this.#cluster?.on('+node', this.#watchNode);
+    this.#cluster?.nodes('all').forEach(this.#watchNode);
+    // ioredis prints the errors of a client that nobody listens to.
+    if (isOurs) client.on('error', () => undefined);
+    if (client.status === 'wait') client.connect().catch(() => undefined);
+  }
+
+  async run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: ScriptKeys<K>,
+    args: ScriptArgs<A>,
+  ): Promise<Reply<R>> {
+    if (this.client.status !== 'ready') throw this.#notConnected();
+    const values = [...inOrder(script.keys, keys), ...inOrder(script.args, args)];
+    const keyCount = Array.isArray(keys) ? keys.length : script.keys.length;
+    const breaks = this.#breaks;
+    const sentAt = performance.now();
+    const raw = await this.#evaluate(script, keyCount, values);
+    return { value: script.decode(raw), sentAt, resent: this.#breaks !== breaks };
+  }
+
+  listen(channel: string, listener: ChannelListener): () => void {
+    return this.#subscriber.listen(channel, listener);
+  }
+
+  onUp(listener: () => void): () => void {
+    this.#upListeners.add(listener);
+    return () => {
+      this.#upListeners.delete(listener);
+    };
+  }
+
+  place(key: string): KeyPlace {
+    if (this.#cluster === undefined) return EVERYWHERE;
+    const slot = hashSlot(key);
+    return { node: this.#cluster.slots[slot]?.[0] ?? '', slot };
+  }
+
+  close(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#isClosed = true;
+    this.#upListeners.clear();
+    this.#subscriber.close();
+    this.client.off('ready', this.#onReady);
+    this.client.off('close', this.#onClose);
+    this.#cluster?.off('+node', this.#watchNode);
+    this.#cluster?.nodes('all').forEach((node) => node.off('close', this.#onClose));
+    if (this.isOurs) this.client.disconnect();
+    return Promise.resolve();
+  }
+
+  /** EVALSHA; a server that has forgotten the script gets it with EVAL, which cannot be refused so. */
+  async #evaluate(
+    script: Script<string, string, unknown>,
+    keyCount: number,
+    values: (string | number)[],
+  ): Promise<unknown> {
+    try {
+      return await this.client.evalsha(script.sha1, keyCount, ...values);
+    } catch (error) {
+      if (!isNoScript(error)) throw lockErrorOf(error);
+    }
+    try {
+      return await this.client.eval(script.lua, keyCount, ...values);
+    } catch (error) {
+      throw lockErrorOf(error);
+    }
+  }
+
+  readonly #onReady = (): void => {
+    for (const listener of [...this.#upListeners]) listener();
+  };
+
+  readonly #onClose = (): void => {
+    this.#breaks++;
+  };
+
+  readonly #watchNode = (node: Redis): void => {
+    node.on('close', this.#onClose);
+  };
+
+  /** In Cluster any node will do: a message published on one is heard on all. */
+  #subscriberClient(overrides: RedisOptions): Redis {
+    if (!isCluster(this.client)) return this.client.duplicate(overrides);
+    const nodes = this.client.nodes('all');
+    const node = nodes[Math.floor(Math.random() * nodes.length)];
+    if (node === undefined) throw this.#notConnected();
+    return node.duplicate({ ...overrides, readOnly: false });
+  }
+
+  #notConnected(): LockBackendError {
+    const isOver = this.#isClosed || this.client.status === 'end';
+    return new LockBackendError(
+      isOver ? 'the connection to Redis is closed' : 'there is no connection to Redis',
+      { retryable: !isOver, outcome: 'none' },
+    );
+  }
+}
+
+function isNoScript(error: unknown): boolean {
+  return (
+    error instanceof Object && 'message' in error && String(error.message).startsWith('NOSCRIPT')
+  );
+}

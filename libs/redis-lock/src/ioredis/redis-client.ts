@@ -1,0 +1,113 @@
+import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+
+import { describeValue, LockConfigurationError } from '../core/errors.js';
+
+/** A url, ioredis options (Sentinel's included), or a client of the caller. */
+export type ConnectionOption = string | RedisOptions | Redis | Cluster;
+
+export interface ClientChoice {
+  readonly client: Redis | Cluster;
+  /** Whether this library opened it, and so has to close it. */
+  readonly isOurs: boolean;
+}
+
+export const DEFAULT_URL = 'redis://127.0.0.1:6379';
+
+/** While Redis is down, asked often: waiters come back as soon as it does. */
+export const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 500);
+
+const OUR_DEFAULTS = {
+  retryStrategy: reconnectDelayMs,
+  connectTimeout: 3_000,
+  // A half-open connection is noticed by a reply that does not come. Scripts may be sent again.
+  socketTimeout: 3_000,
+} satisfies RedisOptions;
+
+/**
+ * Opens a client, or takes the caller's.
+ * @throws {LockConfigurationError} it is no ioredis client, or one that locks cannot work with
+ */
+export function chooseClient(connection: unknown): ClientChoice {
+  if (isClient(connection)) {
+    refuseUnusable(optionsOf(connection), isCluster(connection));
+    return { client: connection, isOurs: false };
+  }
+  if (typeof connection === 'string') {
+    refuseUrl(connection);
+    return { client: new Redis(connection, OUR_DEFAULTS), isOurs: true };
+  }
+  if (!isPlainObject(connection)) throw new LockConfigurationError(whatIsWrong(connection));
+  refuseUnusable(connection, false);
+  const client = new Redis({ ...OUR_DEFAULTS, ...connection, replyMapping: 'legacy' });
+  return { client, isOurs: true };
+}
+
+export function isCluster(client: Redis | Cluster): client is Cluster {
+  return 'slots' in client && 'nodes' in client;
+}
+
+/** By shape: an application often has two copies of ioredis. */
+function isClient(value: unknown): value is Redis | Cluster {
+  if (typeof value !== 'object' || value === null) return false;
+  const client = value as Partial<Redis>;
+  return (
+    typeof client.evalsha === 'function' &&
+    typeof client.duplicate === 'function' &&
+    typeof client.status === 'string' &&
+    typeof client.options === 'object'
+  );
+}
+
+function optionsOf(client: Redis | Cluster): RedisOptions {
+  const { options } = client;
+  return { ...('redisOptions' in options && options.redisOptions), ...(options as RedisOptions) };
+}
+
+function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
+  const problem = unusable(options);
+  if (problem !== undefined) {
+    const which = isOfCluster ? 'cluster client' : 'connection';
+    throw new LockConfigurationError(`The ioredis ${which} cannot be used for locks: ${problem}`);
+  }
+}
+
+function unusable(options: RedisOptions): string | undefined {
+  if (options.keyPrefix !== undefined && options.keyPrefix !== '') {
+    return 'its keyPrefix moves the keys but not the channels; remove it and set keyPrefix of RedisLockModule instead';
+  }
+  if (options.autoResendUnfulfilledCommands === false) {
+    return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';
+  }
+  if (options.readOnly === true || options.role === 'slave') {
+    return 'it reads from a replica, where no lock can be taken; connect to the master';
+  }
+  return undefined;
+}
+
+function refuseUrl(url: string): void {
+  if (url.startsWith('/')) return;
+  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (protocol === 'redis:' || protocol === 'rediss:') return;
+  // The text is not shown: it may hold a password.
+  const what = url === '' ? 'an empty text' : 'a text that is no such url';
+  throw new LockConfigurationError(
+    `connection must be a url that begins with redis:// or rediss://, not ${what}`,
+  );
+}
+
+function whatIsWrong(value: unknown): string {
+  const wanted =
+    'connection must be a redis:// url, ioredis options, or an ioredis Redis or Cluster client';
+  if (value === undefined) {
+    return `${wanted}, not undefined: is an environment variable missing? Leave connection out for ${DEFAULT_URL}`;
+  }
+  if (typeof value === 'object' && value !== null && 'sendCommand' in value) {
+    return `${wanted}; this looks like a client of another package, such as node-redis`;
+  }
+  return `${wanted}, not ${describeValue(value)}`;
+}
+
+function isPlainObject(value: unknown): value is RedisOptions {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.getPrototypeOf(Object.getPrototypeOf(value) ?? {}) === null && !('then' in value);
+}

@@ -1,0 +1,159 @@
+import type { EnterAnswer, Inspection, LeaveAnswer } from '../../core/hold-protocol.js';
+import { defineScript, type RawReply } from '../../core/script.js';
+
+/**
+ * The lock on the wire is Redisson's RLock: a hash `name` with one field, owner → hold count, and a
+ * TTL; releases are published as `0` on `redisson_lock__channel:{name}`.
+ *
+ * Unlike there, no script counts up or down. Each names the count it wants, so that a script which
+ * ioredis sends again after a cut changes nothing.
+ */
+
+const GRANTED = 1;
+const LOST = 0;
+
+/**
+ * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
+ * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
+ */
+const enter = (takeToken: string, granted: string) => `
+local held = redis.call('hget', lock, owner)
+if not held then
+  if holdCount > 1 then return ${String(LOST)} end
+  if redis.call('exists', lock) == 1 then
+    if redis.call('hexists', lock, 'mode') == 1 then
+      return redis.error_reply('LOCKSTATE it holds a read-write lock')
+    end
+    return {redis.call('pttl', lock)}
+  end
+end
+${takeToken}
+if not held then
+  redis.call('hset', lock, owner, holdCount)
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return expiry
+  end
+else
+  if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
+  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+end
+return ${granted}`;
+
+export const ENTER = defineScript({
+  name: 'reentrant.enter',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'leaseMs'],
+  numbers: ['holdCount', 'leaseMs'],
+  body: enter('', String(GRANTED)),
+  reply: enterAnswer,
+});
+
+/** Past this a token could not be told from the next one, neither in Lua nor in JavaScript. */
+const LARGEST_TOKEN = '9007199254740991';
+
+/**
+ * As ENTER, with a token that is larger than every one before. The server's time as its floor keeps
+ * that true when the counter was lost. An entry that was sent twice gets the token of the first.
+ */
+export const ENTER_FENCED = defineScript({
+  name: 'reentrant.enter-fenced',
+  keys: ['lock', 'token'],
+  args: ['owner', 'holdCount', 'leaseMs', 'tokenTtlMs'],
+  numbers: ['holdCount', 'leaseMs', 'tokenTtlMs'],
+  body: enter(
+    `
+local fence = redis.call('get', token)
+if not held or tonumber(held) ~= holdCount or not fence then
+  local time = redis.call('time')
+  local counter = 0
+  if fence then counter = string.find(fence, '^%d+$') and tonumber(fence) end
+  if not counter then return redis.error_reply('LOCKSTATE its fencing token is not a number') end
+  local next = math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
+  if next > ${LARGEST_TOKEN} then return redis.error_reply('LOCKSTATE its fencing token is too large') end
+  fence = string.format('%.0f', next)
+  redis.call('set', token, fence, 'px', tokenTtlMs)
+end`,
+    'fence',
+  ),
+  reply: enterAnswer,
+});
+
+/** Ours → fewer, or free and announced. Only commands that Redis allows when its memory is full. */
+export const LEAVE = defineScript({
+  name: 'reentrant.leave',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'channel'],
+  numbers: ['holdCount'],
+  body: `
+local held = redis.call('hget', lock, owner)
+if not held then return 'absent' end
+if holdCount > 0 then
+  if tonumber(held) > holdCount then redis.call('hset', lock, owner, holdCount) end
+  return 'done'
+end
+redis.call('del', lock)
+-- A missing right to publish must not hide that the lock is free.
+local sent = redis.pcall('publish', channel, '0')
+if type(sent) == 'table' then return 'unannounced' end
+return 'done'`,
+  reply: (raw): LeaveAnswer | undefined =>
+    raw === 'done' || raw === 'absent' || raw === 'unannounced' ? raw : undefined,
+});
+
+/** For each key an owner and a lease: prolongs what its owner holds, and creates nothing. */
+export const RENEW = defineScript({
+  name: 'reentrant.renew',
+  keys: [],
+  args: [],
+  body: `
+for i = 1, #KEYS do
+  if not string.find(ARGV[2 * i], '^%d+$') or #ARGV[2 * i] > 15 then
+    return redis.error_reply('LOCKARG a lease is not a whole number')
+  end
+end
+local answers = {}
+for i = 1, #KEYS do
+  -- A key of another type answers with an error, which is a no.
+  local held = redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1
+  if held then redis.call('pexpire', KEYS[i], ARGV[2 * i]) end
+  answers[i] = held and 1 or 0
+end
+return answers`,
+  reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
+});
+
+export const INSPECT = defineScript({
+  name: 'reentrant.inspect',
+  keys: ['lock'],
+  args: [],
+  body: `
+if redis.call('hexists', lock, 'mode') == 1 then
+  return redis.error_reply('LOCKSTATE it holds a read-write lock')
+end
+return {redis.call('pttl', lock), unpack(redis.call('hkeys', lock))}`,
+  reply: inspection,
+});
+
+function enterAnswer(raw: RawReply): EnterAnswer | undefined {
+  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
+  if (raw === LOST) return { kind: 'lost' };
+  if (typeof raw === 'string') return { kind: 'granted', fencingToken: Number(raw) };
+  const pttl = typeof raw === 'number' ? undefined : raw[0];
+  return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
+}
+
+function inspection(raw: RawReply): Inspection | undefined {
+  if (typeof raw === 'string' || typeof raw === 'number') return undefined;
+  const [pttl, owner] = raw;
+  if (typeof pttl !== 'number') return undefined;
+  if (owner === undefined) return { remainingMs: 0, owner: undefined };
+  return { remainingMs: remainingOf(pttl), owner: String(owner) };
+}
+
+/** A key without a TTL never ends by itself. */
+function remainingOf(pttl: number): number {
+  return pttl < 0 ? Infinity : pttl;
+}
