@@ -15,12 +15,17 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/test/faults/'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': ['@swc/jest', swcOptions] },
+  // A copy, because @swc/jest writes into its options.
+  transform: { '^.+\\.ts$': ['@swc/jest', structuredClone(swcOptions)] },
   moduleNameMapper: {
     '^nestjs-redis-lock$': '<rootDir>/libs/redis-lock/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  // Most specs wait for Redis or for another process, so a core is not busy with one of them.
+  maxWorkers: '100%',
+  testTimeout: 20_000,
+  waitForUnhandledRejections: true,
   coverageProvider: 'v8',
   collectCoverageFrom: ['libs/*/src/**/*.ts'],
 };

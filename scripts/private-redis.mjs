@@ -40,21 +40,22 @@ export async function findPrivateRedis() {
   }
 }
 
+export async function canMakePrivateRedis() {
+  return process.platform === 'linux' && (await canRun('apt-get')) && (await canRun('dpkg-deb'));
+}
+
 /**
  * Makes the private copy from the packages of Debian or Ubuntu, without root and without a trace
- * in the state of the system's apt. Answers false where that is impossible.
+ * in the state of the system's apt.
  */
 export async function makePrivateRedis() {
-  if (process.platform !== 'linux' || !(await canRun('apt-get')) || !(await canRun('dpkg-deb')))
-    return false;
   await mkdir(CACHE, { recursive: true });
   await removeAbandoned();
   const work = await mkdtemp(join(CACHE, '.making-'));
   try {
     await download(work);
     await unpack(work);
-    await publish(join(work, 'root'));
-    return true;
+    await publish(work);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -111,16 +112,17 @@ async function unpack(work) {
 }
 
 /**
- * Whoever renames first wins; a copy that does not run is replaced.
- * @param {string} root
+ * Whoever renames first wins, and the others use that copy. One that does not run is replaced.
+ * @param {string} work
  */
-async function publish(root) {
-  if (await findPrivateRedis()) return;
-  await rm(COPY, { recursive: true, force: true });
+async function publish(work) {
+  const root = join(work, 'root');
   try {
     await rename(root, COPY);
-  } catch (error) {
-    if (!(await findPrivateRedis())) throw error;
+  } catch {
+    if (await findPrivateRedis()) return;
+    await rename(COPY, join(work, 'broken'));
+    await rename(root, COPY);
   }
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findPrivateRedis, makePrivateRedis } from './private-redis.mjs';
+import { canMakePrivateRedis, findPrivateRedis, makePrivateRedis } from './private-redis.mjs';
 
 const NAMES = ['redis-server', 'valkey-server', 'keydb-server'];
 const START_TIMEOUT_MS = 10_000;
@@ -63,12 +63,14 @@ async function findOrMake(say) {
   if (onPath) return { command: onPath, env: {}, source: 'path' };
   const ready = await findPrivateRedis();
   if (ready) return { ...ready, source: 'private' };
-  say('Fetching a private Redis server into node_modules/.cache (about 10 s) …');
   let reason = '';
-  try {
-    await makePrivateRedis();
-  } catch (error) {
-    reason = ` (a private copy could not be made: ${firstLine(error)})`;
+  if (await canMakePrivateRedis()) {
+    say('Fetching a private Redis server into node_modules/.cache (about 10 s) …');
+    try {
+      await makePrivateRedis();
+    } catch (error) {
+      reason = ` (a private copy could not be made: ${firstLine(error)})`;
+    }
   }
   const made = await findPrivateRedis();
   if (made) return { ...made, source: 'private' };
@@ -144,13 +146,14 @@ process.on('exit', () => {
 });
 
 /** A running server of this process; it is never anyone else's. */
-class RedisServer {
+export class RedisServer {
   host = '127.0.0.1';
   #child;
   #watcher;
   #folder;
   #temporary;
   #exited;
+  #lastLog = '';
 
   /**
    * @param {RedisBinary} binary
@@ -238,8 +241,11 @@ class RedisServer {
     return false;
   }
 
+  /** What the server wrote; also after its end. */
   async log() {
-    return readFile(this.#logFile, 'utf8').catch(() => '');
+    if (running.has(this)) return this.#readLog();
+    await this.#exited;
+    return this.#lastLog;
   }
 
   /** Synchronous, for the 'exit' event of this process. */
@@ -249,6 +255,10 @@ class RedisServer {
     if (this.#temporary) rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  async #readLog() {
+    return readFile(this.#logFile, 'utf8').catch(() => '');
+  }
+
   get #logFile() {
     return join(this.#folder, 'redis.log');
   }
@@ -256,6 +266,7 @@ class RedisServer {
   async #cleanUp() {
     running.delete(this);
     this.#watcher?.kill('SIGKILL');
+    this.#lastLog = await this.#readLog();
     if (this.#temporary) await rm(this.#folder, { recursive: true, force: true });
   }
 }
@@ -267,8 +278,7 @@ class RedisServer {
  * @param {string} folder
  */
 function watch(pid, folder) {
-  const script =
-    'trap "" INT TERM HUP; cat > /dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
+  const script = 'trap "" INT TERM HUP; read -r _; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
   const watcher = spawn('/bin/sh', ['-c', script, 'redis-watcher', String(pid), folder], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -299,8 +309,11 @@ function ask(host, port) {
   });
 }
 
-/** @returns {Promise<number>} */
-async function freePort() {
+/**
+ * A port that nobody listens on, and that no outgoing connection takes.
+ * @returns {Promise<number>}
+ */
+export async function freePort() {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
     const probe = createServer();

@@ -14,8 +14,8 @@ function installDependencies() {
   if (existsSync(installed) && statSync(installed).mtimeMs >= lock) return;
   say('Installing dependencies (about 20 s) …');
   // Run by npm, its own script is known and needs no shell; on Windows `npm` alone is not a program.
-  const npm = process.env.npm_execpath;
-  const [command, args] = npm ? [process.execPath, [npm]] : ['npm', []];
+  const npm = process.env.npm_execpath ?? '';
+  const [command, args] = npm.endsWith('npm-cli.js') ? [process.execPath, [npm]] : ['npm', []];
   const { status, stdout, stderr } = spawnSync(command, [...args, 'ci', '--loglevel=error'], {
     cwd: root,
     encoding: 'utf8',

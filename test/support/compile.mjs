@@ -1,0 +1,93 @@
+import { transform } from '@swc/core';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { swcOptions } from './swc-options.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SOURCES = ['apps', 'libs', 'scripts', 'test'];
+const VERSION = createHash('sha1').update(JSON.stringify(swcOptions)).digest('hex').slice(0, 8);
+const OUTPUT = join(ROOT, 'node_modules', '.cache', `compiled-${VERSION}`);
+
+/**
+ * Where plain Node finds a source file as JavaScript, once `compile` has run.
+ * @param {URL} source
+ */
+export function compiled(source) {
+  return join(OUTPUT, relative(ROOT, fileURLToPath(source))).replace(/\.ts$/, '.js');
+}
+
+/**
+ * Translates what has changed since the last time, so that tests can start processes without a
+ * build. (A loader would do it at every start, and takes a second for the modules of Nest alone.)
+ */
+export async function compile() {
+  await Promise.all([
+    write(join(OUTPUT, 'package.json'), '{ "type": "module" }'),
+    write(
+      join(OUTPUT, 'node_modules', 'nestjs-redis-lock', 'package.json'),
+      '{ "type": "module", "exports": "./index.js" }',
+    ),
+    write(
+      join(OUTPUT, 'node_modules', 'nestjs-redis-lock', 'index.js'),
+      "export * from '../../libs/redis-lock/src/index.js';",
+    ),
+  ]);
+  const folders = await Promise.all(SOURCES.map((folder) => sourcesIn(join(ROOT, folder))));
+  await Promise.all(folders.flat().map((file) => translate(file)));
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string[]>}
+ */
+async function sourcesIn(folder) {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found = entries.map(async (entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory())
+      return ['dist', 'node_modules'].includes(entry.name) ? [] : sourcesIn(path);
+    return /(?<!\.spec|\.d)\.ts$|\.mjs$/.test(entry.name) ? [path] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** @param {string} file */
+async function translate(file) {
+  const output = join(OUTPUT, relative(ROOT, file)).replace(/\.ts$/, '.js');
+  const { mtime } = await stat(file);
+  const known = await stat(output).catch(() => null);
+  // Equal and not later: a checkout may put an older file in place.
+  if (known && Math.abs(known.mtimeMs - mtime.getTime()) < 1) return;
+  const source = await readFile(file, 'utf8');
+  await write(output, file.endsWith('.ts') ? await toJavaScript(file, source) : source, mtime);
+}
+
+/**
+ * @param {string} filename
+ * @param {string} source
+ */
+async function toJavaScript(filename, source) {
+  try {
+    return (await transform(source, { ...swcOptions, filename })).code;
+  } catch (error) {
+    // It concerns only the process that needs this file.
+    const name = relative(ROOT, filename).split(sep).join('/');
+    return `throw new SyntaxError(${JSON.stringify(`${name}: ${String(error)}`)});`;
+  }
+}
+
+/**
+ * Several test runs may do this at once, and none may read half a file.
+ * @param {string} file
+ * @param {string} content
+ * @param {Date} [mtime]
+ */
+async function write(file, content, mtime = new Date()) {
+  const draft = `${file}.${randomUUID()}.tmp`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(draft, content);
+  await utimes(draft, new Date(), mtime);
+  await rename(draft, file);
+}

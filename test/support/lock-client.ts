@@ -1,0 +1,123 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import type { RedisConnection } from '../../libs/redis-lock/src/core/redis-connection.js';
+import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { eventually } from './eventually.js';
+import { FaultProxy } from './fault-proxy.js';
+import { FOREIGN_CLIENT } from './redisson.js';
+import type { RedisFixture } from './redis-server.js';
+
+export interface LockClientOptions extends Partial<LockSettings> {
+  /** A url, ioredis options or a client; the server of the spec. */
+  connection?: unknown;
+  clock?: Clock;
+}
+
+/** One client of the lock, as one process of an application is: its services and what it heard. */
+export interface LockClient<Locks> {
+  readonly locks: Locks;
+  readonly context: LockContext;
+  readonly connection: RedisConnection;
+  /** Every event so far. */
+  readonly events: readonly LockEvent[];
+  eventsOf<Type extends LockEvent['type']>(type: Type): Extract<LockEvent, { type: Type }>[];
+  close(): Promise<void>;
+}
+
+export type OpenLocks<Locks> = (options?: LockClientOptions) => LockClient<Locks>;
+
+/** Waits for a part of the checks after a spec; what is left then is a leak. */
+const LEFTOVER_MS = 5_000;
+
+/**
+ * Opens clients of a lock for the specs of a file. After each of them everything is closed, and the
+ * spec fails if a key, a subscription, a connection or a rejected promise of ours is left.
+ */
+export function useLocks<Locks>(
+  redis: RedisFixture,
+  serviceOf: (context: LockContext) => Locks,
+): OpenLocks<Locks> {
+  const opened = new Set<LockClient<Locks>>();
+
+  afterEach(async () => {
+    redis.resume();
+    const clients = [...opened];
+    opened.clear();
+    await Promise.all(clients.map((client) => client.close()));
+    await eventually(() => expectNothingLeft(redis), { withinMs: LEFTOVER_MS });
+  });
+
+  return ({ connection = redis.url, clock = systemClock, ...settings } = {}) => {
+    const events: LockEvent[] = [];
+    const observer = {
+      observe: (event: LockEvent) => {
+        events.push(event);
+        settings.observer?.observe(event);
+      },
+    };
+    const port = openIoredisConnection(connection, (error) => {
+      observer.observe({ type: 'messages-failed', error });
+    });
+    const context = contextOn(port, { ...settings, observer }, clock);
+    const client: LockClient<Locks> = {
+      locks: serviceOf(context),
+      context,
+      connection: port,
+      events,
+      eventsOf: (type) => events.filter((event) => event.type === type) as never,
+      close: () => context.close(),
+    };
+    opened.add(client);
+    return client;
+  };
+}
+
+function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock: Clock) {
+  try {
+    return new LockContext(port, settings, clock);
+  } catch (error) {
+    void port.close();
+    throw error;
+  }
+}
+
+/** What other clients wrote, such as a Java service, may stay; fencing tokens end by themselves. */
+export async function expectNothingLeft(redis: RedisFixture): Promise<void> {
+  const channels = (await redis.admin.pubsub('CHANNELS')) as string[];
+  if (channels.length > 0) throw new Error(`Subscriptions are left: ${channels.join(', ')}`);
+  const clients = await redis.clients();
+  if (clients.length > 0) throw new Error(`Connections are left: ${clients.join(', ')}`);
+  for (const key of await redis.admin.keys('*')) {
+    const ttl = await redis.admin.pttl(key);
+    if (key.startsWith('redisson_lock_token:') && ttl !== -1) continue;
+    if ((await redis.admin.type(key)) !== 'hash') continue;
+    const owners = await redis.admin.hkeys(key);
+    if (owners.some((owner) => UUID.test(owner) && !owner.startsWith(FOREIGN_CLIENT))) {
+      throw new Error(`The key ${key} is left, with a TTL of ${ttl} ms`);
+    }
+  }
+}
+
+const UUID = /^[0-9a-f-]{36}:/;
+
+/**
+ * A fault proxy before the server of a file. Call it before `useLocks`: every fault is healed
+ * before the clients of a spec are closed.
+ */
+export function useProxy(redis: RedisFixture): { readonly current: FaultProxy } {
+  let proxy: FaultProxy | undefined;
+  beforeAll(async () => {
+    proxy = await FaultProxy.start(redis);
+  });
+  afterEach(() => proxy?.heal());
+  afterAll(() => proxy?.close());
+  return {
+    get current() {
+      if (proxy === undefined) throw new Error('The proxy is there from beforeAll on');
+      return proxy;
+    },
+  };
+}

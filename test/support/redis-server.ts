@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  startRedisServer,
+  type RedisServer,
+  type RedisServerOptions,
+} from '../../scripts/redis-server.mjs';
+import { isAlive } from './child.js';
+
+/** Calls per command, such as `{ evalsha: 3, 'client|setname': 1 }`. */
+export type CommandCounts = Record<string, number>;
+
+const ADMIN = 'test-admin';
+const ADMIN_COMMANDS = new Set(['info', 'config|resetstat', 'client|list']);
+
+/** A private server of one spec file; alive from `beforeAll` to `afterAll`. */
+export class RedisFixture {
+  readonly #options: RedisServerOptions;
+  readonly #pids = new Set<number>();
+  #server: RedisServer | undefined;
+  #admin: Redis | undefined;
+
+  constructor(options: RedisServerOptions) {
+    this.#options = options;
+  }
+
+  get server(): RedisServer {
+    if (!this.#server) throw new Error('The server is there from beforeAll on');
+    return this.#server;
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** A plain ioredis client, for looking at keys and for playing other clients. */
+  get admin(): Redis {
+    if (!this.#admin) throw new Error('The admin client is there from beforeAll on');
+    return this.#admin;
+  }
+
+  /** Starts the server, again on its port if it was running before. */
+  async start(): Promise<void> {
+    const port = this.#server ? { port: this.#server.port } : {};
+    this.#server = await startRedisServer({ ...this.#options, ...port });
+    this.#pids.add(this.#server.pid);
+    if (!this.#admin) this.#admin = connectAdmin(this.url);
+    else if (this.#admin.status !== 'ready')
+      await new Promise((resolve) => this.#admin?.once('ready', resolve));
+  }
+
+  /** Ends the server as a crash would; its data is gone. */
+  async kill(): Promise<void> {
+    await this.server.kill();
+  }
+
+  /** A crash followed by a start without data, on the same port. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** The process stands still: connections stay open and nobody answers. */
+  pause(): void {
+    this.server.pause();
+  }
+
+  resume(): void {
+    this.server.resume();
+  }
+
+  /** What clients other than `admin` called since the last `resetCommandStats()`. */
+  async commandStats(): Promise<CommandCounts> {
+    const counts: CommandCounts = {};
+    const info = await this.admin.info('commandstats');
+    for (const [, name = '', calls] of info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+      if (!ADMIN_COMMANDS.has(name)) counts[name] = Number(calls);
+    }
+    return counts;
+  }
+
+  async resetCommandStats(): Promise<void> {
+    await this.admin.config('RESETSTAT');
+  }
+
+  /** What reached the server during `work`; `{}` is nothing. */
+  async commandsDuring(work: () => unknown): Promise<CommandCounts> {
+    await this.resetCommandStats();
+    await work();
+    return this.commandStats();
+  }
+
+  /** The connections of everybody but `admin`, by name or else by address. */
+  async clients(): Promise<string[]> {
+    const list = String(await this.admin.client('LIST'));
+    return [...list.matchAll(/\baddr=(\S+).* name=(\S*)/g)]
+      .map(([, address = '', name = '']) => name || address)
+      .filter((client) => client !== ADMIN);
+  }
+
+  /** Ends everything this fixture started, and fails if something survived. */
+  async close(): Promise<void> {
+    this.#admin?.disconnect();
+    await this.#server?.stop();
+    const alive = [...this.#pids].filter(isAlive);
+    if (alive.length > 0) throw new Error(`Redis servers are still alive: ${alive.join(', ')}`);
+  }
+}
+
+/**
+ * A private server for the specs of a file, empty before each of them. `flush: false` leaves the
+ * data of one spec to the next; the other options are those of `startRedisServer`.
+ */
+export function useRedis({
+  flush = true,
+  ...options
+}: RedisServerOptions & { flush?: boolean } = {}) {
+  const redis = new RedisFixture(options);
+  beforeAll(() => redis.start());
+  beforeEach(async () => {
+    if (flush) await redis.admin.flushall();
+  });
+  afterAll(() => redis.close());
+  return redis;
+}
+
+function connectAdmin(url: string): Redis {
+  const admin = new Redis(url, {
+    connectionName: ADMIN,
+    maxRetriesPerRequest: null,
+    retryStrategy: () => 10,
+    // Else ioredis keeps the process alive for 2 s when a spec ends with the server down.
+    disconnectTimeout: 50,
+  });
+  // A spec that kills the server expects the errors of the connection.
+  admin.on('error', () => undefined);
+  return admin;
+}

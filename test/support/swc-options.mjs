@@ -1,0 +1,12 @@
+/** How TypeScript becomes JavaScript in tests: in Jest, and in the processes that tests start. */
+export const swcOptions = /** @type {const} */ ({
+  swcrc: false,
+  sourceMaps: 'inline',
+  module: { type: 'es6' },
+  jsc: {
+    target: 'es2022',
+    keepClassNames: true,
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+  },
+});
