@@ -18,3 +18,16 @@ export type { LockEvent, LockObserver } from './core/observer.js';
 export { CurrentLock } from './core/owner-scope.js';
 
 export { LockService } from './primitives/reentrant-lock/lock-service.js';
+
+export { LockExceptionFilter } from './nest/lock-exception.filter.js';
+export { LockKey } from './nest/lock-key.js';
+export { LockInterceptor } from './nest/lock.interceptor.js';
+export {
+  RedisLockModule,
+  type RedisLockModuleAsyncOptions,
+  type RedisLockModuleOptions,
+  type RedisLockOptions,
+  type RedisLockOptionsFactory,
+} from './nest/redis-lock.module.js';
+export { WithLock, type LockedMethodDecorator } from './nest/with-lock.decorator.js';
+export type { OnBusy, WithLockOptions } from './nest/with-lock.options.js';

@@ -9,8 +9,8 @@ import type {
 } from '../core/redis-connection.js';
 import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
 import { hashSlot } from './hash-slot.js';
-import { chooseClient, isCluster } from './redis-client.js';
-import { lockErrorOf } from './reply-error.js';
+import { chooseClient, disconnect, isCluster } from './redis-client.js';
+import { lockErrorOf, noConnectionError } from './reply-error.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
@@ -22,18 +22,30 @@ const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
  */
 export function openIoredisConnection(
   connection: unknown,
-  onMessagesFailed: (error: unknown) => void = () => undefined,
+  onMessagesFailed?: (error: unknown) => void,
 ): RedisConnection {
+  const prepared = prepareIoredisConnection(connection, onMessagesFailed);
+  prepared.open();
+  return prepared;
+}
+
+/** As `openIoredisConnection`, but nothing is opened before `open` or the first script. */
+export function prepareIoredisConnection(
+  connection: unknown,
+  onMessagesFailed: (error: unknown) => void = () => undefined,
+): IoredisConnection {
   const { client, isOurs } = chooseClient(connection);
   return new IoredisConnection(client, isOurs, onMessagesFailed);
 }
 
-class IoredisConnection implements RedisConnection {
+export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
   readonly #subscriber: Subscriber;
   readonly #cluster: Cluster | undefined;
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
   #breaks = 0;
+  /** Why our client is not connected, as far as it says so. */
+  #trouble: unknown;
   #isClosed = false;
 
   constructor(
@@ -51,8 +63,13 @@ class IoredisConnection implements RedisConnection {
     this.#cluster?.on('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach(this.#watchNode);
     // ioredis prints the errors of a client that nobody listens to.
-    if (isOurs) client.on('error', () => undefined);
-    if (client.status === 'wait') client.connect().catch(() => undefined);
+    if (isOurs) client.on('error', (error: unknown) => (this.#trouble = error));
+  }
+
+  /** Begins to connect, if nobody has. */
+  open(): void {
+    if (!this.#isClosed && this.client.status === 'wait')
+      this.client.connect().catch(() => undefined);
   }
 
   async run<K extends string, A extends string, R>(
@@ -60,13 +77,17 @@ class IoredisConnection implements RedisConnection {
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
   ): Promise<Reply<R>> {
-    if (this.client.status !== 'ready') throw this.#notConnected();
+    if (this.client.status !== 'ready') {
+      this.open();
+      throw this.#notConnected();
+    }
     const values = [...inOrder(script.keys, keys), ...inOrder(script.args, args)];
     const keyCount = Array.isArray(keys) ? keys.length : script.keys.length;
     const breaks = this.#breaks;
     const sentAt = performance.now();
-    const raw = await this.#evaluate(script, keyCount, values);
-    return { value: script.decode(raw), sentAt, resent: this.#breaks !== breaks };
+    const wasResent = () => this.#breaks !== breaks;
+    const raw = await this.#evaluate(script, keyCount, values, wasResent);
+    return { value: script.decode(raw), sentAt, resent: wasResent() };
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -95,7 +116,7 @@ class IoredisConnection implements RedisConnection {
     this.client.off('close', this.#onClose);
     this.#cluster?.off('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach((node) => node.off('close', this.#onClose));
-    if (this.isOurs) this.client.disconnect();
+    if (this.isOurs) disconnect(this.client);
     return Promise.resolve();
   }
 
@@ -104,20 +125,22 @@ class IoredisConnection implements RedisConnection {
     script: Script<string, string, unknown>,
     keyCount: number,
     values: (string | number)[],
+    wasResent: () => boolean,
   ): Promise<unknown> {
     try {
       return await this.client.evalsha(script.sha1, keyCount, ...values);
     } catch (error) {
-      if (!isNoScript(error)) throw lockErrorOf(error);
+      if (!isNoScript(error)) throw lockErrorOf(error, wasResent());
     }
     try {
       return await this.client.eval(script.lua, keyCount, ...values);
     } catch (error) {
-      throw lockErrorOf(error);
+      throw lockErrorOf(error, wasResent());
     }
   }
 
   readonly #onReady = (): void => {
+    this.#trouble = undefined;
     for (const listener of [...this.#upListeners]) listener();
   };
 
@@ -139,11 +162,11 @@ class IoredisConnection implements RedisConnection {
   }
 
   #notConnected(): LockBackendError {
-    const isOver = this.#isClosed || this.client.status === 'end';
-    return new LockBackendError(
-      isOver ? 'the connection to Redis is closed' : 'there is no connection to Redis',
-      { retryable: !isOver, outcome: 'none' },
-    );
+    if (this.#isClosed || this.client.status === 'end') {
+      const over = { retryable: false, outcome: 'none' } as const;
+      return new LockBackendError('the connection to Redis is closed', over);
+    }
+    return noConnectionError(this.#trouble);
   }
 }
 

@@ -17,6 +17,7 @@ export const DEFAULT_URL = 'redis://127.0.0.1:6379';
 export const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 500);
 
 const OUR_DEFAULTS = {
+  lazyConnect: true,
   retryStrategy: reconnectDelayMs,
   connectTimeout: 3_000,
   // A half-open connection is noticed by a reply that does not come. Scripts may be sent again.
@@ -38,12 +39,22 @@ export function chooseClient(connection: unknown): ClientChoice {
   }
   if (!isPlainObject(connection)) throw new LockConfigurationError(whatIsWrong(connection));
   refuseUnusable(connection, false);
-  const client = new Redis({ ...OUR_DEFAULTS, ...connection, replyMapping: 'legacy' });
+  const client = new Redis({
+    ...OUR_DEFAULTS,
+    ...connection,
+    lazyConnect: true,
+    replyMapping: 'legacy',
+  });
   return { client, isOurs: true };
 }
 
 export function isCluster(client: Redis | Cluster): client is Cluster {
   return 'slots' in client && 'nodes' in client;
+}
+
+/** Ends a client. One that has ended already would keep the process alive for two more seconds. */
+export function disconnect(client: Redis | Cluster): void {
+  if (client.status !== 'end') client.disconnect();
 }
 
 /** By shape: an application often has two copies of ioredis. */

@@ -1,11 +1,13 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
 import type { ChannelListener } from '../core/redis-connection.js';
-import { reconnectDelayMs } from './redis-client.js';
+import { disconnect, reconnectDelayMs } from './redis-client.js';
 
 /** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
 const ANSWER_MS = 1_000;
+/** ioredis waits for ever for a server that accepts a connection and never says a word. */
+const CONNECT_MS = 3_000;
 
 /**
  * The connection for messages. It lives while there is something to hear, and is replaced, not
@@ -73,7 +75,7 @@ export class Subscriber {
       enableReadyCheck: false,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      connectTimeout: 3_000,
+      connectTimeout: CONNECT_MS,
       retryStrategy: () => null,
       sentinelRetryStrategy: () => null,
     });
@@ -93,6 +95,10 @@ export class Subscriber {
     client.connect().catch(() => {
       if (this.#client === client) this.#onBroken();
     });
+    this.#heartbeat = setTimeout(() => {
+      this.#onBroken();
+    }, CONNECT_MS);
+    this.#heartbeat.unref();
   }
 
   #open(overrides: RedisOptions): Redis | undefined {
@@ -115,6 +121,7 @@ export class Subscriber {
 
   async #subscribe(channels: string[]): Promise<void> {
     const client = this.#client;
+    const asked = channels.map((channel) => [channel, this.#listeners.get(channel)] as const);
     try {
       await client?.subscribe(...channels);
     } catch (error) {
@@ -123,9 +130,11 @@ export class Subscriber {
       return;
     }
     if (this.#client !== client) return;
-    for (const channel of channels) {
+    for (const [channel, listeners] of asked) {
+      // Whoever left and came back meanwhile has unsubscribed, and waits for a later answer.
+      if (listeners === undefined || this.#listeners.get(channel) !== listeners) continue;
       if (!this.#unconfirmed.delete(channel)) continue;
-      for (const listener of this.#listeners.get(channel) ?? []) listener.confirmed();
+      for (const listener of listeners) listener.confirmed();
     }
   }
 
@@ -133,7 +142,7 @@ export class Subscriber {
     clearTimeout(this.#heartbeat);
     this.#heartbeat = setTimeout(() => {
       const silent = setTimeout(() => {
-        client.disconnect();
+        disconnect(client);
         if (this.#client === client) this.#onBroken();
       }, ANSWER_MS);
       silent.unref();
@@ -147,6 +156,8 @@ export class Subscriber {
         },
         () => {
           clearTimeout(silent);
+          // Without the right to PING an answer is a sign of life all the same.
+          if (this.#client === client && client.status === 'ready') this.#beat(client);
         },
       );
     }, HEARTBEAT_MS);
@@ -169,6 +180,7 @@ export class Subscriber {
     clearTimeout(this.#heartbeat);
     const client = this.#client;
     this.#client = undefined;
-    client?.disconnect();
+    // Disconnecting what has ended already would leave a timer behind.
+    if (client !== undefined) disconnect(client);
   }
 }

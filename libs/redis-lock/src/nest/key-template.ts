@@ -1,0 +1,196 @@
+import {
+  describeValue,
+  LockConfigurationError,
+  LockError,
+  LockKeyError,
+  quoteName,
+} from '../core/errors.js';
+import { KeySpace, MAX_KEY_BYTES, UNSAFE_CHARACTERS } from '../core/key-space.js';
+
+/** `<order.items.0>` has the head `order` and the path `items`, `0`. */
+export interface Placeholder {
+  readonly text: string;
+  readonly head: string;
+  readonly path: readonly string[];
+}
+
+/** How to get at a placeholder's value in whatever the name is made from. */
+export interface Source<Input> {
+  /** What messages call the value from which the path leads on, through own properties. */
+  readonly start: string;
+  read(input: Input): unknown;
+  readonly path: readonly string[];
+}
+
+interface Part<Input> {
+  readonly text: string;
+  readonly source: Source<Input>;
+  /** What follows it, up to the next placeholder or the end. */
+  readonly literal: string;
+  /** The character that ends the value; undefined for the last placeholder. */
+  readonly terminator: string | undefined;
+}
+
+/**
+ * Makes a function that fills in the template.
+ *
+ * Different tuples of values give different keys. A value's encoding never holds the character that
+ * follows it outside an escape, nor `%` except to begin one, so that a reader from left to right
+ * finds the end of every value but the last, which ends a fixed length before the end of the key.
+ * Escapes themselves can be undone, since `%` is escaped too, and `u` is no hexadecimal digit.
+ * @param where begins the messages of the errors
+ * @throws {LockConfigurationError} the template is malformed, or `sourceOf` knows no source
+ */
+export function compileTemplate<Input>(
+  template: string,
+  where: string,
+  sourceOf: (placeholder: Placeholder) => Source<Input>,
+): (input: Input) => string {
+  const { begin, parts } = parse(template, where);
+  const compiled = parts.map((part, i): Part<Input> => {
+    const isLast = i === parts.length - 1;
+    const terminator = isLast ? undefined : firstCharacter(part.literal);
+    return { text: part.text, literal: part.literal, source: sourceOf(part), terminator };
+  });
+  return (input) => {
+    let name = begin;
+    for (const part of compiled) name += render(part, template, input) + part.literal;
+    return name;
+  };
+}
+
+type ParsedPart = Placeholder & { readonly literal: string };
+
+function parse(template: string, where: string) {
+  const [begin = '', ...rest] = template.split('<');
+  const parts = rest.map((text, i): ParsedPart => {
+    const end = text.indexOf('>');
+    if (end === -1) throw new LockConfigurationError(`${where}: a "<" is never closed by ">"`);
+    const placeholder = placeholderOf(text.slice(0, end), where);
+    const literal = text.slice(end + 1);
+    if (literal === '' && i < rest.length - 1) {
+      throw new LockConfigurationError(
+        `${where}: <${placeholder.text}> and the placeholder after it need a text between them, ` +
+          'or different values would give the same name',
+      );
+    }
+    if (literal.startsWith('%')) {
+      throw new LockConfigurationError(
+        `${where}: the text after <${placeholder.text}> must not begin with "%", which begins escapes`,
+      );
+    }
+    return { ...placeholder, literal };
+  });
+  refuseUnusable([begin, ...parts.map(({ literal }) => literal)], where);
+  return { begin, parts };
+}
+
+function placeholderOf(text: string, where: string): Placeholder {
+  const [head = '', ...path] = text.split('.');
+  if ([head, ...path].some((segment) => !/^[^\s.<>]+$/.test(segment))) {
+    throw new LockConfigurationError(
+      `${where}: <${text}> is no placeholder; write <name>, <name.property>, <0> or <0.property>`,
+    );
+  }
+  return { text, head, path };
+}
+
+/** A template whose fixed text no lock name may hold would fail at every call. */
+function refuseUnusable(literals: readonly string[], where: string): void {
+  try {
+    // The letters around it: what begins and ends a name may come from a prefix or a value.
+    new KeySpace('').key(`x${literals.join('x')}x`);
+  } catch (error) {
+    if (!(error instanceof LockKeyError)) throw error;
+    throw new LockConfigurationError(`${where}: no value makes a usable name. ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function firstCharacter(text: string): string | undefined {
+  const [character] = text;
+  return character;
+}
+
+function render<Input>(part: Part<Input>, template: string, input: Input): string {
+  const value = follow(part, template, input);
+  switch (typeof value) {
+    case 'string':
+      if (value === '') throw badValue(part, template, 'is an empty string');
+      // Spares encoding what no name can hold.
+      if (value.length > MAX_KEY_BYTES) {
+        throw badValue(part, template, `is a string of ${String(value.length)} characters`);
+      }
+      return encode(value, part.terminator);
+    case 'number':
+      if (!Number.isFinite(value)) throw badValue(part, template, `is ${String(value)}`);
+      return encode(String(value), part.terminator);
+    case 'bigint':
+    case 'boolean':
+      return encode(String(value), part.terminator);
+    default:
+      throw badValue(part, template, `is ${describeValue(value)}`);
+  }
+}
+
+/** Only own properties: `<dto.constructor.name>` must not read what no caller wrote. */
+function follow<Input>(part: Part<Input>, template: string, input: Input): unknown {
+  try {
+    const { source } = part;
+    let value = source.read(input);
+    let read = source.start;
+    for (const property of source.path) {
+      if (typeof value !== 'object' || value === null) {
+        throw badValue(part, template, `has no value: ${read} is ${describeValue(value)}`);
+      }
+      if (!Object.hasOwn(value, property)) {
+        throw badValue(part, template, `has no value: ${read} has no own property "${property}"`);
+      }
+      value = (value as Readonly<Record<string, unknown>>)[property];
+      read += `.${property}`;
+    }
+    return value;
+  } catch (error) {
+    if (error instanceof LockError) throw error;
+    throw badValue(part, template, 'cannot be read: its getter threw an error', { cause: error });
+  }
+}
+
+function badValue(
+  { text }: { readonly text: string },
+  template: string,
+  what: string,
+  details: { cause?: unknown } = {},
+): LockKeyError {
+  return new LockKeyError(
+    `The lock name ${quoteName(template)} cannot be made: <${text}> ${what}; ` +
+      'it takes a string that is not empty, a finite number, a bigint or a boolean',
+    details,
+  );
+}
+
+/** Nearly every value is of this form; only the character after the placeholder is in question. */
+const PLAIN = /^[\w.:/-]*$/;
+
+function encode(value: string, terminator: string | undefined): string {
+  const isPlain = PLAIN.test(value) && (terminator === undefined || !value.includes(terminator));
+  if (isPlain) return value;
+  let encoded = '';
+  for (const character of value) {
+    const isEscaped =
+      '%{}'.includes(character) || character === terminator || UNSAFE_CHARACTERS.test(character);
+    encoded += isEscaped ? escaped(character) : character;
+  }
+  return encoded;
+}
+
+function escaped(character: string): string {
+  // UTF-8 has no bytes for one half of a surrogate pair.
+  if (/^\p{Cs}$/u.test(character)) return `%u${hexadecimal(character.charCodeAt(0))}`;
+  return Array.from(Buffer.from(character), (byte) => `%${hexadecimal(byte)}`).join('');
+}
+
+function hexadecimal(value: number): string {
+  return value.toString(16).toUpperCase().padStart(2, '0');
+}

@@ -1,0 +1,141 @@
+import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
+import { compileTemplate, type Placeholder, type Source } from './key-template.js';
+
+const LOCK_KEYS = Symbol.for('nestjs-redis-lock:lock-keys');
+
+/** Nest's own keys, read by value: a controller, gateway or resolver needs no import of us. */
+const NEST_ARGUMENTS = '__routeArguments__';
+const PARAMETER_TYPES = 'design:paramtypes';
+
+type Arguments = readonly unknown[];
+
+interface NamedParameter {
+  readonly index: number;
+  readonly name: string;
+}
+
+/** A method as decorators see it, while its class is being defined. */
+export interface DecoratedMethod {
+  /** The prototype that has it. */
+  readonly target: object;
+  readonly property: string | symbol;
+}
+
+/**
+ * Names a parameter for `@WithLock`: its argument fills the placeholder `<name>`, or is where
+ * `<name.property>` begins.
+ * @throws {LockConfigurationError} when the class is defined: the name cannot be a placeholder
+ */
+export function LockKey(name: string): ParameterDecorator {
+  return (target, property, index) => {
+    if (typeof name !== 'string' || !/^(?!\d+$)[^\s.<>]+$/.test(name)) {
+      throw new LockConfigurationError(
+        '@LockKey needs a name such as "id", without dots, spaces and angle brackets, ' +
+          `not ${describeValue(name)}`,
+      );
+    }
+    if (property === undefined) {
+      throw new LockConfigurationError(
+        `@LockKey(${quoteName(name)}) belongs to a parameter of a method, not of a constructor`,
+      );
+    }
+    const others = lockKeysOf({ target, property });
+    Reflect.defineMetadata(LOCK_KEYS, [...others, { index, name }], target, property);
+  };
+}
+
+/**
+ * The function that makes the lock name from the arguments of a call. All parameter decorators of a
+ * method have run when this is called by a decorator of the method.
+ * @throws {LockConfigurationError} a placeholder that not exactly one parameter stands for
+ */
+export function nameFromArguments(
+  template: string,
+  where: string,
+  method: DecoratedMethod,
+): (args: Arguments) => string {
+  return compileTemplate(template, where, (placeholder) => sourceOf(placeholder, where, method));
+}
+
+function sourceOf(
+  placeholder: Placeholder,
+  where: string,
+  method: DecoratedMethod,
+): Source<Arguments> {
+  const { head, path } = placeholder;
+  const argument = (index: number): Source<Arguments> => ({
+    start: `argument ${String(index)}`,
+    read: (args) => args[index],
+    path,
+  });
+  const types = typesOf(method);
+  const named = [...lockKeysOf(method), ...nestNamesOf(method)].filter(({ name }) => name === head);
+  const [index, ...others] = new Set(named.map((parameter) => parameter.index));
+  if (others.length > 0) throw unclear(`several parameters are named "${head}"`);
+  if (index !== undefined) return argument(index);
+
+  if (/^\d+$/.test(head)) {
+    const position = Number(head);
+    const count = types?.length ?? Infinity;
+    if (position < count) return argument(position);
+    throw unclear(`there is no parameter ${head}`);
+  }
+  if (isOnlyObject(types)) return { ...argument(0), path: [head, ...path] };
+  throw unclear('nothing says which parameter that is');
+
+  function unclear(why: string): LockConfigurationError {
+    return new LockConfigurationError(
+      `${where}: <${placeholder.text}> cannot be filled, ${why}. Found ${described(method)}. ` +
+        `Mark one parameter with a @LockKey("…") of its own, use its position as in <0>, ` +
+        'or give a function (...args) => string as the key',
+    );
+  }
+}
+
+/** An emitted type of which an argument may have properties that its author named. */
+function isOnlyObject(types: Arguments | undefined): boolean {
+  if (types?.length !== 1) return false;
+  const [type] = types;
+  return type !== String && type !== Number && type !== Boolean && type !== Array;
+}
+
+/** Undefined when the compiler emits no types. */
+function typesOf({ target, property }: DecoratedMethod): Arguments | undefined {
+  const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, target, property);
+  return Array.isArray(types) ? types : undefined;
+}
+
+function lockKeysOf({ target, property }: DecoratedMethod): readonly NamedParameter[] {
+  const named: unknown = Reflect.getOwnMetadata(LOCK_KEYS, target, property);
+  return Array.isArray(named) ? (named as NamedParameter[]) : [];
+}
+
+/**
+ * What `@Param('id')`, `@Body('id')`, `@Payload('id')`, `@Args('id')` and their like have named.
+ * Inherited ones count, as they do when Nest calls an overriding method.
+ */
+function nestNamesOf({ target, property }: DecoratedMethod): NamedParameter[] {
+  const entries: unknown = Reflect.getMetadata(NEST_ARGUMENTS, target.constructor, property);
+  if (typeof entries !== 'object' || entries === null) return [];
+  return Object.values(entries).flatMap(({ index, data }: Partial<Record<string, unknown>>) =>
+    typeof index === 'number' && typeof data === 'string' ? [{ index, name: data }] : [],
+  );
+}
+
+function described(method: DecoratedMethod): string {
+  const types = typesOf(method);
+  const names = [...lockKeysOf(method), ...nestNamesOf(method)];
+  const count = Math.max(types?.length ?? 0, ...names.map(({ index }) => index + 1));
+  if (types?.length === 0) return 'no parameters';
+  if (count === 0) return 'no named parameters, and no emitted types (emitDecoratorMetadata)';
+  const parameters = Array.from({ length: count }, (_, position) => {
+    const named = names.filter(({ index }) => index === position).map(({ name }) => `"${name}"`);
+    const as = named.length === 0 ? '' : ` named ${named.join(' and ')}`;
+    return `${String(position)}: ${typeName(types?.[position])}${as}`;
+  });
+  return `the parameters (${parameters.join(', ')})`;
+}
+
+function typeName(type: unknown): string {
+  return typeof type === 'function' ? type.name : 'unknown';
+}

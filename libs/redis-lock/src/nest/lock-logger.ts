@@ -1,0 +1,83 @@
+import { Logger } from '@nestjs/common';
+
+import { quoteName } from '../core/errors.js';
+import type { LockEvent, LockObserver } from '../core/observer.js';
+
+type Level = 'error' | 'warn' | 'debug';
+
+/** What a person should see; everything else is for whoever looks for it. */
+const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
+  lost: 'error',
+  suspect: 'warn',
+  waiting: 'warn',
+  'renewal-failed': 'warn',
+  'release-failed': 'warn',
+  'wake-up-failed': 'warn',
+  'messages-failed': 'warn',
+};
+
+/** Tells Nest's log about locks, and then the application's own observer. */
+export class LockLogger implements LockObserver {
+  readonly #logger = new Logger('RedisLock');
+  readonly #next: LockObserver | undefined;
+
+  constructor(next?: LockObserver) {
+    this.#next = next;
+  }
+
+  observe(event: LockEvent): void {
+    try {
+      const level = LEVELS[event.type] ?? 'debug';
+      // Texts are not made for nobody: this runs twice for every lock that is taken.
+      if (level !== 'debug' || Logger.isLevelEnabled('debug')) this.#logger[level](textOf(event));
+    } finally {
+      this.#next?.observe(event);
+    }
+  }
+}
+
+function textOf(event: LockEvent): string {
+  const lock = 'name' in event ? `Lock ${quoteName(event.name)}` : '';
+  switch (event.type) {
+    case 'acquired':
+      return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
+    case 'waiting':
+      return `${lock} has been waited for since ${ms(event.waitedMs)}`;
+    case 'timed-out':
+      return `${lock} was not acquired within ${ms(event.waitedMs)}`;
+    case 'released':
+      return event.outcome === 'done' ? `${lock} released` : `${lock} released, as far as is known`;
+    case 'release-failed':
+      return `${lock} could not be released and ends with its lease: ${reason(event.error)}`;
+    case 'wake-up-failed':
+      return `${lock} is free, but its waiters could not be told; they find out by polling`;
+    case 'suspect':
+      return `${lock} may soon be lost: ${reason(event.error)}`;
+    case 'recovered':
+      return `${lock} is held for sure again`;
+    case 'lost':
+      return `${lock} was lost (${event.reason}): what its holder does now may meet another holder`;
+    case 'late-grant':
+      return `${lock} was granted after its caller had given up, and is given back`;
+    case 'force-released':
+      return `${lock} was taken away from its holder by forceRelease()`;
+    case 'renewed':
+      return `Renewed ${leases(event.leases)}`;
+    case 'renewal-failed':
+      return `Could not renew ${leases(event.leases)}: ${reason(event.error)}`;
+    case 'messages-failed':
+      return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
+  }
+}
+
+function ms(value: number): string {
+  return `${String(Math.round(value))} ms`;
+}
+
+function leases(count: number): string {
+  return count === 1 ? '1 lease' : `${String(count)} leases`;
+}
+
+function reason(error: unknown): string {
+  return error instanceof Object && 'message' in error ? String(error.message) : String(error);
+}

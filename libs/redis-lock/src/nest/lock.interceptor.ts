@@ -1,0 +1,126 @@
+import {
+  Inject,
+  Injectable,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { Observable } from 'rxjs';
+
+import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { compileTemplate } from './key-template.js';
+import type { DecoratedMethod } from './lock-key.js';
+import { lockedObservable } from './locked-call.js';
+import type { LockPlan } from './with-lock.options.js';
+
+const PLAN = Symbol.for('nestjs-redis-lock:interceptor-plan');
+
+interface InterceptorPlan extends LockPlan {
+  readonly where: string;
+  nameOf(context: ExecutionContext): string;
+}
+
+/**
+ * Runs the handlers that are marked by `@WithLock(key, { via: 'interceptor' })` under their locks;
+ * other handlers pass. The decorator applies it by itself.
+ */
+@Injectable()
+export class LockInterceptor implements NestInterceptor {
+  constructor(@Inject(LockService) private readonly locks: LockService) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const plan = planOf(context.getHandler());
+    if (plan === undefined) return next.handle();
+    const call = {
+      where: plan.where,
+      locks: () => this.locks,
+      name: () => plan.nameOf(context),
+      options: plan.acquire,
+      onBusy: plan.onBusy.bind(plan, [context]),
+    };
+    return lockedObservable(call, () => next.handle());
+  }
+}
+
+/** Leaves word for the interceptor, and makes sure that it will be there. */
+export function interceptByPlan(
+  decorated: DecoratedMethod,
+  method: object,
+  plan: InterceptorPlan,
+): void {
+  if (planOf(method) !== undefined) {
+    throw new LockConfigurationError(`${plan.where}: a handler takes one lock via the interceptor`);
+  }
+  Reflect.defineMetadata(PLAN, plan, method);
+  checkWhenInjected(decorated, plan.where);
+}
+
+/** What Nest's packages leave on the methods that they call through interceptors. */
+const HANDLER_MARKS = ['path', 'microservices:pattern', 'message', 'graphql:resolver_type'];
+
+/**
+ * Interceptors run for handlers only: anything else would go without its lock, and not say so. All
+ * decorators of the class have run when Nest injects into the first instance.
+ */
+function checkWhenInjected({ target, property }: DecoratedMethod, where: string): void {
+  const injected = Symbol.for(`RedisLockModule.forRoot() for ${where}`);
+  Object.defineProperty(target, injected, {
+    configurable: true,
+    set() {
+      const method = Reflect.get(target, property) as object;
+      if (HANDLER_MARKS.some((mark) => Reflect.hasMetadata(mark, method))) return;
+      throw new LockConfigurationError(
+        `${where}: Nest runs interceptors for handlers of requests only, and this method is none; ` +
+          "leave out via: 'interceptor'",
+      );
+    },
+  });
+  Inject(LockService)(target, injected);
+}
+
+function planOf(method: object): InterceptorPlan | undefined {
+  return Reflect.getMetadata(PLAN, method) as InterceptorPlan | undefined;
+}
+
+const REQUEST_PARTS = ['params', 'query', 'body'] as const;
+
+type Request = Readonly<Partial<Record<(typeof REQUEST_PARTS)[number], unknown>>>;
+
+/**
+ * The function that makes the lock name from what the interceptor sees.
+ * @throws {LockConfigurationError} a placeholder that is no part of a request
+ */
+export function nameFromContext(
+  key: unknown,
+  where: string,
+): (context: ExecutionContext) => string {
+  if (isNameFunction(key)) return key;
+  if (typeof key !== 'string') {
+    throw new LockConfigurationError(
+      `${where}: the key must be a template such as 'product_<params.id>' or a function ` +
+        `(context) => string, not ${describeValue(key)}`,
+    );
+  }
+  return compileTemplate(key, where, ({ text, head, path }) => {
+    const part = REQUEST_PARTS.find((name) => name === head);
+    if (part === undefined || path.length === 0) {
+      throw new LockConfigurationError(
+        `${where}: <${text}> is no part of a request; via the interceptor there are <params.x>, ` +
+          '<query.x> and <body.x>, or a function (context) => string as the key',
+      );
+    }
+    return { start: part, path, read: (context) => requestOf(context, where)[part] };
+  });
+}
+
+function isNameFunction(key: unknown): key is (context: ExecutionContext) => string {
+  return typeof key === 'function';
+}
+
+function requestOf(context: ExecutionContext, where: string): Request {
+  if (context.getType() === 'http') return context.switchToHttp().getRequest<Request>();
+  throw new LockConfigurationError(
+    `${where}: only HTTP has params, query and body; here the key must be a function of the context`,
+  );
+}

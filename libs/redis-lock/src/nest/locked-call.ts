@@ -1,0 +1,178 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
+
+import { LockConfigurationError, LockTimeoutError } from '../core/errors.js';
+import type { AcquireOptions } from '../core/lock.js';
+import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+
+/** Something to be done under a lock, and what the decorator said about it. */
+export interface LockedCall {
+  /** Begins the messages of errors. */
+  readonly where: string;
+  locks(): LockService;
+  name(): string;
+  readonly options: AcquireOptions;
+  /** Answers in place of the work when somebody else has the lock, or throws the error. */
+  onBusy(error: LockTimeoutError): unknown;
+}
+
+/** How long the lock waits for a subscriber to an Observable that came by a Promise. */
+const SUBSCRIBE_WITHIN_MS = 1_000;
+
+async function underLock<T>(
+  call: LockedCall,
+  work: () => Promise<T>,
+  onBusy: (error: LockTimeoutError) => unknown,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const name = call.name();
+  const progress = { hasBegun: false };
+  try {
+    const begin = () => {
+      progress.hasBegun = true;
+      return work();
+    };
+    return await call.locks().using(name, begin, { ...call.options, signal });
+  } catch (error) {
+    // A timeout of a lock that the work itself asked for is the work's own error.
+    if (progress.hasBegun || !(error instanceof LockTimeoutError)) throw error;
+    return onBusy(error);
+  }
+}
+
+/**
+ * Calls the method under the lock, which is released before the promise settles. If the method
+ * resolves with an Observable, so does this, and the lock is held until that Observable ends.
+ */
+export function lockedPromise(call: LockedCall, method: () => unknown): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const settled = underLock(
+      call,
+      async () => {
+        const result = await asynchronous(method(), call.where);
+        if (!isObservable(result)) return result;
+        const handedOver = handOver(call, result, () => settled);
+        resolve(handedOver.observable);
+        return handedOver.ended;
+      },
+      (error) => call.onBusy(error),
+    );
+    settled.then(resolve, reject);
+  });
+}
+
+/**
+ * A cold Observable: every subscription takes the lock, subscribes to the source under it, and
+ * releases it on complete, error and unsubscribe. The end is passed on once the lock is released.
+ */
+export function lockedObservable(call: LockedCall, source: () => unknown): Observable<unknown> {
+  return new Observable((subscriber) => {
+    const giveUp = new AbortController();
+    subscriber.add(() => {
+      giveUp.abort();
+    });
+    const settled = underLock(
+      call,
+      async () =>
+        subscriber.closed ? undefined : pipe(observable(source(), call.where), subscriber),
+      (error) => pipe(toObservable(call.onBusy(error)), subscriber),
+      giveUp.signal,
+    );
+    endWith(subscriber, settled);
+  });
+}
+
+/**
+ * The first subscriber, if it comes in time, has the lock that is held already; every other one
+ * takes the lock anew, so that nothing runs without it, and nobody keeps it by never subscribing.
+ */
+function handOver(
+  call: LockedCall,
+  source: Observable<unknown>,
+  settled: () => Promise<unknown>,
+): { readonly observable: Observable<unknown>; readonly ended: Promise<unknown> } {
+  const inScope = AsyncLocalStorage.snapshot();
+  let isTaken = false;
+  let take: (subscriber: Subscriber<unknown>) => void = () => undefined;
+  const ended = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      isTaken = true;
+      resolve(undefined);
+    }, SUBSCRIBE_WITHIN_MS);
+    timer.unref();
+    take = (subscriber) => {
+      isTaken = true;
+      clearTimeout(timer);
+      inScope(() => pipe(source, subscriber)).then(resolve, reject);
+    };
+  });
+  const observable = new Observable((subscriber) => {
+    if (isTaken) return lockedObservable(call, () => source).subscribe(subscriber);
+    take(subscriber);
+    endWith(subscriber, settled());
+    return undefined;
+  });
+  return { observable, ended };
+}
+
+/** Passes values on. Resolves with the last one when the source ends or the subscriber leaves. */
+function pipe(source: Observable<unknown>, subscriber: Subscriber<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let last: unknown;
+    // A source that emits synchronously cannot be unsubscribed from before subscribe() returns.
+    const subscription = source.pipe(takeWhile(() => !subscriber.closed)).subscribe({
+      next: (value) => {
+        last = value;
+        subscriber.next(value);
+      },
+      error: reject,
+      complete: () => {
+        resolve(last);
+      },
+    });
+    subscriber.add(() => {
+      subscription.unsubscribe();
+      resolve(last);
+    });
+  });
+}
+
+function endWith(subscriber: Subscriber<unknown>, settled: Promise<unknown>): void {
+  settled.then(
+    () => {
+      subscriber.complete();
+    },
+    (error: unknown) => {
+      subscriber.error(error);
+    },
+  );
+}
+
+function asynchronous(returned: unknown, where: string): PromiseLike<unknown> {
+  if (isThenable(returned)) return returned;
+  throw new LockConfigurationError(
+    isObservable(returned)
+      ? `${where} returned an Observable without saying so: write its return type, as in ` +
+          'find(): Observable<Item>, and have the compiler emit types (emitDecoratorMetadata)'
+      : `${where} returned neither a Promise nor an Observable: a lock needs time to be taken. ` +
+          'Make the method async',
+  );
+}
+
+function observable(returned: unknown, where: string): Observable<unknown> {
+  if (isObservable(returned)) return returned;
+  throw new LockConfigurationError(`${where} returned no Observable, against its return type`);
+}
+
+function toObservable(value: unknown): Observable<unknown> {
+  return isObservable(value) ? value : from(Promise.resolve(value));
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Partial<PromiseLike<unknown>>).then === 'function'
+  );
+}

@@ -1,0 +1,103 @@
+import { describeValue, LockConfigurationError } from '../core/errors.js';
+import type { LockSettings } from '../core/options.js';
+
+/** What the module was configured with. Core and adapter have yet to check the values. */
+export interface NamedOptions {
+  readonly connection: unknown;
+  readonly settings: Partial<LockSettings>;
+}
+
+type Options = Readonly<Record<string, unknown>>;
+
+const DEFAULT_CONNECTION = 'redis://127.0.0.1:6379';
+
+const SETTINGS = [
+  'connection',
+  'keyPrefix',
+  'leaseTimeMs',
+  'waitTimeMs',
+  'pollIntervalMs',
+  'shutdownTimeoutMs',
+  'observer',
+] as const;
+
+const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
+
+/** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
+export function optionsGiven(given: unknown, from: string): NamedOptions {
+  const { isGlobal, ...options } = objectOf(given, from);
+  refuseUnknown(options, SETTINGS, from);
+  checkIsGlobal(isGlobal, from);
+  return named(options);
+}
+
+/**
+ * @throws {LockConfigurationError} the factory failed, or its options are no object, or hold an
+ * unknown name
+ */
+export async function optionsMade(make: () => unknown, from: string): Promise<NamedOptions> {
+  const factory = `The factory of ${from}`;
+  let made: unknown;
+  try {
+    made = await make();
+  } catch (error) {
+    throw new LockConfigurationError(`${factory} failed: ${messageOf(error)}`, { cause: error });
+  }
+  const options = objectOf(made, factory);
+  if ('isGlobal' in options) {
+    throw new LockConfigurationError(
+      `${factory} comes too late to say isGlobal; put it beside the factory`,
+    );
+  }
+  refuseUnknown(options, SETTINGS, factory);
+  return named(options);
+}
+
+/** @throws {LockConfigurationError} there is not exactly one factory, or an unknown name */
+export function checkAsyncOptions(given: unknown, from: string): void {
+  const options = objectOf(given, from);
+  refuseUnknown(options, ['imports', 'inject', ...FACTORIES, 'isGlobal'], from);
+  checkIsGlobal(options.isGlobal, from);
+  const factories = FACTORIES.filter((factory) => options[factory] !== undefined);
+  if (factories.length === 1) return;
+  const found = factories.length === 0 ? 'none of them' : factories.join(' and ');
+  throw new LockConfigurationError(
+    `${from} needs exactly one of ${FACTORIES.join(', ')}; it has ${found}`,
+  );
+}
+
+function named(options: Options): NamedOptions {
+  const { connection, ...settings } = options;
+  // Present but undefined is a missing environment variable, and refused by the adapter.
+  return { connection: 'connection' in options ? connection : DEFAULT_CONNECTION, settings };
+}
+
+function objectOf(given: unknown, from: string): Options {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Options;
+  // A text is not shown: it may be a url with a password.
+  const what = typeof given === 'string' ? 'a text' : describeValue(given);
+  throw new LockConfigurationError(
+    `${from}: the options must be an object, such as { connection: 'redis://…' }, not ${what}`,
+  );
+}
+
+function refuseUnknown(options: Options, known: readonly string[], from: string): void {
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
+  if (unknown === undefined) return;
+  throw new LockConfigurationError(
+    `${from}: unknown option ${describeValue(unknown)}; the options are ${known.join(', ')}`,
+  );
+}
+
+function checkIsGlobal(isGlobal: unknown, from: string): void {
+  if (isGlobal === undefined || typeof isGlobal === 'boolean') return;
+  throw new LockConfigurationError(
+    `${from}: isGlobal must be true or false, not ${describeValue(isGlobal)}`,
+  );
+}
+
+/** Whoever builds a url often has it in the message of the error, with its password. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Object && 'message' in error ? error.message : error;
+  return String(message).replace(/:\/\/[^/\s]*@/g, '://…@');
+}

@@ -1,0 +1,181 @@
+import {
+  Inject,
+  Module,
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+
+import { LockContext } from '../core/lock-context.js';
+import { tell, type LockObserver } from '../core/observer.js';
+import { resolveSettings, type LockSettings } from '../core/options.js';
+import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
+import type { ConnectionOption } from '../ioredis/redis-client.js';
+import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockLogger } from './lock-logger.js';
+import {
+  checkAsyncOptions,
+  optionsGiven,
+  optionsMade,
+  type NamedOptions,
+} from './module-options.js';
+
+/** Every option may be left out. Every time is in milliseconds. */
+export interface RedisLockOptions extends Partial<LockSettings> {
+  /**
+   * A url, ioredis options, or a `Redis` or `Cluster` of yours, which this library never closes.
+   * Waiting opens a second connection, for messages.
+   * @default 'redis://127.0.0.1:6379'
+   */
+  readonly connection?: ConnectionOption;
+}
+
+interface Visibility {
+  /**
+   * Whether all modules have `LockService` and `@WithLock` without importing this one.
+   * @default true
+   */
+  readonly isGlobal?: boolean | undefined;
+}
+
+export type RedisLockModuleOptions = RedisLockOptions & Visibility;
+
+/** What `useClass` and `useExisting` need. */
+export interface RedisLockOptionsFactory {
+  createRedisLockOptions(): RedisLockOptions | Promise<RedisLockOptions>;
+}
+
+/** Exactly one of `useFactory`, `useClass` and `useExisting`. */
+export interface RedisLockModuleAsyncOptions extends Visibility, Pick<ModuleMetadata, 'imports'> {
+  readonly useFactory?: FactoryProvider<RedisLockOptions | Promise<RedisLockOptions>>['useFactory'];
+  /** What the parameters of `useFactory` are. */
+  readonly inject?: FactoryProvider['inject'];
+  readonly useClass?: Type<RedisLockOptionsFactory>;
+  readonly useExisting?: Type<RedisLockOptionsFactory>;
+}
+
+const OPTIONS = Symbol.for('nestjs-redis-lock:options');
+const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
+const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
+const CONTEXT = Symbol.for('nestjs-redis-lock:context');
+
+/**
+ * Provides `LockService`, and what `@WithLock` needs, for one Redis. When the application closes,
+ * waiters are rejected, holders get `shutdownTimeoutMs` to finish, the rest is released, and the
+ * connections of this library are closed.
+ */
+@Module({})
+export class RedisLockModule
+  implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+{
+  constructor(
+    @Inject(CONTEXT) private readonly context: LockContext,
+    @Inject(CONNECTION) private readonly connection: IoredisConnection,
+  ) {}
+
+  /**
+   * The options are checked when the application starts, which fails with a
+   * `LockConfigurationError` that says what to change.
+   */
+  static forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
+    const from = 'RedisLockModule.forRoot()';
+    const isGlobal = (options as Partial<Visibility> | null)?.isGlobal ?? true;
+    return assemble({ isGlobal }, [
+      { provide: OPTIONS, useFactory: () => optionsGiven(options, from) },
+    ]);
+  }
+
+  /**
+   * As `forRoot`, with options that come from a factory.
+   * @throws {LockConfigurationError} there is not exactly one factory, or an unknown name
+   */
+  static forRootAsync(options: RedisLockModuleAsyncOptions): DynamicModule {
+    const from = 'RedisLockModule.forRootAsync()';
+    checkAsyncOptions(options, from);
+    const { imports = [], isGlobal = true, useClass } = options;
+    const providers: Provider[] = [asyncOptions(options, from)];
+    if (useClass !== undefined) providers.push(useClass);
+    return assemble({ isGlobal, imports }, providers);
+  }
+
+  onModuleInit(): void {
+    this.connection.open();
+  }
+
+  onModuleDestroy(): void {
+    this.context.refuse();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.context.drain();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.context.close();
+  }
+}
+
+function asyncOptions(options: RedisLockModuleAsyncOptions, from: string): Provider {
+  const { useFactory, inject = [], useClass, useExisting = useClass } = options;
+  if (useFactory !== undefined || useExisting === undefined) {
+    return {
+      provide: OPTIONS,
+      inject,
+      useFactory: (...args: unknown[]) => optionsMade(() => useFactory?.(...args), from),
+    };
+  }
+  return {
+    provide: OPTIONS,
+    inject: [useExisting],
+    useFactory: (factory: RedisLockOptionsFactory) =>
+      optionsMade(() => factory.createRedisLockOptions(), from),
+  };
+}
+
+function assemble(
+  { isGlobal, imports = [] }: { isGlobal: boolean; imports?: ModuleMetadata['imports'] },
+  options: Provider[],
+): DynamicModule {
+  return {
+    module: RedisLockModule,
+    global: isGlobal,
+    imports,
+    providers: [
+      ...options,
+      { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
+      { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
+      { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
+      {
+        provide: LockService,
+        inject: [CONTEXT],
+        useFactory: (context: LockContext) => new LockService(context),
+      },
+    ],
+    exports: [LockService],
+  };
+}
+
+function observerOf({ settings }: NamedOptions): LockObserver {
+  return new LockLogger(resolveSettings(settings).observer);
+}
+
+/** Opens nothing yet: were it open while another provider fails, nobody could close it. */
+function connectionOf({ connection }: NamedOptions, observer: LockObserver): IoredisConnection {
+  return prepareIoredisConnection(connection, (error) => {
+    tell(observer, { type: 'messages-failed', error });
+  });
+}
+
+function contextOf(
+  { settings }: NamedOptions,
+  observer: LockObserver,
+  connection: IoredisConnection,
+): LockContext {
+  return new LockContext(connection, { ...settings, observer });
+}

@@ -1,0 +1,102 @@
+import {
+  describeValue,
+  LockArgumentError,
+  LockConfigurationError,
+  type LockTimeoutError,
+} from '../core/errors.js';
+import type { AcquireOptions } from '../core/lock.js';
+import { DEFAULT_SETTINGS, resolveAcquireOptions } from '../core/options.js';
+
+/**
+ * What happens when somebody else has the lock for the whole waiting time:
+ * - `throw`: the call rejects with `LockTimeoutError`.
+ * - `skip`: the call resolves with undefined; the method does not run.
+ * - a function: the call resolves with what it returns, or rejects with what it throws.
+ *
+ * Only that. Redis being down is no answer to who has the lock, and always rejects.
+ */
+export type OnBusy<Args extends readonly unknown[]> =
+  'throw' | 'skip' | ((args: Args, error: LockTimeoutError) => unknown);
+
+/** How a decorated method takes its lock. Every time is in milliseconds. */
+export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
+  AcquireOptions,
+  'signal'
+> {
+  /** @default 'throw' */
+  readonly onBusy?: OnBusy<Args> | undefined;
+  /**
+   * - `method`: the lock is taken around the method itself, after guards, interceptors and pipes.
+   *   Calls from anywhere take it.
+   * - `interceptor`: the lock is taken by an interceptor, after guards and before pipes. Only
+   *   requests take it, a call of the method does not.
+   * @default 'method'
+   */
+  readonly via?: 'method' | 'interceptor' | undefined;
+}
+
+/** The options of one decorator with nothing left open. */
+export interface LockPlan {
+  readonly acquire: AcquireOptions;
+  readonly via: 'method' | 'interceptor';
+  onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof WithLockOptions<[]>>([
+  'waitTimeMs',
+  'leaseTimeMs',
+  'fenced',
+  'maxHoldMs',
+  'onBusy',
+  'via',
+]);
+
+/**
+ * Checks what a decorator was given, once, when the class is defined.
+ * @throws {LockConfigurationError} naming the option, the value and the fix
+ */
+export function resolvePlan(options: unknown, where: string): LockPlan {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LockConfigurationError(
+      `${where}: the options must be an object, not ${describeValue(options)}`,
+    );
+  }
+  for (const option of Object.keys(options)) {
+    if (OPTIONS.has(option)) continue;
+    throw new LockConfigurationError(
+      `${where}: unknown option ${describeValue(option)}; the options are ${[...OPTIONS].join(', ')}`,
+    );
+  }
+  const { via = 'method', onBusy, ...acquire } = options as WithLockOptions<unknown[]>;
+  checkAcquire(acquire, where);
+  if (!['method', 'interceptor'].includes(via)) {
+    throw new LockConfigurationError(
+      `${where}: via must be 'method' or 'interceptor', not ${describeValue(via)}`,
+    );
+  }
+  return { acquire, via, onBusy: busyHandler(onBusy, where) };
+}
+
+function checkAcquire(acquire: AcquireOptions, where: string): void {
+  try {
+    resolveAcquireOptions(acquire, DEFAULT_SETTINGS, 0);
+  } catch (error) {
+    if (!(error instanceof LockArgumentError)) throw error;
+    throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });
+  }
+}
+
+function busyHandler(onBusy: OnBusy<unknown[]> = 'throw', where: string): LockPlan['onBusy'] {
+  if (onBusy === 'skip') return () => undefined;
+  if (typeof onBusy === 'function') return (args, error) => onBusy([...args], error);
+  // A decorator is called from JavaScript too.
+  if ((onBusy as unknown) !== 'throw') {
+    throw new LockConfigurationError(
+      `${where}: onBusy must be 'throw', 'skip' or a function (args, error) => value, ` +
+        `not ${describeValue(onBusy)}`,
+    );
+  }
+  return (_, error) => {
+    throw error;
+  };
+}

@@ -1,0 +1,54 @@
+import 'reflect-metadata';
+
+import { Injectable, Module, type INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { CurrentLock, RedisLockModule, WithLock } from 'nestjs-redis-lock';
+import { report, serve } from '../support/worker.js';
+
+@Injectable()
+class Jobs {
+  @WithLock('job')
+  async hold(): Promise<never> {
+    report('held');
+    const { signal } = CurrentLock.lease();
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(new Error('told'));
+      });
+    });
+  }
+}
+
+@Module({})
+class App {}
+
+let app: INestApplicationContext | undefined;
+
+const api = {
+  start: async (connection: string, withHooks: boolean) => {
+    const locks = RedisLockModule.forRoot({ connection, shutdownTimeoutMs: 100 });
+    const module = { module: App, imports: [locks], providers: [Jobs] };
+    app = await NestFactory.createApplicationContext(module, { logger: false });
+    if (withHooks) app.enableShutdownHooks();
+  },
+  /** A holder and a waiter, which ends with the application. */
+  load: () => {
+    for (let i = 0; i < 2; i += 1) {
+      app
+        ?.get(Jobs)
+        .hold()
+        .catch((error: unknown) => {
+          report((error as Error).name);
+        });
+    }
+  },
+  close: () => app?.close(),
+  failToStart: async (connection: string) => {
+    const locks = RedisLockModule.forRoot({ connection });
+    const broken = { provide: 'X', useFactory: () => Promise.reject(new Error('no X')) };
+    const module = { module: App, imports: [locks], providers: [broken] };
+    await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  },
+};
+export type Api = typeof api;
+serve(api);

@@ -1,0 +1,180 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Get, Module, Param, UseFilters, type HttpServer } from '@nestjs/common';
+import { APP_FILTER, ExternalContextCreator, NestFactory } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  LockConfigurationError,
+  LockExceptionFilter,
+  LockKeyError,
+  LockShutdownError,
+  LockStateError,
+  LockTimeoutError,
+  RedisLockModule,
+  WithLock,
+  type LockError,
+} from 'nestjs-redis-lock';
+import { lastValueFrom, type Observable } from 'rxjs';
+import { redisson } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+import { SILENT, useApplications, type RunningApp } from './applications.js';
+
+const SECRET = 'ERR s3cret of redis';
+
+const backend = (retryable: boolean) =>
+  new LockBackendError(SECRET, { retryable, outcome: 'unknown', cause: new Error(SECRET) });
+const timeout = (retryAfterMs: number) =>
+  new LockTimeoutError(SECRET, { waitedMs: 5, retryAfterMs });
+
+/** Errors, with the status and the Retry-After that they are answered with. */
+const ERRORS: Record<string, [LockError, number, string | null]> = {
+  timeout: [timeout(2_001), 423, '3'],
+  soon: [timeout(0), 423, '1'],
+  never: [timeout(Infinity), 423, '3600'],
+  backend: [backend(true), 503, '5'],
+  broken: [backend(false), 503, '5'],
+  shutdown: [new LockShutdownError(SECRET), 503, '1'],
+  key: [new LockKeyError(SECRET), 400, null],
+  lost: [new LeaseLostError(SECRET, 'gone', { result: SECRET }), 500, null],
+  state: [new LockStateError(SECRET), 500, null],
+  argument: [new LockArgumentError(SECRET), 500, null],
+  configuration: [new LockConfigurationError(SECRET), 500, null],
+};
+
+@Controller('errors')
+class Errors {
+  @Get('locked')
+  @WithLock('busy', { waitTimeMs: 0 })
+  async locked(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @Get('other')
+  other(): never {
+    throw new Error(SECRET);
+  }
+
+  @Get(':name')
+  get(@Param('name') name: string): never {
+    throw ERRORS[name]?.[0] ?? new Error('unknown');
+  }
+}
+
+@Controller('filtered')
+@UseFilters(LockExceptionFilter)
+class Filtered extends Errors {}
+
+const redis = useRedis();
+const apps = useApplications(redis);
+
+async function expectAnswers(app: RunningApp, prefix: string): Promise<void> {
+  for (const [name, [error, status, retryAfter]] of Object.entries(ERRORS)) {
+    const response = await app.request(`${prefix}/${name}`);
+    const body = await response.text();
+    expect([name, response.status]).toEqual([name, status]);
+    expect([name, response.headers.get('retry-after')]).toEqual([name, retryAfter]);
+    expect(JSON.parse(body)).toEqual({
+      statusCode: status,
+      code: error.code,
+      message: expect.any(String),
+    });
+    expect(body).not.toContain('s3cret');
+    if (status === 500) expect(body).toContain('"message":"Internal server error"');
+  }
+}
+
+describe('LockExceptionFilter', () => {
+  it('answers as an application-wide filter', async () => {
+    const app = await apps.start({
+      controllers: [Errors],
+      providers: [{ provide: APP_FILTER, useClass: LockExceptionFilter }],
+    });
+    await expectAnswers(app, '/errors');
+    expect((await app.request('/errors/other')).status).toBe(500);
+  });
+
+  it('answers as the filter of a controller', async () => {
+    const app = await apps.start({ controllers: [Filtered] });
+    await expectAnswers(app, '/filtered');
+  });
+
+  it('answers when it was made by hand', async () => {
+    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    @Module({ imports: [locks], controllers: [Errors] })
+    class App {}
+    const nest = await NestFactory.create(App, SILENT);
+    nest.useGlobalFilters(new LockExceptionFilter(nest.getHttpAdapter()));
+    await expectAnswers(await apps.add(nest), '/errors');
+  });
+
+  it('tells a busy client when to come back', async () => {
+    const app = await apps.start({ controllers: [Filtered] });
+    await redisson.tryLock(redis.admin, 'busy', 20_000);
+    const response = await app.request('/filtered/locked');
+    expect(response.status).toBe(423);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect(Number(response.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+  });
+
+  it('is opt-in', async () => {
+    const app = await apps.start({ controllers: [Errors] });
+    expect((await app.request('/errors/timeout')).status).toBe(500);
+  });
+
+  it('uses nothing of an adapter but its interface, and spares answers that have begun', () => {
+    const said: unknown[] = [];
+    const adapter = {
+      isHeadersSent: (response: { sent: boolean }) => response.sent,
+      setHeader: (_: unknown, name: string, value: string) => said.push([name, value]),
+      reply: (_: unknown, body: unknown, status: number) => said.push([status, body]),
+      end: () => said.push('end'),
+    };
+    const filter = new LockExceptionFilter(adapter as unknown as HttpServer);
+    filter.catch(timeout(10), new ExecutionContextHost([{}, { sent: false }]));
+    filter.catch(timeout(10), new ExecutionContextHost([{}, { sent: true }]));
+    expect(said).toEqual([
+      ['Retry-After', '1'],
+      [423, expect.objectContaining({ code: 'LOCK_TIMEOUT' })],
+      'end',
+    ]);
+  });
+
+  it('says what it lacks', () => {
+    const filter = new LockExceptionFilter();
+    const host = new ExecutionContextHost([{}, {}]);
+    expect(() => filter.catch(timeout(10), host)).toThrow(LockConfigurationError);
+    expect(() => filter.catch(timeout(10), host)).toThrow('app.getHttpAdapter()');
+  });
+
+  it('passes the error on where the request did not come by HTTP', async () => {
+    const error = timeout(10);
+    const host = (type: string) => {
+      const host = new ExecutionContextHost([]);
+      host.setType(type);
+      return host;
+    };
+    const filter = new LockExceptionFilter();
+    const stream = filter.catch(error, host('rpc')) as Observable<never>;
+    await expect(lastValueFrom(stream)).rejects.toBe(error);
+    expect(() => filter.catch(error, host('graphql'))).toThrow(error);
+
+    const app = await apps.start({ controllers: [Filtered] });
+    const controller = app.nest.get(Filtered);
+    const external = app.nest.get(ExternalContextCreator).create(
+      controller,
+      () => {
+        throw error;
+      },
+      'other',
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'graphql',
+    );
+    await expect(external()).rejects.toBe(error);
+  });
+});

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger, type LoggerService } from '@nestjs/common';
+import type { LockEvent, LockObserver } from 'nestjs-redis-lock';
+import { LockLogger } from '../../libs/redis-lock/src/nest/lock-logger.js';
+import { eventually } from '../support/eventually.js';
+import { redisson } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+import { useApplications } from './applications.js';
+
+const redis = useRedis();
+const apps = useApplications(redis);
+
+const error = new Error('no answer');
+
+/** Every event, with the level and the words that a person needs. */
+const EVENTS: [LockEvent, string, string][] = [
+  [{ type: 'lost', name: 'x', reason: 'expired' }, 'error', 'Lock "x" was lost (expired)'],
+  [{ type: 'suspect', name: 'x', error }, 'warn', 'Lock "x" may soon be lost: no answer'],
+  [{ type: 'waiting', name: 'x', waitedMs: 1_000.4 }, 'warn', 'waited for since 1000 ms'],
+  [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
+  [{ type: 'release-failed', name: 'x', error }, 'warn', 'could not be released'],
+  [{ type: 'wake-up-failed', name: 'x' }, 'warn', 'waiters could not be told'],
+  [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
+  [{ type: 'acquired', name: 'x', waitedMs: 1, holdCount: 2 }, 'debug', 'hold count 2'],
+  [{ type: 'timed-out', name: 'x', waitedMs: 5 }, 'debug', 'not acquired within 5 ms'],
+  [{ type: 'released', name: 'x', outcome: 'done' }, 'debug', 'Lock "x" released'],
+  [{ type: 'released', name: 'x', outcome: 'unknown' }, 'debug', 'as far as is known'],
+  [{ type: 'recovered', name: 'x' }, 'debug', 'held for sure again'],
+  [{ type: 'late-grant', name: 'x' }, 'debug', 'given back'],
+  [{ type: 'force-released', name: 'x' }, 'debug', 'forceRelease()'],
+  [{ type: 'renewed', leases: 1 }, 'debug', 'Renewed 1 lease'],
+];
+
+describe('LockLogger', () => {
+  const lines: [string, string, string | undefined][] = [];
+  const line = (level: string) => (message: unknown, context?: string) => {
+    lines.push([level, String(message), context]);
+  };
+  // Nest puts the stack, which is undefined here, between the message and the context of an error.
+  const errorLine = (message: unknown, _stack: unknown, context?: string) => {
+    lines.push(['error', String(message), context]);
+  };
+  const logger: LoggerService = {
+    log: line('log'),
+    warn: line('warn'),
+    debug: line('debug'),
+    error: errorLine,
+  };
+  beforeEach(() => {
+    lines.length = 0;
+    Logger.overrideLogger(logger);
+  });
+  afterEach(() => {
+    Logger.overrideLogger(false);
+  });
+
+  it.each(EVENTS)('logs %p', (event, level, text) => {
+    new LockLogger().observe(event);
+    expect(lines).toEqual([[level, expect.stringContaining(text), 'RedisLock']]);
+  });
+
+  it('makes no texts that nobody reads', () => {
+    let reads = 0;
+    const event = {
+      type: 'acquired',
+      waitedMs: 1,
+      holdCount: 1,
+      get name() {
+        reads += 1;
+        return 'x';
+      },
+    } as const;
+    Logger.overrideLogger(false);
+    new LockLogger().observe(event);
+    expect(reads).toBe(0);
+    Logger.overrideLogger(logger);
+    new LockLogger().observe(event);
+    expect(reads).toBe(1);
+  });
+
+  it('tells the next observer too, also when the log is broken', () => {
+    const heard: LockEvent[] = [];
+    const next: LockObserver = { observe: (event) => heard.push(event) };
+    const event: LockEvent = { type: 'recovered', name: 'x' };
+    new LockLogger(next).observe(event);
+    Logger.overrideLogger({
+      ...logger,
+      debug: () => {
+        throw new Error('disk full');
+      },
+    });
+    expect(() => {
+      new LockLogger(next).observe(event);
+    }).toThrow('disk full');
+    expect(heard).toEqual([event, event]);
+  });
+
+  it('says what a person must know, and never who the owner is', async () => {
+    const heard: LockEvent[] = [];
+    const observer: LockObserver = { observe: (event) => heard.push(event) };
+    const app = await apps.start({}, { leaseTimeMs: 300, pollIntervalMs: 50, observer });
+    Logger.overrideLogger(logger);
+    const { locks } = app;
+    const lost = await locks.acquire('lost');
+    await redis.admin.del('lost');
+    await eventually(() => lost.state === 'lost');
+    await redisson.tryLock(redis.admin, 'slow');
+    await locks.acquire('slow', { waitTimeMs: 1_300 }).catch(() => undefined);
+    const leases = await Promise.all(['a', 'b'].map((name) => locks.acquire(name)));
+    redis.pause();
+    await eventually(() => leases.every(({ state }) => state === 'lost'));
+    redis.resume();
+    await app.nest.close();
+
+    const said = lines.filter(([, , context]) => context === 'RedisLock');
+    const of = (level: string) => said.filter(([its]) => its === level).map(([, text]) => text);
+    expect(of('error')).toContain(
+      'Lock "lost" was lost (gone): what its holder does now may meet another holder',
+    );
+    expect(of('error')).toHaveLength(3);
+    expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "slow" has been waited for/));
+    expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
+    expect(of('debug')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
+    expect(said.length).toBe(heard.length);
+    expect(JSON.stringify(said)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
+  });
+});

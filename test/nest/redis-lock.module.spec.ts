@@ -1,0 +1,316 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Inject,
+  Injectable,
+  Module,
+  type DynamicModule,
+  type ModuleMetadata,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
+import { Redis } from 'ioredis';
+import {
+  LockConfigurationError,
+  LockService,
+  LockShutdownError,
+  RedisLockModule,
+  WithLock,
+  type LockEvent,
+  type RedisLockModuleAsyncOptions,
+  type RedisLockOptions,
+  type RedisLockOptionsFactory,
+} from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/redis-server.js';
+import { SILENT, useApplications } from './applications.js';
+
+const redis = useRedis();
+const apps = useApplications(redis);
+
+@Module({})
+class App {}
+
+@Injectable()
+class Jobs {
+  @WithLock('job')
+  async run(): Promise<string> {
+    return 'ran';
+  }
+}
+
+/** As the client of another package, which knows other commands. */
+class NodeRedisClient {
+  sendCommand(): void {
+    throw new Error('not for us');
+  }
+}
+
+const create = (metadata: ModuleMetadata) =>
+  NestFactory.create({ module: App, ...metadata }, SILENT);
+
+const start = async (locks: DynamicModule, metadata: ModuleMetadata = {}) =>
+  apps.add(await create({ ...metadata, imports: [locks, ...(metadata.imports ?? [])] }));
+
+/** Options as they come from JavaScript, or from the environment. */
+const loose = (options: unknown) => RedisLockModule.forRoot(options as RedisLockOptions);
+const looseAsync = (options: unknown) =>
+  RedisLockModule.forRootAsync(options as RedisLockModuleAsyncOptions);
+
+async function refused(starting: Promise<unknown>, ...texts: string[]): Promise<void> {
+  const error: unknown = await starting.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(LockConfigurationError);
+  for (const text of texts) expect((error as Error).message).toContain(text);
+}
+
+describe('RedisLockModule.forRoot', () => {
+  it('provides LockService everywhere, with the options it was given', async () => {
+    const events: LockEvent[] = [];
+    const observer = { observe: (event: LockEvent) => events.push(event) };
+    @Module({ providers: [Jobs] })
+    class Feature {}
+    const options = { connection: redis.url, keyPrefix: 'shop:', leaseTimeMs: 5_000, observer };
+    const app = await start(RedisLockModule.forRoot(options), { imports: [Feature] });
+    expect(await app.nest.get(Jobs, { strict: false }).run()).toBe('ran');
+    await using lease = await app.locks.acquire('x');
+    expect(lease.state).toBe('held');
+    expect(await redis.admin.keys('*')).toEqual(['shop:x']);
+    expect(await redis.admin.pttl('shop:x')).toBeLessThanOrEqual(5_000);
+    expect(events.map(({ type }) => type)).toEqual(['acquired', 'released', 'acquired']);
+  });
+
+  it('is not global when told so', async () => {
+    const locks = RedisLockModule.forRoot({ connection: redis.url, isGlobal: false });
+    @Module({ providers: [Jobs] })
+    class Elsewhere {}
+    await expect(create({ imports: [locks, Elsewhere] })).rejects.toThrow('LockService');
+    @Module({ imports: [locks], providers: [Jobs] })
+    class Feature {}
+    const app = await apps.add(await create({ imports: [Feature] }));
+    expect(await app.nest.get(Jobs, { strict: false }).run()).toBe('ran');
+  });
+
+  it('takes ioredis options', async () => {
+    const connection = { host: '127.0.0.1', port: redis.port, connectionName: 'ours' };
+    const app = await start(RedisLockModule.forRoot({ connection }));
+    await app.locks.using('x', async () => {
+      expect(await redis.clients()).toEqual(['ours']);
+    });
+  });
+
+  it('takes a client, and never closes it', async () => {
+    const client = new Redis(redis.url, { connectionName: 'theirs' });
+    try {
+      const app = await start(RedisLockModule.forRoot({ connection: client }));
+      await app.locks.using('x', () => undefined);
+      await app.nest.close();
+      expect(await client.ping()).toBe('PONG');
+      expect(await redis.clients()).toEqual(['theirs']);
+      expect(client.listenerCount('ready')).toBe(0);
+    } finally {
+      client.disconnect();
+    }
+    await eventually(async () => (await redis.clients()).length === 0);
+  });
+
+  it('can be replaced in a test', async () => {
+    const using = () => Promise.resolve('replaced');
+    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const testing = await Test.createTestingModule({ imports: [locks], providers: [Jobs] })
+      .overrideProvider(LockService)
+      .useValue({ using })
+      .compile();
+    expect(await testing.get(Jobs).run()).toBe('replaced');
+    await testing.close();
+    expect(await redis.clients()).toEqual([]);
+  });
+});
+
+describe('RedisLockModule.forRootAsync', () => {
+  @Injectable()
+  class Config {
+    readonly url = redis.url;
+  }
+
+  @Module({ providers: [Config], exports: [Config] })
+  class ConfigModule {}
+
+  @Injectable()
+  class LockOptions implements RedisLockOptionsFactory {
+    constructor(@Inject(Config) private readonly config: Config) {}
+
+    createRedisLockOptions(): RedisLockOptions {
+      return { connection: this.config.url, keyPrefix: 'class:' };
+    }
+  }
+
+  @Module({ imports: [ConfigModule], providers: [LockOptions], exports: [LockOptions] })
+  class OptionsModule {}
+
+  const variants: [string, () => RedisLockModuleAsyncOptions, string][] = [
+    ['useFactory', () => ({ useFactory: () => ({ connection: redis.url }) }), 'job'],
+    [
+      'useFactory with imports and inject',
+      () => ({
+        imports: [ConfigModule],
+        inject: [Config],
+        useFactory: async (config: Config) => {
+          await Promise.resolve();
+          return { connection: config.url, keyPrefix: 'factory:' };
+        },
+      }),
+      'factory:job',
+    ],
+    ['useClass', () => ({ imports: [ConfigModule], useClass: LockOptions }), 'class:job'],
+    ['useExisting', () => ({ imports: [OptionsModule], useExisting: LockOptions }), 'class:job'],
+  ];
+
+  it.each(variants)('takes its options from %s', async (_, options, key) => {
+    const app = await start(RedisLockModule.forRootAsync(options()), { providers: [Jobs] });
+    expect(await app.nest.get(Jobs).run()).toBe('ran');
+    await using lease = await app.locks.acquire('job');
+    expect([lease.state, await redis.admin.keys('*')]).toEqual(['held', [key]]);
+  });
+
+  it('is not global when told so', async () => {
+    const useFactory = () => ({ connection: redis.url });
+    const locks = RedisLockModule.forRootAsync({ isGlobal: false, useFactory });
+    @Module({ providers: [Jobs] })
+    class Elsewhere {}
+    await expect(create({ imports: [locks, Elsewhere] })).rejects.toThrow('LockService');
+  });
+
+  it.each([
+    [undefined, 'the options must be an object'],
+    [{}, 'needs exactly one of useFactory, useClass, useExisting; it has none of them'],
+    [
+      { useFactory: () => ({}), useClass: App },
+      'needs exactly one of useFactory, useClass, useExisting; it has useFactory and useClass',
+    ],
+    [{ useFactory: () => ({}), keyPrefix: 'x' }, 'unknown option "keyPrefix"; the options are imp'],
+    [{ useFactory: () => ({}), isGlobal: 'yes' }, 'isGlobal must be true or false, not "yes"'],
+  ])('refuses %p at once', (options, reason) => {
+    expect(() => looseAsync(options)).toThrow(LockConfigurationError);
+    expect(() => looseAsync(options)).toThrow(`RedisLockModule.forRootAsync()`);
+    expect(() => looseAsync(options)).toThrow(reason);
+  });
+
+  it('tells that its factory returned nothing, said isGlobal, or failed', async () => {
+    const factory = (useFactory: () => unknown) =>
+      create({ imports: [looseAsync({ useFactory })] });
+    const from = 'The factory of RedisLockModule.forRootAsync()';
+    await refused(
+      factory(() => undefined),
+      `${from}: the options must be an object, such as { connection: 'redis://…' }, not undefined`,
+    );
+    await refused(
+      factory(() => ({ isGlobal: true })),
+      `${from} comes too late to say isGlobal`,
+    );
+    await refused(
+      factory(() => ({ wait: 1 })),
+      `${from}: unknown option "wait"; the options are connection, keyPrefix`,
+    );
+    const cause = new Error('cannot read redis://user:s3cret@db/0');
+    const failing = factory(() => Promise.reject(cause));
+    await refused(failing, `${from} failed: cannot read redis://…@db/0`);
+    await expect(failing).rejects.toMatchObject({ cause });
+    await refused(create({ imports: [looseAsync({ useClass: App })] }), `${from} failed`);
+  });
+});
+
+describe('an application does not start', () => {
+  const clients: Redis[] = [];
+  const unconnected = (options: object) => {
+    const client = new Redis({ lazyConnect: true, ...options });
+    clients.push(client);
+    return client;
+  };
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.disconnect();
+  });
+
+  it.each([
+    [null, 'the options must be an object'],
+    ['redis://:s3cret@host', 'the options must be an object'],
+    [[], 'the options must be an object'],
+    [{ leaseTime: 5 }, 'unknown option "leaseTime"; the options are connection, keyPrefix'],
+    [{ name: 'second' }, 'unknown option "name"'],
+    [{ isGlobal: 1 }, 'isGlobal must be true or false, not 1'],
+    [{ connection: undefined }, 'is an environment variable missing?'],
+    [{ connection: null }, 'connection must be a redis:// url, ioredis options'],
+    [{ connection: 6379 }, 'not 6379'],
+    [{ connection: '' }, 'not an empty text'],
+    [{ connection: 's3cret' }, 'connection must be a url that begins with redis://'],
+    [{ connection: 'http://user:s3cret@host' }, 'connection must be a url that begins with'],
+    [{ connection: 'redis://user:s3cret@host:port' }, 'connection must be a url that begins'],
+    [{ connection: { keyPrefix: 'x:' } }, 'set keyPrefix of RedisLockModule instead'],
+    [{ connection: { autoResendUnfulfilledCommands: false } }, 'autoResendUnfulfilledCommands'],
+    [{ connection: { readOnly: true } }, 'connect to the master'],
+    [{ connection: new NodeRedisClient() }, 'such as node-redis'],
+    [{ connection: Promise.resolve() }, 'connection must be'],
+    [{ keyPrefix: 5 }, 'keyPrefix must be a string, not 5'],
+    [{ keyPrefix: 'a b\n' }, 'keyPrefix'],
+    [{ keyPrefix: '{' }, 'keyPrefix'],
+    [{ leaseTimeMs: 5 }, 'leaseTimeMs must be a whole number of milliseconds from 100'],
+    [{ leaseTimeMs: '30s' }, 'leaseTimeMs must be a whole number of milliseconds'],
+    [{ leaseTimeMs: Infinity }, 'leaseTimeMs must be'],
+    [{ waitTimeMs: -1 }, 'waitTimeMs must be'],
+    [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
+    [{ pollIntervalMs: 0 }, 'pollIntervalMs must be'],
+    [{ shutdownTimeoutMs: 1.5 }, 'shutdownTimeoutMs must be'],
+    [{ observer: () => undefined }, 'observer must be an object with a method observe(event)'],
+  ])('with %p', async (options, reason) => {
+    const starting = create({ imports: [loose(options)] });
+    await refused(starting, reason);
+    await expect(starting).rejects.not.toThrow('s3cret');
+    expect(await redis.clients()).toEqual([]);
+  });
+
+  it('with a client that has a keyPrefix or reads from replicas', async () => {
+    for (const options of [{ keyPrefix: 'x:' }, { readOnly: true }]) {
+      const connection = unconnected(options);
+      await refused(create({ imports: [loose({ connection })] }), 'cannot be used for locks');
+    }
+  });
+});
+
+describe('an application that does not come up', () => {
+  it('opens no connection when a provider cannot be made', async () => {
+    const failing = { provide: 'X', useFactory: () => Promise.reject(new Error('no X')) };
+    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const commands = await redis.commandsDuring(async () => {
+      await expect(create({ imports: [locks], providers: [failing] })).rejects.toThrow('no X');
+    });
+    expect(commands).toEqual({});
+    expect(await redis.clients()).toEqual([]);
+  });
+
+  it('closes its connections when its init failed half-way and it is closed', async () => {
+    @Injectable()
+    class Failing implements OnModuleInit {
+      constructor(@Inject(LockService) private readonly locks: LockService) {}
+
+      async onModuleInit(): Promise<void> {
+        await this.locks.acquire('left-over');
+        throw new Error('no init');
+      }
+    }
+    const locks = RedisLockModule.forRoot({ connection: redis.url, shutdownTimeoutMs: 0 });
+    const app = await create({ imports: [locks], providers: [Failing] });
+    await expect(app.init()).rejects.toThrow('no init');
+    expect(await redis.clients()).toHaveLength(1);
+    await app.close();
+    await eventually(async () => (await redis.clients()).length === 0);
+    expect(await redis.admin.keys('*')).toEqual([]);
+    await expect(app.get(LockService).acquire('x')).rejects.toThrow(LockShutdownError);
+  });
+
+  it('may be closed without having been initialised, and twice', async () => {
+    const app = await create({ imports: [RedisLockModule.forRoot({ connection: redis.url })] });
+    await app.close();
+    await app.close();
+    expect(await redis.clients()).toEqual([]);
+    await expect(app.get(LockService).acquire('x')).rejects.toThrow(LockShutdownError);
+  });
+});

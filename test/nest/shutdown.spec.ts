@@ -1,0 +1,202 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  Controller,
+  Inject,
+  Injectable,
+  Param,
+  Post,
+  type BeforeApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Redis } from 'ioredis';
+import {
+  CurrentLock,
+  LeaseLostError,
+  LockService,
+  LockShutdownError,
+  WithLock,
+} from 'nestjs-redis-lock';
+import { Gate, watch } from '../contract/suite.js';
+import { useWorkers } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/redis-server.js';
+import type { Api } from './application.worker.js';
+import { useApplications } from './applications.js';
+
+const redis = useRedis();
+const apps = useApplications(redis);
+const workers = useWorkers();
+
+@Injectable()
+@Controller('jobs')
+class Jobs {
+  gate = new Gate();
+  inside = 0;
+
+  @Post(':id')
+  @WithLock('job_<id>')
+  async run(@Param('id') id: string): Promise<string> {
+    this.inside += 1;
+    await this.gate.opened;
+    return this.nested(id);
+  }
+
+  @WithLock((id: string) => `job_${id}`)
+  async nested(id: string): Promise<string> {
+    return CurrentLock.lease().name;
+  }
+}
+
+const outcomes = (calls: readonly Promise<unknown>[]) =>
+  Promise.all(calls.map((call) => call.catch((error: unknown) => (error as Error).name)));
+
+describe('app.close()', () => {
+  it('rejects the waiters, lets the holders finish, and leaves nothing', async () => {
+    const app = await apps.start({ controllers: [Jobs] });
+    const jobs = app.nest.get(Jobs);
+    const keys = Array.from({ length: 8 }, (_, i) => String(i));
+    const holders = keys.map((key) => jobs.run(key));
+    await eventually(() => jobs.inside === keys.length);
+    const waiters = keys.flatMap((key) => [jobs.run(key), app.locks.acquire(`job_${key}`)]);
+    await eventually(async () => {
+      expect(((await redis.admin.pubsub('CHANNELS')) as string[]).length).toBe(keys.length);
+    });
+
+    const closing = watch(app.nest.close());
+    expect(new Set(await outcomes(waiters))).toEqual(new Set(['LockShutdownError']));
+    await expect(jobs.run('new')).rejects.toThrow(LockShutdownError);
+    expect(closing.state).toBe('pending');
+    // What they began they may end, nested calls included.
+    jobs.gate.open();
+    expect(await outcomes(holders)).toEqual(keys.map((key) => `job_${key}`));
+    await closing.promise;
+    expect(await redis.admin.keys('*')).toEqual([]);
+    await eventually(async () => {
+      expect(await redis.clients()).toEqual([]);
+    });
+  });
+
+  it('takes the lock from a holder that does not finish, and tells him', async () => {
+    const app = await apps.start({ controllers: [Jobs] }, { shutdownTimeoutMs: 50 });
+    const jobs = app.nest.get(Jobs);
+    const running = watch(jobs.run('7'));
+    await eventually(() => jobs.inside === 1);
+    await app.nest.close();
+    expect(await redis.admin.keys('*')).toEqual([]);
+    expect(running.state).toBe('pending');
+    jobs.gate.open();
+    await expect(running.promise).rejects.toThrow(LeaseLostError);
+  });
+
+  it('ends requests under load, each with an answer', async () => {
+    const app = await apps.start({ controllers: [Jobs] });
+    const jobs = app.nest.get(Jobs);
+    const requests = Array.from({ length: 20 }, (_, i) =>
+      app.request(`/jobs/${String(i % 4)}`, { method: 'POST' }).then(({ status }) => status),
+    );
+    await eventually(() => jobs.inside === 4);
+    jobs.gate.open();
+    await app.nest.close();
+    for (const status of await outcomes(requests))
+      expect([201, 500, 'TypeError']).toContain(status);
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('lets an application use locks in its onModuleDestroy, and not after that', async () => {
+    const outcomes: string[] = [];
+    @Injectable()
+    class CleanUp implements OnModuleDestroy, BeforeApplicationShutdown {
+      constructor(@Inject(LockService) private readonly locks: LockService) {}
+
+      onModuleDestroy(): Promise<void> {
+        return this.run('destroy');
+      }
+
+      beforeApplicationShutdown(): Promise<void> {
+        return this.run('shutdown');
+      }
+
+      private async run(phase: string): Promise<void> {
+        await this.locks
+          .using('clean-up', () => outcomes.push(`${phase}: done`))
+          .catch((error: unknown) => outcomes.push(`${phase}: ${(error as Error).name}`));
+      }
+    }
+    const app = await apps.start({ providers: [CleanUp] });
+    await app.nest.close();
+    expect(outcomes).toEqual(['destroy: done', 'shutdown: LockShutdownError']);
+  });
+
+  it('keeps the connection of the caller', async () => {
+    const client = new Redis(redis.url, { connectionName: 'theirs' });
+    try {
+      const app = await apps.start({ controllers: [Jobs] }, { connection: client });
+      const jobs = app.nest.get(Jobs);
+      const holder = jobs.run('7');
+      await eventually(() => jobs.inside === 1);
+      const waiter = app.locks.acquire('job_7');
+      await eventually(async () => {
+        expect(((await redis.admin.pubsub('CHANNELS')) as string[]).length).toBe(1);
+      });
+      jobs.gate.open();
+      const closing = app.nest.close();
+      await outcomes([holder, waiter, closing]);
+      expect(await client.ping()).toBe('PONG');
+      await eventually(async () => {
+        expect(await redis.clients()).toEqual(['theirs']);
+      });
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('does not wait for a Redis that is gone', async () => {
+    const app = await apps.start({ controllers: [Jobs] }, { shutdownTimeoutMs: 50 });
+    const jobs = app.nest.get(Jobs);
+    const running = watch(jobs.run('7'));
+    await eventually(() => jobs.inside === 1);
+    redis.pause();
+    try {
+      await app.nest.close();
+    } finally {
+      redis.resume();
+    }
+    jobs.gate.open();
+    await expect(running.promise).rejects.toThrow(LeaseLostError);
+    await redis.admin.flushall();
+  });
+});
+
+describe('a process', () => {
+  const file = new URL('application.worker.ts', import.meta.url);
+
+  it('exits by itself after app.close() under load', async () => {
+    const worker = await workers.start<Api>(file);
+    await worker.call.start(redis.url, false);
+    await worker.call.load();
+    await eventually(() => worker.reports.includes('held'));
+    await worker.call.close();
+    await eventually(() => {
+      expect([...worker.reports].sort()).toEqual(['Error', 'LockShutdownError', 'held']);
+    });
+    expect(await worker.end()).toMatchObject({ code: 0, stderr: '' });
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('releases on SIGTERM with enableShutdownHooks()', async () => {
+    const worker = await workers.start<Api>(file);
+    await worker.call.start(redis.url, true);
+    await worker.call.load();
+    await eventually(() => worker.reports.includes('held'));
+    expect(await redis.admin.exists('job')).toBe(1);
+    worker.signal('SIGTERM');
+    expect(await worker.exited).toMatchObject({ signal: 'SIGTERM' });
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('exits by itself when its application could not be made', async () => {
+    const worker = await workers.start<Api>(file);
+    await expect(worker.call.failToStart(redis.url)).rejects.toThrow('no X');
+    expect(await worker.end()).toMatchObject({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,258 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ExecutionContext } from '@nestjs/common';
+import { LockConfigurationError, LockKey, WithLock } from 'nestjs-redis-lock';
+import { BehaviorSubject, of, type Observable } from 'rxjs';
+
+/** What JavaScript lets through, and what only shows in the emitted types. */
+const Loose = WithLock as unknown as (key: unknown, options?: unknown) => MethodDecorator;
+
+function refused(define: () => unknown, ...texts: string[]): void {
+  expect(define).toThrow(LockConfigurationError);
+  for (const text of texts) expect(define).toThrow(text);
+}
+
+/** Defines a class with a decorated method of this key and these options. */
+const defined = (key: unknown, options?: unknown) => () => {
+  class Stock {
+    @Loose(key, options)
+    async buy(id: string): Promise<void> {
+      await Promise.resolve();
+    }
+  }
+  return Stock;
+};
+
+describe('a class definition throws', () => {
+  it('names the class, the method and the template', () => {
+    refused(
+      defined('product_<id>'),
+      '@WithLock("product_<id>") on Stock.buy: <id> cannot be filled',
+    );
+  });
+
+  it.each([undefined, null, 7, {}, ['product'], Symbol('key')])('for the key %p', (key) => {
+    refused(defined(key), 'on Stock.buy: the key must be a template');
+    refused(defined(key, { via: 'interceptor' }), 'on Stock.buy: the key must be a template');
+  });
+
+  it.each([
+    [null, 'the options must be an object, not null'],
+    [[], 'the options must be an object, not an array'],
+    ['skip', 'the options must be an object, not "skip"'],
+    [{ wait: 5 }, 'unknown option "wait"; the options are waitTimeMs, leaseTimeMs, fenced'],
+    [{ signal: AbortSignal.abort() }, 'unknown option "signal"'],
+    [{ waitTimeMs: -1 }, 'waitTimeMs must be a whole number of milliseconds'],
+    [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
+    [{ waitTimeMs: '5s' }, 'waitTimeMs must be'],
+    [{ leaseTimeMs: 0 }, 'leaseTimeMs must be'],
+    [{ leaseTimeMs: 1.5 }, 'leaseTimeMs must be'],
+    [{ leaseTimeMs: 2 ** 31 }, 'leaseTimeMs must be'],
+    [{ maxHoldMs: Infinity }, 'maxHoldMs must be'],
+    [{ leaseTimeMs: 1_000, maxHoldMs: 1_000 }, 'give one of the two'],
+    [{ fenced: 'yes' }, 'fenced must be true or false'],
+    [{ onBusy: 'ignore' }, `onBusy must be 'throw', 'skip' or a function`],
+    [{ onBusy: null }, 'onBusy must be'],
+    [{ via: 'proxy' }, `via must be 'method' or 'interceptor', not "proxy"`],
+    [{ via: null }, 'via must be'],
+  ])('for the options %p', (options, reason) => {
+    refused(defined('product', options), '@WithLock("product") on Stock.buy', reason);
+  });
+
+  it('for a method whose emitted return type shows it to be synchronous', () => {
+    const types: [string, () => unknown][] = [
+      [
+        'String',
+        () => {
+          class Stock {
+            @Loose('x')
+            buy(): string {
+              return '';
+            }
+          }
+          return Stock;
+        },
+      ],
+      [
+        'Array',
+        () => {
+          class Stock {
+            @Loose('x')
+            buy(): string[] {
+              return [];
+            }
+          }
+          return Stock;
+        },
+      ],
+      [
+        'Date',
+        () => {
+          class Stock {
+            @Loose('x')
+            buy(): Date {
+              return new Date();
+            }
+          }
+          return Stock;
+        },
+      ],
+    ];
+    for (const [type, define] of types) {
+      refused(define, `on Stock.buy: the method returns ${type}`, 'make it async');
+    }
+  });
+
+  it('for a static method, a getter and a class', () => {
+    refused(() => {
+      class Stock {
+        stock = 1;
+
+        @Loose('x')
+        static async buy(): Promise<void> {
+          await Promise.resolve();
+        }
+      }
+      return Stock;
+    }, 'on Stock.buy: a static method');
+    refused(() => {
+      class Stock {
+        @Loose('x')
+        get buy(): string {
+          return '';
+        }
+      }
+      return Stock;
+    }, 'on Stock.buy: only methods');
+    const onClass = Loose('x') as unknown as ClassDecorator;
+    refused(() => {
+      @onClass
+      class Stock {
+        readonly stock = 1;
+      }
+      return Stock;
+    }, 'on Stock');
+  });
+
+  it('for a template that only an interceptor, or only a method, can fill', () => {
+    refused(defined('product_<params.id>'), 'on Stock.buy: <params.id> cannot be filled');
+    refused(defined('product_<id>', { via: 'interceptor' }), '<id> is no part of a request');
+    refused(
+      defined('product_<params>', { via: 'interceptor' }),
+      '<params> is no part of a request',
+    );
+    refused(defined('product_<0>', { via: 'interceptor' }), '<params.x>');
+  });
+
+  it('for two locks via the interceptor of one handler', () => {
+    refused(() => {
+      class Stock {
+        @WithLock('a', { via: 'interceptor' })
+        @WithLock('b', { via: 'interceptor' })
+        async buy(): Promise<void> {
+          await Promise.resolve();
+        }
+      }
+      return Stock;
+    }, 'one lock via the interceptor');
+  });
+});
+
+describe('a class definition accepts', () => {
+  it('subclasses of Observable and Promise as return types, and unknown ones', () => {
+    class Later<T> extends Promise<T> {}
+    class Stock {
+      @WithLock('x')
+      subject(): BehaviorSubject<number> {
+        return new BehaviorSubject(1);
+      }
+
+      @WithLock('x')
+      later(): Later<number> {
+        return Later.resolve(1);
+      }
+
+      @WithLock('x')
+      either(): Promise<number> | Observable<number> {
+        return Promise.resolve(1);
+      }
+
+      @WithLock('x')
+      inferred() {
+        return Promise.resolve(1);
+      }
+    }
+    expect(Stock).toBeDefined();
+  });
+});
+
+/** Checked by the compiler: an unused @ts-expect-error fails the type check. */
+export class Types {
+  @WithLock((id: string) => `product_${id}`)
+  async more(id: string, count: number): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @WithLock((id: string) => `product_${id}`)
+  observable(id: string): Observable<number> {
+    return of(1);
+  }
+
+  // @ts-expect-error -- the key wants a number
+  @WithLock((id: number) => `product_${String(id)}`)
+  async mismatch(id: string): Promise<void> {
+    await Promise.resolve();
+  }
+
+  // @ts-expect-error -- the key wants an argument that the method does not have
+  @WithLock((id: string) => `product_${id}`)
+  async fewer(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @WithLock((id: string | number) => `product_${String(id)}`)
+  async wider(id: string): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @WithLock('generic')
+  async generic<T>(value: T): Promise<T> {
+    return Promise.resolve(value);
+  }
+
+  @WithLock((id: string) => id, { onBusy: ([id], error) => `${id.trim()} ${error.code}` })
+  async typedBusy(@LockKey('id') id: string, count: number): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  @WithLock((context: ExecutionContext) => context.getClass().name, { via: 'interceptor' })
+  handler(): string {
+    return '';
+  }
+}
+
+export const typesOfSynchronous = (): unknown => {
+  class Synchronous {
+    // @ts-expect-error -- a synchronous method
+    @WithLock('x')
+    buy(): string {
+      return '';
+    }
+
+    // @ts-expect-error -- a synchronous method
+    @WithLock('x')
+    nothing(): void {
+      return;
+    }
+
+    // @ts-expect-error -- no method
+    @WithLock('x')
+    property = 1;
+
+    // @ts-expect-error -- an option that does not exist
+    @WithLock('x', { wait: 1 })
+    async wait(): Promise<void> {
+      await Promise.resolve();
+    }
+  }
+  return Synchronous;
+};
