@@ -1,0 +1,60 @@
+import { Inject, Module } from '@nestjs/common';
+import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { StandardSchemaValidationPipe } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
+import { CancellationService } from './seckill/cancellation.service.js';
+import { GATE } from './seckill/gate.js';
+import type { Gate } from './seckill/gate.js';
+import { SaleKeys } from './seckill/sale-keys.js';
+import { SaleLedger } from './seckill/sale-ledger.js';
+import { SALE_LOG } from './seckill/sale-log.js';
+import type { SaleLog } from './seckill/sale-log.js';
+import { Sale } from './seckill/sale.js';
+import { SeckillController } from './seckill/seckill.controller.js';
+import { StockService } from './seckill/stock.service.js';
+import { REDIS, SETTINGS } from './settings.js';
+import type { Settings } from './settings.js';
+import { connectRedis } from './shop-redis.js';
+import { STRATEGIES, StrategyRegistry } from './strategies/strategy-registry.js';
+
+export interface Seams {
+  readonly gate: Gate;
+  readonly saleLog: SaleLog;
+}
+
+@Module({})
+export class AppModule implements OnApplicationShutdown {
+  static register(settings: Settings, seams: Seams): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        RedisLockModule.forRoot({
+          connection: settings.redisUrl,
+          keyPrefix: settings.keyPrefix,
+          leaseTimeMs: settings.leaseTimeMs,
+          waitTimeMs: settings.waitTimeMs,
+        }),
+      ],
+      controllers: [SeckillController],
+      providers: [
+        { provide: SETTINGS, useValue: settings },
+        { provide: REDIS, useFactory: () => connectRedis(settings.redisUrl) },
+        { provide: GATE, useValue: seams.gate },
+        { provide: SALE_LOG, useValue: seams.saleLog },
+        { provide: APP_PIPE, useClass: StandardSchemaValidationPipe },
+        { provide: APP_FILTER, useClass: LockExceptionFilter },
+        ...[SaleKeys, SaleLedger, Sale, StockService, CancellationService],
+        ...STRATEGIES,
+        StrategyRegistry,
+      ],
+    };
+  }
+
+  constructor(@Inject(REDIS) private readonly redis: Redis) {}
+
+  onApplicationShutdown(): void {
+    this.redis.disconnect();
+  }
+}

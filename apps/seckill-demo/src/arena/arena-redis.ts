@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { startRedisServer } from '../../../../scripts/redis-server.mjs';
+
+/** The Redis that the arena works on, and the way to leave it as it was. */
+export interface ArenaRedis {
+  readonly url: string;
+  readonly keyPrefix: string;
+  readonly client: Redis;
+  /** The port of the private server; undefined when it is somebody else's. */
+  readonly privatePort?: number;
+  close(): Promise<void>;
+}
+
+export class RedisUnreachableError extends Error {}
+
+export async function openArenaRedis(environment: NodeJS.ProcessEnv): Promise<ArenaRedis> {
+  const url = environment['REDIS_URL'];
+  return url === undefined || url === '' ? privateRedis() : foreignRedis(url);
+}
+
+async function privateRedis(): Promise<ArenaRedis> {
+  const server = await startRedisServer();
+  const client = connect(server.url);
+  return {
+    url: server.url,
+    keyPrefix: '',
+    client,
+    privatePort: server.port,
+    close: async () => {
+      client.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+async function foreignRedis(url: string): Promise<ArenaRedis> {
+  // Long and random: whatever contains it was written by this run.
+  const keyPrefix = `seckill-demo:${randomBytes(8).toString('hex')}:`;
+  if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
+  const client = connect(url);
+  let reason: Error | undefined;
+  client.on('error', (error: Error) => {
+    reason = error;
+  });
+  try {
+    await client.connect();
+    await client.ping();
+  } catch (error) {
+    client.disconnect();
+    // What ioredis rejects with only says that it gave up.
+    throw new RedisUnreachableError((reason ?? (error as Error)).message);
+  }
+  return {
+    url,
+    keyPrefix,
+    client,
+    close: async () => {
+      await removeKeys(client, keyPrefix);
+      client.disconnect();
+    },
+  };
+}
+
+/** The library puts names of its own around ours, so the prefix may stand anywhere in a key. */
+export async function removeKeys(client: Redis, keyPrefix: string): Promise<void> {
+  for await (const keys of client.scanStream({ match: `*${keyPrefix}*`, count: 1_000 })) {
+    const found = keys as string[];
+    if (found.length > 0) await client.unlink(...found);
+  }
+}
+
+function connect(url: string): Redis {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    retryStrategy: (attempt) => (attempt > 3 ? null : 100),
+  });
+  // Every command reports its own failure; without a listener ioredis prints each of them as well.
+  client.on('error', () => undefined);
+  return client;
+}

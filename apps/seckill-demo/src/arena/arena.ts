@@ -1,0 +1,93 @@
+import type { StrategyName } from '../strategies/strategy.js';
+import type { ArenaRedis } from './arena-redis.js';
+import { ClusterFleet } from './cluster-fleet.js';
+import type { FleetOptions } from './cluster-fleet.js';
+import { strike } from './fault-run.js';
+import type { FaultName, FaultResult } from './fault.js';
+import type { Knobs } from './knobs.js';
+import type { LoadResult } from './load-result.js';
+import { rush } from './load-run.js';
+import { Progress } from './progress.js';
+import type { Texts } from './texts.js';
+
+/** Short enough to be outlived in seconds, long enough for a noisy machine to renew it in time. */
+const FAULT_LEASE_MS = 1_800;
+/** Every buyer of a rush is answered before this is over, so nobody is busy for lack of time. */
+const RUSH_WAIT_MS = 60_000;
+
+/** Plays every strategy through the rush and the faults, each on a product of its own. */
+export class Arena {
+  readonly #progress: Progress;
+  #products = 1;
+
+  constructor(
+    private readonly knobs: Knobs,
+    private readonly redis: ArenaRedis,
+    private readonly say: Texts,
+    /** Who must hear of every fleet and of every frozen process. */
+    private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
+  ) {
+    const { strategies, faults } = knobs;
+    this.#progress = new Progress(strategies.length * (2 + faults.length));
+  }
+
+  async rushes(processes: number): Promise<LoadResult[]> {
+    if (this.knobs.strategies.length === 0) return [];
+    const fleet = await this.#start(processes, { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` });
+    const results: LoadResult[] = [];
+    for (const strategy of this.knobs.strategies) {
+      this.#progress.step(this.say.rushing(strategy, processes));
+      const { stock, buyers } = this.knobs;
+      results.push(await rush(fleet, { strategy, productId: this.#newProduct(), stock, buyers }));
+    }
+    this.#progress.clear();
+    await fleet.stop();
+    return results;
+  }
+
+  async faults(): Promise<FaultResult[]> {
+    if (this.knobs.strategies.length === 0 || this.knobs.faults.length === 0) return [];
+    const fleet = await this.#start(2, { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}` });
+    const results: FaultResult[] = [];
+    for (const strategy of this.knobs.strategies) {
+      for (const fault of this.knobs.faults) {
+        this.#progress.step(this.say.striking(strategy, fault));
+        results.push(await this.#strike(fleet, strategy, fault));
+      }
+    }
+    this.#progress.clear();
+    await fleet.stop();
+    return results;
+  }
+
+  async #strike(
+    fleet: ClusterFleet,
+    strategy: StrategyName,
+    fault: FaultName,
+  ): Promise<FaultResult> {
+    const productId = this.#newProduct();
+    const outcome = await strike(fault, {
+      fleet,
+      strategy,
+      productId,
+      redis: this.redis.client,
+      lockKey: `${this.redis.keyPrefix}product_${productId}`,
+      leaseTimeMs: FAULT_LEASE_MS,
+    });
+    return { strategy, fault, outcome };
+  }
+
+  async #start(size: number, extra: Record<string, string>): Promise<ClusterFleet> {
+    const environment = { ...fleetEnvironment(this.redis), SECKILL_QUIET: '1', ...extra };
+    return ClusterFleet.start({ size, environment, ...this.care });
+  }
+
+  #newProduct(): string {
+    this.#products += 1;
+    return `${this.#products}`;
+  }
+}
+
+export function fleetEnvironment(redis: ArenaRedis): Record<string, string> {
+  return { REDIS_URL: redis.url, SECKILL_KEY_PREFIX: redis.keyPrefix };
+}

@@ -1,0 +1,112 @@
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { SERVED_BY } from '../http-app.js';
+import type { ProductState } from '../seckill/sale-ledger.js';
+import type { StrategyName } from '../strategies/strategy.js';
+
+/** What came back. Status 0: the connection ended without an answer. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly servedBy: number;
+  /** By the clock of `performance.now()`. */
+  readonly at: number;
+}
+
+const CONNECTING_AT_ONCE = 32;
+const ANSWER_LIMIT_MS = 90_000;
+/** node:cluster deals connections out in turn, so a few attempts meet every process. */
+const ATTEMPTS_TO_MEET = 64;
+
+/** Somebody with a connection of their own, open before the sale begins. */
+export class Buyer {
+  /** Everybody in the shop at once, spread over its processes. */
+  static async crowd(url: string, count: number): Promise<Buyer[]> {
+    const crowd: Buyer[] = [];
+    while (crowd.length < count) {
+      const next = Math.min(CONNECTING_AT_ONCE, count - crowd.length);
+      crowd.push(...(await Promise.all(Array.from({ length: next }, () => Buyer.connect(url)))));
+    }
+    return crowd;
+  }
+
+  /** One whose connection leads to the given process. */
+  static async at(url: string, pid: number): Promise<Buyer> {
+    for (let attempt = 0; attempt < ATTEMPTS_TO_MEET; attempt += 1) {
+      const buyer = await Buyer.connect(url);
+      if (buyer.servedBy === pid) return buyer;
+      buyer.leave();
+    }
+    throw new Error(`no connection reached process ${pid}`);
+  }
+
+  private static async connect(url: string): Promise<Buyer> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const { servedBy } = await send(agent, 'GET', url);
+    return new Buyer(url, agent, servedBy);
+  }
+
+  private constructor(
+    private readonly url: string,
+    private readonly agent: Agent,
+    private readonly servedBy: number,
+  ) {}
+
+  order(productId: string, strategy: StrategyName, name: string): Promise<Answer> {
+    const path = `/api/products/${productId}/orders?strategy=${strategy}`;
+    return send(this.agent, 'POST', this.url + path, { buyer: name });
+  }
+
+  leave(): void {
+    this.agent.destroy();
+  }
+}
+
+export async function openSale(url: string, productId: string, stock: number): Promise<void> {
+  const answer = await once('PUT', `${url}/api/products/${productId}/stock`, { stock });
+  if (answer.status !== 200) throw new Error(`the sale did not open: ${answer.body}`);
+}
+
+export async function stateOf(url: string, productId: string): Promise<ProductState> {
+  const answer = await once('GET', `${url}/api/products/${productId}`);
+  if (answer.status !== 200) throw new Error(`the product cannot be read: ${answer.body}`);
+  return JSON.parse(answer.body) as ProductState;
+}
+
+async function once(method: string, url: string, body?: object): Promise<Answer> {
+  const agent = new Agent();
+  try {
+    return await send(agent, method, url, body);
+  } finally {
+    agent.destroy();
+  }
+}
+
+/** Never rejects: to a buyer, a broken connection is an answer as well. */
+function send(agent: Agent, method: string, url: string, body?: object): Promise<Answer> {
+  return new Promise((resolve) => {
+    const lost = (error: Error): void => {
+      resolve({ status: 0, body: error.message, servedBy: 0, at: performance.now() });
+    };
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const outgoing = request(url, { agent, method, headers, timeout: ANSWER_LIMIT_MS });
+    outgoing.on('response', (incoming) => {
+      read(incoming).then(resolve, lost);
+    });
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer in time')));
+    outgoing.on('error', lost);
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+async function read(incoming: IncomingMessage): Promise<Answer> {
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(part as Buffer);
+  return {
+    status: incoming.statusCode ?? 0,
+    body: Buffer.concat(parts).toString('utf8'),
+    servedBy: Number(incoming.headers[SERVED_BY] ?? 0),
+    at: performance.now(),
+  };
+}

@@ -1,0 +1,122 @@
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+import type { FreezeNote } from './caretaker.js';
+import { ClusterMember } from './cluster-member.js';
+import type { Fleet } from './fleet.js';
+import { freePort } from './free-port.js';
+import type { FromWorker } from './worker-messages.js';
+
+export interface FleetOptions {
+  readonly size: number;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Taken if it is free; otherwise any port is. */
+  readonly preferredPort?: number | undefined;
+  readonly onLine?: (line: string) => void;
+  /** Told of the fleet before its first process starts, so that it is stopped whatever happens. */
+  readonly onFleet?: (fleet: ClusterFleet) => void;
+  readonly onFrozen?: (note: FreezeNote) => void;
+}
+
+const WORKER = fileURLToPath(new URL('../worker.js', import.meta.url));
+const STOP_LIMIT_MS = 4_000;
+const PORT_ATTEMPTS = 5;
+
+class PortTakenError extends Error {}
+
+/** A fleet of node:cluster workers: the kernel sees one port, the arena deals the connections out. */
+export class ClusterFleet implements Fleet {
+  readonly #listeners = new Set<() => void>();
+  #members: ClusterMember[] = [];
+  #isStopping = false;
+
+  /** Between the choice of a free port and its use another program may take it: then once more. */
+  static async start(options: FleetOptions): Promise<ClusterFleet> {
+    for (let attempt = 1; ; attempt += 1) {
+      const port = await freePort(attempt === 1 ? options.preferredPort : undefined);
+      const fleet = new ClusterFleet(port, options);
+      options.onFleet?.(fleet);
+      try {
+        await fleet.refill();
+        return fleet;
+      } catch (error) {
+        await fleet.stop();
+        if (!(error instanceof PortTakenError) || attempt === PORT_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  private constructor(
+    private readonly port: number,
+    private readonly options: FleetOptions,
+  ) {}
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get members(): readonly ClusterMember[] {
+    return this.#members;
+  }
+
+  onHeld(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Puts a new process in the place of each that was killed. */
+  async refill(): Promise<void> {
+    this.#members = this.#members.filter((member) => member.isAlive);
+    const missing = this.options.size - this.#members.length;
+    await Promise.all(Array.from({ length: missing }, () => this.#fork()));
+  }
+
+  /** From now on a process that dies is replaced, as a process manager would do it. */
+  supervise(onReplaced: (pid: number) => void): void {
+    cluster.on('exit', (worker) => {
+      if (this.#isStopping || !this.#members.some(({ pid }) => pid === worker.process.pid)) return;
+      onReplaced(worker.process.pid ?? 0);
+      this.refill().catch(() => undefined);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all(this.#members.map((member) => member.stop(STOP_LIMIT_MS)));
+  }
+
+  /** Synchronous, for the 'exit' event of the arena. */
+  killNow(): void {
+    for (const member of this.#members) void member.kill();
+  }
+
+  async #fork(): Promise<void> {
+    cluster.setupPrimary({ exec: WORKER, args: [] });
+    const worker = cluster.fork({ ...this.options.environment, PORT: String(this.port) });
+    const member = new ClusterMember(worker, {
+      onHeld: () => {
+        for (const listener of this.#listeners) listener();
+      },
+      onLine: (line) => this.options.onLine?.(line),
+      onFrozen: (note) => this.options.onFrozen?.(note),
+    });
+    this.#members.push(member);
+    await serving(worker);
+  }
+}
+
+function serving(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.once('exit', (code, signal) => {
+      reject(new Error(`a server process ended while starting (${signal || String(code)})`));
+    });
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'serving') resolve();
+      if (message.kind === 'failed') {
+        reject(message.portTaken ? new PortTakenError() : new Error(message.message));
+      }
+    });
+  });
+}

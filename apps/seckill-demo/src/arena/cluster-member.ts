@@ -1,0 +1,110 @@
+import type { Worker } from 'node:cluster';
+import type { GatePoint } from '../seckill/gate.js';
+import type { FreezeNote } from './caretaker.js';
+import type { Member } from './fleet.js';
+import type { FromWorker, ToWorker } from './worker-messages.js';
+
+export interface MemberListener {
+  onHeld(): void;
+  onLine(line: string): void;
+  onFrozen(note: FreezeNote): void;
+}
+
+/** A worker of node:cluster as the arena sees it. */
+export class ClusterMember implements Member {
+  readonly pid: number;
+  readonly #held = new Map<GatePoint, number>();
+  readonly #closing = new Map<GatePoint, () => void>();
+  readonly #exited: Promise<void>;
+  #isFrozen = false;
+  #isServing = false;
+
+  constructor(
+    private readonly worker: Worker,
+    private readonly listener: MemberListener,
+  ) {
+    if (worker.process.pid === undefined) throw new Error('the worker did not start');
+    this.pid = worker.process.pid;
+    this.#exited = new Promise((resolve) => {
+      worker.once('exit', () => {
+        resolve();
+      });
+    });
+    worker.on('message', (message: FromWorker) => {
+      this.#receive(message);
+    });
+  }
+
+  get isAlive(): boolean {
+    return !this.worker.isDead();
+  }
+
+  closeGate(point: GatePoint, count: number): Promise<void> {
+    this.#held.set(point, 0);
+    return new Promise((resolve) => {
+      this.#closing.set(point, resolve);
+      this.#send({ kind: 'close', point, count });
+    });
+  }
+
+  openGate(point: GatePoint): void {
+    this.#send({ kind: 'open', point });
+  }
+
+  held(point: GatePoint): number {
+    return this.#held.get(point) ?? 0;
+  }
+
+  kill(): Promise<void> {
+    this.worker.process.kill('SIGKILL');
+    return this.#exited;
+  }
+
+  freeze(): void {
+    this.#isFrozen = true;
+    this.listener.onFrozen(`frozen ${this.pid}`);
+    this.worker.process.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+    this.worker.process.kill('SIGCONT');
+    this.listener.onFrozen(`thawed ${this.pid}`);
+  }
+
+  /** Lets the application close, for as long as the limit says. */
+  async stop(limitMs: number): Promise<void> {
+    // A process that is just starting does not hear yet.
+    if (!this.#isServing) return this.isAlive ? this.kill() : undefined;
+    if (this.#isFrozen) this.thaw();
+    this.#send({ kind: 'stop' });
+    const timer = setTimeout(() => void this.kill(), limitMs);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  /** A member that dies takes its channel with it; that is seen by its exit, not here. */
+  #send(message: ToWorker): void {
+    if (this.worker.isConnected()) this.worker.send(message, () => undefined);
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.kind) {
+      case 'closed':
+        this.#closing.get(message.point)?.();
+        break;
+      case 'held':
+        this.#held.set(message.point, this.held(message.point) + 1);
+        this.listener.onHeld();
+        break;
+      case 'line':
+        this.listener.onLine(message.line);
+        break;
+      case 'serving':
+        this.#isServing = true;
+        break;
+      case 'failed':
+        break;
+    }
+  }
+}

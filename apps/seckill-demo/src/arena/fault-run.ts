@@ -1,0 +1,153 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { GatePoint } from '../seckill/gate.js';
+import type { StrategyName } from '../strategies/strategy.js';
+import { Buyer, openSale, stateOf } from './buyer.js';
+import type { Answer } from './buyer.js';
+import { judge } from './fault-judgement.js';
+import type { FaultName, FaultOutcome } from './fault.js';
+import { ordersHeld } from './fleet.js';
+import type { Fleet, Member } from './fleet.js';
+
+export interface FaultPlan {
+  readonly fleet: Fleet;
+  /** The arena's own connection, to look at the lock key and to end fixed leases. */
+  readonly redis: Redis;
+  readonly lockKey: string;
+  readonly strategy: StrategyName;
+  readonly productId: string;
+  /** The watchdog's lease in this fleet. */
+  readonly leaseTimeMs: number;
+}
+
+/** Two buyers in two processes: `first` holds the lock when the fault strikes, `next` comes after. */
+interface Scene extends FaultPlan {
+  readonly firstMember: Member;
+  readonly nextMember: Member;
+  readonly stock: number;
+  /** The order that is held at the gate. */
+  readonly first: Promise<Answer>;
+  readonly orderNext: () => Promise<Answer>;
+}
+
+const PLENTY = 10;
+const LONGER_THAN_THE_LEASE = 1.5;
+
+export async function strike(fault: FaultName, plan: FaultPlan): Promise<FaultOutcome> {
+  // These two have no lock in Redis; the rush alone shows what they lack.
+  if (plan.strategy === 'naive' || plan.strategy === 'in-process') return 'none';
+  await plan.fleet.refill();
+  switch (fault) {
+    case 'killed-in-section':
+      return withHolderAt('before-write', PLENTY, plan, killed);
+    case 'killed-before-expire':
+      return withHolderAt('lock-set', PLENTY, plan, killed);
+    case 'slow-work':
+      return withHolderAt('before-write', 1, plan, outlived);
+    case 'lease-ends-before-del':
+      return withHolderAt('before-delete', PLENTY, plan, outlived);
+    case 'frozen':
+      return withHolderAt('before-write', PLENTY, plan, frozen);
+  }
+}
+
+async function withHolderAt(
+  point: GatePoint,
+  stock: number,
+  plan: FaultPlan,
+  happen: (scene: Scene) => Promise<FaultOutcome>,
+): Promise<FaultOutcome> {
+  const { fleet, productId, strategy } = plan;
+  const [firstMember, nextMember] = fleet.members;
+  if (firstMember === undefined || nextMember === undefined) return 'error';
+  await openSale(fleet.url, productId, stock);
+  const [first, next] = [
+    await Buyer.at(fleet.url, firstMember.pid),
+    await Buyer.at(fleet.url, nextMember.pid),
+  ];
+  try {
+    await firstMember.closeGate(point, 1);
+    const answer = first.order(productId, strategy, 'first');
+    if (!(await ordersHeld(fleet, point, 1, { members: [firstMember] }))) return 'error';
+    const orderNext = (): Promise<Answer> => next.order(productId, strategy, 'next');
+    return await happen({ ...plan, firstMember, nextMember, stock, first: answer, orderNext });
+  } finally {
+    first.leave();
+    next.leave();
+  }
+}
+
+async function killed(scene: Scene): Promise<FaultOutcome> {
+  await scene.firstMember.kill();
+  await scene.first;
+  await endFixedLease(scene);
+  const next = await scene.orderNext();
+  const state = await stateOf(scene.fleet.url, scene.productId);
+  return judge({ stock: scene.stock, next, state });
+}
+
+/** The holder goes on when its lease is over, while the next one is inside, if it can get in. */
+async function outlived(scene: Scene): Promise<FaultOutcome> {
+  const { fleet, redis, lockKey, nextMember } = scene;
+  await nextMember.closeGate('before-write', 1);
+  const pending = await orderNextAfterTheLease(scene);
+  const isNextInside = nextMember.held('before-write') > 0;
+  openGates(scene.firstMember);
+  const first = await scene.first;
+  const foreignDelete = isNextInside && (await redis.exists(lockKey)) === 0;
+  openGates(nextMember);
+  const next = await pending.answer;
+  const state = await stateOf(fleet.url, scene.productId);
+  return judge({ stock: scene.stock, first, next, state, foreignDelete });
+}
+
+/** The holder stands still, timers included, until the next one has bought. */
+async function frozen(scene: Scene): Promise<FaultOutcome> {
+  scene.firstMember.freeze();
+  let next: Answer;
+  try {
+    await endFixedLease(scene);
+    next = await scene.orderNext();
+  } finally {
+    scene.firstMember.thaw();
+  }
+  openGates(scene.firstMember);
+  const first = await scene.first;
+  const state = await stateOf(scene.fleet.url, scene.productId);
+  return judge({ stock: scene.stock, first, next, state });
+}
+
+/** Resolves once the next order is inside, is answered, or has waited longer than the lease. */
+async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<Answer> }> {
+  if (scene.strategy === 'redis-lock') {
+    // A renewed lease has no end that could be brought forward: here time must really pass.
+    const answer = scene.orderNext();
+    await elapse(scene.leaseTimeMs * LONGER_THAN_THE_LEASE);
+    return { answer };
+  }
+  await endFixedLease(scene);
+  const answer = scene.orderNext();
+  const answered = new AbortController();
+  void answer.then(() => {
+    answered.abort();
+  });
+  await ordersHeld(scene.fleet, 'before-write', 1, {
+    members: [scene.nextMember],
+    signal: answered.signal,
+  });
+  return { answer };
+}
+
+/**
+ * Brings the end of a lease that nobody renews forward to now. A key without one stays for ever.
+ * The watchdog's lease is left alone: it ends by itself when its holder is dead or frozen.
+ */
+async function endFixedLease({ redis, lockKey, strategy }: Scene): Promise<void> {
+  if (strategy === 'redis-lock') return;
+  if ((await redis.pttl(lockKey)) > 0) await redis.pexpire(lockKey, 0);
+}
+
+function openGates(member: Member): void {
+  member.openGate('before-write');
+  member.openGate('before-delete');
+}

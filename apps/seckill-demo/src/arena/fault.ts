@@ -1,0 +1,29 @@
+import type { StrategyName } from '../strategies/strategy.js';
+
+export const FAULT_NAMES = [
+  'killed-in-section',
+  'killed-before-expire',
+  'slow-work',
+  'lease-ends-before-del',
+  'frozen',
+] as const;
+export type FaultName = (typeof FAULT_NAMES)[number];
+
+/**
+ * - `ok`: the next buyer was served, and every figure is right.
+ * - `refused`: the late holder was kept from writing; every figure is right.
+ * - `stuck`: nobody can ever buy again.
+ * - `foreign-delete`: somebody deleted the lock of the one who was inside.
+ * - `oversold`: more orders than pieces.
+ * - `stale-write`: the counter says something else than the orders.
+ * - `none`: the stage has no lock in Redis that the fault could hurt.
+ * - `error`: the fault could not be played through.
+ */
+export type FaultOutcome =
+  'ok' | 'refused' | 'stuck' | 'foreign-delete' | 'oversold' | 'stale-write' | 'none' | 'error';
+
+export interface FaultResult {
+  readonly strategy: StrategyName;
+  readonly fault: FaultName;
+  readonly outcome: FaultOutcome;
+}

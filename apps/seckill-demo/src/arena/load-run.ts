@@ -1,0 +1,115 @@
+import { performance } from 'node:perf_hooks';
+import type { GatePoint } from '../seckill/gate.js';
+import type { StrategyName } from '../strategies/strategy.js';
+import { Buyer, openSale, stateOf } from './buyer.js';
+import type { Answer } from './buyer.js';
+import { ordersHeld, STEP_LIMIT_MS } from './fleet.js';
+import type { Fleet } from './fleet.js';
+import { isBusy, summarise } from './load-result.js';
+import type { LoadResult } from './load-result.js';
+
+export interface Rush {
+  readonly strategy: StrategyName;
+  readonly productId: string;
+  readonly stock: number;
+  readonly buyers: number;
+}
+
+/**
+ * Everybody stands at the doors, the doors open, everybody is answered. What a strategy is known to
+ * do wrong in such a rush is made certain by holding orders between their read and their write
+ * until it has happened; a strategy without that fault is not held at all.
+ */
+export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
+  const { strategy, productId, stock, buyers } = plan;
+  await openSale(fleet.url, productId, stock);
+  const crowd = await Buyer.crowd(fleet.url, buyers);
+  const certainty = certaintyFor(strategy, fleet, plan);
+  try {
+    await closeEverywhere(fleet, 'doors', buyers);
+    if (certainty !== undefined) await closeEverywhere(fleet, 'before-write', buyers);
+    const answers = Promise.all(
+      crowd.map(async (buyer, index) => {
+        const answer = await buyer.order(productId, strategy, `buyer-${index + 1}`);
+        certainty?.onAnswer(answer);
+        return answer;
+      }),
+    );
+    await ordersHeld(fleet, 'doors', buyers);
+    const openedAt = performance.now();
+    openEverywhere(fleet, 'doors');
+    await certainty?.reached();
+    openEverywhere(fleet, 'before-write');
+    const run = { strategy, processes: fleet.members.length, stock, openedAt };
+    return summarise({
+      ...run,
+      answers: await answers,
+      state: await stateOf(fleet.url, productId),
+    });
+  } finally {
+    openEverywhere(fleet, 'doors');
+    openEverywhere(fleet, 'before-write');
+    for (const buyer of crowd) buyer.leave();
+  }
+}
+
+interface Certainty {
+  onAnswer(answer: Answer): void;
+  /** Resolves once the expected failure cannot be missed any more, or never showed. */
+  reached(): Promise<unknown>;
+}
+
+function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certainty | undefined {
+  if (rush.buyers < 2) return undefined;
+  switch (strategy) {
+    case 'naive':
+      return twoHaveRead(fleet);
+    case 'in-process':
+      return fleet.members.length > 1 ? twoHaveRead(fleet) : undefined;
+    case 'setnx':
+    case 'setnx-expire':
+    case 'set-nx-px':
+    case 'owner-check':
+    case 'lua-release':
+      return tooManyRefused(rush);
+    case 'redis-lock':
+      return undefined;
+  }
+}
+
+/** Two orders that have read the same stock sell the same piece, whatever comes after. */
+function twoHaveRead(fleet: Fleet): Certainty {
+  return {
+    onAnswer: () => undefined,
+    reached: () => ordersHeld(fleet, 'before-write', 2),
+  };
+}
+
+/** Once so many are turned away, those who are left cannot buy up the stock. */
+function tooManyRefused({ stock, buyers }: Rush): Certainty {
+  const enough = Math.min(buyers - 1, Math.max(1, buyers - stock + 1));
+  let refused = 0;
+  let settle: () => void = () => undefined;
+  const isReached = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  return {
+    onAnswer: (answer) => {
+      if (isBusy(answer)) refused += 1;
+      if (refused >= enough) settle();
+    },
+    reached: async () => {
+      const timer = setTimeout(settle, STEP_LIMIT_MS);
+      await isReached;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function closeEverywhere(fleet: Fleet, point: GatePoint, count: number): Promise<void> {
+  await Promise.all(fleet.members.map((member) => member.closeGate(point, count)));
+}
+
+function openEverywhere(fleet: Fleet, point: GatePoint): void {
+  for (const member of fleet.members) member.openGate(point);
+}

@@ -1,0 +1,47 @@
+import { constants } from 'node:os';
+import type { Closing } from './closing.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const PARENT_CHECK_MS = 1_000;
+
+/**
+ * The first signal closes everything in order, the second one ends the process at once. Stopping a
+ * shop that serves is its regular end, exit code 0; anything earlier is an interruption.
+ */
+export function obeyStopSignals(
+  closing: Closing,
+  onStopping: () => void,
+  isServing: () => boolean,
+): void {
+  let isStopping = false;
+  const stop = (code: number): void => {
+    // Ends the servers by their 'exit' handlers; the caretaker sees to the rest.
+    if (isStopping) process.exit(code);
+    isStopping = true;
+    onStopping();
+    void closing.run().then(() => process.exit(code));
+  };
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      stop(isServing() ? 0 : 128 + constants.signals[signal]);
+    });
+  }
+  // Nobody reads any more, as in `npm run demo | head`.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', () => {
+      if (!isStopping) stop(128 + constants.signals.SIGPIPE);
+    });
+  }
+  if (process.env['npm_lifecycle_event'] !== undefined) stopWithoutParent(stop);
+}
+
+/** A shell that npm started dies of a signal without passing it on; nobody could stop us then. */
+function stopWithoutParent(stop: (code: number) => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop(128 + constants.signals.SIGHUP);
+  }, PARENT_CHECK_MS);
+  timer.unref();
+}

@@ -1,0 +1,123 @@
+import type { LoadResult } from './load-result.js';
+import type { Texts } from './texts.js';
+
+export const english: Texts = {
+  unknownKnob: (given) => `unknown knob ${given}; --help lists the knobs`,
+  badValue: (knob, value, allowed) => `${knob} cannot be "${value}"; allowed: ${allowed}`,
+  takesNoValue: (knob) => `${knob} takes no value`,
+  notWithTutorial: (knob) => `--tutorial has sizes of its own; leave ${knob} out`,
+  checkNeedsARush:
+    '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
+  help: `npm run demo [-- knobs]
+
+Sells one product in eight ways, from no lock to this library, and shows how each cheaper way fails.
+Then keeps serving until Ctrl-C.
+
+  --stock N         pieces in stock (100)
+  --buyers N        buyers who order at the same moment (300)
+  --instances N     processes of the second measurement, and of the server (2)
+  --strategies A,B  only these stages, or "none": naive, in-process, setnx, setnx-expire,
+                    set-nx-px, owner-check, lua-release, redis-lock
+  --faults A,B      only these faults, or "none": killed-in-section, killed-before-expire,
+                    slow-work, lease-ends-before-del, frozen
+  --check           compares everything with the expected matrix, serves nothing, exits 0 or 1
+  --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its log lines
+  --json            prints the measurements as JSON instead of tables, serves nothing
+  --lang en|zh      language (from LC_ALL or LANG)
+
+REDIS_URL names a Redis to use instead of a private one: under a random prefix, removed at the end.
+PORT is the port to serve on (3000, or any free one).`,
+
+  privateRedis: (port) => `Private Redis on 127.0.0.1:${port}.`,
+  foreignRedis: (prefix) =>
+    `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
+    'No fault here stops Redis, so none is left out.',
+  redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
+  rushing: (strategy, processes) => `${strategy}: the rush, ${count(processes, 'process', 'es')}`,
+  striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replace('\n', ' ')}`,
+
+  hasSpaces: true,
+  loadTitle: (stock, buyers) =>
+    `The rush: ${stock} in stock, ${buyers} buyers at once, each tries once`,
+  loadColumns: [
+    'strategy',
+    'pro-\ncesses',
+    'sold',
+    'over-\nsold',
+    'under-\nsold',
+    'ledger\ndiff',
+    're-\nfused',
+    'orders\nper s',
+    'p50\nms',
+    'p99\nms',
+    'verdict',
+  ],
+  verdict: verdictOf,
+  loadNotes: `undersold: left over although buyers were turned away. ledger diff: orders on record minus what the
+counter says was sold. Times count from the opening of the doors. Where a stage is expected to fail,
+its first orders are held between read and write until the failure is certain.`,
+
+  faultTitle: 'The faults: what became of the sale',
+  faultColumn: 'strategy',
+  faults: {
+    'killed-in-section': 'killed in\nthe section',
+    'killed-before-expire': 'killed between\nSETNX and EXPIRE',
+    'slow-work': 'work longer\nthan the lease',
+    'lease-ends-before-del': 'lease ends between\nGET and DEL',
+    frozen: 'frozen beyond\nthe lease',
+  },
+  outcomes: {
+    ok: 'ok',
+    refused: 'refused',
+    stuck: 'STUCK',
+    'foreign-delete': 'FOREIGN DELETE',
+    oversold: 'OVERSOLD',
+    'stale-write': 'STALE WRITE',
+    none: '-',
+    error: 'ERROR',
+  },
+  faultNotes: `refused: assertHeld() kept the late holder from writing; nothing is wrong in the books. -: no lock in
+Redis. A stage without SETNX and EXPIRE is killed right after it took the lock; one without GET
+and DEL is held right before it gives the lock back.`,
+
+  checkPassed: (cells, seconds) => `check passed: ${cells} cells as expected, ${seconds} s`,
+  checkFailed: (mismatches, seconds) =>
+    `check FAILED: ${count(mismatches, 'cell')} not as expected, ${seconds} s`,
+  mismatch: (mismatch) => {
+    const { expected, result } = mismatch;
+    const where =
+      mismatch.kind === 'load'
+        ? `${result.strategy} with ${count(mismatch.result.processes, 'process', 'es')}`
+        : `${result.strategy}, ${mismatch.result.fault}`;
+    return `  ${where}: expected "${expected}", saw "${result.outcome}"`;
+  },
+
+  stage: (number, strategy) => `--- ${number}. ${strategy}`,
+  serving: ({ url, pids, stock, curls }) =>
+    `Selling ${stock} pieces of product 1 at ${url} (processes ${pids.join(', ')}). Try:\n` +
+    curls.map((curl) => `  ${curl}\n`).join('') +
+    'Ctrl-C stops everything.',
+  portTaken: (port) => `Port ${port} is taken; another one it is.`,
+  replaced: (pid) => `Process ${pid} ended; a new one takes its place.`,
+  stopping: 'Stopping.',
+};
+
+function verdictOf(result: LoadResult): string {
+  const { stock, buyers, sold, refused, failed } = result;
+  switch (result.outcome) {
+    case 'oversells':
+      return `Sold ${sold} of ${stock}: ${result.oversold} will get nothing.`;
+    case 'undersells':
+      return `Turned ${refused} away, left ${result.undersold} on the shelf.`;
+    case 'miscounts':
+      return `The counter and the orders differ by ${Math.abs(result.ledgerDifference)}.`;
+    case 'breaks':
+      return `${failed} of ${buyers} buyers got no proper answer.`;
+    case 'exact':
+      return sold < stock ? 'Everybody got one.' : 'Sold exactly what there was.';
+  }
+}
+
+function count(number: number, thing: string, plural = 's'): string {
+  return `${number} ${thing}${number === 1 ? '' : plural}`;
+}

@@ -1,0 +1,67 @@
+import type { StrategyName } from '../strategies/strategy.js';
+import type { Mismatch } from './expected-matrix.js';
+import type { FaultName, FaultOutcome } from './fault.js';
+import type { LoadResult } from './load-result.js';
+import { english } from './texts.en.js';
+import { chinese } from './texts.zh.js';
+
+export type Language = 'en' | 'zh';
+
+/** Everything that the arena says to people. */
+export interface Texts {
+  unknownKnob(given: string): string;
+  badValue(knob: string, value: string, allowed: string): string;
+  takesNoValue(knob: string): string;
+  notWithTutorial(knob: string): string;
+  readonly checkNeedsARush: string;
+  readonly help: string;
+
+  privateRedis(port: number): string;
+  foreignRedis(prefix: string): string;
+  redisUnreachable(reason: string): string;
+  rushing(strategy: StrategyName, processes: number): string;
+  striking(strategy: StrategyName, fault: FaultName): string;
+
+  readonly hasSpaces: boolean;
+  loadTitle(stock: number, buyers: number): string;
+  readonly loadColumns: readonly [
+    strategy: string,
+    processes: string,
+    sold: string,
+    oversold: string,
+    undersold: string,
+    ledger: string,
+    refused: string,
+    ordersPerSecond: string,
+    p50: string,
+    p99: string,
+    verdict: string,
+  ];
+  verdict(result: LoadResult): string;
+  readonly loadNotes: string;
+
+  readonly faultTitle: string;
+  readonly faultColumn: string;
+  readonly faults: Readonly<Record<FaultName, string>>;
+  readonly outcomes: Readonly<Record<FaultOutcome, string>>;
+  readonly faultNotes: string;
+
+  checkPassed(cells: number, seconds: string): string;
+  checkFailed(mismatches: number, seconds: string): string;
+  mismatch(mismatch: Mismatch): string;
+
+  stage(number: number, strategy: StrategyName): string;
+  serving(banner: ServingBanner): string;
+  portTaken(port: number): string;
+  replaced(pid: number): string;
+  readonly stopping: string;
+}
+
+export interface ServingBanner {
+  readonly url: string;
+  readonly pids: readonly number[];
+  readonly stock: number;
+  readonly curls: readonly string[];
+}
+
+export const texts: Readonly<Record<Language, Texts>> = { en: english, zh: chinese };

@@ -1,0 +1,11 @@
+import type { StrategyName } from '../strategies/strategy.js';
+import type { Fleet } from './fleet.js';
+import { rush } from './load-run.js';
+
+export const TUTORIAL = { productId: '1', stockKey: 'miaosha', stock: 10, buyers: 11 } as const;
+
+/** The tutorial's sale of one stage; the servers print its log lines while it goes on. */
+export async function tutorialSale(fleet: Fleet, strategy: StrategyName): Promise<void> {
+  const { productId, stock, buyers } = TUTORIAL;
+  await rush(fleet, { strategy, productId, stock, buyers });
+}

@@ -1,0 +1,13 @@
+import type { GatePoint } from '../seckill/gate.js';
+
+export type ToWorker =
+  | { readonly kind: 'close'; readonly point: GatePoint; readonly count: number }
+  | { readonly kind: 'open'; readonly point: GatePoint }
+  | { readonly kind: 'stop' };
+
+export type FromWorker =
+  | { readonly kind: 'serving' }
+  | { readonly kind: 'failed'; readonly message: string; readonly portTaken: boolean }
+  | { readonly kind: 'closed'; readonly point: GatePoint }
+  | { readonly kind: 'held'; readonly point: GatePoint }
+  | { readonly kind: 'line'; readonly line: string };

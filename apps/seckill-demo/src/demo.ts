@@ -1,0 +1,174 @@
+import { performance } from 'node:perf_hooks';
+import { NoRedisServerError } from '../../../scripts/redis-server.mjs';
+import { RedisUnreachableError, openArenaRedis } from './arena/arena-redis.js';
+import type { ArenaRedis } from './arena/arena-redis.js';
+import { Arena, fleetEnvironment } from './arena/arena.js';
+import { openSale } from './arena/buyer.js';
+import { Caretaker } from './arena/caretaker.js';
+import { Closing } from './arena/closing.js';
+import { ClusterFleet } from './arena/cluster-fleet.js';
+import type { FleetOptions } from './arena/cluster-fleet.js';
+import { mismatchesOf } from './arena/expected-matrix.js';
+import { parseKnobs } from './arena/knobs.js';
+import type { Knobs } from './arena/knobs.js';
+import { checkText, reportJson, reportText } from './arena/report.js';
+import type { Report } from './arena/report.js';
+import { bannerFor, SHOP_PRODUCT, SHOP_STOCK } from './arena/serving.js';
+import { obeyStopSignals } from './arena/stop-signals.js';
+import { texts } from './arena/texts.js';
+import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
+
+const UNAVAILABLE = 69;
+const USAGE = 2;
+
+type Care = Required<Pick<FleetOptions, 'onFleet' | 'onFrozen'>>;
+
+class Demo {
+  readonly #say;
+  readonly #closing = new Closing();
+  #isServing = false;
+
+  constructor(private readonly knobs: Knobs) {
+    this.#say = texts[knobs.language];
+  }
+
+  /** Resolves with the exit code, or never: then the shop is open until somebody stops it. */
+  async run(): Promise<number> {
+    obeyStopSignals(
+      this.#closing,
+      () => {
+        this.#note(this.#say.stopping);
+      },
+      () => this.#isServing,
+    );
+    try {
+      const code = await this.#play();
+      if (code !== 'serving') return code;
+      return await new Promise<number>(() => undefined);
+    } catch (error) {
+      // Whoever stops the demo makes the present step fail; the stopping ends the process.
+      if (this.#closing.hasBegun) return await new Promise<number>(() => undefined);
+      return this.#excuse(error);
+    } finally {
+      if (!this.#isServing) await this.#closing.run();
+    }
+  }
+
+  #excuse(error: unknown): number {
+    if (error instanceof NoRedisServerError) this.#note(error.message);
+    else if (error instanceof RedisUnreachableError) {
+      this.#note(this.#say.redisUnreachable(error.message));
+    } else throw error;
+    return UNAVAILABLE;
+  }
+
+  async #play(): Promise<number | 'serving'> {
+    const redis = await openArenaRedis(process.env);
+    this.#closing.add(() => redis.close());
+    this.#note(
+      redis.privatePort === undefined
+        ? this.#say.foreignRedis(redis.keyPrefix)
+        : this.#say.privateRedis(redis.privatePort),
+    );
+    const care = this.#care(redis);
+    if (this.knobs.mode === 'tutorial') return this.#tutorial(redis, care);
+    const report = await this.#measure(redis, care);
+    return this.#tell(report) ?? this.#serve(redis, care);
+  }
+
+  #care(redis: ArenaRedis): Care {
+    const caretaker = new Caretaker(fleetEnvironment(redis));
+    this.#closing.add(() => caretaker.dismiss());
+    return {
+      onFleet: (fleet) => {
+        this.#closing.add(() => fleet.stop());
+        process.on('exit', () => {
+          fleet.killNow();
+        });
+      },
+      onFrozen: (note) => {
+        caretaker.tell(note);
+      },
+    };
+  }
+
+  async #measure(redis: ArenaRedis, care: Care): Promise<Report> {
+    const startedAt = performance.now();
+    const arena = new Arena(this.knobs, redis, this.#say, care);
+    const loads = [...(await arena.rushes(1)), ...(await arena.rushes(this.knobs.instances))];
+    const faults = await arena.faults();
+    return { loads, faults, tookMs: performance.now() - startedAt };
+  }
+
+  /** Prints what was measured; undefined when the demo goes on to serve. */
+  #tell(report: Report): number | undefined {
+    const { mode, json } = this.knobs;
+    const columns = process.stdout.isTTY ? process.stdout.columns : undefined;
+    if (json) print(reportJson(report, this.knobs));
+    else if (report.loads.length > 0) print(reportText(report, this.knobs, columns));
+    if (mode === 'check') {
+      (json ? this.#note : print)(checkText(report, this.knobs));
+      return mismatchesOf(report.loads, report.faults).length === 0 ? 0 : 1;
+    }
+    return json ? 0 : undefined;
+  }
+
+  async #tutorial(redis: ArenaRedis, care: Care): Promise<number> {
+    const environment = {
+      ...fleetEnvironment(redis),
+      SECKILL_QUIET: '1',
+      SECKILL_TUTORIAL: '1',
+      SECKILL_STOCK_KEY: TUTORIAL.stockKey,
+    };
+    const fleet = await ClusterFleet.start({ size: 1, environment, onLine: print, ...care });
+    for (const [index, strategy] of this.knobs.strategies.entries()) {
+      print(this.#say.stage(index + 1, strategy));
+      await tutorialSale(fleet, strategy);
+    }
+    return 0;
+  }
+
+  async #serve(redis: ArenaRedis, care: Care): Promise<'serving'> {
+    const { port } = this.knobs;
+    const fleet = await ClusterFleet.start({
+      size: this.knobs.instances,
+      environment: fleetEnvironment(redis),
+      preferredPort: port,
+      ...care,
+    });
+    await openSale(fleet.url, SHOP_PRODUCT, SHOP_STOCK);
+    fleet.supervise((pid) => {
+      this.#note(this.#say.replaced(pid));
+    });
+    if (port !== 0 && !fleet.url.endsWith(`:${port}`)) this.#note(this.#say.portTaken(port));
+    print(
+      `\n${this.#say.serving(
+        bannerFor(
+          fleet.url,
+          fleet.members.map(({ pid }) => pid),
+        ),
+      )}`,
+    );
+    this.#isServing = true;
+    return 'serving';
+  }
+
+  /** What is not a result goes to stderr, so that results can be piped. */
+  readonly #note = (line: string): void => {
+    process.stderr.write(`${line}\n`);
+  };
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const parsed = parseKnobs(process.argv.slice(2), process.env);
+if (parsed.kind === 'error') {
+  process.stderr.write(`${parsed.message}\n`);
+  process.exitCode = USAGE;
+} else if (parsed.knobs.mode === 'help') {
+  print(texts[parsed.knobs.language].help);
+} else {
+  process.exit(await new Demo(parsed.knobs).run());
+}

@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http';
+import type { LogLevel } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module.js';
+import type { Seams } from './app.module.js';
+import type { Settings } from './settings.js';
+
+/** Says which process answered, so that buyers can be spread over all of them. */
+export const SERVED_BY = 'x-served-by';
+
+/** Longer than a measurement: a buyer's connection must not be closed under a waiting order. */
+const KEEP_ALIVE_MS = 65_000;
+
+export async function createHttpApp(
+  settings: Settings,
+  seams: Seams,
+  logger: LogLevel[] | false,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.register(settings, seams),
+    { logger, forceCloseConnections: true },
+  );
+  app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
+  app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+    response.setHeader(SERVED_BY, process.pid);
+    next();
+  });
+  return app;
+}

@@ -1,0 +1,28 @@
+import {
+  ConflictException,
+  GoneException,
+  HttpException,
+  HttpStatus,
+  NotFoundException,
+} from '@nestjs/common';
+import type { OrderOutcome } from './order-outcome.js';
+
+export interface OrderAnswer {
+  readonly remaining: number;
+}
+
+/** What an outcome is in HTTP: an answer, or the exception that carries the refusal. */
+export function answerTo(outcome: OrderOutcome): OrderAnswer {
+  switch (outcome.kind) {
+    case 'sold':
+      return { remaining: outcome.remaining };
+    case 'sold-out':
+      throw new GoneException('sold out');
+    case 'duplicate':
+      throw new ConflictException('this buyer has an order already');
+    case 'busy':
+      throw new HttpException('somebody else is buying; try again', HttpStatus.LOCKED);
+    case 'unknown-product':
+      throw new NotFoundException('no such product; PUT its stock first');
+  }
+}

@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { GATE } from './gate.js';
+import type { Gate } from './gate.js';
+import type { OrderOutcome } from './order-outcome.js';
+import { SaleLedger } from './sale-ledger.js';
+import { SALE_LOG } from './sale-log.js';
+import type { SaleLog } from './sale-log.js';
+
+/**
+ * The tutorial's body, the same under every strategy: read the stock, take one off, write it back.
+ * It is only right while nobody else is in it; keeping the others out is the strategy's work.
+ */
+@Injectable()
+export class Sale {
+  constructor(
+    private readonly ledger: SaleLedger,
+    @Inject(GATE) private readonly gate: Gate,
+    @Inject(SALE_LOG) private readonly log: SaleLog,
+  ) {}
+
+  /** `assertHeld` is asked immediately before the write: a hold may have ended since the read. */
+  async sellOne(productId: string, buyer: string, assertHeld?: () => void): Promise<OrderOutcome> {
+    const [stock, hasOrdered] = await Promise.all([
+      this.ledger.stockOf(productId),
+      this.ledger.hasOrdered(productId, buyer),
+    ]);
+    if (stock === null) return { kind: 'unknown-product' };
+    if (hasOrdered) return { kind: 'duplicate' };
+    if (stock <= 0) {
+      this.log.soldOut();
+      return { kind: 'sold-out' };
+    }
+    const remaining = stock - 1;
+    await this.gate.reach('before-write');
+    assertHeld?.();
+    await this.ledger.recordSale(productId, buyer, remaining);
+    this.log.sold(remaining);
+    return { kind: 'sold', remaining };
+  }
+
+  /** The answer of the stages that do not wait. */
+  busy(): OrderOutcome {
+    this.log.busy();
+    return { kind: 'busy' };
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Inject,
+  NotFoundException,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { WithLock } from 'nestjs-redis-lock';
+import { StrategyRegistry } from '../strategies/strategy-registry.js';
+import type { StrategyName } from '../strategies/strategy.js';
+import { CancellationService } from './cancellation.service.js';
+import { GATE } from './gate.js';
+import type { Gate } from './gate.js';
+import { answerTo } from './order-answer.js';
+import type { OrderAnswer } from './order-answer.js';
+import type { ProductState } from './sale-ledger.js';
+import { Buyer, OrderBody, ProductId, StockBody, Strategy } from './seckill.schemas.js';
+import { StockService } from './stock.service.js';
+
+/** A refusal of the tutorial's stages says nothing about the lease, so it names the shortest wait. */
+const RETRY_AFTER_SECONDS = '1';
+
+@Controller('api/products/:id')
+export class SeckillController {
+  constructor(
+    private readonly strategies: StrategyRegistry,
+    private readonly stock: StockService,
+    private readonly cancellations: CancellationService,
+    @Inject(GATE) private readonly gate: Gate,
+  ) {}
+
+  @Post('orders')
+  async order(
+    @Param('id', { schema: ProductId }) id: string,
+    @Query('strategy', { schema: Strategy }) strategy: StrategyName,
+    @Body({ schema: OrderBody }) { buyer }: OrderBody,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<OrderAnswer> {
+    await this.gate.reach('doors');
+    const outcome = await this.strategies.get(strategy).order(id, buyer);
+    if (outcome.kind === 'busy') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
+    return answerTo(outcome);
+  }
+
+  /** The interceptor takes the lock before the pipes run: the name is built from the raw path. */
+  @Delete('orders/:buyer')
+  @WithLock('product_<params.id>', { via: 'interceptor' })
+  async cancel(
+    @Param('id', { schema: ProductId }) id: string,
+    @Param('buyer', { schema: Buyer }) buyer: string,
+  ): Promise<OrderAnswer> {
+    const remaining = await this.cancellations.cancel(id, buyer);
+    if (remaining === null) throw new NotFoundException('this buyer has no order');
+    return { remaining };
+  }
+
+  @Get()
+  async show(@Param('id', { schema: ProductId }) id: string): Promise<ProductState> {
+    const state = await this.stock.stateOf(id);
+    if (state === null) throw new NotFoundException('no such product; PUT its stock first');
+    return state;
+  }
+
+  @Put('stock')
+  async openSale(
+    @Param('id', { schema: ProductId }) id: string,
+    @Body({ schema: StockBody }) { stock }: StockBody,
+  ): Promise<ProductState> {
+    await this.stock.openSale(id, stock);
+    return this.show(id);
+  }
+}

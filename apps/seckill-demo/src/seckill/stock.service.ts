@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+import { LockService } from 'nestjs-redis-lock';
+import { SaleLedger } from './sale-ledger.js';
+import type { ProductState } from './sale-ledger.js';
+
+@Injectable()
+export class StockService {
+  constructor(
+    private readonly locks: LockService,
+    private readonly ledger: SaleLedger,
+  ) {}
+
+  /** Opens a new sale: earlier orders are forgotten. Waits for a sale that is just being made. */
+  async openSale(productId: string, stock: number): Promise<void> {
+    await this.locks.using(`product_${productId}`, async (lease) => {
+      lease.assertHeld();
+      await this.ledger.openSale(productId, stock);
+    });
+  }
+
+  stateOf(productId: string): Promise<ProductState | null> {
+    return this.ledger.stateOf(productId);
+  }
+}

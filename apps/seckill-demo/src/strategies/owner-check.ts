@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { GATE } from '../seckill/gate.js';
+import type { Gate } from '../seckill/gate.js';
+import type { OrderOutcome } from '../seckill/order-outcome.js';
+import { SaleKeys } from '../seckill/sale-keys.js';
+import { Sale } from '../seckill/sale.js';
+import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
+import type { Strategy } from './strategy.js';
+
+/**
+ * Stage 5: the lock carries its owner's UUID, and the owner looks before it deletes. The lease may
+ * still end between the look and the DEL.
+ */
+@Injectable()
+export class OwnerCheckStrategy implements Strategy {
+  constructor(
+    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(GATE) private readonly gate: Gate,
+    private readonly keys: SaleKeys,
+    private readonly sale: Sale,
+  ) {}
+
+  async order(productId: string, buyer: string): Promise<OrderOutcome> {
+    const lockKey = this.keys.lock(productId);
+    const clientId = randomUUID();
+    const leaseTimeMs = TUTORIAL_LEASE_SECONDS * 1_000;
+    const locked = await this.redis.set(lockKey, clientId, 'PX', leaseTimeMs, 'NX');
+    if (locked === null) return this.sale.busy();
+    await this.gate.reach('lock-set');
+    try {
+      return await this.sale.sellOne(productId, buyer);
+    } finally {
+      if ((await this.redis.get(lockKey)) === clientId) {
+        await this.gate.reach('before-delete');
+        await this.redis.del(lockKey);
+      }
+    }
+  }
+}

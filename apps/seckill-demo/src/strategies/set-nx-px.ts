@@ -1,0 +1,37 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { GATE } from '../seckill/gate.js';
+import type { Gate } from '../seckill/gate.js';
+import type { OrderOutcome } from '../seckill/order-outcome.js';
+import { SaleKeys } from '../seckill/sale-keys.js';
+import { Sale } from '../seckill/sale.js';
+import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
+import type { Strategy } from './strategy.js';
+
+/**
+ * Stage 4b: key and expiry in one command. But when the work takes longer than the lease, the DEL
+ * at its end deletes the lock of whoever came next.
+ */
+@Injectable()
+export class SetNxPxStrategy implements Strategy {
+  constructor(
+    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(GATE) private readonly gate: Gate,
+    private readonly keys: SaleKeys,
+    private readonly sale: Sale,
+  ) {}
+
+  async order(productId: string, buyer: string): Promise<OrderOutcome> {
+    const lockKey = this.keys.lock(productId);
+    const leaseTimeMs = TUTORIAL_LEASE_SECONDS * 1_000;
+    const locked = await this.redis.set(lockKey, '123', 'PX', leaseTimeMs, 'NX');
+    if (locked === null) return this.sale.busy();
+    await this.gate.reach('lock-set');
+    try {
+      return await this.sale.sellOne(productId, buyer);
+    } finally {
+      await this.gate.reach('before-delete');
+      await this.redis.del(lockKey);
+    }
+  }
+}

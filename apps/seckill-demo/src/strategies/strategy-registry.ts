@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { InProcessStrategy } from './in-process.js';
+import { LuaReleaseStrategy } from './lua-release.js';
+import { NaiveStrategy } from './naive.js';
+import { OwnerCheckStrategy } from './owner-check.js';
+import { RedisLockStrategy } from './redis-lock.js';
+import { SetNxPxStrategy } from './set-nx-px.js';
+import { SetnxExpireStrategy } from './setnx-expire.js';
+import { SetnxStrategy } from './setnx.js';
+import type { Strategy, StrategyName } from './strategy.js';
+
+export const STRATEGIES = [
+  NaiveStrategy,
+  InProcessStrategy,
+  SetnxStrategy,
+  SetnxExpireStrategy,
+  SetNxPxStrategy,
+  OwnerCheckStrategy,
+  LuaReleaseStrategy,
+  RedisLockStrategy,
+];
+
+@Injectable()
+export class StrategyRegistry {
+  private readonly byName: Record<StrategyName, Strategy>;
+
+  constructor(
+    naive: NaiveStrategy,
+    inProcess: InProcessStrategy,
+    setnx: SetnxStrategy,
+    setnxExpire: SetnxExpireStrategy,
+    setNxPx: SetNxPxStrategy,
+    ownerCheck: OwnerCheckStrategy,
+    luaRelease: LuaReleaseStrategy,
+    redisLock: RedisLockStrategy,
+  ) {
+    this.byName = {
+      naive,
+      'in-process': inProcess,
+      setnx,
+      'setnx-expire': setnxExpire,
+      'set-nx-px': setNxPx,
+      'owner-check': ownerCheck,
+      'lua-release': luaRelease,
+      'redis-lock': redisLock,
+    };
+  }
+
+  get(name: StrategyName): Strategy {
+    return this.byName[name];
+  }
+}

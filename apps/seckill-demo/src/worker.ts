@@ -1,0 +1,61 @@
+import { ControlledGate } from './arena/controlled-gate.js';
+import type { FromWorker, ToWorker } from './arena/worker-messages.js';
+import { createHttpApp } from './http-app.js';
+import { QUIET_LOG, tutorialLog } from './seckill/sale-log.js';
+import { settingsFrom } from './settings.js';
+
+// One process of a fleet, forked by the arena. When the arena dies the channel closes, and
+// node:cluster ends a worker whose channel closed.
+
+const tell = (message: FromWorker): void => {
+  if (process.connected) process.send?.(message);
+};
+
+// Ctrl-C reaches the whole process group; the arena decides when its workers stop.
+process.on('SIGINT', () => undefined);
+
+const gate = new ControlledGate((point) => {
+  tell({ kind: 'held', point });
+});
+const saleLog =
+  process.env['SECKILL_TUTORIAL'] === '1'
+    ? tutorialLog((line) => {
+        tell({ kind: 'line', line });
+      })
+    : QUIET_LOG;
+const logLevels = process.env['SECKILL_QUIET'] === '1' ? false : (['error', 'warn'] as const);
+
+try {
+  const settings = settingsFrom(process.env);
+  const app = await createHttpApp(
+    settings,
+    { gate, saleLog },
+    logLevels === false ? false : [...logLevels],
+  );
+  const stop = async (): Promise<void> => {
+    await app.close();
+    process.exit(0);
+  };
+  process.on('message', (message: ToWorker) => {
+    switch (message.kind) {
+      case 'close':
+        gate.close(message.point, message.count);
+        tell({ kind: 'closed', point: message.point });
+        break;
+      case 'open':
+        gate.open(message.point);
+        break;
+      case 'stop':
+        void stop();
+        break;
+    }
+  });
+  process.once('SIGTERM', () => void stop());
+  await app.listen(settings.port, '127.0.0.1');
+  tell({ kind: 'serving' });
+} catch (error) {
+  const { message, code } = error as NodeJS.ErrnoException;
+  tell({ kind: 'failed', message, portTaken: code === 'EADDRINUSE' });
+  process.exitCode = 1;
+  process.disconnect();
+}

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { connect } from 'node:net';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/redis-server.js';
+import { DemoProcess } from './demo-process.js';
+
+jest.setTimeout(60_000);
+
+const PRIVATE_REDIS = /Private Redis on 127\.0\.0\.1:(\d+)/;
+const SERVING = /at (http:\/\/127\.0\.0\.1:\d+) /;
+
+describe('npm run demo', () => {
+  const redis = useRedis();
+  afterEach(() => DemoProcess.endAll());
+
+  it('refuses an unknown knob in one line', async () => {
+    const demo = DemoProcess.start(['--stok', '5']);
+    expect(await demo.exited).toBe(2);
+    expect(demo.stderr).toBe('unknown knob --stok; --help lists the knobs\n');
+    expect(demo.stdout).toBe('');
+  });
+
+  it('speaks Chinese where the surroundings do', async () => {
+    const demo = DemoProcess.start(['--stock', '0'], { LANG: 'zh_CN.UTF-8' });
+    expect(await demo.exited).toBe(2);
+    expect(demo.stderr).toMatch(/^--stock 不能是 "0"；.*\n$/);
+  });
+
+  it('--check measures, strikes, compares and leaves nothing behind', async () => {
+    const some = ['--strategies', 'in-process,set-nx-px,redis-lock', '--faults', 'frozen'];
+    const demo = DemoProcess.start([
+      '--check',
+      '--json',
+      '--stock',
+      '5',
+      '--buyers',
+      '12',
+      ...some,
+    ]);
+    expect([await demo.exited, demo.stderr]).toEqual([0, expect.stringContaining('check passed')]);
+    const report = JSON.parse(demo.stdout) as { loads: unknown[]; faults: unknown[] };
+    expect(report).toMatchObject({ stock: 5, buyers: 12, instances: 2, mismatches: [] });
+    expect(report.loads).toHaveLength(6);
+    expect(report.faults).toHaveLength(3);
+    const port = Number(PRIVATE_REDIS.exec(demo.stderr)?.[1]);
+    expect(await isListening(port)).toBe(false);
+  });
+
+  it("--tutorial prints the tutorial's log", async () => {
+    const demo = DemoProcess.start(['--tutorial', '--strategies', 'redis-lock']);
+    expect(await demo.exited).toBe(0);
+    const left = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((stock) => `扣减成功，剩余库存：${stock}`);
+    const lines = ['--- 1. redis-lock', ...left, '扣减失败，剩余库存不足', ''];
+    expect(demo.stdout.split('\n')).toEqual(lines);
+  });
+
+  describe('when it serves', () => {
+    const serve = (environment?: NodeJS.ProcessEnv) =>
+      DemoProcess.start(['--strategies', 'none'], environment);
+
+    it('sells from at least two processes until SIGINT, and leaves nothing behind', async () => {
+      const demo = serve();
+      const url = await demo.says(SERVING);
+      const redisPort = Number(await demo.says(PRIVATE_REDIS));
+      const servedBy = new Set<string | null>();
+      for (let buyer = 1; servedBy.size < 2; buyer += 1) {
+        const answer = await order(url, `buyer-${buyer}`);
+        expect(answer.status).toBe(201);
+        servedBy.add(answer.headers.get('x-served-by'));
+      }
+      expect(await demo.signal('SIGINT')).toBe(0);
+      expect(await isListening(redisPort)).toBe(false);
+      expect(await isListening(Number(new URL(url).port))).toBe(false);
+    });
+
+    it('replaces a process that dies', async () => {
+      const demo = serve();
+      const url = await demo.says(SERVING);
+      const pid = Number((await order(url, 'alice')).headers.get('x-served-by'));
+      process.kill(pid, 'SIGKILL');
+      await demo.says(new RegExp(`Process ${pid} ended`));
+      await eventually(async () => (await order(url, 'bob')).ok);
+      expect(await demo.signal('SIGTERM')).toBe(0);
+    });
+
+    it('takes everything with it when it is killed', async () => {
+      const demo = serve();
+      const url = await demo.says(SERVING);
+      const redisPort = Number(await demo.says(PRIVATE_REDIS));
+      expect(await demo.signal('SIGKILL')).toBe('SIGKILL');
+      await eventually(async () => !(await isListening(redisPort)));
+      await eventually(async () => !(await isListening(Number(new URL(url).port))));
+    });
+
+    it('removes its own keys from a Redis of REDIS_URL, and no others', async () => {
+      await redis.admin.set('theirs', 'stays');
+      const demo = serve({ REDIS_URL: redis.url });
+      expect((await order(await demo.says(SERVING), 'alice')).status).toBe(201);
+      expect(demo.stderr).toContain('removing only those keys');
+      const keys = await redis.admin.keys('*');
+      expect(keys.every((key) => key === 'theirs' || /seckill-demo:[0-9a-f]{16}:/.test(key))).toBe(
+        true,
+      );
+      expect(await demo.signal('SIGTERM')).toBe(0);
+      expect(await redis.admin.keys('*')).toEqual(['theirs']);
+    });
+
+    it('removes them also when it is killed', async () => {
+      const demo = serve({ REDIS_URL: redis.url });
+      await demo.says(SERVING);
+      await demo.signal('SIGKILL');
+      await eventually(async () => (await redis.admin.keys('*')).length === 0);
+    });
+  });
+
+  it('says so in one line when the Redis of REDIS_URL is not there', async () => {
+    const demo = DemoProcess.start([], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect(await demo.exited).toBe(69);
+    expect(demo.stderr).toMatch(/^the Redis of REDIS_URL cannot be used: .*ECONNREFUSED.*\n$/);
+  });
+});
+
+function order(url: string, buyer: string): Promise<Response> {
+  return fetch(`${url}/api/products/1/orders`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ buyer }),
+  });
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,98 @@
+import { Redis } from 'ioredis';
+import { ControlledGate } from '../../apps/seckill-demo/src/arena/controlled-gate.js';
+import type { Fleet, Member } from '../../apps/seckill-demo/src/arena/fleet.js';
+import { createHttpApp } from '../../apps/seckill-demo/src/http-app.js';
+import type { GatePoint } from '../../apps/seckill-demo/src/seckill/gate.js';
+import { tutorialLog } from '../../apps/seckill-demo/src/seckill/sale-log.js';
+import type { Settings } from '../../apps/seckill-demo/src/settings.js';
+import { startRedisServer } from '../../scripts/redis-server.mjs';
+
+export interface LocalShop {
+  readonly fleet: Fleet;
+  readonly redis: Redis;
+  /** The tutorial's log lines, in the order in which the shop wrote them. */
+  readonly lines: string[];
+  /** Ends the Redis as a crash would. */
+  killRedis(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The real application in this process, on a Redis of its own, as a fleet of one. */
+export async function openLocalShop(settings: Partial<Settings> = {}): Promise<LocalShop> {
+  const server = await startRedisServer();
+  const redis = new Redis(server.url);
+  const lines: string[] = [];
+  const member = new LocalMember();
+  const app = await createHttpApp(
+    {
+      redisUrl: server.url,
+      keyPrefix: '',
+      leaseTimeMs: 30_000,
+      waitTimeMs: 10_000,
+      port: 0,
+      ...settings,
+    },
+    { gate: member.gate, saleLog: tutorialLog((line) => lines.push(line)) },
+    false,
+  );
+  await app.listen(0, '127.0.0.1');
+  return {
+    fleet: {
+      url: await app.getUrl(),
+      members: [member],
+      onHeld: (listener) => member.onHeld(listener),
+      refill: () => Promise.resolve(),
+    },
+    redis,
+    lines,
+    killRedis: () => server.kill(),
+    close: async () => {
+      await app.close();
+      redis.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+class LocalMember implements Member {
+  readonly pid = process.pid;
+  readonly #held = new Map<GatePoint, number>();
+  readonly #listeners = new Set<() => void>();
+  readonly gate = new ControlledGate((point) => {
+    this.#held.set(point, this.held(point) + 1);
+    for (const listener of this.#listeners) listener();
+  });
+
+  onHeld(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  closeGate(point: GatePoint, count: number): Promise<void> {
+    this.#held.set(point, 0);
+    this.gate.close(point, count);
+    return Promise.resolve();
+  }
+
+  openGate(point: GatePoint): void {
+    this.gate.open(point);
+  }
+
+  held(point: GatePoint): number {
+    return this.#held.get(point) ?? 0;
+  }
+
+  kill(): Promise<void> {
+    throw new Error('this process is the test itself');
+  }
+
+  freeze(): void {
+    throw new Error('this process is the test itself');
+  }
+
+  thaw(): void {
+    throw new Error('this process is the test itself');
+  }
+}
