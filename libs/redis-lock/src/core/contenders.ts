@@ -1,3 +1,5 @@
+import type { Clock } from './clock.js';
+import { Idle } from './idle.js';
 import { KeyQueue, type Contender, type Departure } from './key-queue.js';
 import type { RedisConnection } from './redis-connection.js';
 
@@ -5,13 +7,15 @@ import type { RedisConnection } from './redis-connection.js';
 export class Contenders {
   readonly #queues = new Map<string, KeyQueue>();
   readonly #stopListening: () => void;
-  #onIdle: (() => void) | undefined;
+  readonly #idle: Idle;
 
   constructor(
     private readonly connection: RedisConnection,
+    private readonly clock: Clock,
     private readonly pollIntervalMs: number,
     private readonly channelOf: (key: string) => string,
   ) {
+    this.#idle = new Idle(clock, () => this.#queues.size === 0);
     this.#stopListening = connection.onUp(() => {
       for (const queue of this.#queues.values()) queue.ask();
     });
@@ -28,20 +32,20 @@ export class Contenders {
     for (const queue of this.#queues.values()) queue.close();
   }
 
-  /** Resolves once no attempt is on its way any more. */
-  async idle(): Promise<void> {
-    if (this.#queues.size === 0) return;
-    await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  /** Resolves once no attempt is on its way any more, or time is up. */
+  idle(withinMs: number): Promise<void> {
+    return this.#idle.within(withinMs);
   }
 
   #open(key: string): KeyQueue {
     const queue = new KeyQueue({
       connection: this.connection,
+      clock: this.clock,
       pollIntervalMs: this.pollIntervalMs,
       channel: this.channelOf(key),
       onIdle: () => {
         if (this.#queues.get(key) === queue) this.#queues.delete(key);
-        if (this.#queues.size === 0) this.#onIdle?.();
+        this.#idle.check();
       },
     });
     this.#queues.set(key, queue);

@@ -14,7 +14,7 @@ export class Deadline {
   readonly #signal: AbortSignal | undefined;
 
   constructor(clock: Clock, limitMs: number, signal: AbortSignal | undefined) {
-    signal?.throwIfAborted();
+    if (signal?.aborted === true) throw signal.reason;
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.#limitMs = limitMs;

@@ -41,8 +41,10 @@ export async function enterFirst(
 
   const { sentAt, value } = outcome.reply;
   hold.confirm(sentAt, options.leaseTimeMs);
-  if (hold.remainingMs > 0) return leaseOf(acquisition, hold, value.fencingToken, undefined);
-  // The answer took longer than the lease: what was granted is over.
+  if (hold.remainingMs > 0 && !hold.isSuspended()) {
+    return leaseOf(acquisition, hold, value.fencingToken, undefined);
+  }
+  // The answer took longer than the lease, or the machine stood still: what was granted may be over.
   void caller.giveUp();
   return 'again';
 }
@@ -51,7 +53,6 @@ class Caller implements Contender {
   readonly name: string;
   readonly once: boolean;
   readonly leaseTimeMs: number;
-  /** An attempt may have been executed although it failed. */
   isUncertain = false;
   settle: (outcome: Outcome) => void = () => undefined;
   fail: (error: Error) => void = () => undefined;

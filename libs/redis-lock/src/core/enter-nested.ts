@@ -10,15 +10,24 @@ export async function enterNested(acquisition: Acquisition, parent: HeldLease): 
   const { context, deadline, once } = acquisition;
   const { hold } = parent;
   if (hold.lostError !== undefined) throw hold.lostError;
-  if (hold.remainingMs === 0) throw context.keeper.expire(hold);
+  if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
 
   const busy = once && parent.hasChild;
   if (busy || (await parent.waitForTurn(deadline)) === OVER) {
     return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
   }
+  if (deadline.remainingMs === 0) {
+    // The turn came with the last moment: the sibling had it all the time.
+    parent.passTurn();
+    return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
+  }
   const joining = join(acquisition, parent);
   try {
-    const lease = await deadline.race(joining);
+    // A suspect parent gets its verdict also when Redis never answers.
+    const lease = await deadline.wait<HeldLease | undefined>((resolve, reject) => {
+      joining.then(resolve, reject);
+      return hold.whenLost(reject);
+    });
     if (lease !== OVER) return lease ?? 'again';
   } catch (error) {
     void giveBackLate(acquisition, joining);
@@ -40,7 +49,7 @@ async function join(acquisition: Acquisition, parent: HeldLease): Promise<HeldLe
     return lease;
   } catch (error) {
     const mayHaveEntered = error instanceof LockBackendError && error.outcome === 'unknown';
-    if (mayHaveEntered) void acquisition.context.keeper.abandon(hold, hold.remainingMs);
+    if (mayHaveEntered) void acquisition.context.keeper.reconcile(hold);
     throw error;
   } finally {
     if (lease === undefined) parent.passTurn();
@@ -61,10 +70,10 @@ async function enter(acquisition: Acquisition, parent: HeldLease): Promise<HeldL
   const { value, sentAt } = await untilAnswered(context.connection, context.clock, until, () =>
     protocol.enter(key, hold.owner, request),
   );
-  if (value.kind !== 'granted') throw context.keeper.lost(hold);
+  if (value.kind !== 'granted') throw context.keeper.lose(hold, 'gone');
   if (hold.lostError !== undefined) throw hold.lostError;
   hold.confirm(sentAt, leaseTimeMs);
-  if (hold.remainingMs === 0) throw context.keeper.expire(hold);
+  if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
   return leaseOf(acquisition, hold, value.fencingToken ?? parent.fencingToken, parent);
 }
 

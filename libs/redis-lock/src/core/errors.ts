@@ -168,13 +168,17 @@ const SHOWN_LENGTH = 128;
 
 /** A name as messages show it: quoted, control characters escaped, at most 128 characters. */
 export function quoteName(name: string): string {
-  return JSON.stringify(name.length <= SHOWN_LENGTH ? name : `${name.slice(0, SHOWN_LENGTH - 1)}…`);
+  return JSON.stringify(shortened(name));
+}
+
+function shortened(text: string): string {
+  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH - 1)}…`;
 }
 
 /** A refused value as messages show it: its kind, and the value itself only where it is short. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoteName(value);
-  if (typeof value === 'bigint') return `${String(value)}n`;
+  if (typeof value === 'bigint') return `${shortened(String(value))}n`;
   if (value === null || typeof value === 'undefined') return String(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a o', 'an o');

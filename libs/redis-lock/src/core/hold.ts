@@ -33,10 +33,13 @@ export class Hold implements Appointment {
 
   /** Leases not yet released. Redis is told absolute counts, so it follows whatever it missed. */
   readonly leases = new Set<HeldLease>();
+  #lossListeners: Set<(error: LeaseLostError) => void> | undefined;
   readonly #clock: Clock;
   #state: HoldState = 'held';
   #lostError: LeaseLostError | undefined;
-  #confirmedAt = { now: 0, wall: 0 };
+  /** By both clocks: when the step that is on its way was sent, and the one that was confirmed. */
+  #askedAt: { now: number; wall: number };
+  #confirmedAt: { now: number; wall: number };
   #validUntil = 0;
   #leaseTimeMs = 0;
   #busy: Promise<unknown> | undefined;
@@ -49,6 +52,8 @@ export class Hold implements Appointment {
     clock: Clock,
   ) {
     this.#clock = clock;
+    this.#askedAt = { now: clock.now(), wall: clock.wall() };
+    this.#confirmedAt = this.#askedAt;
   }
 
   get state(): HoldState {
@@ -91,7 +96,8 @@ export class Hold implements Appointment {
       this.#validUntil = validUntil;
       this.#leaseTimeMs = leaseTimeMs;
     }
-    this.#confirmedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
+    // Not the time of the answer: the machine may have stood still while that was on its way.
+    this.#confirmedAt = this.#askedAt;
     this.doubt = undefined;
     if (this.#state === 'suspect') this.#state = 'held';
   }
@@ -110,7 +116,17 @@ export class Hold implements Appointment {
     this.#lostError = new LeaseLostError(this.name, reason, cause);
     if (this.#state !== 'released') this.#state = 'lost';
     for (const lease of this.leases) lease.onLost(this.#lostError);
+    for (const listener of this.#lossListeners ?? []) listener(this.#lostError);
     return this.#lostError;
+  }
+
+  /** Calls back once the hold is lost; the returned function ends it. */
+  whenLost(listener: (error: LeaseLostError) => void): () => void {
+    const listeners = (this.#lossListeners ??= new Set());
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
   }
 
   end(): void {
@@ -137,8 +153,9 @@ export class Hold implements Appointment {
     return running;
   }
 
-  /** Makes every later step wait for this one. */
+  /** Makes every later step wait for this one, which was sent just now. */
   occupy(running: Promise<unknown>): void {
+    this.#askedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
     const busy: Promise<unknown> = running.then(
       () => {
         if (this.#busy === busy) this.#busy = undefined;

@@ -9,6 +9,7 @@ import {
 } from './errors.js';
 import type { LeaveAnswer } from './hold-protocol.js';
 import type { Hold } from './hold.js';
+import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
 import { tell, type LockObserver } from './observer.js';
 import type { LockSettings } from './options.js';
@@ -27,7 +28,8 @@ export class Keeper {
   readonly #leaving = new Set<Hold>();
   /** Releases nobody waits for: their caller lost patience, or gave up before the grant came. */
   readonly #background = new Set<Promise<unknown>>();
-  #onIdle: (() => void) | undefined;
+  readonly #idle: Idle;
+  #isClosed = false;
 
   constructor(
     private readonly connection: RedisConnection,
@@ -35,13 +37,14 @@ export class Keeper {
     settings: LockSettings,
   ) {
     this.#observer = settings.observer;
+    this.#idle = new Idle(clock, () => this.#watchdog.holds.size === 0 && this.#leaving.size === 0);
     this.#watchdog = new Watchdog(
       connection,
       clock,
       settings.leaseTimeMs,
       settings.observer,
       (hold, reason) => {
-        this.#lose(hold, reason);
+        this.lose(hold, reason);
       },
     );
   }
@@ -55,31 +58,24 @@ export class Keeper {
     else this.#watchdog.replan(hold);
   }
 
-  /** The lease is over by the local clock, which was noticed before the watchdog came round. */
-  expire(hold: Hold): LeaseLostError {
-    return this.#lose(hold, 'expired');
-  }
-
-  lost(hold: Hold): LeaseLostError {
-    return this.#lose(hold, 'gone');
-  }
-
   renewSoon(hold: Hold): void {
     this.#watchdog.renewSoon(hold);
   }
 
   async renew(hold: Hold, leaseTimeMs: number): Promise<void> {
-    const running = hold.serially(() => {
+    const running = hold.serially(async () => {
+      this.#refuseDead(hold);
       const renewal = {
         key: hold.key,
         owner: hold.owner,
         leaseTimeMs: Math.max(leaseTimeMs, Math.ceil(hold.remainingMs)),
       };
-      return this.#untilAnswered(hold, () => hold.protocol.renew([renewal])).then((reply) => {
-        if (reply.value[0] !== true) throw this.#lose(hold, 'gone');
-        hold.confirm(reply.sentAt, renewal.leaseTimeMs);
-        this.#watchdog.replan(hold);
-      });
+      const reply = await this.#untilAnswered(hold, () => hold.protocol.renew([renewal]));
+      if (reply.value[0] !== true) throw this.lose(hold, 'gone');
+      // It may have been lost by the clock while the answer was on its way.
+      this.#refuseDead(hold);
+      hold.confirm(reply.sentAt, renewal.leaseTimeMs);
+      this.#watchdog.replan(hold);
     });
     await this.#withPatience(hold, running, 'renewed');
   }
@@ -88,19 +84,23 @@ export class Keeper {
   async giveBack(lease: HeldLease): Promise<void> {
     const { hold } = lease;
     hold.leases.delete(lease);
-    if (hold.lostError === undefined && hold.remainingMs === 0) this.expire(hold);
-    if (hold.lostError !== undefined) throw hold.lostError;
+    this.#refuseDead(hold);
     try {
       await this.#withPatience(hold, this.#leave(hold), 'released');
     } catch (error) {
-      if (error instanceof LockBackendError) this.#tellFailed(hold, error);
+      if (error instanceof LockBackendError) {
+        this.#tellFailed(hold, error);
+        // Whatever stands in the way may be repaired before the lease ends.
+        if (!hold.isLive && !error.retryable)
+          void this.abandon(hold, hold.validUntil - this.clock.now());
+      }
       throw error;
     }
   }
 
   /**
-   * Brings Redis down to the leases the hold has, whatever an attempt that was given up got, or may
-   * still get. Never rejects.
+   * Gives back what an attempt without a lease got, or may still get. Never rejects, and goes on as
+   * long as that could be held.
    */
   async abandon(hold: Hold, leaseTimeMs: number): Promise<void> {
     const until = this.clock.now() + leaseTimeMs;
@@ -108,8 +108,9 @@ export class Keeper {
       untilAnswered(
         this.connection,
         this.clock,
-        () => until,
-        () => hold.protocol.leave(hold.key, hold.owner, hold.leases.size),
+        () => (this.#isClosed ? -Infinity : until),
+        () => hold.protocol.leave(hold.key, hold.owner, 0),
+        true,
       ),
     );
     await this.#inBackground(
@@ -119,34 +120,41 @@ export class Keeper {
     );
   }
 
-  /** Resolves once nothing is held any more, or time is up. */
-  async drain(timeoutMs: number): Promise<void> {
-    if (this.#isIdle) return;
-    await new Deadline(this.clock, timeoutMs, undefined).wait<undefined>((resolve) => {
-      this.#onIdle = () => {
-        resolve(undefined);
-      };
-      return () => (this.#onIdle = undefined);
+  /** Brings Redis down to the leases of the hold, whatever a nested attempt got. Never rejects. */
+  async reconcile(hold: Hold): Promise<void> {
+    const leaving = hold.serially(async () => {
+      // The release of the last lease does it all.
+      if (!hold.isLive || hold.leases.size === 0) return;
+      const holdCount = hold.leases.size;
+      await this.#untilAnswered(hold, () => hold.protocol.leave(hold.key, hold.owner, holdCount));
     });
+    await this.#inBackground(leaving.catch(() => undefined));
+  }
+
+  /** Resolves once nothing is held any more, or time is up. */
+  drain(timeoutMs: number): Promise<void> {
+    return this.#idle.within(timeoutMs);
   }
 
   /** Takes every lease from its holder, tells him so, and gives it back. */
   async close(): Promise<void> {
-    for (const hold of [...this.#watchdog.holds]) this.#lose(hold, 'shutdown');
-    await new Deadline(this.clock, PATIENCE_MS, undefined).race(Promise.all(this.#background));
+    for (const hold of [...this.#watchdog.holds]) this.lose(hold, 'shutdown');
+    const background = Promise.all(this.#background);
+    await Promise.all([
+      this.#idle.within(PATIENCE_MS),
+      new Deadline(this.clock, PATIENCE_MS, undefined).race(background),
+    ]);
+    this.#isClosed = true;
     this.#watchdog.close();
   }
 
-  get #isIdle(): boolean {
-    return this.#watchdog.holds.size === 0 && this.#leaving.size === 0;
-  }
-
-  #lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
+  /** Final: tells every lease of the hold, and gives back what may still be there. */
+  lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
     if (hold.lostError !== undefined) return hold.lostError;
     const error = hold.lose(reason);
     hold.leases.clear();
     this.#watchdog.remove(hold);
-    if (this.#isIdle) this.#onIdle?.();
+    this.#idle.check();
     tell(this.#observer, { type: 'lost', name: hold.name, reason });
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
@@ -163,6 +171,9 @@ export class Keeper {
   async #leave(hold: Hold): Promise<void> {
     try {
       await hold.serially(async () => {
+        if (hold.lostError !== undefined) throw hold.lostError;
+        // Another lease that was given back at the same time has freed the lock.
+        if (!hold.isLive) return;
         const holdCount = hold.leases.size;
         if (holdCount === 0) this.#beginToEnd(hold);
         try {
@@ -176,8 +187,14 @@ export class Keeper {
       });
     } catch (error) {
       // A key that holds something else by now is not this owner's lock any more.
-      throw error instanceof LockStateError ? this.#lose(hold, 'gone') : error;
+      throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
     }
+  }
+
+  /** Nothing is done for a hold that is over; by the local clock it may be over unnoticed. */
+  #refuseDead(hold: Hold): void {
+    if (hold.isLive && hold.remainingMs === 0) this.lose(hold, 'expired');
+    if (hold.lostError !== undefined) throw hold.lostError;
   }
 
   #beginToEnd(hold: Hold): void {
@@ -188,7 +205,7 @@ export class Keeper {
   #end(hold: Hold): void {
     hold.end();
     this.#leaving.delete(hold);
-    if (this.#isIdle) this.#onIdle?.();
+    this.#idle.check();
   }
 
   #onLeft(hold: Hold, holdCount: number, reply: Reply<LeaveAnswer>): void {
@@ -197,7 +214,7 @@ export class Keeper {
     if (reply.value === 'absent') {
       // After a cut the first delivery may have freed the lock, and the second found it free.
       const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
-      if (!mayBeOurs) throw this.#lose(hold, 'gone');
+      if (!mayBeOurs) throw this.lose(hold, 'gone');
     }
     if (holdCount > 0) return;
     const outcome = reply.value === 'absent' ? 'unknown' : 'done';

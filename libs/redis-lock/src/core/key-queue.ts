@@ -1,4 +1,4 @@
-import { after } from './clock.js';
+import { after, type Clock } from './clock.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { EnterAnswer } from './hold-protocol.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
@@ -14,6 +14,8 @@ export interface Contender {
   readonly leaseTimeMs: number;
   /** Content with one answer of Redis, whatever it is. */
   readonly once: boolean;
+  /** An attempt may have been executed although it failed. */
+  readonly isUncertain: boolean;
   /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
   ask(): Promise<Reply<EnterAnswer>>;
   settle(outcome: Outcome): void;
@@ -45,6 +47,7 @@ const RETRY_MS = 250;
 /** What a queue needs to know of its surroundings. */
 export interface QueueSettings {
   readonly connection: RedisConnection;
+  readonly clock: Clock;
   readonly pollIntervalMs: number;
   /** Where a release of the key is announced. */
   readonly channel: string;
@@ -58,7 +61,9 @@ export class KeyQueue {
   /** The contender whose attempt is on its way; it may have left the queue meanwhile. */
   #asking: Contender | undefined;
   #askAgain = false;
+  #askedAt = 0;
   #last: LastAnswer = { kind: 'none' };
+  #lastAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopListening: (() => void) | undefined;
 
@@ -66,9 +71,10 @@ export class KeyQueue {
 
   enter(contender: Contender): () => Departure {
     const isFirst = this.#waiting.size === 0;
-    if (!isFirst && contender.once && this.#last.kind === 'busy') {
+    const known = this.#known();
+    if (!isFirst && contender.once && known.kind === 'busy') {
       // Others are ahead, and the lock is not free: asking Redis would tell nothing new.
-      contender.settle(this.#last);
+      contender.settle(known);
     } else {
       this.#waiting.add(contender);
       if (isFirst && this.#asking === undefined) this.ask();
@@ -86,6 +92,7 @@ export class KeyQueue {
     }
     clearTimeout(this.#timer);
     this.#asking = first;
+    this.#askedAt = this.settings.clock.now();
     this.#askAgain = false;
     first.ask().then(
       (reply) => {
@@ -105,12 +112,28 @@ export class KeyQueue {
 
   #leave(contender: Contender): Departure {
     const isAsking = this.#asking === contender;
+    const last = this.#known();
     if (this.#waiting.delete(contender)) {
       if (this.#waiting.size === 0) this.#rest();
       // Whoever is next need not wait for an answer that may never come.
       else if (isAsking) this.#pollIn(this.settings.pollIntervalMs);
     }
-    return { last: this.#last, isAsking };
+    return { last, isAsking };
+  }
+
+  /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
+  #known(): LastAnswer {
+    const last = this.#last;
+    if (last.kind !== 'busy') return last;
+    const now = this.settings.clock.now();
+    const isOwed = this.#asking !== undefined && now - this.#askedAt > this.settings.pollIntervalMs;
+    if (isOwed) return { kind: 'none' };
+    return { kind: 'busy', remainingMs: Math.max(0, last.remainingMs - (now - this.#lastAt)) };
+  }
+
+  #remember(answer: LastAnswer): void {
+    this.#last = answer;
+    this.#lastAt = this.settings.clock.now();
   }
 
   #onReply(contender: Contender, reply: Reply<EnterAnswer>): void {
@@ -120,14 +143,14 @@ export class KeyQueue {
       this.#onGrant(contender, { ...reply, value });
       return;
     }
-    this.#last = { kind: 'busy', remainingMs: value.kind === 'busy' ? value.remainingMs : 0 };
+    this.#remember({ kind: 'busy', remainingMs: value.kind === 'busy' ? value.remainingMs : 0 });
     this.#answerOnce();
     this.#next();
   }
 
   #onGrant(contender: Contender, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
     if (this.#waiting.delete(contender)) {
-      this.#last = { kind: 'busy', remainingMs: contender.leaseTimeMs };
+      this.#remember({ kind: 'busy', remainingMs: contender.leaseTimeMs });
       contender.settle({ kind: 'granted', reply });
       this.#answerOnce();
       // A local caller has it now, whose release will be heard: no use in asking before.
@@ -143,11 +166,12 @@ export class KeyQueue {
   #onError(contender: Contender, error: unknown): void {
     if (this.#asking === contender) this.#asking = undefined;
     const isPassing = error instanceof LockBackendError && error.retryable;
-    if (isPassing) {
-      this.#last = { kind: 'failed', error };
-      // Redis may have granted it all the same.
-      if (error.outcome === 'unknown' && !this.#waiting.has(contender)) void contender.tooLate();
-    } else if (this.#waiting.delete(contender)) {
+    if (isPassing) this.#remember({ kind: 'failed', error });
+    if (!this.#waiting.has(contender)) {
+      // Redis may have granted this attempt all the same, or one before it.
+      if (contender.isUncertain) void contender.tooLate();
+    } else if (!isPassing) {
+      this.#waiting.delete(contender);
       contender.fail(error as Error);
       this.#askAgain = true;
     }

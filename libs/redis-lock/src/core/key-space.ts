@@ -30,7 +30,11 @@ export class KeySpace {
     }
     if (name === '') throw new LockKeyError('A lock name must not be empty', { lockName: '' });
     const key = this.#prefix + name;
-    if (!isPlain(key)) refuse(key, 'lock name', LockKeyError);
+    if (!isPlain(key)) {
+      // Behind a prefix, white space at the beginning would be in the middle.
+      if (name.trim() !== name) refuse(name, 'lock name', LockKeyError);
+      refuse(key, 'lock name', LockKeyError);
+    }
     return key;
   }
 }

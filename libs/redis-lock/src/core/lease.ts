@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import type { Deadline, OVER } from './deadline.js';
 import { LeaseLostError, LockStateError, quoteName } from './errors.js';
 import type { Hold, HoldState } from './hold.js';
@@ -67,6 +69,8 @@ export class HeldLease implements Lease {
   #abort: AbortController | undefined;
   #releasing: Promise<void> | undefined;
   #isReleased = false;
+  /** Final, also when only the release has found it out. */
+  #lostError: LeaseLostError | undefined;
   #hasChild = false;
   #queue: Set<() => void> | undefined;
 
@@ -96,9 +100,11 @@ export class HeldLease implements Lease {
   }
 
   get state(): LeaseState {
+    if (this.#lostError !== undefined) return 'lost';
     if (this.#isReleased) return 'released';
-    if (this.hold.isLive && this.hold.remainingMs === 0) return 'lost';
-    return this.hold.state;
+    const { hold } = this;
+    if (hold.isLive && hold.remainingMs === 0) this.keeper.lose(hold, 'expired');
+    return hold.state;
   }
 
   get remainingMs(): number {
@@ -108,18 +114,16 @@ export class HeldLease implements Lease {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      if (this.hold.lostError !== undefined && !this.#isReleased) {
-        this.#abort.abort(this.hold.lostError);
-      }
+      if (this.#lostError !== undefined) this.#abort.abort(this.#lostError);
     }
     return this.#abort.signal;
   }
 
   assertHeld(): void {
+    if (this.#lostError !== undefined) throw this.#lostError;
     if (this.#isReleased) throw this.#releasedError();
     const { hold } = this;
-    if (hold.lostError !== undefined) throw hold.lostError;
-    if (hold.remainingMs === 0) throw this.keeper.expire(hold);
+    if (hold.remainingMs === 0) throw this.keeper.lose(hold, 'expired');
     if (hold.isSuspended()) {
       this.keeper.renewSoon(hold);
       throw new LeaseLostError(this.name, 'suspended');
@@ -128,17 +132,15 @@ export class HeldLease implements Lease {
 
   async renew(leaseTimeMs?: number): Promise<void> {
     if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
+    if (this.#lostError !== undefined) throw this.#lostError;
     if (this.#isReleased) throw this.#releasedError();
-    if (this.hold.lostError !== undefined) throw this.hold.lostError;
     await this.keeper.renew(this.hold, leaseTimeMs ?? this.hold.leaseTimeMs);
   }
 
   async release(): Promise<void> {
     if (this.#isReleased) return this.#releasing;
     this.#isReleased = true;
-    this.#releasing = this.keeper.giveBack(this).finally(() => {
-      this.#releasing = undefined;
-    });
+    this.#releasing = this.#giveBack();
     this.#endTurn();
     return this.#releasing;
   }
@@ -147,13 +149,27 @@ export class HeldLease implements Lease {
     await this.release().catch(() => undefined);
   }
 
+  /** What logs show of it: neither the owner, nor the connection and its password. */
+  toJSON() {
+    const { name, state, holdCount, fencingToken, remainingMs } = this;
+    return { name, state, holdCount, fencingToken, remainingMs };
+  }
+
+  [inspect.custom]() {
+    return this.toJSON();
+  }
+
   onLost(error: LeaseLostError): void {
+    this.#lostError = error;
     this.#abort?.abort(error);
   }
 
-  /** Waits for the turn among the children of this lease. The lease may be released meanwhile. */
+  /**
+   * Waits for the turn among the children of this lease. The lease may be released meanwhile;
+   * rejects as soon as it is lost.
+   */
   waitForTurn(deadline: Deadline): Promise<true | typeof OVER> {
-    return deadline.wait<true>((resolve) => {
+    return deadline.wait<true>((resolve, reject) => {
       const take = () => {
         this.#queue?.delete(take);
         this.#hasChild = true;
@@ -165,7 +181,9 @@ export class HeldLease implements Lease {
       }
       this.#queue ??= new Set();
       this.#queue.add(take);
+      const stopListening = this.hold.whenLost(reject);
       return () => {
+        stopListening();
         this.#queue?.delete(take);
       };
     });
@@ -182,6 +200,17 @@ export class HeldLease implements Lease {
     const [next] = this.#queue ?? [];
     if (next === undefined) this.#endTurn();
     else next();
+  }
+
+  async #giveBack(): Promise<void> {
+    try {
+      await this.keeper.giveBack(this);
+    } catch (error) {
+      if (error instanceof LeaseLostError) this.onLost(error);
+      throw error;
+    } finally {
+      this.#releasing = undefined;
+    }
   }
 
   #endTurn(): void {

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from './clock.js';
 import { Contenders } from './contenders.js';
 import type { HoldProtocol, OwnerId } from './hold-protocol.js';
-import { Deadline } from './deadline.js';
 import { Keeper } from './keeper.js';
 import { KeySpace } from './key-space.js';
 import { resolveSettings, type LockSettings } from './options.js';
@@ -45,8 +44,11 @@ export class LockContext {
   }
 
   contendersOf(protocol: HoldProtocol): Contenders {
-    const contenders = new Contenders(this.connection, this.settings.pollIntervalMs, (key) =>
-      protocol.wakeUpChannel(key),
+    const contenders = new Contenders(
+      this.connection,
+      this.clock,
+      this.settings.pollIntervalMs,
+      (key) => protocol.wakeUpChannel(key),
     );
     this.#contenders.push(contenders);
     return contenders;
@@ -69,8 +71,7 @@ export class LockContext {
   async close(): Promise<void> {
     this.refuse();
     // An attempt on its way may be granted still: it must be there to be given back.
-    const idle = Promise.all(this.#contenders.map((contenders) => contenders.idle()));
-    await new Deadline(this.clock, ANSWER_MS, undefined).race(idle);
+    await Promise.all(this.#contenders.map((contenders) => contenders.idle(ANSWER_MS)));
     await this.keeper.close();
     await this.connection.close();
   }

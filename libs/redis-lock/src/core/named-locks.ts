@@ -109,7 +109,7 @@ export abstract class NamedLocks {
     } else if (acquisition.options.signal?.aborted === true) {
       // Aborted between the answer and here.
       await attempt[Symbol.asyncDispose]();
-      acquisition.options.signal.throwIfAborted();
+      throw acquisition.options.signal.reason;
     }
     return attempt;
   }

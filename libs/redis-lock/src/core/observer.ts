@@ -33,16 +33,19 @@ export type LockEvent =
   /** Wake-up messages cannot be received; waiting goes on by polling. */
   | { readonly type: 'messages-failed'; readonly error: unknown };
 
-/** Hears of every event. What it throws never reaches a caller of the lock. */
+/** Hears of every event. What it throws, or rejects with, never reaches a caller of the lock. */
 export interface LockObserver {
-  observe(event: LockEvent): void;
+  observe(event: LockEvent): unknown;
 }
 
 /** Delivers events; a broken observer must not break the lock. */
 export function tell(observer: LockObserver | undefined, event: LockEvent): void {
+  if (observer === undefined) return;
   try {
-    observer?.observe(event);
+    // An observer that fails, now or later, has nobody to complain to.
+    const told = observer.observe(event);
+    if (told instanceof Promise) told.catch(() => undefined);
   } catch {
-    // An observer that throws has nobody to complain to.
+    // As above.
   }
 }

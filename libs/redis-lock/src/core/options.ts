@@ -168,7 +168,8 @@ function isAbortSignal(value: unknown): boolean {
     typeof signal === 'object' &&
     signal !== null &&
     typeof signal.aborted === 'boolean' &&
-    typeof signal.addEventListener === 'function'
+    typeof signal.addEventListener === 'function' &&
+    typeof signal.removeEventListener === 'function'
   );
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { LockStateError } from './errors.js';
+import { LockBackendError } from './errors.js';
 
 export type ScriptKeys<K extends string> = Readonly<Record<K, string>> | readonly string[];
 export type ScriptArgs<A extends string> =
@@ -51,7 +51,11 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
       if (decoded === undefined) {
-        throw new LockStateError(`Script ${name} gave an answer that makes no sense`);
+        // It was executed all the same.
+        throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
+          retryable: false,
+          outcome: 'unknown',
+        });
       }
       return decoded;
     },

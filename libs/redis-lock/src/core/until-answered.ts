@@ -8,6 +8,7 @@ const PAUSE_MS = 250;
 /**
  * Asks again and again until Redis answers. What failed with an unknown outcome before counts as
  * sent: the answer then carries the first send time, and that the script may have run twice.
+ * @param evenIfRefused asks again also when somebody has to repair something first
  * @throws {LockBackendError} `until` was over, or asking again is pointless
  */
 export async function untilAnswered<R>(
@@ -15,6 +16,7 @@ export async function untilAnswered<R>(
   clock: Clock,
   until: () => number,
   ask: () => Promise<Reply<R>>,
+  evenIfRefused = false,
 ): Promise<Reply<R>> {
   let firstSentAt: number | undefined;
   for (;;) {
@@ -26,10 +28,18 @@ export async function untilAnswered<R>(
     } catch (error) {
       if (!(error instanceof LockBackendError)) throw error;
       if (error.outcome === 'unknown') firstSentAt ??= askedAt;
-      if (!error.retryable || clock.now() >= until()) throw error;
+      if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
+        throw firstSentAt === undefined ? error : asUnknown(error);
+      }
       await pauseUntilUp(connection);
     }
   }
+}
+
+/** An earlier try may have been executed, whatever became of the last one. */
+function asUnknown(error: LockBackendError): LockBackendError {
+  const { message, lockName, cause, retryable } = error;
+  return new LockBackendError(message, { lockName, cause, retryable, outcome: 'unknown' });
 }
 
 function pauseUntilUp(connection: RedisConnection): Promise<void> {

@@ -35,7 +35,7 @@ export class Watchdog {
     private readonly clock: Clock,
     private readonly leaseTimeMs: number,
     private readonly observer: LockObserver | undefined,
-    private readonly onExpired: (hold: Hold, reason: 'expired' | 'gone') => void,
+    private readonly onLost: (hold: Hold, reason: 'expired' | 'gone') => void,
   ) {
     this.#intervalMs = leaseTimeMs / 3;
     this.#agenda = new Agenda(clock, (holds) => {
@@ -87,26 +87,34 @@ export class Watchdog {
     return false;
   }
 
+  /** From here on, a step that Redis has not answered puts the hold in doubt. */
+  #doubtAt(hold: Hold): number {
+    return hold.validUntil - hold.leaseTimeMs / 3;
+  }
+
   /** Enters the next time at which something has to happen. */
   #plan(hold: Hold): void {
-    const { validUntil } = hold;
-    const doubtAt = validUntil - hold.leaseTimeMs / 3;
-    let next = validUntil;
-    if (hold.renewing) next = this.clock.now() < doubtAt ? doubtAt : validUntil;
-    else if (this.#isWatched(hold)) next = Math.min(hold.renewAt, validUntil);
+    let next = hold.validUntil;
+    if (this.#isWatched(hold)) {
+      const doubtAt = this.#doubtAt(hold);
+      if (this.clock.now() < doubtAt) next = Math.min(next, doubtAt);
+      if (!hold.renewing) next = Math.min(next, hold.renewAt);
+    }
     this.#agenda.set(hold, next);
   }
 
   #look(hold: Hold): void {
+    // What was done for another one that is due may have ended this one.
+    if (!this.#holds.has(hold)) return;
     const now = this.clock.now();
     if (now >= hold.validUntil) {
-      this.onExpired(hold, 'expired');
+      this.onLost(hold, 'expired');
       return;
     }
-    if (hold.renewing) {
-      this.#doubt(hold, NO_ANSWER());
-    } else if (now >= hold.renewAt && this.#isWatched(hold)) {
-      this.#enqueue(hold);
+    if (this.#isWatched(hold)) {
+      const isUnanswered = hold.renewing || hold.isBusy;
+      if (isUnanswered && now >= this.#doubtAt(hold)) this.#doubt(hold, NO_ANSWER());
+      if (!hold.renewing && now >= hold.renewAt) this.#enqueue(hold);
     }
     this.#plan(hold);
   }
@@ -187,7 +195,7 @@ export class Watchdog {
     hold.renewing = false;
     if (!hold.isLive || !this.#holds.has(hold)) return;
     if (!isHeld) {
-      this.onExpired(hold, 'gone');
+      this.onLost(hold, 'gone');
       return;
     }
     if (hold.doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });

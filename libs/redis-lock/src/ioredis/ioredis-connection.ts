@@ -77,7 +77,9 @@ export class IoredisConnection implements RedisConnection {
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
   ): Promise<Reply<R>> {
-    if (this.client.status !== 'ready') {
+    // ioredis goes on saying "ready" for a moment after a disconnect.
+    const isOver = this.#isClosed && this.isOurs;
+    if (isOver || this.client.status !== 'ready') {
       this.open();
       throw this.#notConnected();
     }
@@ -154,11 +156,13 @@ export class IoredisConnection implements RedisConnection {
 
   /** In Cluster any node will do: a message published on one is heard on all. */
   #subscriberClient(overrides: RedisOptions): Redis {
-    if (!isCluster(this.client)) return this.client.duplicate(overrides);
+    // A limit for each command would hide that the connection has fallen silent.
+    const options = { ...overrides, commandTimeout: undefined } as RedisOptions;
+    if (!isCluster(this.client)) return this.client.duplicate(options);
     const nodes = this.client.nodes('all');
     const node = nodes[Math.floor(Math.random() * nodes.length)];
     if (node === undefined) throw this.#notConnected();
-    return node.duplicate({ ...overrides, readOnly: false });
+    return node.duplicate({ ...options, readOnly: false });
   }
 
   #notConnected(): LockBackendError {

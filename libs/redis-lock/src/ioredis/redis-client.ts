@@ -35,7 +35,10 @@ export function chooseClient(connection: unknown): ClientChoice {
   }
   if (typeof connection === 'string') {
     refuseUrl(connection);
-    return { client: new Redis(connection, OUR_DEFAULTS), isOurs: true };
+    const client = new Redis(connection, OUR_DEFAULTS);
+    // ioredis takes options out of the query of a url.
+    refuseUnusable(client.options, false);
+    return { client, isOurs: true };
   }
   if (!isPlainObject(connection)) throw new LockConfigurationError(whatIsWrong(connection));
   refuseUnusable(connection, false);
@@ -89,21 +92,42 @@ function unusable(options: RedisOptions): string | undefined {
   if (options.autoResendUnfulfilledCommands === false) {
     return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';
   }
-  if (options.readOnly === true || options.role === 'slave') {
+  if (isOn(options.stringNumbers)) {
+    return 'its stringNumbers turns the numbers that scripts answer into texts; remove it';
+  }
+  if (isOn(options.readOnly) || options.role === 'slave') {
     return 'it reads from a replica, where no lock can be taken; connect to the master';
   }
   return undefined;
 }
 
+/** As ioredis takes it: the query of a url holds texts only. */
+function isOn(option: unknown): boolean {
+  return Boolean(option);
+}
+
 function refuseUrl(url: string): void {
   if (url.startsWith('/')) return;
-  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
-  if (protocol === 'redis:' || protocol === 'rediss:') return;
+  const { protocol, username, password } = URL.canParse(url) ? new URL(url) : NO_URL;
+  const isEscaped = canDecode(username) && canDecode(password);
+  if (isEscaped && (protocol === 'redis:' || protocol === 'rediss:')) return;
   // The text is not shown: it may hold a password.
-  const what = url === '' ? 'an empty text' : 'a text that is no such url';
+  let what = url === '' ? 'an empty text' : 'a text that is no such url';
+  if (!isEscaped) what = 'one whose user or password holds a bare %; write it as %25';
   throw new LockConfigurationError(
     `connection must be a url that begins with redis:// or rediss://, not ${what}`,
   );
+}
+
+const NO_URL = { protocol: '', username: '', password: '' };
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function whatIsWrong(value: unknown): string {
@@ -120,5 +144,6 @@ function whatIsWrong(value: unknown): string {
 
 function isPlainObject(value: unknown): value is RedisOptions {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.getPrototypeOf(Object.getPrototypeOf(value) ?? {}) === null && !('then' in value);
+  const isPlain = Object.getPrototypeOf(Object.getPrototypeOf(value) ?? {}) === null;
+  return isPlain && !('then' in value) && !('sendCommand' in value);
 }

@@ -37,14 +37,17 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   UNKILLABLE: UNKNOWN('the script was stopped'),
 };
 
-/** Turns whatever ioredis rejected with into one of our errors, without the command's arguments. */
-export function lockErrorOf(error: unknown): LockError {
-  const message = error instanceof Object && 'message' in error ? String(error.message) : '';
-  const isReply = error instanceof Object && 'name' in error && error.name === 'ReplyError';
+/**
+ * Turns whatever ioredis rejected with into one of our errors, without the command's arguments.
+ * @param mayHaveRun it was sent before, over a connection that broke: what the server refused now,
+ * it may have executed then
+ */
+export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
+  const message = messageOf(error);
   const cause = new Error(message);
-  if (!isReply) return backendError(connectionMeaning(message), cause);
+  if (!isReply(error)) return backendError(connectionMeaning(message), cause);
 
-  const word = /^[A-Z]+/.exec(message)?.[0] ?? '';
+  const word = firstWord(message);
   if (word === 'WRONGTYPE') {
     return new LockStateError('The key holds something that is no lock', { cause });
   }
@@ -59,15 +62,43 @@ export function lockErrorOf(error: unknown): LockError {
       cause,
     });
   }
-  return backendError(REPLIES[word] ?? scriptMeaning(message), cause);
+  const meaning = replyMeaning(message);
+  return backendError(mayHaveRun ? { ...meaning, outcome: 'unknown' } : meaning, cause);
 }
 
-function backendError({ what, ...meaning }: Meaning, cause: Error): LockBackendError {
-  return new LockBackendError(what, { ...meaning, cause });
+/** There is no connection; `trouble` is what ioredis said of it last. */
+export function noConnectionError(trouble: unknown): LockBackendError {
+  const meaning = PASSING('there is no connection to Redis');
+  if (trouble === undefined) return backendError(meaning, undefined);
+  const message = messageOf(trouble);
+  const cause = new Error(message);
+  if (!isReply(trouble)) return backendError(meaning, cause);
+  const { what, retryable } = replyMeaning(message);
+  return backendError({ ...meaning, what: `${meaning.what}: ${what}`, retryable }, cause);
 }
 
-/** Scripts wrap the errors of their commands in texts of their own. */
-function scriptMeaning(message: string): Meaning {
+function isReply(error: unknown): boolean {
+  return error instanceof Object && 'name' in error && error.name === 'ReplyError';
+}
+
+/** Redis repeats the arguments of a command that it does not know. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Object && 'message' in error ? String(error.message) : '';
+  return message.replace(/,? with args beginning with.*$/s, '');
+}
+
+function firstWord(message: string): string {
+  return /^[A-Z]+/.exec(message)?.[0] ?? '';
+}
+
+function backendError({ what, ...meaning }: Meaning, cause: Error | undefined): LockBackendError {
+  return new LockBackendError(what, cause === undefined ? meaning : { ...meaning, cause });
+}
+
+function replyMeaning(message: string): Meaning {
+  const meaning = REPLIES[firstWord(message)];
+  if (meaning !== undefined) return meaning;
+  // Scripts wrap the errors of their commands in texts of their own.
   if (/can't access|can't run|can't publish|No permission/i.test(message)) {
     return LASTING('the Redis user lacks a permission');
   }
@@ -79,6 +110,9 @@ function connectionMeaning(message: string): Meaning {
   if (message.includes('max number of clients')) return PASSING('Redis accepts no more clients');
   if (message.includes('Too many Cluster redirections')) {
     return UNKNOWN('the cluster did not find the node of the lock');
+  }
+  if (message.includes('subscriber mode')) {
+    return LASTING('the ioredis client is subscribed to channels; give the locks one of their own');
   }
   return UNKNOWN('the connection to Redis broke');
 }

@@ -9,18 +9,24 @@ const ANSWER_MS = 1_000;
 /** ioredis waits for ever for a server that accepts a connection and never says a word. */
 const CONNECT_MS = 3_000;
 
+/** Heartbeats without a channel after which the connection is given up. */
+const IDLE_BEATS = 120;
+
 /**
- * The connection for messages. It lives while there is something to hear, and is replaced, not
- * repaired, when it breaks or falls silent: every new one subscribes anew and says so.
+ * The connection for messages. It lives while there is something to hear, and a minute longer. It is
+ * replaced, not repaired, when it breaks or falls silent: every new one subscribes anew and says so.
  */
 export class Subscriber {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
+  /** Channels of which trouble was told already. */
+  readonly #refused = new Set<string>();
   #client: Redis | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
   #failures = 0;
+  #idleBeats = 0;
   #isClosed = false;
 
   constructor(
@@ -41,7 +47,7 @@ export class Subscriber {
       this.#listeners.set(channel, new Set([listener]));
       this.#unconfirmed.add(channel);
       if (this.#client === undefined) this.#connect();
-      else if (this.#client.status === 'ready') void this.#subscribe([channel]);
+      else if (this.#client.status === 'ready') void this.#subscribe(channel);
     }
     return () => {
       this.#unlisten(channel, listener);
@@ -61,6 +67,7 @@ export class Subscriber {
     if (listeners?.size !== 0) return;
     this.#listeners.delete(channel);
     this.#unconfirmed.delete(channel);
+    this.#refused.delete(channel);
     if (this.#client?.status === 'ready') {
       // Should it fail, the connection is broken and replaced by one without this channel.
       this.#client.unsubscribe(channel).catch(() => undefined);
@@ -115,27 +122,33 @@ export class Subscriber {
     if (this.#client !== client) return;
     this.#failures = 0;
     for (const channel of this.#listeners.keys()) this.#unconfirmed.add(channel);
-    if (this.#unconfirmed.size > 0) void this.#subscribe([...this.#unconfirmed]);
+    this.#subscribeAll();
     this.#beat(client);
   }
 
-  async #subscribe(channels: string[]): Promise<void> {
+  /** One by one: Redis refuses a command as a whole for one channel that is out of reach. */
+  #subscribeAll(): void {
+    for (const channel of this.#unconfirmed) void this.#subscribe(channel);
+  }
+
+  async #subscribe(channel: string): Promise<void> {
     const client = this.#client;
-    const asked = channels.map((channel) => [channel, this.#listeners.get(channel)] as const);
+    const listeners = this.#listeners.get(channel);
     try {
-      await client?.subscribe(...channels);
+      await client?.subscribe(channel);
     } catch (error) {
       // A cut is dealt with by its own event; what is left is a refusal, such as a missing right.
-      if (this.#client === client && client?.status === 'ready') this.onTrouble(error);
+      const isRefused = this.#client === client && client?.status === 'ready';
+      if (!isRefused || this.#refused.has(channel) || !this.#listeners.has(channel)) return;
+      this.#refused.add(channel);
+      this.onTrouble(error);
       return;
     }
-    if (this.#client !== client) return;
-    for (const [channel, listeners] of asked) {
-      // Whoever left and came back meanwhile has unsubscribed, and waits for a later answer.
-      if (listeners === undefined || this.#listeners.get(channel) !== listeners) continue;
-      if (!this.#unconfirmed.delete(channel)) continue;
-      for (const listener of listeners) listener.confirmed();
-    }
+    // Whoever left and came back meanwhile has unsubscribed, and waits for a later answer.
+    if (this.#client !== client || this.#listeners.get(channel) !== listeners) return;
+    this.#refused.delete(channel);
+    if (!this.#unconfirmed.delete(channel)) return;
+    for (const listener of listeners ?? []) listener.confirmed();
   }
 
   #beat(client: Redis): void {
@@ -151,13 +164,17 @@ export class Subscriber {
           clearTimeout(silent);
           if (this.#client !== client) return;
           // What was refused may be allowed by now.
-          if (this.#unconfirmed.size > 0) void this.#subscribe([...this.#unconfirmed]);
-          this.#beat(client);
+          this.#subscribeAll();
+          this.#idleBeats = this.#listeners.size === 0 ? this.#idleBeats + 1 : 0;
+          if (this.#idleBeats < IDLE_BEATS) this.#beat(client);
+          else this.#drop();
         },
-        () => {
+        (error: unknown) => {
           clearTimeout(silent);
-          // Without the right to PING an answer is a sign of life all the same.
-          if (this.#client === client && client.status === 'ready') this.#beat(client);
+          if (this.#client !== client) return;
+          // Without the right to PING a refusal is a sign of life all the same.
+          if (error instanceof Error && error.name === 'ReplyError') this.#beat(client);
+          else this.#onBroken();
         },
       );
     }, HEARTBEAT_MS);

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { quoteName } from '../core/errors.js';
-import type { LockEvent, LockObserver } from '../core/observer.js';
+import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
 
 type Level = 'error' | 'warn' | 'debug';
 
@@ -31,7 +31,7 @@ export class LockLogger implements LockObserver {
       // Texts are not made for nobody: this runs twice for every lock that is taken.
       if (level !== 'debug' || Logger.isLevelEnabled('debug')) this.#logger[level](textOf(event));
     } finally {
-      this.#next?.observe(event);
+      tell(this.#next, event);
     }
   }
 }

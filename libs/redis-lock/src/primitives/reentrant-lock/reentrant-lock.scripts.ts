@@ -12,18 +12,27 @@ import { defineScript, type RawReply } from '../../core/script.js';
 const GRANTED = 1;
 const LOST = 0;
 
+/** A lock has one field, its owner. Anything else is neither ours to wait for nor to delete. */
+const REFUSE_OTHERS = `
+if redis.call('hlen', lock) ~= 1 or not string.find(redis.call('hkeys', lock)[1], ':%-?%d+$') then
+  local isReadWrite = redis.call('hexists', lock, 'mode') == 1
+  local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
+  return redis.error_reply('LOCKSTATE it holds ' .. what)
+end`;
+
 /**
  * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
  * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
  */
 const enter = (takeToken: string, granted: string) => `
+if holdCount == 0 or leaseMs == 0 then
+  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+end
 local held = redis.call('hget', lock, owner)
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
   if redis.call('exists', lock) == 1 then
-    if redis.call('hexists', lock, 'mode') == 1 then
-      return redis.error_reply('LOCKSTATE it holds a read-write lock')
-    end
+    ${REFUSE_OTHERS}
     return {redis.call('pttl', lock)}
   end
 end
@@ -78,7 +87,7 @@ if not held or tonumber(held) ~= holdCount or not fence then
 end`,
     'fence',
   ),
-  reply: enterAnswer,
+  reply: fencedAnswer,
 });
 
 /** Ours → fewer, or free and announced. Only commands that Redis allows when its memory is full. */
@@ -91,7 +100,13 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 if holdCount > 0 then
-  if tonumber(held) > holdCount then redis.call('hset', lock, owner, holdCount) end
+  if tonumber(held) > holdCount then
+    local counted = redis.pcall('hset', lock, owner, holdCount)
+    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+      return counted
+    end
+  end
   return 'done'
 end
 redis.call('del', lock)
@@ -110,16 +125,23 @@ export const RENEW = defineScript({
   args: [],
   body: `
 for i = 1, #KEYS do
-  if not string.find(ARGV[2 * i], '^%d+$') or #ARGV[2 * i] > 15 then
+  if not string.find(ARGV[2 * i], '^[1-9]%d*$') or #ARGV[2 * i] > 15 then
     return redis.error_reply('LOCKARG a lease is not a whole number')
   end
 end
 local answers = {}
 for i = 1, #KEYS do
-  -- A key of another type answers with an error, which is a no.
-  local held = redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1
-  if held then redis.call('pexpire', KEYS[i], ARGV[2 * i]) end
-  answers[i] = held and 1 or 0
+  local held = redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1])
+  if type(held) == 'table' then
+    -- A key of another type is a no. That Redis may not be asked is none.
+    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+    held = 0
+  end
+  -- Never shorter: an old renewal that arrives late must not undo a longer one.
+  if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(ARGV[2 * i]) then
+    redis.call('pexpire', KEYS[i], ARGV[2 * i])
+  end
+  answers[i] = held
 end
 return answers`,
   reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
@@ -130,18 +152,27 @@ export const INSPECT = defineScript({
   keys: ['lock'],
   args: [],
   body: `
-if redis.call('hexists', lock, 'mode') == 1 then
-  return redis.error_reply('LOCKSTATE it holds a read-write lock')
-end
-return {redis.call('pttl', lock), unpack(redis.call('hkeys', lock))}`,
+if redis.call('exists', lock) == 0 then return {0} end
+${REFUSE_OTHERS}
+return {redis.call('pttl', lock), redis.call('hkeys', lock)[1]}`,
   reply: inspection,
 });
 
 function enterAnswer(raw: RawReply): EnterAnswer | undefined {
   if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
+  return refusal(raw);
+}
+
+function fencedAnswer(raw: RawReply): EnterAnswer | undefined {
+  if (typeof raw !== 'string') return refusal(raw);
+  const fencingToken = Number(raw);
+  const isToken = Number.isSafeInteger(fencingToken) && fencingToken > 0;
+  return isToken ? { kind: 'granted', fencingToken } : undefined;
+}
+
+function refusal(raw: RawReply): EnterAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
-  if (typeof raw === 'string') return { kind: 'granted', fencingToken: Number(raw) };
-  const pttl = typeof raw === 'number' ? undefined : raw[0];
+  const pttl = typeof raw === 'object' ? raw[0] : undefined;
   return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
 }
 

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { seededRandom } from '../../../../test/support/random.js';
+import { Agenda, type Appointment } from './agenda.js';
+import { systemClock } from './clock.js';
+
+interface Visit extends Appointment {
+  readonly name: string;
+}
+
+describe('Agenda', () => {
+  let due: string[][];
+  let agenda: Agenda<Visit>;
+  const visit = (name: string): Visit => ({ name, dueAt: 0, agendaIndex: -1 });
+  const inMs = (ms: number) => systemClock.now() + ms;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    due = [];
+    agenda = new Agenda<Visit>(systemClock, (items) => due.push(items.map(({ name }) => name)));
+  });
+  afterEach(() => {
+    agenda.clear();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  it('hands over what is due, in its order, by one timer', () => {
+    const [late, early, same] = [visit('late'), visit('early'), visit('same')];
+    agenda.set(late, inMs(300));
+    agenda.set(early, inMs(100));
+    agenda.set(same, inMs(100));
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(99);
+    expect(due).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(due).toEqual([['early', 'same']]);
+    jest.advanceTimersByTime(200);
+    expect(due).toEqual([['early', 'same'], ['late']]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('moves an item, to sooner and to later', () => {
+    const [a, b] = [visit('a'), visit('b')];
+    agenda.set(a, inMs(100));
+    agenda.set(b, inMs(200));
+    agenda.set(a, inMs(300));
+    agenda.set(b, inMs(50));
+    jest.advanceTimersByTime(60);
+    expect(due).toEqual([['b']]);
+    jest.advanceTimersByTime(240);
+    expect(due).toEqual([['b'], ['a']]);
+  });
+
+  it('strikes items out, and takes them in again', () => {
+    const [a, b] = [visit('a'), visit('b')];
+    agenda.set(a, inMs(100));
+    agenda.set(b, inMs(100));
+    agenda.delete(a);
+    agenda.delete(a);
+    jest.advanceTimersByTime(100);
+    expect(due).toEqual([['b']]);
+    agenda.set(a, inMs(1));
+    jest.advanceTimersByTime(1);
+    expect(due).toEqual([['b'], ['a']]);
+  });
+
+  it('hands over at once what is overdue, and lets it be entered again meanwhile', () => {
+    const a = visit('a');
+    let times = 0;
+    const again = new Agenda<Visit>(systemClock, ([item]) => {
+      times += 1;
+      if (item && times < 3) again.set(item, inMs(-5));
+    });
+    again.set(a, inMs(-100));
+    jest.advanceTimersByTime(10);
+    expect(times).toBe(3);
+    expect(a.agendaIndex).toBe(-1);
+  });
+
+  it('takes items that are due later than a timer can count', () => {
+    const a = visit('a');
+    agenda.set(a, Infinity);
+    agenda.set(visit('far'), inMs(2 ** 40));
+    expect(jest.getTimerCount()).toBe(0);
+    agenda.set(a, inMs(10));
+    jest.advanceTimersByTime(10);
+    expect(due).toEqual([['a']]);
+  });
+
+  it('keeps the order of any history of entering, moving and striking out', () => {
+    const random = seededRandom('agenda');
+    const items = Array.from({ length: 200 }, (_, i) => visit(String(i)));
+    const planned = new Map<string, number>();
+    const start = systemClock.now();
+    for (let step = 0; step < 3_000; step += 1) {
+      const item = random.pick(items);
+      if (random.chance(0.3)) {
+        agenda.delete(item);
+        planned.delete(item.name);
+      } else {
+        const dueAt = start + random.int(1, 500);
+        agenda.set(item, dueAt);
+        planned.set(item.name, dueAt);
+      }
+    }
+    jest.advanceTimersByTime(500);
+    const order = due.flat();
+    expect(new Set(order)).toEqual(new Set(planned.keys()));
+    expect(order).toHaveLength(planned.size);
+    const times = order.map((name) => planned.get(name) ?? NaN);
+    expect(times).toEqual([...times].sort((x, y) => x - y));
+  });
+});

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { getEventListeners } from 'node:events';
+import { systemClock } from './clock.js';
+import { Deadline, OVER } from './deadline.js';
+
+const never = () => () => undefined;
+
+describe('Deadline', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  it('resolves with OVER when time is up, and undoes the waiting', async () => {
+    const deadline = new Deadline(systemClock, 100, undefined);
+    const stop = jest.fn();
+    const waiting = deadline.wait(() => stop);
+    jest.advanceTimersByTime(99);
+    expect(stop).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(await waiting).toBe(OVER);
+    expect(stop).toHaveBeenCalledTimes(1);
+    expect(deadline.remainingMs).toBe(0);
+    expect(deadline.waitedMs).toBe(100);
+  });
+
+  it('is one limit for all the things that a call waits for one after the other', async () => {
+    const deadline = new Deadline(systemClock, 100, undefined);
+    const first = deadline.race(new Promise((resolve) => setTimeout(resolve, 70, 'first')));
+    jest.advanceTimersByTime(70);
+    expect(await first).toBe('first');
+    expect(deadline.remainingMs).toBe(30);
+    const second = deadline.wait(never);
+    jest.advanceTimersByTime(30);
+    expect(await second).toBe(OVER);
+    const third = deadline.wait(never);
+    jest.advanceTimersByTime(0);
+    expect(await third).toBe(OVER);
+  });
+
+  it('undoes the waiting once, whatever ends it', async () => {
+    for (const end of ['resolve', 'reject', 'abort', 'time'] as const) {
+      const abort = new AbortController();
+      const deadline = new Deadline(systemClock, 100, abort.signal);
+      const stop = jest.fn();
+      let settle = { resolve: (_: string) => {}, reject: (_: Error) => {} };
+      const waiting = deadline.wait<string>((resolve, reject) => {
+        settle = { resolve, reject };
+        return stop;
+      });
+      const outcome = waiting.catch((error: unknown) => error);
+      if (end === 'resolve') settle.resolve('done');
+      if (end === 'reject') settle.reject(new Error('broken'));
+      if (end === 'abort') abort.abort(new Error('no time'));
+      jest.advanceTimersByTime(100);
+      // Too late for anything else.
+      abort.abort(new Error('late'));
+      settle.resolve('late');
+      settle.reject(new Error('late'));
+      const expected = {
+        resolve: 'done',
+        reject: Error('broken'),
+        abort: Error('no time'),
+        time: OVER,
+      };
+      expect(await outcome).toEqual(expected[end]);
+      expect(stop).toHaveBeenCalledTimes(1);
+      expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+    }
+  });
+
+  it('copes with a start that settles before it has returned', async () => {
+    const deadline = new Deadline(systemClock, 100, undefined);
+    const stop = jest.fn();
+    const waiting = deadline.wait<number>((resolve) => {
+      resolve(1);
+      return stop;
+    });
+    expect(await waiting).toBe(1);
+    expect(stop).toHaveBeenCalledTimes(1);
+  });
+
+  it('throws the reason of a signal that is aborted already', async () => {
+    const reason = new Error('no time');
+    expect(() => new Deadline(systemClock, 100, AbortSignal.abort(reason))).toThrow(reason);
+    const abort = new AbortController();
+    const deadline = new Deadline(systemClock, 100, abort.signal);
+    abort.abort(reason);
+    const start = jest.fn(never);
+    await expect(deadline.wait(start)).rejects.toBe(reason);
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  it('never ends with an infinite limit, and arms no timer for it', async () => {
+    const deadline = new Deadline(systemClock, Infinity, undefined);
+    let resolve = (_: number) => {};
+    const waiting = deadline.wait<number>((settle) => {
+      resolve = settle;
+      return () => undefined;
+    });
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(10_000_000);
+    expect(deadline.remainingMs).toBe(Infinity);
+    resolve(1);
+    expect(await waiting).toBe(1);
+  });
+});

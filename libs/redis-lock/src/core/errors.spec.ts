@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  describeValue,
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  LockConfigurationError,
+  LockError,
+  LockKeyError,
+  LockShutdownError,
+  LockStateError,
+  LockTimeoutError,
+  quoteName,
+} from './errors.js';
+
+describe('LockError', () => {
+  const backend = { retryable: true, outcome: 'none' } as const;
+  const all: [code: string, error: LockError][] = [
+    ['LOCK_TIMEOUT', new LockTimeoutError('a', { waitedMs: 1.4, retryAfterMs: 0 })],
+    ['LEASE_LOST', new LeaseLostError('a', 'gone')],
+    ['LOCK_BACKEND', new LockBackendError('broken', backend)],
+    ['LOCK_STATE', new LockStateError('strange')],
+    ['LOCK_KEY', new LockKeyError('bad name')],
+    ['LOCK_ARGUMENT', new LockArgumentError('bad option')],
+    ['LOCK_CONFIGURATION', new LockConfigurationError('bad set-up')],
+    ['LOCK_SHUTDOWN', new LockShutdownError('a')],
+  ];
+
+  it.each(all)('%s is a LockError with a stable code and its own name', (code, error) => {
+    expect(error).toBeInstanceOf(LockError);
+    expect(error).toBeInstanceOf(Error);
+    expect(error.code).toBe(code);
+    expect(error.name).toBe(error.constructor.name);
+    expect(error.stack).toContain(error.message);
+    // A cause that nobody gave is no own property, which logs would show.
+    expect(Object.hasOwn(error, 'cause')).toBe(false);
+  });
+
+  it('keeps the cause that it was given', () => {
+    const cause = new Error('why');
+    expect(new LockStateError('strange', { cause }).cause).toBe(cause);
+    expect(new LeaseLostError('a', 'expired', { cause }).cause).toBe(cause);
+  });
+
+  it('says when to try again: at least one whole millisecond', () => {
+    const details = [0, 0.2, 1, 1.5, Infinity].map((retryAfterMs) => {
+      return new LockTimeoutError('a', { waitedMs: 0, retryAfterMs }).retryAfterMs;
+    });
+    expect(details).toEqual([1, 1, 1, 2, Infinity]);
+  });
+});
+
+describe('quoteName', () => {
+  it('shows control characters as what they are, and never more than 128 characters', () => {
+    expect(quoteName('stock:1')).toBe('"stock:1"');
+    expect(quoteName('a\n"\u001b[31m')).toBe('"a\\n\\"\\u001b[31m"');
+    expect(quoteName('x'.repeat(128))).toBe(`"${'x'.repeat(128)}"`);
+    expect(quoteName('x'.repeat(129))).toBe(`"${'x'.repeat(127)}…"`);
+  });
+});
+
+describe('describeValue', () => {
+  it.each<[unknown, string]>([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [NaN, 'NaN'],
+    [-0, '0'],
+    [true, 'true'],
+    [10n, '10n'],
+    ['5s', '"5s"'],
+    ['x'.repeat(1_000), `"${'x'.repeat(127)}…"`],
+    [{ secret: 's3cret' }, 'an object'],
+    [['s3cret'], 'an array'],
+    [Symbol('s3cret'), 'a symbol'],
+    [() => 's3cret', 'a function'],
+  ])('describes %p without giving away what is in it', (value, text) => {
+    expect(describeValue(value)).toBe(text);
+  });
+});

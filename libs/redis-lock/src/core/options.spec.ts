@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockArgumentError, LockConfigurationError } from './errors.js';
+import { DEFAULT_SETTINGS, resolveAcquireOptions, resolveSettings } from './options.js';
+
+// What is refused is in test/lock/bad-input.spec.ts, with the proof that nothing is sent.
+describe('resolveSettings', () => {
+  it('fills in the defaults', () => {
+    expect(resolveSettings()).toEqual({
+      keyPrefix: '',
+      leaseTimeMs: 30_000,
+      waitTimeMs: 10_000,
+      pollIntervalMs: 1_000,
+      shutdownTimeoutMs: 2_000,
+    });
+    expect(resolveSettings({ keyPrefix: undefined, leaseTimeMs: undefined } as never)).toEqual(
+      DEFAULT_SETTINGS,
+    );
+  });
+
+  it('takes the limits of every range', () => {
+    const day = 86_400_000;
+    const least = { leaseTimeMs: 100, waitTimeMs: 0, pollIntervalMs: 10, shutdownTimeoutMs: 0 };
+    const most = {
+      leaseTimeMs: day,
+      waitTimeMs: Infinity,
+      pollIntervalMs: 60_000,
+      shutdownTimeoutMs: day,
+    };
+    for (const settings of [least, most]) expect(resolveSettings(settings)).toMatchObject(settings);
+  });
+
+  it.each([
+    { leaseTimeMs: 99 },
+    { leaseTimeMs: 86_400_001 },
+    { leaseTimeMs: Infinity },
+    { waitTimeMs: -1 },
+    { pollIntervalMs: 9 },
+    { pollIntervalMs: 60_001 },
+    { pollIntervalMs: 0 },
+    { shutdownTimeoutMs: Infinity },
+    { shutdownTimeoutMs: -1 },
+    { keyPrefix: 5 },
+    { keyPrefix: null },
+    { observer: {} },
+    { observer: 'log' },
+    { observer: () => undefined },
+  ])('refuses %p, and names the option', (settings) => {
+    const [option = ''] = Object.keys(settings);
+    expect(() => resolveSettings(settings as never)).toThrow(LockConfigurationError);
+    expect(() => resolveSettings(settings as never)).toThrow(option);
+  });
+});
+
+describe('resolveAcquireOptions', () => {
+  const settings = { ...DEFAULT_SETTINGS, leaseTimeMs: 20_000 };
+
+  it('prefers the call to the settings', () => {
+    expect(resolveAcquireOptions(undefined, settings, 7)).toEqual({
+      waitTimeMs: 7,
+      leaseTimeMs: 20_000,
+      watched: true,
+      signal: undefined,
+      fenced: false,
+      maxHoldMs: Infinity,
+    });
+    const { signal } = new AbortController();
+    const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
+    expect(resolveAcquireOptions(options, settings, 7)).toEqual({
+      ...options,
+      watched: false,
+      maxHoldMs: Infinity,
+    });
+  });
+
+  it('takes any AbortSignal, also one of another realm', () => {
+    const { signal } = new AbortController();
+    const foreign = new Proxy(signal, { getPrototypeOf: () => Object.prototype });
+    expect(resolveAcquireOptions({ signal: foreign }, settings, 7).signal).toBe(foreign);
+  });
+
+  it('looks at own options only', () => {
+    const inherited = Object.create({ waitTimeMs: -1 }) as object;
+    expect(() => resolveAcquireOptions(inherited, settings, 7)).toThrow(LockArgumentError);
+    const polluted = JSON.parse('{"__proto__": {"leaseTimeMs": 5}}') as object;
+    expect(() => resolveAcquireOptions(polluted, settings, 7)).toThrow(LockArgumentError);
+  });
+});

@@ -1,0 +1,285 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { systemClock } from './clock.js';
+import { LockBackendError } from './errors.js';
+import type { HoldProtocol, Renewal } from './hold-protocol.js';
+import { Hold } from './hold.js';
+import { HeldLease } from './lease.js';
+import type { LockEvent } from './observer.js';
+import type { RedisConnection, Reply } from './redis-connection.js';
+import { Watchdog } from './watchdog.js';
+
+const LEASE_MS = 30_000;
+const INTERVAL_MS = LEASE_MS / 3;
+
+interface Sent {
+  readonly at: number;
+  readonly keys: string[];
+  readonly renewals: readonly Renewal[];
+  answer(held?: boolean): void;
+  fail(error: Error): void;
+}
+
+/** The schedule of renewals, in virtual time; what Redis does with them is tested elsewhere. */
+describe('Watchdog', () => {
+  let sent: Sent[];
+  let events: LockEvent[];
+  let expired: [name: string, reason: string][];
+  let onUp: () => void;
+  /** Answers every renewal at once, unless a spec wants to do it itself. */
+  let prompt: boolean;
+  let watchdog: Watchdog;
+  let inFlight: Map<string, number>;
+  let mostInFlight: number;
+
+  const nodeOf = (key: string) => key.split(':')[0] ?? '';
+  const protocol = {
+    kind: 'lock',
+    renew: (renewals: readonly Renewal[]) => {
+      const node = nodeOf(renewals[0]?.key ?? '');
+      const flying = (inFlight.get(node) ?? 0) + 1;
+      inFlight.set(node, flying);
+      mostInFlight = Math.max(mostInFlight, flying);
+      const sentAt = systemClock.now();
+      return new Promise<Reply<readonly boolean[]>>((resolve, reject) => {
+        const done = () => inFlight.set(node, (inFlight.get(node) ?? 0) - 1);
+        const one: Sent = {
+          at: sentAt,
+          keys: renewals.map(({ key }) => key),
+          renewals,
+          answer: (held = true) => {
+            done();
+            resolve({ value: renewals.map(() => held), sentAt, resent: false });
+          },
+          fail: (error) => {
+            done();
+            reject(error);
+          },
+        };
+        sent.push(one);
+        if (prompt) one.answer();
+      });
+    },
+  } as unknown as HoldProtocol;
+
+  /** A hold with one lease, as a grant leaves it. */
+  const hold = (
+    key: string,
+    { watched = true, until = Infinity, leaseTimeMs = LEASE_MS } = {},
+  ): Hold => {
+    const made = new Hold(protocol, key, key, `owner:${key}`, systemClock);
+    made.confirm(systemClock.now(), leaseTimeMs);
+    made.leases.add(
+      new HeldLease(made, 1, undefined, undefined, { watched, until }, undefined as never),
+    );
+    watchdog.add(made);
+    return made;
+  };
+  const keysOf = (batches: Sent[]) => batches.flatMap(({ keys }) => keys);
+  const advance = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    sent = [];
+    events = [];
+    expired = [];
+    inFlight = new Map();
+    mostInFlight = 0;
+    prompt = true;
+    const connection = {
+      place: (key: string) => ({ node: nodeOf(key), slot: 0 }),
+      onUp: (listener: () => void) => {
+        onUp = listener;
+        return () => (onUp = () => undefined);
+      },
+    } as unknown as RedisConnection;
+    const observer = {
+      observe: (event: LockEvent) => {
+        events.push(event);
+      },
+    };
+    watchdog = new Watchdog(connection, systemClock, LEASE_MS, observer, (lost, reason) => {
+      expired.push([lost.name, reason]);
+      watchdog.remove(lost);
+    });
+  });
+  afterEach(() => {
+    watchdog.close();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  it('renews each hold at every third of its lease, the first time a little sooner', async () => {
+    hold('n:a');
+    await advance(INTERVAL_MS * 0.5 - INTERVAL_MS / 40);
+    expect(sent).toEqual([]);
+    await advance(INTERVAL_MS);
+    expect(sent).toHaveLength(1);
+    await advance(INTERVAL_MS * 10);
+    expect(sent.length).toBeGreaterThanOrEqual(10);
+    expect(sent.length).toBeLessThanOrEqual(12);
+    const gaps = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at ?? 0));
+    for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(INTERVAL_MS * (1 - 1 / 20));
+    for (const { renewals } of sent) expect(renewals[0]?.leaseTimeMs).toBe(LEASE_MS);
+  });
+
+  it('renews 10,000 holds by one timer, in batches of at most 250, spread over the interval', async () => {
+    for (let i = 0; i < 10_000; i += 1) hold(`n:${i}`);
+    expect(jest.getTimerCount()).toBe(1);
+    await advance(INTERVAL_MS);
+    expect(new Set(keysOf(sent)).size).toBe(10_000);
+    expect(keysOf(sent)).toHaveLength(10_000);
+    expect(Math.max(...sent.map(({ keys }) => keys.length))).toBeLessThanOrEqual(250);
+    expect(sent.length).toBeLessThan(10_000 / 250 + 25);
+    const times = new Set(sent.map(({ at }) => at));
+    expect(times.size).toBeGreaterThanOrEqual(15);
+    expect(mostInFlight).toBe(1);
+  });
+
+  it('has one renewal on its way for each node, however many wait', async () => {
+    prompt = false;
+    for (let i = 0; i < 600; i += 1) hold(`n:${i}`);
+    await advance(INTERVAL_MS);
+    expect(sent).toHaveLength(1);
+    sent[0]?.answer();
+    await advance(0);
+    expect(sent).toHaveLength(2);
+    expect(mostInFlight).toBe(1);
+  });
+
+  it('lets no node that stands still delay the others', async () => {
+    prompt = false;
+    for (let i = 0; i < 20; i += 1) hold(`sick:${i}`);
+    const sound = hold('sound:a');
+    for (let step = 0; step < 40; step += 1) {
+      await advance(INTERVAL_MS / 10);
+      for (const one of sent) if (nodeOf(one.keys[0] ?? '') === 'sound') one.answer();
+    }
+    expect(sound.state).toBe('held');
+    expect(sound.remainingMs).toBeGreaterThan(LEASE_MS / 2);
+    expect(sent.filter(({ keys }) => nodeOf(keys[0] ?? '') === 'sick')).toHaveLength(1);
+    expect(expired).toHaveLength(20);
+  });
+
+  it('renews nothing that is released, lost, or has another script on its way', async () => {
+    const [released, busy] = [hold('n:released'), hold('n:busy')];
+    let answer = () => undefined as unknown;
+    busy.occupy(new Promise((resolve) => (answer = () => resolve(undefined))));
+    watchdog.remove(released);
+    await advance(INTERVAL_MS * 1.5);
+    expect(sent).toEqual([]);
+    answer();
+    await advance(20);
+    expect(keysOf(sent)).toEqual(['n:busy']);
+  });
+
+  it('never asks for less than Redis has promised already', async () => {
+    hold('n:long', { leaseTimeMs: LEASE_MS * 4 });
+    await advance(INTERVAL_MS);
+    expect(sent[0]?.renewals[0]?.leaseTimeMs).toBeGreaterThan(LEASE_MS * 3);
+  });
+
+  it('does not renew a hold of which no lease asked for it, and tells when it is over', async () => {
+    const fixed = hold('n:fixed', { watched: false });
+    const limited = hold('n:limited', { until: systemClock.now() + INTERVAL_MS * 2 });
+    await advance(LEASE_MS);
+    expect(keysOf(sent)).not.toContain('n:fixed');
+    expect(expired).toEqual([['n:fixed', 'expired']]);
+    await advance(LEASE_MS);
+    expect(expired).toEqual([
+      ['n:fixed', 'expired'],
+      ['n:limited', 'expired'],
+    ]);
+    expect(keysOf(sent).length).toBeLessThanOrEqual(3);
+    expect([fixed.remainingMs, limited.remainingMs]).toEqual([0, 0]);
+  });
+
+  it('makes a hold suspect at once when its renewal fails, tries again soon, and recovers', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    await advance(INTERVAL_MS);
+    const error = new LockBackendError('no', { retryable: true, outcome: 'none' });
+    sent[0]?.fail(error);
+    await advance(0);
+    expect(held.state).toBe('suspect');
+    expect(held.doubt).toBe(error);
+    expect(sent).toHaveLength(1);
+    await advance(INTERVAL_MS / 4);
+    expect(sent).toHaveLength(2);
+    sent[1]?.answer();
+    await advance(0);
+    expect(held.state).toBe('held');
+    expect(events.map(({ type }) => type)).toEqual([
+      'renewal-failed',
+      'suspect',
+      'renewed',
+      'recovered',
+    ]);
+  });
+
+  it('tries again as soon as the connection is back, where there is doubt', async () => {
+    prompt = false;
+    const [doubtful, sound] = [hold('n:doubtful'), hold('m:sound')];
+    for (let step = 0; step < 20 && doubtful.state === 'held'; step += 1) {
+      await advance(INTERVAL_MS / 10);
+      for (const one of sent) {
+        if (one.keys.includes('m:sound')) one.answer();
+        else one.fail(new LockBackendError('no', { retryable: true, outcome: 'none' }));
+      }
+      await advance(0);
+    }
+    expect([doubtful.state, sound.state]).toEqual(['suspect', 'held']);
+    const before = sent.length;
+    onUp();
+    await advance(0);
+    expect(keysOf(sent.slice(before))).toEqual(['n:doubtful']);
+  });
+
+  it('makes a hold suspect when a renewal stays unanswered, and over at its local deadline', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    const { validUntil } = held;
+    await advance(LEASE_MS * (2 / 3) - 310);
+    expect(held.state).toBe('held');
+    await advance(20);
+    expect(held.state).toBe('suspect');
+    expect(sent).toHaveLength(1);
+    await advance(validUntil - systemClock.now() - 1);
+    expect(expired).toEqual([]);
+    await advance(2);
+    expect(expired).toEqual([['n:a', 'expired']]);
+    sent[0]?.answer();
+    await advance(LEASE_MS);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('counts a renewal from the moment at which it was sent', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    await advance(INTERVAL_MS);
+    const sentAt = sent[0]?.at ?? NaN;
+    await advance(3_000);
+    sent[0]?.answer();
+    await advance(0);
+    expect(held.validUntil).toBe(sentAt + LEASE_MS - LEASE_MS * 0.01 - 2);
+  });
+
+  it('tells that a hold is gone as soon as Redis says so', async () => {
+    prompt = false;
+    hold('n:a');
+    await advance(INTERVAL_MS);
+    sent[0]?.answer(false);
+    await advance(0);
+    expect(expired).toEqual([['n:a', 'gone']]);
+  });
+
+  it('takes a hold for gone that an answer leaves out', async () => {
+    prompt = false;
+    const renew = jest.spyOn(protocol, 'renew').mockImplementation(async () => ({
+      ...{ value: [], sentAt: systemClock.now(), resent: false },
+    }));
+    hold('n:a');
+    await advance(INTERVAL_MS);
+    expect(expired).toEqual([['n:a', 'gone']]);
+    renew.mockRestore();
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { LockConfigurationError } from '../core/errors.js';
+import {
+  chooseClient,
+  isCluster,
+  reconnectDelayMs,
+  type ConnectionOption,
+} from './redis-client.js';
+
+describe('chooseClient', () => {
+  const clients: (Redis | Cluster)[] = [];
+  /** Nothing here ever connects. */
+  const LAZY = { lazyConnect: true } as const;
+  const choose = (connection: unknown) => {
+    const choice = chooseClient(connection);
+    clients.push(choice.client);
+    return choice;
+  };
+
+  afterEach(() => {
+    for (const client of clients.splice(0)) {
+      expect(client.status).toBe('wait');
+      client.disconnect();
+    }
+  });
+
+  it.each([
+    ['redis://127.0.0.1:6380', { host: '127.0.0.1', port: 6380, db: 0 }],
+    ['redis://user:pa%25ss@host/3', { host: 'host', username: 'user', password: 'pa%ss', db: 3 }],
+    ['redis://:secret@host', { host: 'host', password: 'secret' }],
+    ['rediss://host:6390', { host: 'host', port: 6390, tls: true }],
+    ['redis://[::1]:6379', { host: '::1', port: 6379 }],
+    ['/tmp/redis.sock', { path: '/tmp/redis.sock' }],
+  ])('opens the url %s', (url, options) => {
+    const { client, isOurs } = choose(url);
+    expect(isOurs).toBe(true);
+    expect(client.options).toMatchObject(options);
+    expect(client.options).toMatchObject({ retryStrategy: reconnectDelayMs, socketTimeout: 3_000 });
+  });
+
+  it('opens options, and prefers what they say to what we would', () => {
+    const options = { host: 'redis', port: 7000, password: 'x', db: 2, connectTimeout: 77 };
+    const { client, isOurs } = choose({ ...options, lazyConnect: false, replyMapping: 'resp3' });
+    expect(isOurs).toBe(true);
+    expect(client.options).toMatchObject({ ...options, replyMapping: 'legacy' });
+  });
+
+  it('opens options for Sentinel', () => {
+    const sentinels = [{ host: 's1', port: 26379 }];
+    const { client, isOurs } = choose({ sentinels, name: 'mymaster' });
+    expect(isOurs).toBe(true);
+    expect(client.options).toMatchObject({ sentinels, name: 'mymaster', role: 'master' });
+  });
+
+  it('opens empty options as the default server', () => {
+    expect(choose({}).client.options).toMatchObject({ host: 'localhost', port: 6379 });
+  });
+
+  it.each<[string, () => Redis | Cluster]>([
+    ['a Redis', () => new Redis({ ...LAZY })],
+    ['a Redis for Sentinel', () => new Redis({ ...LAZY, sentinels: [{ host: 's' }], name: 'm' })],
+    ['a Cluster', () => new Cluster([{ host: 'c', port: 7000 }], LAZY)],
+  ])('takes %s of the caller as it is, which is not ours', (_, make) => {
+    const made = make();
+    const { client, isOurs } = choose(made);
+    expect(client).toBe(made);
+    expect(isOurs).toBe(false);
+    expect(isCluster(client)).toBe(made instanceof Cluster);
+  });
+
+  it('takes a client of another copy of ioredis', () => {
+    class Other extends Redis {}
+    const other = new Proxy(new Other(LAZY), { getPrototypeOf: () => Object.prototype });
+    expect(choose(other)).toMatchObject({ isOurs: false });
+  });
+
+  const PREFIXED: RedisOptions = { ...LAZY, keyPrefix: 'app:' };
+  const STUCK: RedisOptions = { ...LAZY, autoResendUnfulfilledCommands: false };
+  const TEXTS: RedisOptions = { ...LAZY, stringNumbers: true };
+  const READING: RedisOptions = { ...LAZY, readOnly: true };
+  const SLAVE: RedisOptions = { ...LAZY, sentinels: [{ host: 's' }], name: 'm', role: 'slave' };
+
+  it.each([
+    ['keyPrefix', PREFIXED, 'keyPrefix of RedisLockModule instead'],
+    ['autoResendUnfulfilledCommands: false', STUCK, 'pending for ever'],
+    ['stringNumbers', TEXTS, 'remove it'],
+    ['readOnly', READING, 'connect to the master'],
+    ['role: slave', SLAVE, 'connect to the master'],
+  ])('refuses %s, in options and in a client, with a sentence that helps', (_, options, help) => {
+    const client = new Redis(options as never);
+    const cluster = new Cluster([{ host: 'c' }], { ...LAZY, redisOptions: options as never });
+    for (const connection of [options, client, cluster]) {
+      expect(() => chooseClient(connection)).toThrow(LockConfigurationError);
+      expect(() => chooseClient(connection)).toThrow(help);
+    }
+    client.disconnect();
+    cluster.disconnect();
+  });
+
+  it('refuses what a Cluster itself has been told', () => {
+    const cluster = new Cluster([{ host: 'c' }], { ...LAZY, keyPrefix: 'app:' });
+    expect(() => chooseClient(cluster)).toThrow('keyPrefix');
+    cluster.disconnect();
+  });
+
+  it.each(['redis://host?keyPrefix=app:', 'redis://host?role=slave', '/tmp/sock?keyPrefix=app:'])(
+    'refuses options that cannot be used also in a url: %s',
+    (url) => {
+      expect(() => chooseClient(url)).toThrow(LockConfigurationError);
+    },
+  );
+
+  it('takes an empty keyPrefix for none', () => {
+    choose({ keyPrefix: '' });
+  });
+
+  class NodeRedis {
+    isOpen = false;
+    sendCommand() {
+      return Promise.resolve();
+    }
+  }
+  const wrapped = { connect: () => undefined, sendCommand: () => undefined };
+  class FancyOptions {
+    host = 'x';
+  }
+  it.each([
+    ['undefined', undefined, 'is an environment variable missing?'],
+    ['null', null, 'not null'],
+    ['a port', 6379, 'not 6379'],
+    ['NaN', NaN, 'not NaN'],
+    ['true', true, 'not true'],
+    ['a bigint', 1n, 'not 1n'],
+    ['a symbol', Symbol('x'), 'not a symbol'],
+    ['a function', () => new Redis(LAZY), 'not a function'],
+    ['an array', ['redis://a', 'redis://b'], 'not an array'],
+    ['a promise', Promise.resolve(new FancyOptions()), 'not an object'],
+    ['a class of its own', new FancyOptions(), 'not an object'],
+    ['a Date', new Date(), 'not an object'],
+    ['a URL object', new URL('redis://host'), 'not an object'],
+    ['a client of node-redis', new NodeRedis(), 'such as node-redis'],
+    ['something around one', wrapped, 'such as node-redis'],
+    ['an empty text', '', 'not an empty text'],
+    ['a host without a protocol', 'localhost:6379', 'begins with redis://'],
+    ['another protocol', 'http://localhost:6379', 'begins with redis://'],
+    ['a url with an impossible port', 'redis://host:99999', 'begins with redis://'],
+    ['a password with a bare %', 'redis://user:pa%ss@host', '%25'],
+  ])('refuses %s with a sentence that helps', (_, connection, help) => {
+    expect(() => chooseClient(connection)).toThrow(LockConfigurationError);
+    expect(() => chooseClient(connection)).toThrow(help);
+  });
+
+  it.each(['http://user:s3cret@host', 'user:s3cret@host', 'redis://user:s3cr%et@host'])(
+    'never shows a password: %s',
+    (url) => {
+      expect(() => chooseClient(url)).toThrow(
+        expect.objectContaining({ message: expect.not.stringMatching(/s3cr/) as unknown }),
+      );
+    },
+  );
+
+  it('reconnects soon, and never slower than twice a second', () => {
+    expect([1, 2, 3, 4, 5, 50].map(reconnectDelayMs)).toEqual([50, 100, 200, 400, 500, 500]);
+  });
+
+  it('is typed for what it takes', () => {
+    const options: ConnectionOption[] = ['redis://host', {}, new Redis(LAZY)];
+    for (const option of options) choose(option);
+  });
+});

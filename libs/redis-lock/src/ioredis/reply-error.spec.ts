@@ -1,0 +1,107 @@
+import { describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { LockBackendError } from '../core/errors.js';
+import { lockErrorOf, noConnectionError } from './reply-error.js';
+
+/** As ioredis makes them, with everything that must not get out. */
+const replyError = (message: string) =>
+  Object.assign(new Error(message), {
+    name: 'ReplyError',
+    command: { name: 'evalsha', args: ['sha', '1', 'k', 'owner-of-the-lock', '30000'] },
+  });
+
+// What a real server can be made to answer is in test/lock/server-errors.spec.ts. Here is the rest.
+describe('lockErrorOf', () => {
+  const RETRY = { code: 'LOCK_BACKEND', retryable: true, outcome: 'none' };
+  const UNKNOWN = { code: 'LOCK_BACKEND', retryable: true, outcome: 'unknown' };
+  const GIVE_UP = { code: 'LOCK_BACKEND', retryable: false, outcome: 'none' };
+
+  it.each([
+    ['BUSY Redis is busy running a script.', RETRY],
+    ['LOADING Redis is loading the dataset in memory', RETRY],
+    ['MASTERDOWN Link with MASTER is down', RETRY],
+    ["READONLY You can't write against a read only replica.", RETRY],
+    ['NOREPLICAS Not enough good replicas to write.', RETRY],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', RETRY],
+    ['MOVED 3999 127.0.0.1:6381', RETRY],
+    ['ASK 3999 127.0.0.1:6381', RETRY],
+    ['NOSCRIPT No matching script.', RETRY],
+    ['CLUSTERDOWN The cluster is down', UNKNOWN],
+    ['UNKILLABLE Sorry the script already executed write commands', UNKNOWN],
+    ['ERR Error running script: Script killed by user with SCRIPT KILL.', UNKNOWN],
+    ["OOM command not allowed when used memory > 'maxmemory'.", GIVE_UP],
+    ['MISCONF Redis is configured to save RDB snapshots', GIVE_UP],
+    ['NOAUTH Authentication required.', GIVE_UP],
+    ['WRONGPASS invalid username-password pair or user is disabled.', GIVE_UP],
+    ["NOPERM this user has no permissions to run the 'evalsha' command", GIVE_UP],
+    ["ERR The user executing the script can't access at least one of the keys", GIVE_UP],
+    ["ERR The user executing the script can't publish to the channel", GIVE_UP],
+    ["ERR The user executing the script can't run this command or subcommand", GIVE_UP],
+    ["ERR unknown command 'EVALSHA'", GIVE_UP],
+    ['ERR something new', GIVE_UP],
+    ['', GIVE_UP],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', { code: 'LOCK_STATE' }],
+    ['LOCKSTATE it holds a read-write lock', { code: 'LOCK_STATE' }],
+    ['LOCKARG leaseMs is not a whole number', { code: 'LOCK_ARGUMENT' }],
+    ["CROSSSLOT Keys in request don't hash to the same slot", { code: 'LOCK_KEY' }],
+  ])('reads the reply %p', (message, expected) => {
+    const error = lockErrorOf(replyError(message));
+    expect(error).toMatchObject(expected);
+    const text = inspect(error, { depth: 10, showHidden: true });
+    expect(text).not.toContain('owner-of-the-lock');
+    expect(text).not.toContain('args');
+  });
+
+  it.each([
+    'Connection is closed.',
+    'Command timed out',
+    'read ECONNRESET',
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'write EPIPE',
+    "Socket timeout. Expecting data, but didn't receive any in 3000ms.",
+    'Reached the max retries per request limit (which is 20).',
+    'Too many Cluster redirections. Last error: Error: Connection is closed.',
+    'ClusterAllFailedError: Failed to refresh slots cache.',
+    'Protocol error, got "x" as reply type byte.',
+    "Stream isn't writeable and enableOfflineQueue options is false",
+  ])('knows that after %p nobody knows what happened', (message) => {
+    expect(lockErrorOf(new Error(message))).toMatchObject(UNKNOWN);
+  });
+
+  it('knows that nobody knows what happened to a request that was refused the second time', () => {
+    for (const message of ['READONLY x', 'OOM x', 'NOPERM x', 'ERR x']) {
+      const error = lockErrorOf(replyError(message), true);
+      expect(error).toMatchObject({ outcome: 'unknown' });
+    }
+    expect(lockErrorOf(replyError('READONLY x'), true)).toMatchObject({ retryable: true });
+    expect(lockErrorOf(replyError('OOM x'), true)).toMatchObject({ retryable: false });
+  });
+
+  it.each([undefined, null, 'text', 5, {}, { message: 5 }])(
+    'makes an error even of %p',
+    (thrown) => {
+      expect(lockErrorOf(thrown)).toBeInstanceOf(LockBackendError);
+    },
+  );
+
+  it('leaves the arguments out that Redis repeats in its text', () => {
+    const message =
+      "ERR unknown command 'EVALSHA', with args beginning with: 'sha' '1' 'k' 'owner'";
+    const error = lockErrorOf(replyError(message));
+    expect((error.cause as Error).message).toBe("ERR unknown command 'EVALSHA'");
+  });
+});
+
+describe('noConnectionError', () => {
+  it('says why there is none, where ioredis knows', () => {
+    expect(noConnectionError(undefined)).toMatchObject({ retryable: true, outcome: 'none' });
+    const refused = noConnectionError(new Error('connect ECONNREFUSED 127.0.0.1:6379'));
+    expect(refused).toMatchObject({ retryable: true, outcome: 'none' });
+    expect((refused.cause as Error).message).toContain('ECONNREFUSED');
+    const wrong = noConnectionError(replyError('WRONGPASS invalid username-password pair'));
+    expect(wrong).toMatchObject({ retryable: false, outcome: 'none' });
+    expect(wrong.message).toBe('there is no connection to Redis: Redis refused the password');
+    const loading = noConnectionError(replyError('LOADING Redis is loading the dataset'));
+    expect(loading).toMatchObject({ retryable: true, outcome: 'none' });
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { eventually } from '../support/eventually.js';
+import { PROMPT_MS, watch, type LockSuite } from './suite.js';
+
+/** What is left of a client that vanishes. That of a killed process is in test/faults. */
+export function describeCrash({ redis, open }: LockSuite): void {
+  describe('a client that vanishes', () => {
+    /** A client whose connection can be ended under it, for good. */
+    const mortal = async (settings: Parameters<typeof open>[0] = {}) => {
+      const connection = new Redis(redis.url);
+      const client = open({ ...settings, connection });
+      await eventually(() => connection.status === 'ready');
+      const vanish = () => {
+        connection.disconnect();
+      };
+      return { ...client, vanish };
+    };
+    const waiters = async () => (await redis.admin.pubsub('CHANNELS')).length;
+
+    it('keeps the lock for no longer than its lease', async () => {
+      const [holder, next] = [await mortal({ leaseTimeMs: 500 }), open()];
+      const lease = await holder.locks.acquire('a');
+      const waiting = next.locks.acquire('a');
+      await eventually(async () => (await waiters()) === 1);
+      const vanishedAt = performance.now();
+      holder.vanish();
+      const taken = await waiting;
+      expect(performance.now() - vanishedAt).toBeLessThan(500 + PROMPT_MS);
+      taken.assertHeld();
+      await eventually(() => lease.state === 'lost');
+    });
+
+    it('stops nobody behind it when it was only waiting', async () => {
+      const [holder, waiter, next] = [open(), await mortal(), open()];
+      const lease = await holder.locks.acquire('a');
+      const vanished = watch(waiter.locks.acquire('a'));
+      const waiting = next.locks.acquire('a');
+      await eventually(async () => (await waiters()) === 1);
+      waiter.vanish();
+      await lease.release();
+      const releasedAt = performance.now();
+      await (await waiting).release();
+      expect(performance.now() - releasedAt).toBeLessThan(PROMPT_MS);
+      await expect(vanished.promise).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    });
+
+    it('leaves no key without an end at any moment', async () => {
+      const clients = [open({ leaseTimeMs: 300 }), open()];
+      const looker = { isOn: true };
+      const seen = new Set<boolean>();
+      const looking = (async () => {
+        while (looker.isOn) {
+          for (const key of await redis.admin.keys('*'))
+            seen.add((await redis.admin.pttl(key)) !== -1);
+        }
+      })();
+      await Promise.all(
+        clients.flatMap(({ locks }) =>
+          Array.from({ length: 10 }, async (_, i) => {
+            for (let round = 0; round < 10; round += 1) {
+              await locks.using('a', () =>
+                locks.using('a', () => undefined, { fenced: i % 2 === 0 }),
+              );
+            }
+          }),
+        ),
+      );
+      looker.isOn = false;
+      await looking;
+      expect([...seen]).toEqual([true]);
+    });
+  });
+}

@@ -1,0 +1,315 @@
+import { describe, expect, it } from '@jest/globals';
+import { getEventListeners } from 'node:events';
+import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
+
+/** Who gets in, and who does not. */
+export function describeExclusion({ redis, open }: LockSuite): void {
+  describe('exclusion', () => {
+    it('grants a free lock, and it is locked for everybody', async () => {
+      const [ours, others] = [open(), open()];
+      const lease = await ours.locks.acquire('a');
+      expect(lease).toMatchObject({ name: 'a', state: 'held', holdCount: 1 });
+      expect(await others.locks.get('a').isLocked()).toBe(true);
+      expect(await others.locks.tryAcquire('a')).toBeNull();
+      await lease.release();
+      expect(await others.locks.get('a').isLocked()).toBe(false);
+    });
+
+    it('makes every top-level acquisition a new owner, so that siblings never overlap', async () => {
+      const { locks } = open();
+      const section = new Section();
+      const owners = await Promise.all(
+        Array.from({ length: 8 }, () =>
+          locks.using('a', async ({ owner }) => {
+            await section.run(() => roundTrips(redis, 2));
+            return owner;
+          }),
+        ),
+      );
+      expect(section).toMatchObject({ entries: 8, most: 1 });
+      expect(new Set(owners).size).toBe(8);
+      expect(new Set(owners.map((owner) => owner.split(':')[0])).size).toBe(1);
+    });
+
+    it('excludes clients from each other: an unguarded counter is exact', async () => {
+      const clients = [open(), open(), open()];
+      const section = new Section();
+      const work = async () => {
+        const count = Number(await redis.admin.get('count'));
+        await redis.admin.set('count', count + 1);
+      };
+      await Promise.all(
+        clients.flatMap(({ locks }) =>
+          Array.from({ length: 20 }, () => locks.using('a', () => section.run(work))),
+        ),
+      );
+      expect(section).toMatchObject({ entries: 60, most: 1 });
+      expect(await redis.admin.get('count')).toBe('60');
+    });
+
+    it('never confuses names, whatever they are', async () => {
+      const { locks } = open();
+      const names = ['a', 'A', 'a ä', 'a/b?*[]', '{a}b', 'constructor', '__proto__', '商品_1'];
+      const leases = await Promise.all(names.map((name) => locks.tryAcquire(name)));
+      expect(leases.map((lease) => lease?.name)).toEqual(names);
+      for (const name of names) expect(await locks.tryAcquire(name)).toBeNull();
+    });
+
+    it('resolves tryAcquire with null while somebody else has it, and holds nothing then', async () => {
+      const [ours, others] = [open(), open()];
+      const lease = await others.locks.acquire('a');
+      expect(await ours.locks.tryAcquire('a')).toBeNull();
+      expect(await ours.locks.tryAcquire('a', { waitTimeMs: 20 })).toBeNull();
+      await lease.release();
+      expect(await others.locks.get('a').isLocked()).toBe(false);
+    });
+
+    it('grants nothing whose answer took longer than the lease: it asks again', async () => {
+      const { locks } = open();
+      await (await locks.acquire('a')).release();
+      redis.pause();
+      const acquiring = locks.acquire('a', { leaseTimeMs: 200 });
+      const sentAt = performance.now();
+      await eventually(() => performance.now() - sentAt > 250);
+      redis.resume();
+      const lease = await acquiring;
+      lease.assertHeld();
+      expect(lease.remainingMs).toBeGreaterThan(0);
+      expect(lease.owner).toMatch(/:3$/);
+      await lease.release();
+      await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
+    });
+  });
+}
+
+/** How long a caller waits, and how it stops waiting. */
+export function describeWaiting({ redis, open }: LockSuite): void {
+  describe('waiting', () => {
+    it('serves the callers of one process in their order', async () => {
+      const { locks } = open();
+      const first = await locks.acquire('a');
+      const order: number[] = [];
+      const callers = Array.from({ length: 10 }, (_, i) => locks.using('a', () => order.push(i)));
+      await roundTrips(redis, 3);
+      expect(order).toEqual([]);
+      await first.release();
+      await Promise.all(callers);
+      expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    });
+
+    it('is woken by the release of another client, not by its poll', async () => {
+      const [ours, others] = [open({ pollIntervalMs: 60_000 }), open()];
+      const lease = await others.locks.acquire('a');
+      const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
+      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await roundTrips(redis, 3);
+      expect(waiting.state).toBe('pending');
+      await lease.release();
+      const releasedAt = performance.now();
+      await (await waiting.promise).release();
+      expect(performance.now() - releasedAt).toBeLessThan(PROMPT_MS);
+    });
+
+    it('gives up after waitTimeMs with a LockTimeoutError that says what was going on', async () => {
+      const [ours, others] = [open(), open()];
+      await others.locks.acquire('a', { leaseTimeMs: 20_000 });
+      const startedAt = performance.now();
+      const error = await ours.locks.acquire('a', { waitTimeMs: 100 }).catch((e: unknown) => e);
+      const tookMs = performance.now() - startedAt;
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', lockName: 'a', blockedBy: 'other' });
+      const { waitedMs, retryAfterMs, message } = error as LockTimeoutError;
+      expect(waitedMs).toBeGreaterThanOrEqual(99);
+      expect(message).toBe(
+        `Gave up on lock "a" after ${waitedMs} ms: somebody else holds it; ` +
+          'raise waitTimeMs or shorten the critical section',
+      );
+      expect(retryAfterMs).toBeGreaterThan(15_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(20_000);
+      expect(tookMs).toBeLessThan(100 + PROMPT_MS);
+      expect(ours.eventsOf('timed-out')).toHaveLength(1);
+    });
+
+    it('keeps waitTimeMs for each of the callers that queue behind each other', async () => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      const startedAt = performance.now();
+      await Promise.all(
+        [40, 80, 120].map(async (waitTimeMs) => {
+          await expect(locks.acquire('a', { waitTimeMs })).rejects.toThrow(LockTimeoutError);
+          expect(performance.now() - startedAt).toBeLessThan(waitTimeMs + PROMPT_MS);
+        }),
+      );
+      lease.assertHeld();
+    });
+
+    it('makes exactly one attempt with a waitTimeMs of 0', async () => {
+      const [ours, others] = [open(), open()];
+      await others.locks.acquire('a');
+      await ours.locks.tryAcquire('a');
+      const sent = await redis.commandsDuring(() =>
+        expect(ours.locks.acquire('a', { waitTimeMs: 0 })).rejects.toThrow(LockTimeoutError),
+      );
+      expect(sent.evalsha).toBe(1);
+      expect(sent.subscribe).toBeUndefined();
+    });
+
+    it('waits for ever with a waitTimeMs of Infinity, until it is granted', async () => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      const waiting = watch(locks.acquire('a', { waitTimeMs: Infinity }));
+      await roundTrips(redis, 3);
+      expect(waiting.state).toBe('pending');
+      await lease.release();
+      await (await waiting.promise).release();
+    });
+
+    it('frees nothing when a waiter gives up', async () => {
+      const [ours, others, third] = [open(), open(), open()];
+      const lease = await others.locks.acquire('a');
+      await expect(ours.locks.acquire('a', { waitTimeMs: 30 })).rejects.toThrow(LockTimeoutError);
+      await roundTrips(redis, 3);
+      expect(await third.locks.tryAcquire('a')).toBeNull();
+      lease.assertHeld();
+    });
+
+    it('gets the lock when the lease of a silent holder ends', async () => {
+      const [ours, others] = [open(), open()];
+      await others.locks.acquire('a', { leaseTimeMs: 300 });
+      const startedAt = performance.now();
+      const lease = await ours.locks.acquire('a');
+      expect(performance.now() - startedAt).toBeLessThan(300 + PROMPT_MS);
+      lease.assertHeld();
+    });
+  });
+
+  describe('abort', () => {
+    it('rejects with the reason of a signal that was aborted before, and sends nothing', async () => {
+      const { locks } = open();
+      await locks.get('a').isLocked();
+      const reason = new Error('no time');
+      const sent = await redis.commandsDuring(async () => {
+        const signal = AbortSignal.abort(reason);
+        await expect(locks.acquire('a', { signal })).rejects.toBe(reason);
+        await expect(locks.tryAcquire('a', { signal })).rejects.toBe(reason);
+        await expect(locks.using('a', () => 1, { signal })).rejects.toBe(reason);
+      });
+      expect(sent).toEqual({});
+    });
+
+    it.each([new Error('no time'), 'no time', 0, null])(
+      'stops the waiting at once, and rejects with the reason untouched: %p',
+      async (reason) => {
+        const { locks } = open();
+        const lease = await locks.acquire('a');
+        const abort = new AbortController();
+        const waiting = watch(locks.acquire('a', { signal: abort.signal, waitTimeMs: Infinity }));
+        await roundTrips(redis, 2);
+        expect(waiting.state).toBe('pending');
+        abort.abort(reason);
+        await expect(waiting.promise).rejects.toBe(reason);
+        expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+        await lease.release();
+        expect(await locks.get('a').isLocked()).toBe(false);
+      },
+    );
+
+    it('lets the next in line go on when the first is aborted', async () => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      const abort = new AbortController();
+      const first = locks.acquire('a', { signal: abort.signal });
+      const second = locks.acquire('a');
+      await roundTrips(redis, 2);
+      abort.abort(new Error('no time'));
+      await expect(first).rejects.toThrow('no time');
+      await lease.release();
+      await (await second).release();
+    });
+
+    it('has no effect once the lock is granted', async () => {
+      const { locks } = open();
+      const abort = new AbortController();
+      const lease = await locks.acquire('a', { signal: abort.signal });
+      expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+      abort.abort();
+      lease.assertHeld();
+      expect(lease.signal.aborted).toBe(false);
+      expect(await locks.get('a').isLocked()).toBe(true);
+    });
+
+    it('ends either with the reason and nothing held, or with a lease, at whatever moment it comes', async () => {
+      const { locks } = open();
+      let granted = 0;
+      for (let turns = 0; turns < 60; turns += 1) {
+        const abort = new AbortController();
+        const acquiring = watch(locks.acquire('a', { signal: abort.signal }));
+        // Some are aborted before the answer, some in the very tick of it, some after.
+        for (let turn = 0; turn < turns / 4; turn += 1) await new Promise(setImmediate);
+        abort.abort(new Error('no time'));
+        const outcome = await acquiring.promise.catch((error: unknown) => error);
+        if (outcome instanceof Error) expect(outcome.message).toBe('no time');
+        else {
+          granted += 1;
+          await (outcome as AsyncDisposable)[Symbol.asyncDispose]();
+        }
+        await eventually(async () => !(await locks.get('a').isLocked()));
+      }
+      expect(granted).toBeGreaterThan(0);
+      expect(granted).toBeLessThan(60);
+    });
+
+    it('gives back a grant that arrives after the caller has left', async () => {
+      const client = open();
+      const { locks } = client;
+      await locks.get('a').isLocked();
+      const abort = new AbortController();
+      redis.pause();
+      const acquiring = locks.acquire('a', { signal: abort.signal });
+      await new Promise(setImmediate);
+      abort.abort(new Error('no time'));
+      await expect(acquiring).rejects.toThrow('no time');
+      redis.resume();
+      await eventually(() => client.eventsOf('late-grant').length === 1);
+      await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
+    });
+  });
+}
+
+/** What happens while Redis cannot be asked. */
+export function describeOutage({ redis, open }: LockSuite): void {
+  describe('a Redis that stands still', () => {
+    it('keeps waitTimeMs, and blames Redis and not another holder', async () => {
+      const { locks } = open();
+      await locks.get('a').isLocked();
+      redis.pause();
+      try {
+        const startedAt = performance.now();
+        const error = await locks.acquire('a', { waitTimeMs: 100 }).catch((e: unknown) => e);
+        expect(performance.now() - startedAt).toBeLessThan(100 + PROMPT_MS);
+        expect(error).toBeInstanceOf(LockBackendError);
+        expect(error).toMatchObject({ retryable: true, outcome: 'unknown', lockName: 'a' });
+      } finally {
+        redis.resume();
+      }
+      await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
+    });
+
+    it('makes nobody shut out by whoever gave up meanwhile', async () => {
+      const { locks } = open();
+      await locks.get('a').isLocked();
+      redis.pause();
+      const gaveUp = await Promise.allSettled(
+        Array.from({ length: 5 }, () => locks.acquire('a', { waitTimeMs: 50 })),
+      );
+      const waiting = locks.acquire('a', { waitTimeMs: 5_000 });
+      redis.resume();
+      expect(gaveUp.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+      const lease = await waiting;
+      lease.assertHeld();
+      expect(await locks.tryAcquire('a')).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,335 @@
+import { describe, expect, it } from '@jest/globals';
+import { LeaseLostError, LockArgumentError } from 'nestjs-redis-lock';
+import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { eventually } from '../support/eventually.js';
+import { PROMPT_MS, watch, type LockSuite } from './suite.js';
+
+/** Keeping a lease, and telling the truth when it cannot be kept. */
+export function describeLoss(suite: LockSuite): void {
+  describe('a lease', () => {
+    describeKeeping(suite);
+    describeRenew(suite);
+  });
+  describe('a lost lease', () => {
+    describeLosing(suite);
+  });
+  describe('a suspended machine', () => {
+    describeSuspension(suite);
+  });
+}
+
+function describeKeeping({ redis, open }: LockSuite): void {
+  it('counts from the moment at which the request was sent', async () => {
+    const { locks } = open();
+    await locks.get('a').isLocked();
+    redis.pause();
+    const acquiring = locks.acquire('a', { leaseTimeMs: 5_000 });
+    const sentAt = performance.now();
+    await eventually(() => performance.now() - sentAt > 200);
+    redis.resume();
+    const lease = await acquiring;
+    const most = 5_000 - 200 - 5_000 * 0.01;
+    expect(lease.remainingMs).toBeLessThan(most);
+    expect(lease.remainingMs).toBeGreaterThan(most - 2_000);
+    // Redis counts from the moment at which it came to it, so it lets nobody in before.
+    expect(await locks.get('a').remainingTimeMs()).toBeGreaterThan(lease.remainingMs);
+  });
+
+  it('is renewed by the watchdog for as long as it is held, and no longer', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const lease = await ours.locks.acquire('a');
+    await eventually(() => ours.eventsOf('renewed').length >= 5);
+    lease.assertHeld();
+    expect(lease.remainingMs).toBeGreaterThan(0);
+    expect(await others.locks.tryAcquire('a')).toBeNull();
+    await lease.release();
+    const renewals = ours.eventsOf('renewed').length;
+    const foreign = await others.locks.acquire('a', { leaseTimeMs: 400 });
+    await eventually(() => foreign.state === 'lost');
+    expect(ours.eventsOf('renewed')).toHaveLength(renewals);
+  });
+
+  it('ends by itself when it was given a fixed lease time', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const lease = await ours.locks.acquire('a', { leaseTimeMs: 400 });
+    await others.locks.acquire('a');
+    expect(lease.state).toBe('lost');
+    expect(ours.eventsOf('renewed')).toEqual([]);
+    expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'expired' }]);
+  });
+
+  it('is not renewed past maxHoldMs, and is over one lease later at the latest', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const startedAt = performance.now();
+    const lease = await ours.locks.acquire('a', { maxHoldMs: 500 });
+    await others.locks.acquire('a');
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThan(480);
+    expect(tookMs).toBeLessThan(500 + 300 + PROMPT_MS);
+    expect(lease.state).toBe('lost');
+    expect(lease.signal.reason).toMatchObject({ reason: 'expired' });
+    expect(ours.eventsOf('renewed').length).toBeGreaterThan(0);
+  });
+
+  it('shows what is left, never more than Redis, and nothing once it is over', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 300 });
+    const seen = [lease.remainingMs];
+    while (lease.remainingMs > 0) {
+      const ours = lease.remainingMs;
+      const theirs = await locks.get('a').remainingTimeMs();
+      // Asked after ours was read: it has run on since then, but it began later.
+      if (lease.remainingMs > 0) expect(theirs).toBeGreaterThanOrEqual(lease.remainingMs);
+      seen.push(ours);
+    }
+    expect(seen).toEqual([...seen].sort((a, b) => b - a));
+    expect(seen[0]).toBeLessThanOrEqual(300 * 0.99 - 2);
+    expect(lease.state).toBe('lost');
+  });
+}
+
+function describeRenew({ redis, open }: LockSuite): void {
+  it('lasts at least as long as renew() asks for, from the moment of the call', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 1_000 });
+    await lease.renew(20_000);
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    expect(lease.remainingMs).toBeLessThan(20_000);
+    expect(await locks.get('a').remainingTimeMs()).toBeGreaterThan(15_000);
+  });
+
+  it('is renewed for its own lease time unless renew() is told another', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 20_000 });
+    const before = lease.remainingMs;
+    await eventually(() => lease.remainingMs < before - 20);
+    await lease.renew();
+    expect(lease.remainingMs).toBeGreaterThan(before - 20);
+  });
+
+  it('never becomes shorter by renew()', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 20_000 });
+    await lease.renew(100);
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    expect(await locks.get('a').remainingTimeMs()).toBeGreaterThan(15_000);
+  });
+
+  it('keeps a fixed lease alive by renew() alone', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 300 });
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 600) await lease.renew(300);
+    lease.assertHeld();
+    await lease.release();
+  });
+
+  it('is lost when renew() finds another owner, or none', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await ours.locks.acquire('a');
+    await others.locks.get('a').forceRelease();
+    const next = await others.locks.acquire('a', { leaseTimeMs: 5_000 });
+    await expect(lease.renew(60_000)).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+    expect(lease.state).toBe('lost');
+    await expect(lease.renew()).rejects.toThrow(LeaseLostError);
+    expect(await others.locks.get('a').remainingTimeMs()).toBeLessThanOrEqual(5_000);
+    next.assertHeld();
+  });
+
+  it.each([0, -1, NaN, 1.5, Infinity, '1000', null])(
+    'refuses renew(%p) and sends nothing',
+    async (leaseTimeMs) => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      const sent = await redis.commandsDuring(() =>
+        expect(lease.renew(leaseTimeMs as number)).rejects.toThrow(LockArgumentError),
+      );
+      expect(sent).toEqual({});
+    },
+  );
+
+  it('sends the steps of one owner one after the other: renew, renew, release', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    await Promise.all([lease.renew(60_000), lease.renew(50_000), lease.release()]);
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('is not revived by a renew() that meets its release', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    const releasing = lease.release();
+    await expect(lease.renew(60_000)).rejects.toMatchObject({ code: 'LOCK_STATE' });
+    await releasing;
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+}
+
+function describeLosing({ redis, open }: LockSuite): void {
+  it('says so by state, signal, assertHeld, renew and release once it was taken away', async () => {
+    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const lease = await ours.locks.acquire('a');
+    const { signal } = lease;
+    const heard = watch(new Promise((resolve) => signal.addEventListener('abort', resolve)));
+    await admin.locks.get('a').forceRelease();
+    await eventually(() => heard.state === 'resolved');
+    expect(signal.reason).toBeInstanceOf(LeaseLostError);
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone', lockName: 'a' });
+    expect(lease).toMatchObject({ state: 'lost', remainingMs: 0 });
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(signal.reason as Error);
+    await expect(lease.renew()).rejects.toBe(signal.reason);
+    await expect(lease.release()).rejects.toBe(signal.reason);
+    expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'gone' }]);
+  });
+
+  it('tells every lease of the owner', async () => {
+    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const work = ours.locks.using('a', (outer) =>
+      ours.locks.using('a', async (inner) => {
+        await admin.locks.get('a').forceRelease();
+        await eventually(() => outer.signal.aborted && inner.signal.aborted);
+        expect([outer.state, inner.state]).toEqual(['lost', 'lost']);
+      }),
+    );
+    await expect(work).rejects.toThrow(LeaseLostError);
+  });
+
+  it('hands out a signal that is aborted already when it is asked for late', async () => {
+    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const lease = await ours.locks.acquire('a');
+    await admin.locks.get('a').forceRelease();
+    await eventually(() => lease.state === 'lost');
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  it('is suspect and then lost, by the local deadline, when Redis never answers again', async () => {
+    const client = open({ leaseTimeMs: 900 });
+    const lease = await client.locks.acquire('a');
+    const { signal } = lease;
+    const lostAt = new Promise<number>((resolve) => {
+      signal.addEventListener('abort', () => {
+        resolve(performance.now());
+      });
+    });
+    const deadline = performance.now() + lease.remainingMs;
+    redis.pause();
+    await eventually(() => lease.state === 'suspect');
+    lease.assertHeld();
+    expect(client.eventsOf('suspect')).toHaveLength(1);
+    const overdueMs = (await lostAt) - deadline;
+    expect(overdueMs).toBeGreaterThan(-900);
+    expect(overdueMs).toBeLessThan(PROMPT_MS);
+    expect(lease.state).toBe('lost');
+    expect(signal.reason).toMatchObject({ reason: 'expired' });
+    expect((signal.reason as Error).cause).toMatchObject({ code: 'LOCK_BACKEND' });
+    redis.resume();
+    await eventually(async () => !(await client.locks.get('a').isLocked()));
+  });
+
+  it('recovers from suspect when Redis answers in time', async () => {
+    const client = open({ leaseTimeMs: 1_800 });
+    const lease = await client.locks.acquire('a');
+    redis.pause();
+    await eventually(() => lease.state === 'suspect');
+    redis.resume();
+    await eventually(() => lease.state === 'held');
+    lease.assertHeld();
+    expect(client.eventsOf('recovered')).toEqual([{ type: 'recovered', name: 'a' }]);
+    expect(lease.signal.aborted).toBe(false);
+  });
+
+  it('is noticed by assertHeld() before any timer has run', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 50 });
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    expect(lease.state).toBe('lost');
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(LeaseLostError);
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  it('is given back when it was lost by the clock alone, so that others need not wait for Redis', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 20_000 }), open()];
+    const lease = await ours.locks.acquire('a', { leaseTimeMs: 200 });
+    // A renewal that the client does not know of, as after a lost answer.
+    await redis.admin.pexpire('a', 60_000);
+    await eventually(() => lease.state === 'lost');
+    await eventually(async () => !(await others.locks.get('a').isLocked()), {
+      withinMs: PROMPT_MS,
+    });
+  });
+}
+
+function describeSuspension({ redis, open }: LockSuite): void {
+  /** The monotonic clock stands still while the wall clock goes on, as on a suspended Linux. */
+  class SuspendableClock {
+    suspendedMs = 0;
+    now() {
+      return systemClock.now();
+    }
+    wall() {
+      return systemClock.wall() + this.suspendedMs;
+    }
+  }
+
+  it('makes every lease suspect, and assertHeld() throws, until a renewal has answered', async () => {
+    const clock = new SuspendableClock();
+    const { locks } = open({ clock });
+    const lease = await locks.acquire('a');
+    clock.suspendedMs = 10 * 60_000;
+    expect(lease.state).toBe('suspect');
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(expect.objectContaining({ code: 'LEASE_LOST', reason: 'suspended' }));
+    expect(lease.signal.aborted).toBe(false);
+    await eventually(() => lease.state === 'held');
+    lease.assertHeld();
+    await lease.release();
+  });
+
+  it('loses a lease that Redis has ended meanwhile, at the first look at it', async () => {
+    const clock = new SuspendableClock();
+    const [ours, others] = [open({ clock }), open()];
+    const lease = await ours.locks.acquire('a');
+    clock.suspendedMs = 60_000;
+    await redis.admin.del('a');
+    const next = await others.locks.acquire('a', { waitTimeMs: 0 });
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(LeaseLostError);
+    await eventually(() => lease.state === 'lost');
+    next.assertHeld();
+  });
+
+  it('does not mind a wall clock that is set back, or moves a little', async () => {
+    const clock = new SuspendableClock();
+    const { locks } = open({ clock });
+    const lease = await locks.acquire('a');
+    for (const step of [-3_600_000, 40, 0]) {
+      clock.suspendedMs = step;
+      lease.assertHeld();
+      expect(lease.state).toBe('held');
+    }
+  });
+
+  it('grants nothing that was asked for before and answered after it without another look', async () => {
+    const clock = new SuspendableClock();
+    const { locks } = open({ clock });
+    await locks.get('a').isLocked();
+    redis.pause();
+    const acquiring = locks.acquire('a');
+    await new Promise(setImmediate);
+    clock.suspendedMs = 60_000;
+    redis.resume();
+    const lease = await acquiring;
+    lease.assertHeld();
+    // The first grant may have ended in Redis long ago: it was given back, and asked for again.
+    expect(lease.owner).toMatch(/:2$/);
+    await lease.release();
+    await eventually(async () => !(await locks.get('a').isLocked()));
+  });
+}

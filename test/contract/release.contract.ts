@@ -1,0 +1,354 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  LockShutdownError,
+  LockStateError,
+  type Lease,
+} from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { Gate, PROMPT_MS, roundTrips, watch, type LockSuite } from './suite.js';
+
+/** Giving back, and what the caller is told when that fails. */
+export function describeRelease(suite: LockSuite): void {
+  describe('release', () => {
+    describeGivingBack(suite);
+    describeUsing(suite);
+  });
+  describe('shutdown', () => {
+    describeShutdown(suite);
+  });
+}
+
+function describeGivingBack({ redis, open }: LockSuite): void {
+  it('gives back exactly one hold; again it is a no-op that sends nothing', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await ours.locks.acquire('a');
+    await Promise.all([lease.release(), lease.release()]);
+    expect(lease).toMatchObject({ state: 'released', remainingMs: 0 });
+    const foreign = await others.locks.acquire('a', { waitTimeMs: 0 });
+    const sent = await redis.commandsDuring(async () => {
+      await lease.release();
+      await lease[Symbol.asyncDispose]();
+    });
+    expect(sent).toEqual({});
+    foreign.assertHeld();
+  });
+
+  it('shares one answer among those who release at the same time', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await ours.locks.acquire('a');
+    await others.locks.get('a').forceRelease();
+    const answers = await Promise.allSettled([lease.release(), lease.release()]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
+  it('lets a later acquisition succeed at once after release() has resolved', async () => {
+    const [ours, others] = [open(), open()];
+    for (let round = 0; round < 20; round += 1) {
+      await (await ours.locks.acquire('a', { waitTimeMs: 0 })).release();
+      await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
+    }
+  });
+
+  it('releases by await using, whatever the block does', async () => {
+    const { locks } = open();
+    const leases: Lease[] = [];
+    const block = async () => {
+      await using lease = await locks.acquire('a');
+      leases.push(lease);
+      throw new Error('no stock');
+    };
+    await expect(block()).rejects.toThrow('no stock');
+    expect(leases[0]?.state).toBe('released');
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('never lets await using bury the error of the block: a lost lease is silent there', async () => {
+    const [ours, admin] = [open(), open()];
+    const block = async (error?: Error) => {
+      await using lease = await ours.locks.acquire('a');
+      await admin.locks.get('a').forceRelease();
+      if (error !== undefined) throw error;
+      return lease.owner;
+    };
+    const error = new Error('no stock');
+    await expect(block(error)).rejects.toBe(error);
+    expect(typeof (await block())).toBe('string');
+  });
+
+  it('refuses everything but a release once the lease is released', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    await lease.release();
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(LockStateError);
+    await expect(lease.renew()).rejects.toThrow(LockStateError);
+    await expect(lease.renew()).rejects.toMatchObject({ lockName: 'a', code: 'LOCK_STATE' });
+    expect(lease.signal.aborted).toBe(false);
+  });
+
+  it('rejects the release of a lease that was lost, and touches no other owner', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await ours.locks.acquire('a');
+    await others.locks.get('a').forceRelease();
+    const next = await others.locks.acquire('a');
+    const { signal } = lease;
+    await expect(lease.release()).rejects.toThrow(LeaseLostError);
+    expect(lease.state).toBe('lost');
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(LeaseLostError);
+    next.assertHeld();
+    expect(await ours.locks.tryAcquire('a')).toBeNull();
+  });
+
+  it('takes force from whoever holds it, tells so once, and wakes the waiters', async () => {
+    const [ours, admin, third] = [open(), open(), open({ pollIntervalMs: 60_000 })];
+    await ours.locks.acquire('a');
+    const waiting = third.locks.acquire('a', { waitTimeMs: 60_000 });
+    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await roundTrips(redis, 3);
+    const startedAt = performance.now();
+    expect(await admin.locks.get('a').forceRelease()).toBe(true);
+    await (await waiting).release();
+    expect(performance.now() - startedAt).toBeLessThan(PROMPT_MS);
+    expect(await admin.locks.get('a').forceRelease()).toBe(false);
+    expect(admin.eventsOf('force-released')).toEqual([{ type: 'force-released', name: 'a' }]);
+  });
+}
+
+function describeUsing({ redis, open }: LockSuite): void {
+  it('passes the result of the work on, whether it is a value, a promise or a thenable', async () => {
+    const { locks } = open();
+    const thenable = {
+      then: (resolve: (value: number) => void) => {
+        resolve(3);
+      },
+    };
+    expect(await locks.using('a', () => 1)).toBe(1);
+    expect(await locks.using('a', async () => 2)).toBe(2);
+    expect(await locks.using('a', () => thenable)).toBe(3);
+    expect(await locks.using('a', () => null)).toBeNull();
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it.each([new Error('no stock'), 'no stock', undefined])(
+    'passes what the work throws on untouched, and releases: %p',
+    async (thrown) => {
+      const { locks } = open();
+      const works = [
+        () => {
+          throw thrown;
+        },
+        async () => {
+          throw thrown;
+        },
+      ];
+      for (const work of works) {
+        const outcome = await locks.using('a', work).then(
+          () => 'resolved',
+          (error: unknown) => ({ error }),
+        );
+        expect(outcome).toEqual({ error: thrown });
+        expect(await locks.get('a').isLocked()).toBe(false);
+      }
+    },
+  );
+
+  it('runs no work without the lock', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    let ran = false;
+    const work = () => (ran = true);
+    await expect(locks.using('a', work, { waitTimeMs: 0 })).rejects.toThrow('somebody else');
+    expect(ran).toBe(false);
+    await lease.release();
+  });
+
+  it('rejects with LeaseLostError, cause and result when the lease was lost during the work', async () => {
+    const [ours, others] = [open(), open()];
+    const work = ours.locks.using('a', async () => {
+      await others.locks.get('a').forceRelease();
+      return 42;
+    });
+    const error = await work.catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(LeaseLostError);
+    expect(error).toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 42, lockName: 'a' });
+    expect((error as Error).cause).toBeInstanceOf(LeaseLostError);
+  });
+
+  it('rejects also when the lease ran out during the work by the local clock alone', async () => {
+    const { locks } = open();
+    const work = locks.using(
+      'a',
+      () => {
+        // The event loop stands still: no timer can tell.
+        const until = performance.now() + 120;
+        while (performance.now() < until);
+        return 'late';
+      },
+      { leaseTimeMs: 100 },
+    );
+    await expect(work).rejects.toMatchObject({ reason: 'expired', result: 'late' });
+  });
+
+  it('lets the error of the work win over a lost lease', async () => {
+    const [ours, others] = [open(), open()];
+    const thrown = new Error('no stock');
+    const work = ours.locks.using('a', async () => {
+      await others.locks.get('a').forceRelease();
+      throw thrown;
+    });
+    await expect(work).rejects.toBe(thrown);
+    expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'gone' }]);
+  });
+
+  it('lets neither the result nor the error of the work be masked by a release that fails', async () => {
+    const client = open();
+    const thrown = new Error('no stock');
+    const options = { leaseTimeMs: 10_000 };
+    const gate = new Gate();
+    const works = [
+      client.locks.using('a', () => gate.opened.then(() => 42), options),
+      client.locks.using('b', () => gate.opened.then(() => Promise.reject(thrown)), options),
+    ] as const;
+    const outcomes = Promise.allSettled(works);
+    await eventually(() => client.eventsOf('acquired').length === 2);
+    redis.pause();
+    gate.open();
+    expect(await outcomes).toEqual([
+      { status: 'fulfilled', value: 42 },
+      { status: 'rejected', reason: thrown },
+    ]);
+    redis.resume();
+    const failed = client.eventsOf('release-failed');
+    expect(failed.map(({ name }) => name)).toEqual(['a', 'b']);
+    for (const { error } of failed) expect(error).toBeInstanceOf(LockBackendError);
+    // The release is tried on: nobody has to wait for the lease to end.
+    for (const name of ['a', 'b']) {
+      await eventually(async () => !(await client.locks.get(name).isLocked()), {
+        withinMs: PROMPT_MS,
+      });
+    }
+  });
+
+  it('does not mind a work that releases its lease itself', async () => {
+    const { locks } = open();
+    const result = await locks.using('a', async (lease) => {
+      await lease.release();
+      return 1;
+    });
+    expect(result).toBe(1);
+  });
+
+  it.each([undefined, null, 'work', {}])('refuses a work that is no function: %p', async (work) => {
+    const { locks } = open();
+    await expect(locks.using('a', work as never)).rejects.toThrow(LockArgumentError);
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+}
+
+function describeShutdown({ redis, open }: LockSuite): void {
+  it('refuses new callers and sends those who wait away, with their reason', async () => {
+    const { locks, context } = open();
+    const lease = await locks.acquire('a');
+    const waiting = watch(locks.acquire('a', { waitTimeMs: Infinity }));
+    await roundTrips(redis, 3);
+    context.refuse();
+    await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+    await expect(locks.acquire('b')).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await expect(locks.tryAcquire('b')).rejects.toThrow(LockShutdownError);
+    lease.assertHeld();
+    await lease.release();
+  });
+
+  it('lets holders finish while their leases are renewed, nested calls included', async () => {
+    const client = open({ leaseTimeMs: 300 });
+    const { locks, context } = client;
+    const work = locks.using('a', async (lease) => {
+      context.refuse();
+      const renewals = client.eventsOf('renewed').length;
+      await eventually(() => client.eventsOf('renewed').length >= renewals + 3);
+      await locks.using('a', () => undefined);
+      lease.assertHeld();
+      return 'done';
+    });
+    await eventually(() => client.eventsOf('acquired').length > 0);
+    await context.drain();
+    expect(await work).toBe('done');
+  });
+
+  it('drains no longer than shutdownTimeoutMs', async () => {
+    const { locks, context } = open({ shutdownTimeoutMs: 50 });
+    await locks.acquire('a');
+    const startedAt = performance.now();
+    await context.drain();
+    expect(performance.now() - startedAt).toBeLessThan(50 + PROMPT_MS);
+  });
+
+  it('takes the rest from its holders when it closes, and frees it', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await ours.locks.acquire('a');
+    const { signal } = lease;
+    await ours.close();
+    expect(lease.state).toBe('lost');
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'shutdown' });
+    await expect(lease.release()).rejects.toMatchObject({ reason: 'shutdown' });
+    await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
+  });
+
+  it('gives back what is granted while it closes', async () => {
+    const [ours, others] = [open(), open()];
+    const attempts = ['a', 'b', 'c'].map((name) => watch(ours.locks.acquire(name)));
+    await ours.close();
+    for (const { promise } of attempts) await expect(promise).rejects.toThrow(LockShutdownError);
+    for (const name of ['a', 'b', 'c']) {
+      expect(await others.locks.get(name).isLocked()).toBe(false);
+    }
+  });
+
+  it('gives back what is granted while it closes to a caller that was aborted before', async () => {
+    const [ours, others] = [open(), open()];
+    await ours.locks.get('a').isLocked();
+    const abort = new AbortController();
+    redis.pause();
+    const acquiring = ours.locks.acquire('a', { signal: abort.signal });
+    await new Promise(setImmediate);
+    abort.abort(new Error('no time'));
+    await expect(acquiring).rejects.toThrow('no time');
+    const closing = ours.close();
+    redis.resume();
+    await closing;
+    expect(await others.locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('closes in bounded time also when Redis never answers', async () => {
+    const { locks, close } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 4_000 });
+    redis.pause();
+    const waiting = watch(locks.acquire('b'));
+    await new Promise(setImmediate);
+    const startedAt = performance.now();
+    await close();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+    expect(lease.state).toBe('lost');
+    redis.resume();
+    await redis.admin.flushall();
+  });
+
+  it('can be closed twice, and refuses everything afterwards', async () => {
+    const client = open();
+    await client.close();
+    await client.close();
+    await expect(client.locks.acquire('a')).rejects.toThrow(LockShutdownError);
+    await expect(client.locks.get('a').isLocked()).rejects.toMatchObject({
+      code: 'LOCK_BACKEND',
+      retryable: false,
+    });
+  });
+}

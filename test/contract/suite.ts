@@ -1,0 +1,63 @@
+import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
+import type { OpenLocks } from '../support/lock-client.js';
+import type { RedisFixture } from '../support/redis-server.js';
+
+/** What the behaviour suites need to know of a primitive. */
+export interface LockSuite {
+  readonly redis: RedisFixture;
+  /** Another client of the primitive, as another process would be. */
+  readonly open: OpenLocks<NamedLocks>;
+}
+
+/** Five times what the library promises on an idle machine. */
+export const PROMPT_MS = 5 * 50;
+
+/** Time in which whoever could go on would have gone on: so many answers of Redis. */
+export async function roundTrips(redis: RedisFixture, count: number): Promise<void> {
+  for (let i = 0; i < count; i += 1) await redis.admin.ping();
+}
+
+/** A critical section that knows how many were in it at once. */
+export class Section {
+  entries = 0;
+  most = 0;
+  #inside = 0;
+
+  async run<T>(work: () => T): Promise<Awaited<T>> {
+    this.entries += 1;
+    this.#inside += 1;
+    this.most = Math.max(this.most, this.#inside);
+    try {
+      return await work();
+    } finally {
+      this.#inside -= 1;
+    }
+  }
+}
+
+export interface Watched<T> {
+  readonly promise: Promise<T>;
+  readonly state: 'pending' | 'resolved' | 'rejected';
+}
+
+/** A promise whose state can be seen; its rejection counts as handled. */
+export function watch<T>(promise: Promise<T>): Watched<T> {
+  const watched = { promise, state: 'pending' as Watched<T>['state'] };
+  promise.then(
+    () => {
+      watched.state = 'resolved';
+    },
+    () => {
+      watched.state = 'rejected';
+    },
+  );
+  return watched;
+}
+
+/** Something that others wait for until it is opened. */
+export class Gate {
+  open!: () => void;
+  readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+}

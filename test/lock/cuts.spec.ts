@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import {
+  ENTER,
+  ENTER_FENCED,
+  LEAVE,
+  RENEW,
+} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { seededRandom } from '../support/random.js';
+import { FOREIGN_OWNER } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** The connection breaks between a request and its answer, and ioredis sends the request again. */
+describe('LockService when an answer is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  /** A client whose next call of the script is executed, without an answer. */
+  const opened = async () => {
+    const client = open({ connection: proxy.current.url });
+    for (const fenced of [false, true]) {
+      const lease = await client.locks.acquire('warm', { fenced });
+      await lease.renew();
+      await lease.release();
+    }
+    return client;
+  };
+  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
+    proxy.current.loseReply({ containing: sha1, times: 1 });
+
+  it('grants once what was acquired twice', async () => {
+    const { locks } = await opened();
+    const fault = loseAnswerTo(ENTER);
+    const lease = await locks.acquire('a');
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+    await lease.release();
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it('grants one token to what was acquired twice', async () => {
+    const { locks } = await opened();
+    const fault = loseAnswerTo(ENTER_FENCED);
+    const lease = await locks.acquire('a', { fenced: true });
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(lease.fencingToken));
+  });
+
+  it('counts a nested hold once', async () => {
+    const { locks } = await opened();
+    await locks.using('a', async ({ owner }) => {
+      const fault = loseAnswerTo(ENTER);
+      await locks.using('a', async () => {
+        expect(fault.hits).toBe(1);
+        expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
+      });
+      expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
+    });
+  });
+
+  it('gives back one nested hold, not two', async () => {
+    const { locks } = await opened();
+    await locks.using('a', async ({ owner }) => {
+      const inner = await locks.acquire('a');
+      const fault = loseAnswerTo(LEAVE);
+      await inner.release();
+      expect(fault.hits).toBe(1);
+      expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
+    });
+  });
+
+  it('counts a release as done whose owner is absent then, while the lease was valid', async () => {
+    const client = await opened();
+    const lease = await client.locks.acquire('a');
+    const fault = loseAnswerTo(LEAVE);
+    await lease.release();
+    expect(fault.hits).toBe(1);
+    expect(client.eventsOf('released').at(-1)).toEqual({
+      ...{ type: 'released', name: 'a', outcome: 'unknown' },
+    });
+    expect(client.eventsOf('lost')).toEqual([]);
+  });
+
+  it('leaves whoever came in between alone', async () => {
+    const client = await opened();
+    const lease = await client.locks.acquire('a');
+    loseAnswerTo(LEAVE);
+    const present = proxy.current.counts.accepted;
+    const again = proxy.current.hold('toServer', {
+      containing: lease.owner,
+      where: ({ index }) => index > present,
+    });
+    const releasing = lease.release();
+    await eventually(async () => (await redis.admin.exists('a')) === 0);
+    await redis.admin.hset('a', FOREIGN_OWNER, 1);
+    await eventually(() => again.hits === 1);
+    again.heal();
+    await releasing;
+    expect(await redis.admin.hgetall('a')).toEqual({ [FOREIGN_OWNER]: '1' });
+  });
+
+  it('counts a release as lost whose owner is absent although the connection stood', async () => {
+    const { locks } = await opened();
+    const lease = await locks.acquire('a');
+    await redis.admin.del('a');
+    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+  });
+
+  it('counts a nested release as lost whose owner is absent, cut or not', async () => {
+    const { locks } = await opened();
+    const work = locks.using('a', async () => {
+      const inner = await locks.acquire('a');
+      await redis.admin.del('a');
+      loseAnswerTo(LEAVE);
+      await expect(inner.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    });
+    await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('prolongs by renew() once more, which does no harm', async () => {
+    const { locks } = await opened();
+    const lease = await locks.acquire('a', { leaseTimeMs: 10_000 });
+    const fault = loseAnswerTo(RENEW);
+    await lease.renew(20_000);
+    expect(fault.hits).toBe(1);
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    lease.assertHeld();
+  });
+
+  it('gets through an attempt that was lost before it was executed', async () => {
+    const { locks } = await opened();
+    const fault = proxy.current.loseRequest({ containing: ENTER.sha1, times: 1 });
+    const lease = await locks.acquire('a');
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+  });
+
+  it('counts right and leaves nothing, wherever a stream of nested holds is cut', async () => {
+    const random = seededRandom('cuts');
+    const { locks } = await opened();
+    const cut = () => {
+      const direction = random.pick(['toServer', 'toClient'] as const);
+      const newest = proxy.current.counts.accepted;
+      return proxy.current.cutAfter(direction, random.int(1, 600), {
+        kind: random.pick(['rst', 'fin'] as const),
+        where: ({ index }) => index === newest,
+      });
+    };
+    for (let round = 0; round < 40; round += 1) {
+      const fault = cut();
+      await locks.using('a', async ({ owner }) => {
+        await locks.using('a', async (inner) => {
+          expect(inner.holdCount).toBe(2);
+          expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
+        });
+        expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
+      });
+      expect(await redis.admin.exists('a')).toBe(0);
+      fault.heal();
+    }
+    expect(proxy.current.counts.cut).toBeGreaterThan(10);
+  }, 20_000);
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockBackendError, LockService } from 'nestjs-redis-lock';
+import { tell } from '../../libs/redis-lock/src/core/observer.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+const ORDERS = [
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0],
+];
+
+describe('LockService when several things happen to one owner at once', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  it('releases leases in any order, in one turn, beside a renewal, without a false loss', async () => {
+    const { locks, eventsOf } = open();
+    for (const order of ORDERS) {
+      await locks.using('k', async (first) => {
+        const second = await locks.acquire('k');
+        const steps = [() => first.release(), () => second.release(), () => first.renew()];
+        const done = await Promise.allSettled(order.map(async (i) => steps[i]?.()));
+        expect(done.filter(({ status }) => status === 'rejected').length).toBeLessThanOrEqual(1);
+        expect([first.state, second.state]).toEqual(['released', 'released']);
+      });
+    }
+    expect(eventsOf('lost')).toEqual([]);
+    expect(await redis.admin.exists('k')).toBe(0);
+  });
+
+  it('never resolves renew() for a lease that was lost meanwhile', async () => {
+    const { locks } = open({ connection: proxy.current.url });
+    const lease = await locks.acquire('k', { leaseTimeMs: 300 });
+    const late = proxy.current.hold('toClient');
+    const renewing = lease.renew(5_000);
+    const aborted = new Promise((resolve) => {
+      lease.signal.addEventListener('abort', resolve);
+    });
+    await aborted;
+    late.heal();
+    await expect(renewing).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('blames Redis and not another holder once it has been silent for longer than a poll', async () => {
+    await redis.admin.hset('k', 'java:1', 1);
+    await redis.admin.pexpire('k', 60_000);
+    const { locks } = open({ connection: proxy.current.url, pollIntervalMs: 100 });
+    const waiting = locks.acquire('k', { waitTimeMs: 1_500 });
+    const silent = proxy.current.blackhole('toClient');
+    await expect(waiting).rejects.toThrow(LockBackendError);
+    silent.heal();
+    await redis.admin.del('k');
+  });
+
+  it('survives an observer that rejects', async () => {
+    const observe = () => Promise.reject(new Error('no metrics today'));
+    tell({ observe }, { type: 'renewed', leases: 1 });
+    // An unhandled rejection is found by now.
+    await new Promise(setImmediate);
+  });
+
+  it('takes a signal that has no more than the shape of one', async () => {
+    const { locks } = open();
+    const signal = {
+      aborted: false,
+      addEventListener: () => undefined,
+      removeEventListener: () => undefined,
+    } as unknown as AbortSignal;
+    const lease = await locks.acquire('k', { signal });
+    await lease.release();
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import { ENTER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** Callers of each way to give up; three ways to be late make about a thousand cases. */
+const CALLERS = 112;
+/** A grant is given back within a round trip of its arrival; here many of them are, in turn. */
+const GIVEN_BACK_MS = 5 * 200;
+
+describe('LockService when the caller has given up before the grant arrives', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  afterEach(async () => {
+    await redis.admin.config('SET', 'replica-serve-stale-data', 'yes');
+    await redis.admin.replicaof('NO', 'ONE');
+  });
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  const opened = async () => {
+    const client = open({ connection: proxy.current.url });
+    for (const fenced of [false, true])
+      await (await client.locks.acquire('w', { fenced })).release();
+    return client;
+  };
+  type Client = Awaited<ReturnType<typeof opened>>;
+
+  /** Everybody asks for a lock of his own, and nobody stays for the answer. */
+  const giveUp = async ({ locks }: Client) => {
+    const abort = new AbortController();
+    const ask = (i: number) => [
+      locks.acquire(`timeout:${i}`, { waitTimeMs: 40 }),
+      locks.acquire(`abort:${i}`, { signal: abort.signal }),
+      locks.using(`using:${i}`, () => 'never', { waitTimeMs: 60, fenced: i % 2 === 0 }),
+    ];
+    const callers = Promise.allSettled(Array.from({ length: CALLERS }, (_, i) => ask(i)).flat());
+    await new Promise(setImmediate);
+    abort.abort(new Error('no time'));
+    const outcomes = await callers;
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  };
+  const locked = async () =>
+    (await redis.admin.keys('*')).filter((key) => !key.startsWith('redisson_lock_token'));
+
+  it('gives back what was granted while the answer was on its way', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toClient');
+    await giveUp(client);
+    expect(await locked()).toHaveLength(3 * CALLERS);
+    fault.heal();
+    const arrivedAt = performance.now();
+    await eventually(async () => (await locked()).length === 0);
+    expect(performance.now() - arrivedAt).toBeLessThan(GIVEN_BACK_MS);
+    expect(client.eventsOf('late-grant')).toHaveLength(3 * CALLERS);
+    expect(client.eventsOf('acquired').map(({ name }) => name)).toEqual(['w', 'w']);
+  });
+
+  it('gives back what is granted after the request was on its way for too long', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toServer');
+    await giveUp(client);
+    expect(await locked()).toEqual([]);
+    fault.heal();
+    await eventually(() => client.eventsOf('late-grant').length === 3 * CALLERS);
+    const arrivedAt = performance.now();
+    await eventually(async () => (await locked()).length === 0);
+    expect(performance.now() - arrivedAt).toBeLessThan(GIVEN_BACK_MS);
+  });
+
+  it('gives back what is granted when ioredis sends the request again', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toClient');
+    const given = giveUp(client);
+    await eventually(async () => (await locked()).length === 3 * CALLERS);
+    proxy.current.refuse();
+    proxy.current.cut();
+    fault.heal();
+    await given;
+    // As after a restart without data: nothing is held, until the requests arrive once more.
+    await redis.admin.flushall();
+    await proxy.current.accept();
+    await eventually(() => client.eventsOf('late-grant').length === 3 * CALLERS);
+    const arrivedAt = performance.now();
+    await eventually(async () => (await locked()).length === 0);
+    expect(performance.now() - arrivedAt).toBeLessThan(GIVEN_BACK_MS);
+  });
+
+  it('gives back a grant that could not be given back at first', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toClient', { containing: '' });
+    const acquiring = client.locks.acquire('a', { waitTimeMs: 20 });
+    await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+    // The answer arrives, and then the connection is gone before anything can be sent.
+    proxy.current.loseRequest({ times: 3 });
+    fault.heal();
+    await eventually(async () => (await locked()).length === 0);
+    expect(client.eventsOf('late-grant')).toHaveLength(1);
+  });
+
+  it('gives back what an attempt may have got when a later one is refused, both too late', async () => {
+    // ioredis may not send anything again: the first attempt fails although it was executed.
+    const client = open({
+      connection: { host: '127.0.0.1', port: proxy.current.port, maxRetriesPerRequest: 0 },
+    });
+    await (await client.locks.acquire('w')).release();
+    proxy.current.loseReply({ containing: ENTER.sha1, times: 1 });
+    const present = proxy.current.counts.accepted;
+    const second = proxy.current.hold('toServer', {
+      containing: ENTER.sha1,
+      where: ({ index }) => index > present,
+    });
+    const acquiring = client.locks.acquire('a', { waitTimeMs: 500 });
+    await eventually(() => second.hits === 1);
+    await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+    expect(await redis.admin.exists('a')).toBe(1);
+    // A replica without its master refuses everything, and so has certainly done nothing.
+    await redis.admin.config('SET', 'replica-serve-stale-data', 'no');
+    await redis.admin.replicaof('127.0.0.1', 1);
+    second.heal();
+    await eventually(async () => (await redis.admin.info('errorstats')).includes('MASTERDOWN'));
+    await redis.admin.replicaof('NO', 'ONE');
+    await eventually(async () => (await redis.admin.exists('a')) === 0);
+  });
+
+  it('gives back what the first delivery got when the second is refused', async () => {
+    const client = await opened();
+    proxy.current.loseReply({ containing: ENTER.sha1, times: 1 });
+    const present = proxy.current.counts.accepted;
+    const second = proxy.current.hold('toServer', {
+      containing: ENTER.sha1,
+      where: ({ index }) => index > present,
+    });
+    const acquiring = client.locks.acquire('a', { waitTimeMs: 1_500 });
+    await eventually(() => second.hits === 1);
+    // As in a failover: the lock was replicated, and the server that is asked again is a replica.
+    await redis.admin.replicaof('127.0.0.1', 1);
+    second.heal();
+    await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+    expect(await redis.admin.exists('a')).toBe(1);
+    await redis.admin.replicaof('NO', 'ONE');
+    await eventually(async () => (await redis.admin.exists('a')) === 0);
+  });
+
+  it('lets the next local caller in, not the one that has left', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toClient');
+    const left = client.locks.acquire('a', { waitTimeMs: 30 });
+    const next = client.locks.acquire('a');
+    await expect(left).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    fault.heal();
+    const lease = await next;
+    expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+    lease.assertHeld();
+  });
+
+  it('lets a caller in that comes while the attempt of one that has left is on its way', async () => {
+    const client = await opened();
+    const fault = proxy.current.hold('toClient');
+    await expect(client.locks.acquire('a', { waitTimeMs: 30 })).rejects.toMatchObject({
+      code: 'LOCK_BACKEND',
+    });
+    const next = client.locks.acquire('a');
+    const try1 = client.locks.tryAcquire('a');
+    fault.heal();
+    const lease = await next;
+    expect(await try1).toBeNull();
+    expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+describe('LockObserver', () => {
+  const redis = useRedis();
+  const open = useLocks(redis, (context) => new LockService(context));
+  const types = (events: readonly LockEvent[]) => events.map(({ type }) => type);
+
+  it('hears of a lock that is taken, nested, and given back', async () => {
+    const { locks, events } = open();
+    await locks.using('a', () => locks.using('a', () => undefined));
+    expect(events).toEqual([
+      { type: 'acquired', name: 'a', waitedMs: expect.any(Number) as unknown, holdCount: 1 },
+      { type: 'acquired', name: 'a', waitedMs: expect.any(Number) as unknown, holdCount: 2 },
+      { type: 'released', name: 'a', outcome: 'done' },
+    ]);
+  });
+
+  it('hears how long a caller has waited, and of a long wait once while it lasts', async () => {
+    const [ours, others] = [open({ pollIntervalMs: 100 }), open()];
+    const lease = await others.locks.acquire('a');
+    const waiting = ours.locks.acquire('a', { waitTimeMs: 60_000 });
+    await eventually(() => ours.eventsOf('waiting').length > 0);
+    const { waitedMs } = ours.eventsOf('waiting')[0] ?? { waitedMs: NaN };
+    expect(waitedMs).toBeGreaterThanOrEqual(1_000);
+    await lease.release();
+    await (await waiting).release();
+    expect(types(ours.events)).toEqual(['waiting', 'acquired', 'released']);
+    expect(ours.eventsOf('acquired')[0]?.waitedMs).toBeGreaterThanOrEqual(waitedMs);
+  });
+
+  it('hears of a caller that gave up waiting, and of no try that was refused', async () => {
+    const [ours, others] = [open(), open()];
+    await others.locks.acquire('a');
+    await ours.locks.tryAcquire('a');
+    await expect(ours.locks.acquire('a', { waitTimeMs: 30 })).rejects.toThrow(LockTimeoutError);
+    expect(ours.events).toEqual([
+      { type: 'timed-out', name: 'a', waitedMs: expect.any(Number) as unknown },
+    ]);
+  });
+
+  it('hears of renewals, of doubt, and of the loss, in this order', async () => {
+    const { locks, events } = open({ leaseTimeMs: 300 });
+    const lease = await locks.acquire('a');
+    await eventually(() => types(events).includes('renewed'));
+    redis.pause();
+    await eventually(() => lease.state === 'lost');
+    redis.resume();
+    const order = types(events).filter((type, i, all) => type !== all[i - 1]);
+    expect(order).toEqual(['acquired', 'renewed', 'suspect', 'lost']);
+    expect(events.find(({ type }) => type === 'lost')).toMatchObject({ reason: 'expired' });
+  });
+
+  it('hears of what is released by force', async () => {
+    const [ours, admin] = [open(), open()];
+    await ours.locks.acquire('a');
+    await admin.locks.get('a').forceRelease();
+    expect(admin.events).toEqual([{ type: 'force-released', name: 'a' }]);
+  });
+
+  it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {
+    const client = open({ keyPrefix: 'shop:', leaseTimeMs: 300 });
+    const lease = await client.locks.acquire('a', { fenced: true });
+    await expect(client.locks.acquire('a', { waitTimeMs: 20 })).rejects.toThrow(LockTimeoutError);
+    await redis.admin.del('shop:a');
+    await eventually(() => lease.state === 'lost');
+    const text = inspect(client.events, { depth: 10, showHidden: true });
+    expect(text).toContain("name: 'a'");
+    expect(text).not.toContain(lease.owner.split(':')[0]);
+    expect(text).not.toContain('shop:');
+  });
+
+  it('cannot break a lock by throwing', async () => {
+    const observer = {
+      observe: () => {
+        throw new Error('broken observer');
+      },
+    };
+    const client = open({ observer, leaseTimeMs: 300 });
+    const { locks } = client;
+    await locks.using('a', async (lease) => {
+      await locks.using('a', () => undefined);
+      await eventually(() => client.eventsOf('renewed').length >= 2);
+      lease.assertHeld();
+    });
+    const lease = await locks.acquire('a');
+    await locks.get('a').forceRelease();
+    await eventually(() => lease.state === 'lost');
+  });
+});

@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock';
+import { PROMPT_MS, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { FOREIGN_OWNER } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** How long a caller that does not wait for the lock waits for the answer. */
+const ONE_ANSWER_MS = 1_000;
+
+describe('LockService while Redis cannot be asked', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  /** Takes Redis away from every connection that there is, or will be. */
+  const faults = {
+    down: () => {
+      proxy.current.refuse();
+      proxy.current.cut();
+    },
+    hung: () => {
+      redis.pause();
+    },
+    'half-open': () => {
+      proxy.current.blackhole();
+    },
+  };
+  const healed = async () => {
+    redis.resume();
+    await proxy.current.heal();
+    // Nobody else will ever end a connection of which one side has gone unnoticed.
+    proxy.current.cut();
+  };
+  /** A client of which the connection stands. */
+  const opened = async (settings: Parameters<typeof open>[0] = {}) => {
+    const client = open({ connection: proxy.current.url, ...settings });
+    await client.locks.get('ready').isLocked();
+    return client;
+  };
+  const timed = async (work: () => Promise<unknown>) => {
+    const startedAt = performance.now();
+    const outcome = await work().catch((error: unknown) => error);
+    return { outcome, tookMs: performance.now() - startedAt };
+  };
+
+  describe.each(Object.entries(faults))('%s', (kind, takeAway) => {
+    it('keeps every time limit, and says that it could not ask', async () => {
+      const { locks } = await opened();
+      takeAway();
+      const calls: [work: () => Promise<unknown>, limitMs: number][] = [
+        [() => locks.acquire('a', { waitTimeMs: 150 }), 150],
+        [() => locks.acquire('a', { waitTimeMs: 300 }), 300],
+        [() => locks.using('b', () => 'work', { waitTimeMs: 200 }), 200],
+        [() => locks.acquire('c', { waitTimeMs: 0 }), ONE_ANSWER_MS],
+        [() => locks.tryAcquire('d'), ONE_ANSWER_MS],
+        [() => locks.tryAcquire('d', { waitTimeMs: 250 }), 250],
+        [() => locks.get('e').isLocked(), ONE_ANSWER_MS],
+        [() => locks.get('e').remainingTimeMs(), ONE_ANSWER_MS],
+        [() => locks.get('e').forceRelease(), ONE_ANSWER_MS],
+      ];
+      await Promise.all(
+        calls.map(async ([work, limitMs]) => {
+          const { outcome, tookMs } = await timed(work);
+          expect(outcome).toBeInstanceOf(LockBackendError);
+          expect(outcome).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+          expect((outcome as LockBackendError).lockName).toMatch(/^[a-e]$/);
+          expect(tookMs).toBeLessThan(limitMs + PROMPT_MS);
+        }),
+      );
+      await healed();
+      for (const name of ['a', 'b', 'c', 'd']) {
+        await eventually(async () => (await redis.admin.exists(name)) === 0);
+      }
+    });
+
+    it('lets those who can wait in as soon as Redis is back', async () => {
+      const { locks } = await opened();
+      takeAway();
+      const waiting = [1, 2, 3].map(() => watch(locks.acquire('a', { waitTimeMs: 60_000 })));
+      await expect(locks.acquire('b', { waitTimeMs: 50 })).rejects.toThrow(LockBackendError);
+      await healed();
+      for (const { promise } of waiting) await (await promise).release();
+    }, 15_000);
+
+    it('rejects an aborted caller at once', async () => {
+      const { locks } = await opened();
+      takeAway();
+      const abort = new AbortController();
+      const acquiring = watch(locks.acquire('a', { signal: abort.signal, waitTimeMs: Infinity }));
+      await new Promise(setImmediate);
+      expect(acquiring.state).toBe('pending');
+      const { tookMs } = await timed(() => {
+        abort.abort(new Error('no time'));
+        return acquiring.promise;
+      });
+      expect(tookMs).toBeLessThan(PROMPT_MS);
+      await expect(acquiring.promise).rejects.toThrow('no time');
+      await healed();
+    });
+
+    it('makes a lease suspect and then lost by the local deadline', async () => {
+      const client = await opened({ leaseTimeMs: 600 });
+      const lease = await client.locks.acquire('a');
+      const { signal } = lease;
+      takeAway();
+      await eventually(() => lease.state === 'suspect', { everyMs: 1 });
+      lease.assertHeld();
+      const deadline = performance.now() + lease.remainingMs;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      expect(performance.now() - deadline).toBeLessThan(PROMPT_MS);
+      expect(lease.state).toBe('lost');
+      expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });
+      const cause = (signal.reason as Error).cause;
+      expect(cause).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+      expect(() => {
+        lease.assertHeld();
+      }).toThrow(LeaseLostError);
+      expect(client.eventsOf('lost')).toHaveLength(1);
+      await healed();
+      await eventually(async () => (await redis.admin.exists('a')) === 0);
+    });
+  });
+
+  it('keeps a lease whose renewals come through again in time', async () => {
+    const client = await opened({ leaseTimeMs: 4_000 });
+    const lease = await client.locks.acquire('a');
+    faults.down();
+    await eventually(() => lease.state === 'suspect');
+    await healed();
+    await eventually(() => lease.state === 'held');
+    lease.assertHeld();
+    expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+    await lease.release();
+  });
+
+  it('says so also when there has never been a connection', async () => {
+    proxy.current.refuse();
+    const client = open({ connection: proxy.current.url });
+    const { outcome, tookMs } = await timed(() => client.locks.acquire('a', { waitTimeMs: 100 }));
+    expect(outcome).toMatchObject({ code: 'LOCK_BACKEND', outcome: 'none', lockName: 'a' });
+    expect(tookMs).toBeLessThan(100 + PROMPT_MS);
+    const waiting = client.locks.acquire('a');
+    await proxy.current.accept();
+    (await waiting).assertHeld();
+  });
+
+  it('keeps waitTimeMs with a client of the caller that would wait for ever', async () => {
+    const client = new Redis(proxy.current.url, { maxRetriesPerRequest: null });
+    client.on('error', () => undefined);
+    try {
+      const { locks } = await opened({ connection: client });
+      proxy.current.blackhole();
+      const calls = [locks.acquire('a', { waitTimeMs: 100 }), locks.tryAcquire('b')];
+      for (const call of calls) {
+        const { outcome, tookMs } = await timed(() => call);
+        expect(outcome).toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+        expect(tookMs).toBeLessThan(ONE_ANSWER_MS + PROMPT_MS);
+      }
+      await healed();
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('sends nothing for callers who gave up while the connection was down', async () => {
+    const client = new Redis(proxy.current.url, { retryStrategy: () => 10 });
+    client.on('error', () => undefined);
+    try {
+      const { locks } = await opened({ connection: client });
+      faults.down();
+      await eventually(() => client.status !== 'ready');
+      const calls = Array.from({ length: 100 }, (_, i) =>
+        locks.acquire(`a${i}`, { waitTimeMs: 20 }).catch((error: unknown) => error),
+      );
+      for (const error of await Promise.all(calls)) {
+        expect(error).toMatchObject({ code: 'LOCK_BACKEND', outcome: 'none' });
+      }
+      const sent = await redis.commandsDuring(async () => {
+        await healed();
+        await eventually(async () => !(await locks.get('ready').isLocked()));
+      });
+      expect(sent.hset).toBeUndefined();
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('finds the lease gone after a restart without data, and lets the next one in', async () => {
+    const client = open({ leaseTimeMs: 20_000 });
+    const { locks } = client;
+    const first = await locks.acquire('a', { fenced: true });
+    const lost = new Promise((resolve) => first.signal.addEventListener('abort', resolve));
+    const waiting = locks.acquire('a', { fenced: true });
+    await redis.restart();
+    const second = await waiting;
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken ?? NaN);
+    await expect(first.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+    await lost;
+    second.assertHeld();
+    expect(await redis.admin.hgetall('a')).toEqual({ [second.owner]: '1' });
+  }, 15_000);
+
+  it('learns that the lease is gone from the first renewal after a restart', async () => {
+    const client = open({ leaseTimeMs: 3_000 });
+    const lease = await client.locks.acquire('a');
+    await redis.kill();
+    await eventually(() => lease.state === 'suspect');
+    await redis.start();
+    await eventually(() => lease.state === 'lost');
+    expect(lease.signal.reason).toMatchObject({ reason: 'gone' });
+    expect(client.eventsOf('suspect')).toHaveLength(1);
+  }, 15_000);
+
+  it('takes nothing back that somebody else holds after a restart', async () => {
+    const client = open({ leaseTimeMs: 3_000 });
+    const lease = await client.locks.acquire('a');
+    await redis.restart();
+    await redis.admin.hset('a', FOREIGN_OWNER, 1);
+    await eventually(() => lease.state === 'lost');
+    expect(await redis.admin.hgetall('a')).toEqual({ [FOREIGN_OWNER]: '1' });
+  });
+
+  afterEach(() => {
+    redis.resume();
+  });
+});

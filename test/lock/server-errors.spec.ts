@@ -1,0 +1,452 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { LockBackendError, LockKeyError, LockService } from 'nestjs-redis-lock';
+import { startRedisServer } from '../../scripts/redis-server.mjs';
+import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { RENEW } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { PROMPT_MS } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+const PASSWORD = 's3cret-pa55word';
+
+describe('LockService given the errors of a real server (d.10)', () => {
+  const redis = useRedis({ args: ['--enable-debug-command', 'local'] });
+  afterEach(async () => {
+    await redis.admin.config('SET', 'maxmemory', 0, 'min-replicas-to-write', 0, 'requirepass', '');
+    await redis.admin.config('SET', 'replica-serve-stale-data', 'yes');
+    await redis.admin.replicaof('NO', 'ONE');
+  });
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  /** The call has to fail in this way, and whoever reads the error learns no secret from it. */
+  const fails = async (
+    call: () => Promise<unknown>,
+    expected: { retryable: boolean; outcome: 'none' | 'unknown'; word?: string },
+  ) => {
+    const { retryable, outcome, word = '' } = expected;
+    // Time may be up while a request is on its way: then nobody knows, and it has to fail again.
+    const error = await eventually(async () => {
+      const thrown = await call().catch((e: unknown) => e);
+      return thrown instanceof LockBackendError && thrown.outcome !== outcome ? false : thrown;
+    });
+    expect(error).toBeInstanceOf(LockBackendError);
+    expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable, outcome, lockName: 'a' });
+    expect(inspect(error, { depth: 10, showHidden: true })).toContain(word);
+    expectNoSecrets(error);
+    return error as LockBackendError;
+  };
+  const expectNoSecrets = (error: unknown) => {
+    const text = inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error);
+    expect(text).not.toContain(PASSWORD);
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-4/);
+    expect(text).not.toMatch(/command: |args: /);
+  };
+  const settings = { waitTimeMs: 400 };
+
+  it('BUSY: asks again, and says that a script keeps Redis from answering', async () => {
+    await redis.admin.config('SET', 'busy-reply-threshold', 1);
+    const { locks } = open(settings);
+    await locks.get('a').isLocked();
+    const blocker = new Redis(redis.url);
+    const blocked = blocker.eval('while true do end', 0).catch((e: unknown) => e);
+    try {
+      await eventually(async () => {
+        const error = await redis.admin.get('x').catch((e: unknown) => e);
+        return String(error).includes('BUSY');
+      });
+      await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'BUSY' });
+      const waiting = locks.acquire('a', { waitTimeMs: 10_000 });
+      await redis.admin.script('KILL');
+      (await waiting).assertHeld();
+    } finally {
+      await blocked;
+      blocker.disconnect();
+    }
+  });
+
+  it('OOM: refuses to acquire, and lets what is held be renewed and released', async () => {
+    const client = open({ ...settings, leaseTimeMs: 600 });
+    const { locks } = client;
+    await locks.using('held', async ({ owner }) => {
+      const inner = await locks.acquire('held');
+      const other = await locks.acquire('other', { fenced: true });
+      await redis.admin.config('SET', 'maxmemory', 1);
+      const startedAt = performance.now();
+      await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none', word: 'OOM' });
+      await fails(() => locks.tryAcquire('a', { fenced: true }), {
+        retryable: false,
+        outcome: 'none',
+      });
+      expect(performance.now() - startedAt).toBeLessThan(PROMPT_MS);
+      expect(await redis.admin.exists('a')).toBe(0);
+      const renewals = client.eventsOf('renewed').length;
+      await eventually(() => client.eventsOf('renewed').length >= renewals + 3);
+      await inner.renew();
+      await other.release();
+      await inner.release();
+      expect(client.eventsOf('release-failed')).toEqual([]);
+      expect(await redis.admin.hkeys('held')).toEqual([owner]);
+    });
+    expect(await redis.admin.dbsize()).toBe(1);
+    await redis.admin.config('SET', 'maxmemory', 0);
+    // Whatever count was left behind for want of memory, the next step sets it right.
+    await (await locks.acquire('held')).release();
+  });
+
+  it('OOM: sets the hold count right with the next step', async () => {
+    const { locks } = open(settings);
+    await locks.using('a', async ({ owner }) => {
+      const inner = await locks.acquire('a');
+      await redis.admin.config('SET', 'maxmemory', 1);
+      await inner.release();
+      await redis.admin.config('SET', 'maxmemory', 0);
+      await locks.using('a', async () => {
+        expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
+      });
+      expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
+    });
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it('READONLY: asks again until the server is a master again', async () => {
+    const { locks } = open(settings);
+    await redis.admin.replicaof('127.0.0.1', 1);
+    await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'READONLY' });
+    const waiting = locks.acquire('a', { waitTimeMs: 10_000 });
+    await redis.admin.replicaof('NO', 'ONE');
+    (await waiting).assertHeld();
+  });
+
+  it('MASTERDOWN: asks again', async () => {
+    const { locks } = open(settings);
+    await redis.admin.config('SET', 'replica-serve-stale-data', 'no');
+    await redis.admin.replicaof('127.0.0.1', 1);
+    await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'MASTERDOWN' });
+  });
+
+  it('NOREPLICAS: asks again, and what is held becomes suspect', async () => {
+    const client = open({ ...settings, leaseTimeMs: 1_500 });
+    const lease = await client.locks.acquire('b');
+    await redis.admin.config('SET', 'min-replicas-to-write', 1);
+    await fails(() => client.locks.acquire('a'), {
+      retryable: true,
+      outcome: 'none',
+      word: 'NOREPLICAS',
+    });
+    await eventually(() => lease.state === 'suspect');
+    await redis.admin.config('SET', 'min-replicas-to-write', 0);
+    await eventually(() => lease.state === 'held');
+  });
+
+  it('MISCONF: gives up at once: somebody has to repair the server', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'misconf-'));
+    const server = await startRedisServer({ dir });
+    // What cannot be written over.
+    await mkdir(join(dir, 'dump.rdb'));
+    const admin = new Redis(server.url);
+    const client = open({ connection: server.url });
+    try {
+      await admin.config('SET', 'save', '3600 1');
+      await admin.bgsave();
+      await eventually(async () => (await admin.info()).includes('rdb_last_bgsave_status:err'));
+      await fails(() => client.locks.acquire('a'), {
+        retryable: false,
+        outcome: 'none',
+        word: 'MISCONF',
+      });
+    } finally {
+      await client.close();
+      admin.disconnect();
+      await server.kill();
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it('LOADING: asks again until the data are there', async () => {
+    const { locks } = open(settings);
+    await locks.get('a').isLocked();
+    await redis.admin.config('SET', 'loading-process-events-interval-bytes', 1024);
+    await redis.admin.eval("for i = 1, 2000 do redis.call('set', 'k' .. i, i) end", 0);
+    await redis.admin.config('SET', 'key-load-delay', 1_000);
+    const loader = new Redis(redis.url);
+    const loading = loader.call('DEBUG', 'RELOAD').catch((e: unknown) => e);
+    try {
+      await eventually(async () => {
+        const error = await redis.admin.get('x').catch((e: unknown) => e);
+        return String(error).includes('LOADING');
+      });
+      await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'LOADING' });
+      const waiting = locks.acquire('a', { waitTimeMs: 20_000 });
+      await redis.admin.config('SET', 'key-load-delay', 0);
+      await loading;
+      (await waiting).assertHeld();
+    } finally {
+      loader.disconnect();
+    }
+  }, 20_000);
+
+  describe('passwords and rights', () => {
+    it.each([
+      ['NOAUTH', ''],
+      ['WRONGPASS', ':wrong-pa55word@'],
+    ])('%s: says at once that the password is missing or wrong', async (word, credentials) => {
+      await redis.admin.config('SET', 'requirepass', PASSWORD);
+      const { locks } = open({ connection: redis.url.replace('//', `//${credentials}`) });
+      await eventually(async () => {
+        const error = await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
+        expect(inspect(error)).toContain(word);
+        expect(error.message).toContain('password');
+        expect(inspect(error)).not.toContain('wrong-pa55word');
+      });
+      await redis.admin.config('SET', 'requirepass', '');
+      // Repaired, it works again without a restart.
+      await eventually(async () => {
+        await (await locks.acquire('a')).release();
+      });
+    });
+
+    it('NOAUTH: says so too when a client of the caller does not check whether it is ready', async () => {
+      await redis.admin.config('SET', 'requirepass', PASSWORD);
+      const client = new Redis(redis.url, { enableReadyCheck: false, protocol: 2 });
+      try {
+        const { locks } = open({ connection: client });
+        await eventually(() => client.status === 'ready');
+        await fails(() => locks.acquire('a'), {
+          retryable: false,
+          outcome: 'none',
+          word: 'NOAUTH',
+        });
+      } finally {
+        client.disconnect();
+      }
+    });
+
+    it('never carries the password, the owner or an argument of a command', async () => {
+      await redis.admin.acl('SETUSER', 'poor', 'on', `>${PASSWORD}`, '~*', '+@all', '-evalsha');
+      const { locks } = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      const error = await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
+      expect(error.message).toBe('Lock "a": the Redis user lacks a permission');
+      expect((error.cause as Error).message).toContain('NOPERM');
+    });
+
+    it('never carries the arguments of a command that the server does not know', async () => {
+      const server = await startRedisServer({ args: ['--rename-command', 'EVALSHA', ''] });
+      const client = open({ connection: server.url });
+      try {
+        await fails(() => client.locks.acquire('a'), {
+          retryable: false,
+          outcome: 'none',
+          word: 'evalsha',
+        });
+      } finally {
+        await client.close();
+        await server.kill();
+      }
+    });
+
+    const NEEDED = {
+      enter: ['hget', 'exists', 'hset', 'pexpire', 'evalsha'],
+      'enter-fenced': ['hget', 'exists', 'hset', 'pexpire', 'get', 'set', 'time'],
+      'enter-nested': ['hget', 'hset', 'pttl', 'evalsha'],
+      busy: ['hget', 'exists', 'hlen', 'hkeys', 'pttl'],
+      leave: ['hget', 'del', 'evalsha'],
+      'leave-nested': ['hget', 'hset'],
+      renew: ['hexists', 'pexpire', 'evalsha'],
+      inspect: ['exists', 'hlen', 'hkeys', 'pttl'],
+    };
+    const cases = Object.entries(NEEDED).flatMap(([step, commands]) =>
+      commands.map((command) => [step, command] as const),
+    );
+
+    it.each(cases)(
+      'NOPERM: %s without %s is refused, and nothing is half done',
+      async (step, command) => {
+        const rights = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
+        await redis.admin.acl('SETUSER', 'poor', 'reset', ...rights);
+        const client = open({
+          connection: redis.url.replace('//', `//poor:${PASSWORD}@`),
+          leaseTimeMs: 20_000,
+          ...settings,
+        });
+        const { locks } = client;
+        const revoke = () => redis.admin.acl('SETUSER', 'poor', `-${command}`);
+        const refused = async (call: Promise<unknown>) => {
+          const error = await call.catch((e: unknown) => e);
+          expect(error).toMatchObject({
+            ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'none', lockName: 'a' },
+          });
+          expectNoSecrets(error);
+        };
+        // All scripts are known to the server, so that it is the command that is refused.
+        for (const fenced of [false, true]) {
+          await (await locks.acquire('w', { fenced })).release();
+        }
+        if (step === 'enter' || step === 'enter-fenced') {
+          await revoke();
+          await refused(locks.acquire('a', { fenced: step === 'enter-fenced' }));
+          expect(await redis.admin.exists('a')).toBe(0);
+        } else if (step === 'busy' || step === 'inspect') {
+          const other = open();
+          const lease = await other.locks.acquire('a');
+          await revoke();
+          await refused(step === 'busy' ? locks.acquire('a') : locks.get('a').isLocked());
+          if (step === 'inspect') await refused(locks.get('a').forceRelease());
+          await lease.release();
+        } else {
+          const lease = await locks.acquire('a');
+          const before = await redis.admin.hgetall('a');
+          await locks.using('b', () => undefined);
+          if (step === 'enter-nested' || step === 'leave-nested') {
+            await lease.release();
+            await locks.using('a', async ({ owner }) => {
+              const inner = step === 'leave-nested' ? await locks.acquire('a') : undefined;
+              await revoke();
+              await refused(inner === undefined ? locks.acquire('a') : inner.release());
+              expect(await redis.admin.hkeys('a')).toEqual([owner]);
+              expect(await redis.admin.pttl('a')).toBeGreaterThan(0);
+              await redis.admin.acl('SETUSER', 'poor', '+@all');
+            });
+            expect(await redis.admin.exists('a')).toBe(0);
+          } else if (step === 'renew') {
+            await revoke();
+            await refused(lease.renew(60_000));
+            // It could not be asked: that says nothing about who holds the lock.
+            expect(lease.state).not.toBe('lost');
+            expect(await redis.admin.hgetall('a')).toEqual(before);
+            await redis.admin.acl('SETUSER', 'poor', '+@all');
+            await lease.release();
+          } else {
+            await revoke();
+            await refused(lease.release());
+            expect(client.eventsOf('release-failed')).toHaveLength(1);
+            expect(await redis.admin.hgetall('a')).toEqual(before);
+            expect(await redis.admin.pttl('a')).toBeGreaterThan(0);
+            await redis.admin.del('a');
+          }
+        }
+        for (const key of await redis.admin.keys('*')) {
+          expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
+        }
+      },
+    );
+
+    it('NOPERM: the key is out of reach', async () => {
+      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~b*', '&*', '+@all');
+      const { locks } = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      await (await locks.acquire('b')).release();
+      await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
+      // The token key is a second key, and needs its own right.
+      const error = await locks.acquire('b', { fenced: true }).catch((e: unknown) => e);
+      expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: false, outcome: 'none' });
+      expect(await redis.admin.exists('b')).toBe(0);
+    });
+
+    it('NOPERM: the channel is out of reach, so that the lock is freed and the waiters poll', async () => {
+      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all');
+      const client = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      await (await client.locks.acquire('a')).release();
+      expect(await redis.admin.exists('a')).toBe(0);
+      expect(client.eventsOf('wake-up-failed')).toHaveLength(1);
+      expect(client.eventsOf('released')).toHaveLength(1);
+    });
+
+    it('needs no more than the rights that the documentation may promise', async () => {
+      const rights = [...new Set(Object.values(NEEDED).flat()), 'publish', 'eval', 'subscribe'];
+      const commands = [...rights, 'unsubscribe', 'ping', 'info'].map((command) => `+${command}`);
+      const rules = ['on', `>${PASSWORD}`, '~*', '&*', '-@all', ...commands];
+      await redis.admin.acl('SETUSER', 'poor', 'reset', ...rules);
+      await redis.admin.acl('LOG', 'RESET');
+      const client = open({
+        connection: {
+          ...{ host: '127.0.0.1', port: redis.port, username: 'poor', password: PASSWORD },
+          ...{ protocol: 2, disableClientInfo: true },
+        },
+        leaseTimeMs: 300,
+      });
+      const { locks } = client;
+      await locks.using('a', async () => {
+        const waiting = locks.get('a').using(() => 1, { fenced: true });
+        await waiting;
+        await eventually(() => client.eventsOf('renewed').length >= 2);
+      });
+      const held = await locks.acquire('a');
+      const waiting = locks.acquire('a');
+      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await locks.get('a').remainingTimeMs();
+      await held.release();
+      await (await waiting).release();
+      await locks.acquire('a');
+      expect(await locks.get('a').forceRelease()).toBe(true);
+      expect(await redis.admin.acl('LOG')).toEqual([]);
+    });
+  });
+
+  it('CLUSTERDOWN, CROSSSLOT: a node of a cluster that does not work', async () => {
+    const server = await startRedisServer({ args: ['--cluster-enabled', 'yes'] });
+    const admin = new Redis(server.url);
+    const client = open({ connection: server.url, ...settings });
+    try {
+      await client.locks
+        .get('a')
+        .isLocked()
+        .catch(() => undefined);
+      await fails(() => client.locks.acquire('a'), { retryable: true, outcome: 'unknown' });
+      await admin.cluster('ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot));
+      await eventually(async () => (await client.locks.acquire('a')).release());
+      const connection = openIoredisConnection(server.url);
+      await eventually(async () => {
+        const renewing = connection.run(RENEW, ['a', 'b'], ['x', 100, 'x', 100]);
+        await expect(renewing).rejects.toThrow(LockKeyError);
+      });
+      await connection.close();
+    } finally {
+      await client.close();
+      admin.disconnect();
+      await server.kill();
+    }
+  });
+
+  it('max number of clients: asks again until there is room', async () => {
+    const [limit] = (await redis.admin.config('GET', 'maxclients')).slice(1);
+    await redis.admin.config('SET', 'maxclients', 1);
+    const client = open(settings);
+    await fails(() => client.locks.acquire('a'), { retryable: true, outcome: 'none' });
+    const waiting = client.locks.acquire('a', { waitTimeMs: 10_000 });
+    await redis.admin.config('SET', 'maxclients', String(limit));
+    (await waiting).assertHeld();
+  });
+
+  it('NOSCRIPT: no caller notices that the server forgets the scripts, at any moment', async () => {
+    const { locks } = open({ leaseTimeMs: 200 });
+    const flushing = { isOn: true };
+    let flushes = 0;
+    const flusher = (async () => {
+      while (flushing.isOn) {
+        await redis.admin.script('FLUSH');
+        flushes += 1;
+      }
+    })();
+    try {
+      await Promise.all(
+        Array.from({ length: 8 }, async (_, i) => {
+          for (let round = 0; round < 40; round += 1) {
+            await locks.using(i % 2 === 0 ? 'shared' : `own:${i}`, async (lease) => {
+              await locks.using(lease.name, () => undefined, { fenced: true });
+              await lease.renew();
+            });
+          }
+        }),
+      );
+    } finally {
+      flushing.isOn = false;
+      await flusher;
+    }
+    expect(flushes).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,168 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import type { ProxiedConnection } from '../support/fault-proxy.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { channelOf, redisson } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** So long that no spec can pass by it. */
+const NO_POLL_MS = 60_000;
+const FOR_EVER = { waitTimeMs: Infinity };
+/** A half-open subscriber is noticed within two seconds. */
+const HALF_OPEN_FOUND_MS = 5 * 2_000;
+
+describe('LockService when a wake-up is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+  const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
+  const receivers = async () => Number((await redis.admin.pubsub('NUMSUB', channelOf('a')))[1]);
+
+  /** Somebody who waits for a lock that Java holds, and whose subscription stands. */
+  const waiter = async (pollIntervalMs: number) => {
+    const client = open({ connection: proxy.current.url, pollIntervalMs });
+    await redisson.tryLock(redis.admin, 'a');
+    const waiting = watch(client.locks.acquire('a', FOR_EVER));
+    await eventually(async () => (await receivers()) === 1);
+    // The attempt that follows the confirmation is over.
+    await eventually(async () => (await redis.commandStats()).subscribe === 1);
+    await roundTrips(redis, 5);
+    return { ...client, waiting };
+  };
+  const grantedWithin = async (waiting: Promise<AsyncDisposable>, ms: number) => {
+    const startedAt = performance.now();
+    const lease = await waiting;
+    expect(performance.now() - startedAt).toBeLessThan(ms);
+    await lease[Symbol.asyncDispose]();
+  };
+
+  afterEach(async () => {
+    await redis.resetCommandStats();
+  });
+
+  it('waits no longer than its poll when the message is dropped', async () => {
+    const { waiting } = await waiter(200);
+    const fault = proxy.current.drop('toClient', { containing: channelOf('a') });
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, 5 * 200);
+    await eventually(() => fault.hits > 0);
+  });
+
+  it('polls also when the lease of the holder ends late or never', async () => {
+    const client = open({ pollIntervalMs: 100 });
+    await redisson.tryLock(redis.admin, 'a');
+    await redis.admin.persist('a');
+    const waiting = client.locks.acquire('a', FOR_EVER);
+    await eventually(async () => (await receivers()) === 1);
+    await redis.admin.del('a');
+    await grantedWithin(waiting, 5 * 100);
+  });
+
+  it('asks again as soon as a killed subscription stands again', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    // Nobody hears this.
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, 5 * 500);
+  });
+
+  it('asks again whenever the subscription was lost, as often as that may be', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    for (let kill = 0; kill < 5; kill += 1) {
+      await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await eventually(async () => (await receivers()) === 1);
+      expect(waiting.state).toBe('pending');
+    }
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, 5 * 500);
+  });
+
+  it('finds out that its subscriber is half open, and asks', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    const half = proxy.current.connections.find(isSubscriber);
+    proxy.current.blackhole('both', { where: (connection) => connection === half });
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, HALF_OPEN_FOUND_MS);
+    half?.cut('rst');
+  }, 15_000);
+
+  it('hears of a release between its attempt and its subscription', async () => {
+    const client = open({ connection: proxy.current.url, pollIntervalMs: NO_POLL_MS });
+    await redisson.tryLock(redis.admin, 'a');
+    const fault = proxy.current.hold('toServer', { containing: 'subscribe' });
+    const waiting = client.locks.acquire('a', FOR_EVER);
+    await eventually(() => fault.hits > 0);
+    await redisson.unlock(redis.admin, 'a');
+    fault.heal();
+    await grantedWithin(waiting, PROMPT_MS);
+  });
+
+  it('asks again as soon as the connection for commands is back', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    const keep = isSubscriber;
+    proxy.current.cut({ where: (connection) => !keep(connection) });
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, 5 * 500);
+  });
+
+  it('polls while it may not subscribe, and says so', async () => {
+    await redis.admin.acl('SETUSER', 'deaf', 'on', '>pw', '~*', '+@all', 'resetchannels');
+    const url = redis.url.replace('//', '//deaf:pw@');
+    const client = open({ connection: url, pollIntervalMs: 100 });
+    await redisson.tryLock(redis.admin, 'a');
+    const waiting = client.locks.acquire('a', FOR_EVER);
+    await eventually(() => client.eventsOf('messages-failed').length > 0);
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting, 5 * 100);
+    await redis.admin.acl('DELUSER', 'deaf');
+  });
+
+  it('frees the lock although it may not publish, and says so: the others poll', async () => {
+    await redis.admin.acl('SETUSER', 'mute', 'on', '>pw', '~*', '&*', '+@all', '-publish');
+    const [mute, others] = [
+      open({ connection: redis.url.replace('//', '//mute:pw@') }),
+      open({ pollIntervalMs: 100 }),
+    ];
+    const lease = await mute.locks.acquire('a');
+    const waiting = others.locks.acquire('a', FOR_EVER);
+    await eventually(async () => (await receivers()) === 1);
+    await lease.release();
+    expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
+    await grantedWithin(waiting, 5 * 100);
+    await redis.admin.acl('DELUSER', 'mute');
+  });
+
+  it('takes no message for a grant, whatever it says', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    const payloads = [
+      '0',
+      '1',
+      '-1',
+      'granted',
+      '',
+      '{"owner":"x"}',
+      'x'.repeat(100_000),
+      '\0\r\n',
+    ];
+    for (const payload of payloads) await redis.admin.publish(channelOf('a'), payload);
+    await roundTrips(redis, 5);
+    expect(waiting.state).toBe('pending');
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, PROMPT_MS);
+  });
+
+  it('wakes one waiter for each release, in each of the processes', async () => {
+    const clients = [1, 2, 3].map(() => open({ pollIntervalMs: NO_POLL_MS }));
+    await redisson.tryLock(redis.admin, 'a');
+    const served: number[] = [];
+    const waiting = clients.flatMap(({ locks }, i) =>
+      [1, 2, 3, 4].map(() => locks.using('a', () => served.push(i), FOR_EVER)),
+    );
+    await eventually(async () => (await receivers()) === 3);
+    await redisson.unlock(redis.admin, 'a');
+    await Promise.all(waiting);
+    expect(served.sort()).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+  });
+});
