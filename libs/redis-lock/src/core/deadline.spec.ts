@@ -107,4 +107,21 @@ describe('Deadline', () => {
     resolve(1);
     expect(await waiting).toBe(1);
   });
+
+  it('listens once to a signal that ends the waiting of many', async () => {
+    const abort = new AbortController();
+    const wait = () => new Deadline(systemClock, 100, abort.signal).wait(never);
+    const listeners = () => getEventListeners(abort.signal, 'abort').length;
+    const inTime = Array.from({ length: 20 }, wait);
+    expect(listeners()).toBe(1);
+    jest.advanceTimersByTime(100);
+    expect(new Set(await Promise.all(inTime))).toEqual(new Set([OVER]));
+    expect(listeners()).toBe(0);
+
+    const aborted = Array.from({ length: 20 }, () => wait().catch((reason: unknown) => reason));
+    expect(listeners()).toBe(1);
+    abort.abort('enough');
+    expect(new Set(await Promise.all(aborted))).toEqual(new Set(['enough']));
+    expect(listeners()).toBe(0);
+  });
 });

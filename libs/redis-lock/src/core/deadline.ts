@@ -48,7 +48,7 @@ export class Deadline {
         if (wait.isOver) return false;
         wait.isOver = true;
         clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
+        unlisten?.();
         wait.stop();
         return true;
       };
@@ -59,7 +59,7 @@ export class Deadline {
       const timer = after(this.remainingMs, () => {
         if (end()) resolve(OVER);
       });
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const unlisten = signal && onAbortOf(signal, onAbort);
       const stop = start(
         (value) => {
           if (end()) resolve(value);
@@ -80,4 +80,32 @@ export class Deadline {
       return () => undefined;
     });
   }
+}
+
+/** All who wait with one signal. */
+class Audience {
+  readonly callbacks = new Set<() => void>();
+  readonly tell = () => {
+    for (const callback of this.callbacks) callback();
+  };
+}
+
+const audiences = new WeakMap<AbortSignal, Audience>();
+
+/**
+ * One listener for all who wait with the same signal: of more than ten, Node warns as of a leak.
+ * @returns undoes it
+ */
+function onAbortOf(signal: AbortSignal, callback: () => void): () => void {
+  const audience = audiences.get(signal) ?? new Audience();
+  const { callbacks, tell } = audience;
+  if (callbacks.size === 0) {
+    audiences.set(signal, audience);
+    signal.addEventListener('abort', tell);
+  }
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size === 0) signal.removeEventListener('abort', tell);
+  };
 }
