@@ -55,7 +55,7 @@ export function useLocks<Locks>(
     const observer = {
       observe: (event: LockEvent) => {
         events.push(event);
-        settings.observer?.observe(event);
+        void settings.observer?.observe(event);
       },
     };
     const port = openIoredisConnection(connection, (error) => {

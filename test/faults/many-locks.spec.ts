@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/redis-server.js';
+import { useApplications } from './support/applications.js';
+
+const LOCKS = 10_000;
+const LEASE_MS = 3_000;
+const INTERVAL_MS = LEASE_MS / 3;
+/** Three leases are over then, so that none can have lived by its first one. */
+const RENEWALS = 9 * LOCKS;
+
+describe('10,000 held locks', () => {
+  const redis = useRedis();
+  const open = useApplications();
+
+  it('are all kept by at most 100 script calls a second', async () => {
+    let renewed = 0;
+    const { locks, events } = open(redis.url, {
+      settings: { leaseTimeMs: LEASE_MS },
+      onEvent: (event) => {
+        if (event.type === 'renewed') renewed += event.leases;
+      },
+    });
+    const names = Array.from({ length: LOCKS }, (_, i) => `product_${String(i)}`);
+    const leases = await Promise.all(names.map((name) => locks.acquire(name)));
+
+    renewed = 0;
+    const startedAt = performance.now();
+    const calls = await redis.commandsDuring(() =>
+      eventually(() => renewed >= RENEWALS, { withinMs: 60_000, everyMs: 50 }),
+    );
+    const intervals = (performance.now() - startedAt) / INTERVAL_MS;
+    expect((calls.evalsha ?? 0) / intervals).toBeLessThanOrEqual((100 * INTERVAL_MS) / 1_000);
+    // Kept because they were renewed, and not renewed more often than need be.
+    expect(intervals).toBeGreaterThan(RENEWALS / LOCKS / 2);
+
+    expect(events.map(({ type }) => type)).not.toContain('lost');
+    for (const lease of leases) lease.assertHeld();
+    expect(await redis.admin.dbsize()).toBe(LOCKS);
+    await Promise.all(leases.map((lease) => lease.release()));
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { useWorkers } from '../support/child.js';
+import { FaultProxy, type Fault, type ProxiedConnection } from '../support/fault-proxy.js';
+import { seededRandom, type Random } from '../support/random.js';
+import { useRedis } from '../support/redis-server.js';
+import type { Manners } from './support/crowd.js';
+import { telling, type Story } from './support/history.js';
+import { repeat } from './support/pace.js';
+import { PATIENT, survive } from './support/survive.js';
+
+const LEASE_MS = 3_000;
+
+/** A late entry is executed as it stands: its hold count may be one of the past for a moment. */
+const WITHOUT_COUNTING: Manners = {
+  plain: 4,
+  bare: 2,
+  fenced: 2,
+  try: 1,
+  impatient: 1,
+  aborting: 1,
+};
+
+describe('LockService on a network that fails', () => {
+  const redis = useRedis();
+  const referee = useRedis();
+  const workers = useWorkers();
+  let proxy: FaultProxy;
+
+  beforeEach(async () => {
+    proxy = await FaultProxy.start({ port: redis.port });
+  });
+  afterEach(() => proxy.close());
+
+  const onTheProxy = (story: Story, label: string) => ({
+    workers,
+    redis,
+    referee,
+    story,
+    lockUrl: proxy.url,
+    random: seededRandom(label),
+    settings: { leaseTimeMs: LEASE_MS },
+  });
+
+  it('never miscounts holds, frees what is not its own or leaves anything behind: 10,000 cuts', async () => {
+    await telling('cuts', async (story) => {
+      const random = seededRandom('cuts/faults');
+      const crowd = { ...onTheProxy(story, 'cuts'), instances: 60, callers: 3, keys: 24 };
+      const totals = await survive(crowd, async () => {
+        await cutAtRandom(proxy, random, story, { cuts: 10_000, withinMs: 60_000 });
+        await proxy.heal();
+      });
+      expect(totals.sections).toBeGreaterThan(1_000);
+    });
+  });
+
+  it('lets a request that arrives late do harm for one lease at most', async () => {
+    await telling('zombies', async (story) => {
+      const random = seededRandom('zombies/faults');
+      const size = { instances: 24, callers: 3, keys: 12, manners: WITHOUT_COUNTING };
+      const totals = await survive({ ...onTheProxy(story, 'zombies'), ...size }, async () => {
+        await deliverLate(proxy, random, story, { requests: 400, withinMs: 12_000 });
+        await proxy.heal();
+      });
+      expect(totals.sections).toBeGreaterThan(300);
+    });
+  });
+
+  it('survives SCRIPT FLUSH every few milliseconds without an error', async () => {
+    await telling('script flush', async (story) => {
+      const size = { instances: 8, callers: 4, keys: 16, manners: PATIENT };
+      let flushes = 0;
+      const totals = await survive({ ...onTheProxy(story, 'script-flush'), ...size }, () =>
+        repeat(
+          async () => {
+            await redis.admin.script('FLUSH');
+            flushes++;
+          },
+          { until: () => flushes === 1_000, withinMs: 20_000, everyMs: 1 },
+        ),
+      );
+      expect(totals).toMatchObject({ lost: 0, timeouts: 0, backendErrors: 0 });
+      expect(totals.sections).toBeGreaterThan(1_000);
+    });
+  });
+
+  it('counts a lease from the request, however late the answer comes', async () => {
+    await telling('slow network', async (story) => {
+      const random = seededRandom('slow-network/faults');
+      const size = { instances: 12, callers: 3, keys: 6, settings: { leaseTimeMs: 400 } };
+      const trial = { ...onTheProxy(story, 'slow-network'), ...size, workMs: 250 };
+      const totals = await survive(trial, async () => {
+        proxy.delay('both', 0, { jitterMs: 200, random });
+        const until = () => proxy.counts.delayed > 4_000;
+        await repeat(() => undefined, { until, withinMs: 12_000, everyMs: 10 });
+        await proxy.heal();
+      });
+      // Leases that end before the work does are what this is about.
+      expect(totals.lost).toBeGreaterThan(10);
+      expect(totals.sections - totals.lost).toBeGreaterThan(10);
+    });
+  });
+});
+
+type WayToCut = (
+  proxy: FaultProxy,
+  where: (connection: ProxiedConnection) => boolean,
+  random: Random,
+) => Fault | number;
+
+const WAYS_TO_CUT: Record<string, WayToCut> = {
+  reset: (proxy, where) => proxy.cut({ where, kind: 'rst' }),
+  end: (proxy, where) => proxy.cut({ where, kind: 'fin' }),
+  'lost reply': (proxy, where) => proxy.loseReply({ where, times: 1 }),
+  'lost request': (proxy, where) => proxy.loseRequest({ where, times: 1 }),
+  'request cut in the middle': (proxy, where, random) =>
+    proxy.cutAfter('toServer', random.int(1, 400), { where }),
+  'reply cut in the middle': (proxy, where, random) =>
+    proxy.cutAfter('toClient', random.int(1, 60), { where }),
+};
+
+/** Each of them is looked at for each frame. */
+const MOST_ARMED = 16;
+
+/** Cuts one connection after the other, at points that have nothing to do with what they carry. */
+async function cutAtRandom(
+  proxy: FaultProxy,
+  random: Random,
+  story: Story,
+  limit: { cuts: number; withinMs: number },
+): Promise<void> {
+  const armed: Fault[] = [];
+  const cut = () => {
+    const { connections } = proxy;
+    if (connections.length === 0) return;
+    const victim = random.pick(connections);
+    const [name, way] = random.pick(Object.entries(WAYS_TO_CUT));
+    const fault = way(proxy, (connection) => connection === victim, random);
+    story.fault(`${name}, connection ${String(victim.index)}`);
+    if (typeof fault !== 'number') armed.push(fault);
+    if (armed.length > MOST_ARMED) armed.shift()?.heal();
+  };
+  await repeat(cut, {
+    until: () => proxy.counts.cut >= limit.cuts,
+    withinMs: limit.withinMs,
+    everyMs: 1,
+  });
+}
+
+/** Requests that their clients have given up, and sent again, reach the server after all. */
+async function deliverLate(
+  proxy: FaultProxy,
+  random: Random,
+  story: Story,
+  limit: { requests: number; withinMs: number },
+): Promise<void> {
+  let late = 0;
+  const holdUp = () => {
+    const victims = proxy.connections.filter(({ subscriber }) => !subscriber);
+    if (victims.length === 0) return;
+    const victim = random.pick(victims);
+    const held = proxy.hold('toServer', { where: (connection) => connection === victim });
+    const lateMs = random.int(10, 1_000);
+    setTimeout(
+      () => {
+        if (held.hits > 0) {
+          late += held.hits;
+          story.fault(`${String(held.hits)} requests come ${String(lateMs)} ms late`);
+          victim.cut('rst', 'client');
+        }
+        setTimeout(held.heal, lateMs);
+      },
+      random.int(5, 30),
+    );
+  };
+  await repeat(holdUp, {
+    until: () => late >= limit.requests,
+    withinMs: limit.withinMs,
+    everyMs: 4,
+  });
+}

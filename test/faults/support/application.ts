@@ -1,0 +1,60 @@
+import { Redis } from 'ioredis';
+import { LockService, type LockEvent } from 'nestjs-redis-lock';
+
+import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/options.js';
+import type { Clock } from '../../../libs/redis-lock/src/core/clock.js';
+import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis-connection.js';
+import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+
+export interface ApplicationOptions {
+  settings?: Partial<LockSettings>;
+  clock?: Clock;
+  onEvent?: (event: LockEvent) => void;
+  /** Stands between the library and its adapter: the place of planted bugs. */
+  decorate?: (connection: RedisConnection) => RedisConnection;
+}
+
+/** What happens all the time is not kept. */
+const EVERYDAY: ReadonlySet<LockEvent['type']> = new Set(['acquired', 'released', 'renewed']);
+
+/** What one instance of a service has of this library. */
+export interface Application {
+  readonly locks: LockService;
+  readonly context: LockContext;
+  /** Whatever is out of the ordinary. */
+  readonly events: readonly LockEvent[];
+  close(): Promise<void>;
+}
+
+/** An application on whatever `connection` of the module may be. */
+export function openApplication(
+  connection: unknown,
+  { settings, clock, onEvent, decorate = (port) => port }: ApplicationOptions = {},
+): Application {
+  const events: LockEvent[] = [];
+  const observer = {
+    observe: (event: LockEvent) => {
+      onEvent?.(event);
+      if (!EVERYDAY.has(event.type)) events.push(event);
+    },
+  };
+  const context = new LockContext(
+    decorate(openIoredisConnection(connection)),
+    { observer, ...settings },
+    clock,
+  );
+  return {
+    locks: new LockService(context),
+    context,
+    events,
+    close: () => context.close(),
+  };
+}
+
+/** A client as callers make it: ioredis' own defaults, and an error handler that is a logger's. */
+export function callersClient(url: string): Redis {
+  const client = new Redis(url);
+  client.on('error', () => undefined);
+  return client;
+}

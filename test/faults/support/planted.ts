@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+
+import type { Clock } from '../../../libs/redis-lock/src/core/clock.js';
+import { Hold } from '../../../libs/redis-lock/src/core/hold.js';
+import { Keeper } from '../../../libs/redis-lock/src/core/keeper.js';
+import { HeldLease } from '../../../libs/redis-lock/src/core/lease.js';
+import type {
+  ChannelListener,
+  RedisConnection,
+  Reply,
+} from '../../../libs/redis-lock/src/core/redis-connection.js';
+import {
+  ENTER,
+  ENTER_FENCED,
+  LEAVE,
+  RENEW,
+} from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import type { ApplicationOptions } from './application.js';
+import { PassThrough } from './pass-through.js';
+
+/** How a library differs that is broken on purpose, in one place. */
+export interface Bug {
+  /** For every application. */
+  readonly options?: ApplicationOptions;
+  /** Changes a class; the returned function changes it back. */
+  readonly install?: () => () => void;
+}
+
+/** A script in which one text is replaced by another; it must be there, or the bug were not. */
+function script(
+  { name, lua }: { name: string; lua: string },
+  text: string | RegExp,
+  replacement: string,
+): Bug {
+  const broken = lua.replace(text, () => replacement);
+  if (broken === lua) throw new Error(`${name} has no ${String(text)} to be replaced`);
+  const sha1 = createHash('sha1').update(broken).digest('hex');
+  return connection(
+    class extends PassThrough {
+      protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S) {
+        return script.name === name ? { ...script, lua: broken, sha1 } : script;
+      }
+    },
+  );
+}
+
+function connection(Broken: new (inner: RedisConnection) => RedisConnection): Bug {
+  return { options: { decorate: (inner) => new Broken(inner) } };
+}
+
+function member<T extends object>(prototype: T, name: keyof T, broken: PropertyDescriptor): Bug {
+  return {
+    install: () => {
+      const original = Object.getOwnPropertyDescriptor(prototype, name);
+      if (original === undefined) throw new Error(`There is no ${String(name)} to be replaced`);
+      Object.defineProperty(prototype, name, { ...broken, configurable: true });
+      return () => Object.defineProperty(prototype, name, original);
+    },
+  };
+}
+
+export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = script(
+  ENTER,
+  "if redis.call('exists', lock) == 1 then",
+  'if false then',
+);
+
+/** As a plain lock does it: every entry of the owner is one more, also one that is sent again. */
+export const ENTRY_COUNTS_UP: Bug = script(
+  ENTER,
+  `if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end`,
+  `redis.call('hincrby', lock, owner, 1)`,
+);
+
+export const RELEASE_COUNTS_DOWN: Bug = script(
+  LEAVE,
+  /if holdCount > 0 then[^]*?\n {2}return 'done'\nend/,
+  `if redis.call('hincrby', lock, owner, -1) > 0 then return 'done' end`,
+);
+
+export const RELEASE_FREES_ALL_HOLDS: Bug = script(LEAVE, 'if holdCount > 0 then', 'if false then');
+
+export const RELEASE_OF_WHOEVER_HOLDS: Bug = script(
+  LEAVE,
+  `redis.call('hget', lock, owner)`,
+  `redis.call('hvals', lock)[1]`,
+);
+
+export const ENTRY_WITHOUT_TTL: Bug = script(
+  ENTER,
+  `redis.pcall('pexpire', lock, leaseMs)`,
+  `redis.pcall('exists', lock)`,
+);
+
+export const NESTED_ENTRY_WITHOUT_TTL: Bug = script(
+  ENTER,
+  `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
+  '',
+);
+
+export const RENEWAL_CREATES: Bug = script(
+  RENEW,
+  'local answers = {}',
+  `local answers = {}
+for i = 1, #KEYS do redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) end`,
+);
+
+export const RENEWAL_OF_WHOEVER_HOLDS: Bug = script(
+  RENEW,
+  `redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1])`,
+  `redis.pcall('exists', KEYS[i])`,
+);
+
+export const RENEWAL_SHORTENS: Bug = script(
+  RENEW,
+  ` and redis.call('pttl', KEYS[i]) < tonumber(ARGV[2 * i])`,
+  '',
+);
+
+const NEXT_TOKEN = 'math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))';
+
+export const TOKEN_STAYS: Bug = script(ENTER_FENCED, NEXT_TOKEN, 'math.max(counter, 1)');
+
+export const TOKEN_WITHOUT_TIME: Bug = script(ENTER_FENCED, NEXT_TOKEN, 'counter + 1');
+
+/** Every renewal is said to have gone through, and none is sent. */
+export const NO_WATCHDOG: Bug = connection(
+  class extends PassThrough {
+    protected override async around<R>(name: string, run: () => Promise<Reply<R>>) {
+      if (name !== RENEW.name) return run();
+      return { value: [true] as R, sentAt: performance.now(), resent: false };
+    }
+  },
+);
+
+/** What was renewed once is renewed for ever. */
+export const RESTLESS_WATCHDOG: Bug = connection(
+  class extends PassThrough {
+    readonly #timers: NodeJS.Timeout[] = [];
+
+    protected override around<R>(name: string, run: () => Promise<Reply<R>>) {
+      if (name === RENEW.name) this.#timers.push(setInterval(() => void run(), 50));
+      return run();
+    }
+
+    override close() {
+      for (const timer of this.#timers) clearInterval(timer);
+      return super.close();
+    }
+  },
+);
+
+export const DEADLINE_FROM_THE_ANSWER: Bug = connection(
+  class extends PassThrough {
+    protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
+      return { ...(await run()), sentAt: performance.now() };
+    }
+  },
+);
+
+/** Who does not know that a script was sent twice takes the second answer for the only one. */
+export const CUTS_UNNOTICED: Bug = connection(
+  class extends PassThrough {
+    protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
+      return { ...(await run()), resent: false };
+    }
+  },
+);
+
+class DeafToConfirmations extends PassThrough {
+  override listen(channel: string, { message }: ChannelListener) {
+    return super.listen(channel, { message, confirmed: () => undefined });
+  }
+}
+
+export const NO_RETRY_AFTER_SUBSCRIBE: Bug = connection(DeafToConfirmations);
+
+export const NO_RETRY_AFTER_RECONNECT: Bug = connection(
+  class extends DeafToConfirmations {
+    override onUp() {
+      return () => undefined;
+    }
+  },
+);
+
+export const NO_POLL: Bug = { options: { settings: { pollIntervalMs: 60_000 } } };
+
+/** Deadlines by a clock that people and time servers set. */
+export function wallClock(clock: Clock): Bug {
+  return {
+    options: {
+      clock: { now: () => clock.wall(), wall: () => clock.wall() },
+      decorate: (inner) =>
+        new (class extends PassThrough {
+          protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
+            const sentAt = clock.wall();
+            return { ...(await run()), sentAt };
+          }
+        })(inner),
+    },
+  };
+}
+
+export const LATE_GRANT_KEPT: Bug = member(Keeper.prototype, 'abandon', {
+  value: () => Promise.resolve(),
+});
+
+export const SIBLINGS_TAKE_NO_TURNS: Bug = member(HeldLease.prototype, 'waitForTurn', {
+  value: () => Promise.resolve(true),
+});
+
+/** The end of a lease is noticed by timers alone. */
+export const NO_LOOK_AT_THE_CLOCK: Bug = member(Hold.prototype, 'remainingMs', {
+  get(this: Hold) {
+    return this.isLive ? 1 : 0;
+  },
+});

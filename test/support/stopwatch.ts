@@ -1,0 +1,42 @@
+import { afterAll } from '@jest/globals';
+
+const TICK_MS = 5;
+
+let seenAt = performance.now();
+let stalledMs = 0;
+const timer = setInterval(look, TICK_MS).unref();
+afterAll(() => {
+  clearInterval(timer);
+});
+
+/** A tick that comes late says how long this process was given no time. */
+function look(): void {
+  const now = performance.now();
+  stalledMs += Math.max(0, now - seenAt - 2 * TICK_MS);
+  seenAt = now;
+}
+
+/**
+ * Measures how long something took in the time that this process was given: on a machine that is
+ * busy with something else every timer is late, and that is no fault of whoever set it.
+ */
+export class Stopwatch {
+  readonly #startedAt = performance.now();
+  readonly #stalledMs: number;
+
+  constructor() {
+    look();
+    this.#stalledMs = stalledMs;
+  }
+
+  /** For upper bounds. */
+  get ms(): number {
+    look();
+    return this.realMs - (stalledMs - this.#stalledMs);
+  }
+
+  /** For lower bounds. */
+  get realMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+}

@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+
+import { Redis } from 'ioredis';
+import { LeaseLostError, type AcquireOptions, type Lease } from 'nestjs-redis-lock';
+
+import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import { openApplication, type Application } from '../faults/support/application.js';
+import { FencedResource } from '../faults/support/fenced-resource.js';
+import { report, serve } from '../support/worker.js';
+
+const ME = 'worker';
+
+let application: Application;
+let resources: Redis;
+let resource: FencedResource;
+let lease: Lease;
+
+/** What `assertHeld()` says: `held`, or why not. */
+function held(): string {
+  try {
+    lease.assertHeld();
+    return 'held';
+  } catch (error) {
+    return error instanceof LeaseLostError ? error.reason : String(error);
+  }
+}
+
+const api = {
+  open(lockUrl: string, resourceUrl: string, settings: Partial<LockSettings>): void {
+    application = openApplication(lockUrl, { settings });
+    resources = new Redis(resourceUrl);
+  },
+
+  async acquire(name: string, options: AcquireOptions): Promise<number | undefined> {
+    resource = new FencedResource(resources, name);
+    lease = await application.locks.acquire(name, options);
+    return lease.fencingToken;
+  },
+
+  /** As everybody should write. */
+  async write(): Promise<string> {
+    const verdict = held();
+    return verdict === 'held' ? resource.write(lease.fencingToken, ME) : verdict;
+  },
+
+  /** As nobody should write. */
+  writeWithoutLooking: () => resource.write(lease.fencingToken, ME),
+
+  isAborted: () => lease.signal.aborted,
+
+  /** Resolves when the signal aborts by itself, with the error's code. */
+  aborted: () =>
+    new Promise<string>((resolve) => {
+      const { signal } = lease;
+      signal.addEventListener('abort', () => {
+        resolve((signal.reason as LeaseLostError).code);
+      });
+    }),
+
+  state: () => lease.state,
+
+  /** Blocks the event loop until the file is there, and looks in the same turn of the loop. */
+  blockUntil(file: string): string {
+    while (!existsSync(file));
+    return held();
+  },
+
+  async release(): Promise<string> {
+    try {
+      await lease.release();
+      return 'released';
+    } catch (error) {
+      return (error as LeaseLostError).code;
+    }
+  },
+
+  /** Waits for the lock without anybody waiting for the answer. */
+  queueUp(name: string): void {
+    void application.locks.acquire(name, { waitTimeMs: Infinity }).then(() => {
+      report('inside');
+    });
+  },
+
+  async close(): Promise<void> {
+    await application.close();
+    resources.disconnect();
+  },
+};
+export type Api = typeof api;
+serve(api);
