@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
+import { LockBackendError, LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
 describe('LockObserver', () => {
   const redis = useRedis();
+  const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
   const types = (events: readonly LockEvent[]) => events.map(({ type }) => type);
 
@@ -27,10 +28,30 @@ describe('LockObserver', () => {
     await eventually(() => ours.eventsOf('waiting').length > 0);
     const { waitedMs } = ours.eventsOf('waiting')[0] ?? { waitedMs: NaN };
     expect(waitedMs).toBeGreaterThanOrEqual(1_000);
+    expect(ours.eventsOf('waiting')[0]).not.toHaveProperty('error');
     await lease.release();
     await (await waiting).release();
     expect(types(ours.events)).toEqual(['waiting', 'acquired', 'released']);
     expect(ours.eventsOf('acquired')[0]?.waitedMs).toBeGreaterThanOrEqual(waitedMs);
+  });
+
+  it('hears that it is Redis for which a caller waits, and of each outage once', async () => {
+    const client = open({ connection: proxy.current.url, pollIntervalMs: 100 });
+    for (const outages of [1, 2]) {
+      await client.locks.using('a', () => undefined, { waitTimeMs: 60_000 });
+      proxy.current.refuse();
+      proxy.current.cut();
+      const waiting = client.locks.acquire('a', { waitTimeMs: 60_000 });
+      await eventually(() => client.eventsOf('waiting').length === outages);
+      expect(client.eventsOf('waiting').pop()?.error).toBeInstanceOf(LockBackendError);
+      await proxy.current.accept();
+      await (await waiting).release();
+      expect(client.eventsOf('connection-failed')).toHaveLength(outages);
+    }
+    // A connection that is back in a moment is no outage.
+    proxy.current.cut();
+    await client.locks.using('a', () => undefined, { waitTimeMs: 60_000 });
+    expect(client.eventsOf('connection-failed')).toHaveLength(2);
   });
 
   it('hears of a caller that gave up waiting, and of no try that was refused', async () => {

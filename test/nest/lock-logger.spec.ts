@@ -16,7 +16,18 @@ const error = new Error('no answer');
 const EVENTS: [LockEvent, string, string][] = [
   [{ type: 'lost', name: 'x', reason: 'expired' }, 'error', 'Lock "x" was lost (expired)'],
   [{ type: 'suspect', name: 'x', error }, 'warn', 'Lock "x" may soon be lost: no answer'],
-  [{ type: 'waiting', name: 'x', waitedMs: 1_000.4 }, 'warn', 'waited for since 1000 ms'],
+  [
+    { type: 'waiting', name: 'x', waitedMs: 1_000.4 },
+    'warn',
+    'Lock "x" is still waited for after 1000 ms: somebody else holds it',
+  ],
+  [{ type: 'waiting', name: 'x', waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
+  [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be reached'],
+  [
+    { type: 'connection-failed', error: Object.assign(new AggregateError([]), { code: 'EX' }) },
+    'warn',
+    'again and again: EX',
+  ],
   [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
   [{ type: 'release-failed', name: 'x', error }, 'warn', 'could not be released'],
   [{ type: 'wake-up-failed', name: 'x' }, 'warn', 'waiters could not be told'],
@@ -118,7 +129,7 @@ describe('LockLogger', () => {
       'Lock "lost" was lost (gone): what its holder does now may meet another holder',
     );
     expect(of('error')).toHaveLength(3);
-    expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "slow" has been waited for/));
+    expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
     expect(of('debug')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
     expect(said.length).toBe(heard.length);

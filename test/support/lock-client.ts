@@ -58,9 +58,7 @@ export function useLocks<Locks>(
         void settings.observer?.observe(event);
       },
     };
-    const port = openIoredisConnection(connection, (error) => {
-      observer.observe({ type: 'messages-failed', error });
-    });
+    const port = openIoredisConnection(connection, observer);
     const context = contextOn(port, { ...settings, observer }, clock);
     const client: LockClient<Locks> = {
       locks: serviceOf(context),

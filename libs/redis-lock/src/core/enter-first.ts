@@ -3,8 +3,9 @@ import type { Contenders } from './contenders.js';
 import { OVER } from './deadline.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import { Hold } from './hold.js';
-import type { Contender, Departure, Outcome } from './key-queue.js';
+import type { Contender, Departure, LastAnswer, Outcome } from './key-queue.js';
 import { tell } from './observer.js';
+import { asUnknown } from './until-answered.js';
 
 /** A wait that takes longer is worth a warning. */
 const SLOW_WAIT_MS = 1_000;
@@ -74,17 +75,19 @@ class Caller implements Contender {
       this.isUncertain = false;
       return reply;
     } catch (error) {
-      if (error instanceof LockBackendError && error.outcome === 'unknown') this.isUncertain = true;
-      throw error;
+      if (!(error instanceof LockBackendError)) throw error;
+      if (error.outcome === 'unknown') this.isUncertain = true;
+      throw this.isUncertain ? asUnknown(error) : error;
     }
   }
 
-  stillWaiting(): void {
+  stillWaiting(last: LastAnswer): void {
     const { context, deadline, name } = this.acquisition;
     const { waitedMs } = deadline;
     if (this.#isSlow || waitedMs < SLOW_WAIT_MS) return;
     this.#isSlow = true;
-    tell(context.settings.observer, { type: 'waiting', name, waitedMs });
+    const why = last.kind === 'busy' ? {} : { error: backendErrorOf(last) };
+    tell(context.settings.observer, { type: 'waiting', name, waitedMs, ...why });
   }
 
   async tooLate(): Promise<void> {
@@ -96,4 +99,9 @@ class Caller implements Contender {
     const { context, options } = this.acquisition;
     return context.keeper.abandon(this.hold, options.leaseTimeMs);
   }
+}
+
+function backendErrorOf(last: LastAnswer & { kind: 'none' | 'failed' }): LockBackendError {
+  if (last.kind === 'failed') return last.error;
+  return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
 }

@@ -21,13 +21,13 @@ export interface Contender {
   settle(outcome: Outcome): void;
   fail(error: Error): void;
   /** Called whenever a poll finds the caller still waiting. */
-  stillWaiting(): void;
+  stillWaiting(last: LastAnswer): void;
   /** An attempt went through, or may have, although the caller had left meanwhile. */
   tooLate(): Promise<void>;
 }
 
-/** What is known of a key from the last attempt of this process. */
-type LastAnswer =
+/** What is known of a key from the last attempt of this process; `none` while Redis owes an answer. */
+export type LastAnswer =
   | { readonly kind: 'none' }
   | { readonly kind: 'busy'; readonly remainingMs: number }
   | { readonly kind: 'failed'; readonly error: LockBackendError };
@@ -77,7 +77,9 @@ export class KeyQueue {
       contender.settle(known);
     } else {
       this.#waiting.add(contender);
-      if (isFirst && this.#asking === undefined) this.ask();
+      // The answer to one that has left may never come.
+      if (isFirst && this.#asking !== undefined) this.#pollIn(this.settings.pollIntervalMs);
+      else if (isFirst) this.ask();
     }
     return () => this.#leave(contender);
   }
@@ -90,7 +92,7 @@ export class KeyQueue {
       this.#askAgain = true;
       return;
     }
-    clearTimeout(this.#timer);
+    this.#pollIn(this.settings.pollIntervalMs);
     this.#asking = first;
     this.#askedAt = this.settings.clock.now();
     this.#askAgain = false;
@@ -113,11 +115,7 @@ export class KeyQueue {
   #leave(contender: Contender): Departure {
     const isAsking = this.#asking === contender;
     const last = this.#known();
-    if (this.#waiting.delete(contender)) {
-      if (this.#waiting.size === 0) this.#rest();
-      // Whoever is next need not wait for an answer that may never come.
-      else if (isAsking) this.#pollIn(this.settings.pollIntervalMs);
-    }
+    if (this.#waiting.delete(contender) && this.#waiting.size === 0) this.#rest();
     return { last, isAsking };
   }
 
@@ -211,10 +209,14 @@ export class KeyQueue {
     clearTimeout(this.#timer);
     this.#timer = after(delayMs, () => {
       const [first] = this.#waiting;
-      first?.stillWaiting();
-      // An attempt whose caller has left must not keep the others from asking.
-      if (this.#asking !== first) this.#asking = undefined;
-      this.ask();
+      first?.stillWaiting(this.#known());
+      if (this.#asking === first) {
+        this.#pollIn(this.settings.pollIntervalMs);
+      } else {
+        // An attempt whose caller has left must not keep the others from asking.
+        this.#asking = undefined;
+        this.ask();
+      }
     });
   }
 

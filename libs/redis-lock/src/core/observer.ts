@@ -12,8 +12,11 @@ export type LockEvent =
       readonly waitedMs: number;
       readonly holdCount: number;
     })
-  /** A caller has been waiting for a second; sent once for each wait. */
-  | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number })
+  /**
+   * A caller has been waiting for a second; sent once for each wait. `error`: it waits because Redis
+   * cannot be asked, and not for another holder.
+   */
+  | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
   | (OfOneLock & { readonly type: 'timed-out'; readonly waitedMs: number })
   /** `unknown`: the connection was cut, and Redis no longer knew the owner. */
   | (OfOneLock & { readonly type: 'released'; readonly outcome: 'done' | 'unknown' })
@@ -30,6 +33,8 @@ export type LockEvent =
   /** One renewal script went through for this many leases, or failed. */
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
+  /** Redis cannot be reached; sent once for each outage, of a connection that this library opened. */
+  | { readonly type: 'connection-failed'; readonly error: unknown }
   /** Wake-up messages cannot be received; waiting goes on by polling. */
   | { readonly type: 'messages-failed'; readonly error: unknown };
 

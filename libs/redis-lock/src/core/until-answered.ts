@@ -37,7 +37,7 @@ export async function untilAnswered<R>(
 }
 
 /** An earlier try may have been executed, whatever became of the last one. */
-function asUnknown(error: LockBackendError): LockBackendError {
+export function asUnknown(error: LockBackendError): LockBackendError {
   const { message, lockName, cause, retryable } = error;
   return new LockBackendError(message, { lockName, cause, retryable, outcome: 'unknown' });
 }

@@ -1,6 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import { LockBackendError } from '../core/errors.js';
+import { tell, type LockObserver } from '../core/observer.js';
 import type {
   ChannelListener,
   KeyPlace,
@@ -22,9 +23,9 @@ const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
  */
 export function openIoredisConnection(
   connection: unknown,
-  onMessagesFailed?: (error: unknown) => void,
+  observer?: LockObserver,
 ): RedisConnection {
-  const prepared = prepareIoredisConnection(connection, onMessagesFailed);
+  const prepared = prepareIoredisConnection(connection, observer);
   prepared.open();
   return prepared;
 }
@@ -32,10 +33,10 @@ export function openIoredisConnection(
 /** As `openIoredisConnection`, but nothing is opened before `open` or the first script. */
 export function prepareIoredisConnection(
   connection: unknown,
-  onMessagesFailed: (error: unknown) => void = () => undefined,
+  observer?: LockObserver,
 ): IoredisConnection {
   const { client, isOurs } = chooseClient(connection);
-  return new IoredisConnection(client, isOurs, onMessagesFailed);
+  return new IoredisConnection(client, isOurs, observer);
 }
 
 export class IoredisConnection implements RedisConnection {
@@ -46,24 +47,27 @@ export class IoredisConnection implements RedisConnection {
   #breaks = 0;
   /** Why our client is not connected, as far as it says so. */
   #trouble: unknown;
+  #isOutageTold = false;
   #isClosed = false;
 
   constructor(
     private readonly client: Redis | Cluster,
     private readonly isOurs: boolean,
-    onMessagesFailed: (error: unknown) => void,
+    private readonly observer: LockObserver | undefined,
   ) {
     this.#cluster = isCluster(client) ? client : undefined;
     this.#subscriber = new Subscriber(
       (overrides) => this.#subscriberClient(overrides),
-      onMessagesFailed,
+      (error) => {
+        tell(observer, { type: 'messages-failed', error });
+      },
     );
     client.on('ready', this.#onReady);
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach(this.#watchNode);
     // ioredis prints the errors of a client that nobody listens to.
-    if (isOurs) client.on('error', (error: unknown) => (this.#trouble = error));
+    if (isOurs) client.on('error', this.#onError);
   }
 
   /** Begins to connect, if nobody has. */
@@ -143,7 +147,16 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onReady = (): void => {
     this.#trouble = undefined;
+    this.#isOutageTold = false;
     for (const listener of [...this.#upListeners]) listener();
+  };
+
+  readonly #onError = (error: unknown): void => {
+    this.#trouble = error;
+    // One that breaks is most often back in a moment.
+    if (this.#isOutageTold || this.client.status === 'ready') return;
+    this.#isOutageTold = true;
+    tell(this.observer, { type: 'connection-failed', error });
   };
 
   readonly #onClose = (): void => {

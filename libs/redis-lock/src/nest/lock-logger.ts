@@ -13,6 +13,7 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   'renewal-failed': 'warn',
   'release-failed': 'warn',
   'wake-up-failed': 'warn',
+  'connection-failed': 'warn',
   'messages-failed': 'warn',
 };
 
@@ -42,7 +43,7 @@ function textOf(event: LockEvent): string {
     case 'acquired':
       return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
     case 'waiting':
-      return `${lock} has been waited for since ${ms(event.waitedMs)}`;
+      return `${lock} is still waited for after ${ms(event.waitedMs)}: ${obstacle(event.error)}`;
     case 'timed-out':
       return `${lock} was not acquired within ${ms(event.waitedMs)}`;
     case 'released':
@@ -65,6 +66,8 @@ function textOf(event: LockEvent): string {
       return `Renewed ${leases(event.leases)}`;
     case 'renewal-failed':
       return `Could not renew ${leases(event.leases)}: ${reason(event.error)}`;
+    case 'connection-failed':
+      return `Redis cannot be reached, and is tried again and again: ${reason(event.error)}`;
     case 'messages-failed':
       return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
   }
@@ -78,6 +81,13 @@ function leases(count: number): string {
   return count === 1 ? '1 lease' : `${String(count)} leases`;
 }
 
+function obstacle(error: unknown): string {
+  return error === undefined ? 'somebody else holds it' : reason(error);
+}
+
 function reason(error: unknown): string {
-  return error instanceof Object && 'message' in error ? String(error.message) : String(error);
+  if (typeof error !== 'object' || error === null) return String(error);
+  // A host with several addresses fails with an error that has a code and no message.
+  const { message, code } = error as Partial<NodeJS.ErrnoException>;
+  return String(message === '' ? code : message);
 }

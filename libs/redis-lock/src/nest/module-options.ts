@@ -3,13 +3,12 @@ import type { LockSettings } from '../core/options.js';
 
 /** What the module was configured with. Core and adapter have yet to check the values. */
 export interface NamedOptions {
-  readonly connection: unknown;
+  /** Present but undefined is a missing environment variable, and no wish for the default. */
+  readonly connection?: unknown;
   readonly settings: Partial<LockSettings>;
 }
 
 type Options = Readonly<Record<string, unknown>>;
-
-const DEFAULT_CONNECTION = 'redis://127.0.0.1:6379';
 
 const SETTINGS = [
   'connection',
@@ -68,8 +67,7 @@ export function checkAsyncOptions(given: unknown, from: string): void {
 
 function named(options: Options): NamedOptions {
   const { connection, ...settings } = options;
-  // Present but undefined is a missing environment variable, and refused by the adapter.
-  return { connection: 'connection' in options ? connection : DEFAULT_CONNECTION, settings };
+  return { ...('connection' in options && { connection }), settings };
 }
 
 function objectOf(given: unknown, from: string): Options {

@@ -13,10 +13,10 @@ import {
 } from '@nestjs/common';
 
 import { LockContext } from '../core/lock-context.js';
-import { tell, type LockObserver } from '../core/observer.js';
+import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
-import type { ConnectionOption } from '../ioredis/redis-client.js';
+import { DEFAULT_URL, type ConnectionOption } from '../ioredis/redis-client.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { LockLogger } from './lock-logger.js';
 import {
@@ -166,10 +166,9 @@ function observerOf({ settings }: NamedOptions): LockObserver {
 }
 
 /** Opens nothing yet: were it open while another provider fails, nobody could close it. */
-function connectionOf({ connection }: NamedOptions, observer: LockObserver): IoredisConnection {
-  return prepareIoredisConnection(connection, (error) => {
-    tell(observer, { type: 'messages-failed', error });
-  });
+function connectionOf(options: NamedOptions, observer: LockObserver): IoredisConnection {
+  const connection = 'connection' in options ? options.connection : DEFAULT_URL;
+  return prepareIoredisConnection(connection, observer);
 }
 
 function contextOf(
