@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findRedisServer } from './redis-server.mjs';
+import { findRedisServer } from './find-redis-server.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const say = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { useWorkers } from '../support/child.js';
-import { FaultProxy, type Fault, type ProxiedConnection } from '../support/fault-proxy.js';
+import { FaultProxy, type Fault } from '../support/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import type { Manners } from './support/crowd.js';

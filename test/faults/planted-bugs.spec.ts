@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 
 import { eventually } from '../support/eventually.js';
-import type { ProxiedConnection } from '../support/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import { Crowd } from './support/crowd.js';

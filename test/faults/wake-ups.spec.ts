@@ -4,7 +4,8 @@ import type { Redis } from 'ioredis';
 
 import { useWorkers } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
-import { FaultProxy, type ProxiedConnection } from '../support/fault-proxy.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import { callersClient, type Application } from './support/application.js';

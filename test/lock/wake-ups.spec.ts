@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
-import type { ProxiedConnection } from '../support/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { channelOf, redisson } from '../support/redisson.js';
 import { useRedis } from '../support/redis-server.js';

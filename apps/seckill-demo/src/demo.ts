@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { NoRedisServerError } from '../../../scripts/redis-server.mjs';
+import { NoRedisServerError } from '../../../scripts/find-redis-server.mjs';
 import { RedisUnreachableError, openArenaRedis } from './arena/arena-redis.js';
 import type { ArenaRedis } from './arena/arena-redis.js';
 import { Arena, fleetEnvironment } from './arena/arena.js';

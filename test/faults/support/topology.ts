@@ -7,12 +7,8 @@ import type { Writable } from 'node:stream';
 
 import { Cluster, Redis } from 'ioredis';
 
-import {
-  findRedisServer,
-  freePort,
-  startRedisServer,
-  type RedisServer,
-} from '../../../scripts/redis-server.mjs';
+import { findRedisServer } from '../../../scripts/find-redis-server.mjs';
+import { freePort, startRedisServer, type RedisServer } from '../../../scripts/redis-server.mjs';
 import { eventually } from '../../support/eventually.js';
 
 const HOST = '127.0.0.1';
