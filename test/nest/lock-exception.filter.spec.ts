@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Param, UseFilters, type HttpServer } from '@nestjs/common';
 import { APP_FILTER, ExternalContextCreator, NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { STATUS_CODES } from 'node:http';
 import {
   LeaseLostError,
   LockArgumentError,
@@ -77,8 +78,9 @@ async function expectAnswers(app: RunningApp, prefix: string): Promise<void> {
     expect([name, response.headers.get('retry-after')]).toEqual([name, retryAfter]);
     expect(JSON.parse(body)).toEqual({
       statusCode: status,
-      code: error.code,
       message: expect.any(String),
+      error: STATUS_CODES[status],
+      code: error.code,
     });
     expect(body).not.toContain('s3cret');
     if (status === 500) expect(body).toContain('"message":"Internal server error"');

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+
 import {
   Catch,
   HttpException,
@@ -48,8 +50,9 @@ const LONGEST_RETRY_S = 3_600;
 
 /**
  * Answers HTTP requests that failed with an error of this library: busy 423 and unavailable 503,
- * both with `Retry-After`, an unusable value 400, everything else 500. The body is
- * `{ statusCode, code, message }`. What goes wrong on our side is logged.
+ * both with `Retry-After`, an unusable value 400, everything else 500. The body is that of Nest's
+ * own exceptions and the error's code: `{ statusCode, message, error, code }`. What goes wrong on our
+ * side is logged.
  *
  * Opt-in: `{ provide: APP_FILTER, useClass: LockExceptionFilter }`, `@UseFilters(LockExceptionFilter)`,
  * or by hand `new LockExceptionFilter(app.getHttpAdapter())`. It works with every HTTP adapter, and
@@ -71,7 +74,8 @@ export class LockExceptionFilter
     this.#log(error, answer.status);
     this.#setRetryAfter(error, answer, host);
     const { status, message } = answer;
-    const body = { statusCode: status, code: error.code, message };
+    const reason = STATUS_CODES[status] ?? 'Error';
+    const body = { statusCode: status, message, error: reason, code: error.code };
     super.catch(new HttpException(body, status), host);
     return undefined;
   }
