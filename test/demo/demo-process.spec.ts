@@ -73,6 +73,37 @@ describe('npm run demo', () => {
       expect(await isListening(Number(new URL(url).port))).toBe(false);
     });
 
+    it('leaves nothing of the measurements on the shelf', async () => {
+      const some = ['--stock', '2', '--buyers', '3', '--strategies', 'setnx,lua-release'];
+      const demo = DemoProcess.start([...some, '--faults', 'killed-in-section'], {
+        REDIS_URL: redis.url,
+      });
+      const url = await demo.says(SERVING);
+      const keys = await redis.admin.keys('*');
+      expect(keys.map((key) => key.replace(/^seckill-demo:\w+:/, '')).sort()).toEqual([
+        'miaosha:1',
+        'opening:1',
+      ]);
+      const shown = await fetch(`${url}/api/products/1`);
+      expect(await shown.json()).toMatchObject({ stock: 100, orders: 0 });
+      expect((await fetch(`${url}/api/products/2`)).status).toBe(404);
+      expect(await demo.signal('SIGTERM')).toBe(0);
+    });
+
+    it('keeps quiet about its locks, unless it is asked to tell', async () => {
+      const quiet = serve();
+      const url = await quiet.says(SERVING);
+      const before = quiet.stdout + quiet.stderr;
+      expect((await order(url, 'alice')).status).toBe(201);
+      expect(await quiet.signal('SIGTERM')).toBe(0);
+      expect(quiet.stdout + quiet.stderr).toBe(`${before}Stopping.\n`);
+
+      const talkative = serve({ SECKILL_LOG_LEVEL: 'debug' });
+      expect((await order(await talkative.says(SERVING), 'alice')).status).toBe(201);
+      await talkative.says(/DEBUG.*Lock "product_1" released/);
+      expect(await talkative.signal('SIGTERM')).toBe(0);
+    });
+
     it('replaces a process that dies', async () => {
       const demo = serve();
       const url = await demo.says(SERVING);

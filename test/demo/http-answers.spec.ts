@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { STATUS_CODES } from 'node:http';
 import { ordersHeld } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { openLocalShop } from './local-fleet.js';
@@ -114,10 +115,72 @@ describe('the shop by HTTP', () => {
     expect((await order).status).toBe(201);
   });
 
-  describe('refuses with 400', () => {
-    const order = (id: string, query: string, body: unknown) =>
-      post(`${shop.fleet.url}/api/products/${id}/orders${query}`, body);
+  const order = (id: string, query: string, body: unknown) =>
+    post(`${shop.fleet.url}/api/products/${id}/orders${query}`, body);
 
+  describe('has one shape of body for every error', () => {
+    /** The body of Nest's own exceptions. */
+    async function expectShape(answer: Response, status: number, more: object = {}): Promise<void> {
+      const message: unknown = expect.anything();
+      expect(await answer.json()).toEqual({
+        statusCode: status,
+        message,
+        error: STATUS_CODES[status],
+        ...more,
+      });
+    }
+
+    it('refused by the shop', async () => {
+      const product = await newProduct(1);
+      const buy = (buyer: string) => post(`${product}/orders`, { buyer });
+      await buy('alice');
+      await expectShape(await buy('alice'), 409);
+      await expectShape(await buy('bob'), 410);
+      await expectShape(await order('nothing', '', { buyer: 'bob' }), 404);
+      await expectShape(await fetch(`${shop.fleet.url}/elsewhere`), 404);
+      await expectShape(await buy(''), 400);
+    });
+
+    it.each([
+      ['setnx', {}],
+      ['redis-lock', { code: 'LOCK_TIMEOUT' }],
+    ])('busy: %s', async (strategy, more) => {
+      const orders = `${await newProduct(5)}/orders?strategy=${strategy}`;
+      const [member] = shop.fleet.members;
+      await member?.closeGate('before-write', 1);
+      const first = post(orders, { buyer: 'alice' });
+      await ordersHeld(shop.fleet, 'before-write', 1);
+      await expectShape(await post(orders, { buyer: 'bob' }), 423, more);
+      member?.openGate('before-write');
+      await first;
+    });
+
+    it('a body that is too large', async () => {
+      await expectShape(await order('p1', '', { buyer: 'a'.repeat(200_000) }), 413);
+    });
+
+    it('a failure that nobody foresaw', async () => {
+      const product = await newProduct(1);
+      const id = product.slice(product.lastIndexOf('/') + 1);
+      await shop.redis.set(`orders:${id}`, 'no hash');
+      const answer = await post(`${product}/orders?strategy=naive`, { buyer: 'alice' });
+      expect(answer.status).toBe(500);
+      await expectShape(answer, 500, { message: 'Internal server error' });
+    });
+  });
+
+  it.each([
+    ['strategy', () => order('p1', '?strategy=hope', { buyer: 'alice' })],
+    ['id', () => order('p%2F1', '', { buyer: 'alice' })],
+    ['buyer', () => order('p1', '', { buyer: '' })],
+    ['buyer', () => fetch(`${shop.fleet.url}/api/products/p1/orders/a%20b`, { method: 'DELETE' })],
+    ['stock', () => put(`${shop.fleet.url}/api/products/p1/stock`, { stock: -1 })],
+  ])('says that it is the %s which it does not take', async (name, ask) => {
+    const message = [expect.stringMatching(`^${name}: `)];
+    expect(await (await ask()).json()).toMatchObject({ statusCode: 400, message });
+  });
+
+  describe('refuses with 400', () => {
     it.each([
       ['no buyer', 'p1', '', {}],
       ['an empty buyer', 'p1', '', { buyer: '' }],

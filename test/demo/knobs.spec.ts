@@ -18,6 +18,7 @@ describe('parseKnobs', () => {
         language: 'en',
         json: false,
         port: 3_000,
+        logLevel: 'warn',
         mode: 'serve',
       },
     });
@@ -80,6 +81,14 @@ describe('parseKnobs', () => {
     expect(parseKnobs([], { PORT: 'http' })).toMatchObject({ kind: 'error' });
     expect(parseKnobs([], { PORT: '70000' })).toMatchObject({ kind: 'error' });
     expect(parseKnobs([], { PORT: '0' })).toMatchObject({ kind: 'knobs', knobs: { port: 0 } });
+  });
+
+  it('takes the log level of the shop from the surroundings', () => {
+    const parse = (level: string) => parseKnobs([], { SECKILL_LOG_LEVEL: level });
+    expect(parse('debug')).toMatchObject({ kind: 'knobs', knobs: { logLevel: 'debug' } });
+    expect(parse('')).toMatchObject({ kind: 'knobs', knobs: { logLevel: 'warn' } });
+    const message = 'SECKILL_LOG_LEVEL cannot be "loud"; allowed: off, error, warn, log, debug';
+    expect(parse('loud')).toEqual({ kind: 'error', message });
   });
 
   it('complains in the language that is asked for, wherever that stands', () => {

@@ -72,9 +72,13 @@ describe('summarise', () => {
 
   it('counts orders per second until the last order, and latencies of everybody', () => {
     const result = summarise(run({ sold: 10, soldOut: 10 }, 0, 10));
-    expect(result.ordersPerSecond).toBeCloseTo(100);
-    expect(result.p50Ms).toBeCloseTo(100);
-    expect(result.p99Ms).toBeCloseTo(200);
+    expect(result).toMatchObject({ ordersPerSecond: 100, p50Ms: 100, p99Ms: 200 });
+  });
+
+  it('rounds to one decimal', () => {
+    const { openedAt, ...rest } = run({ sold: 3 }, 7, 3);
+    const result = summarise({ ...rest, openedAt: openedAt - 0.123 });
+    expect(result).toMatchObject({ ordersPerSecond: 99.6, p50Ms: 20.1, p99Ms: 30.1 });
   });
 
   it('has no speed where nothing was sold', () => {

@@ -30,10 +30,10 @@ export async function openLocalShop(settings: Partial<Settings> = {}): Promise<L
       leaseTimeMs: 30_000,
       waitTimeMs: 10_000,
       port: 0,
+      logLevel: 'off',
       ...settings,
     },
     { gate: member.gate, saleLog: tutorialLog((line) => lines.push(line)) },
-    false,
   );
   await app.listen(0, '127.0.0.1');
   return {

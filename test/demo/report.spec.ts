@@ -3,10 +3,13 @@ import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
 import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import type { Knobs } from '../../apps/seckill-demo/src/arena/knobs.js';
-import { checkText, reportJson } from '../../apps/seckill-demo/src/arena/report.js';
+import { checkText, reportJson, reportText } from '../../apps/seckill-demo/src/arena/report.js';
 import { faultTable, loadTable } from '../../apps/seckill-demo/src/arena/tables.js';
 import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
+import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { loadResult } from './sample-results.js';
+
+const OUTCOMES = ['exact', 'oversells', 'undersells', 'miscounts', 'breaks'] as const;
 
 const naive = loadResult({
   strategy: 'naive',
@@ -25,87 +28,86 @@ function knobs(...args: string[]): Knobs {
   return parsed.knobs;
 }
 
-const trimmed = (table: string) =>
-  table
-    .split('\n')
-    .map((line) => line.split('│').map((cell) => cell.trim()))
-    .filter((cells) => cells.length > 1)
-    .map((cells) => cells.slice(1, -1));
+/** Chinese characters and punctuation take two columns of a terminal. */
+const widthOf = (line: string) => line.replace(/[\u3000-\u9fff\uff00-\uffef]/g, '##').length;
 
 describe('loadTable', () => {
-  it('has one row for each result, by stage and by number of processes', () => {
+  it('has a group of rows for each number of processes, by stage', () => {
     const results = [loadResult({ processes: 2 }), naive, loadResult({})];
-    expect(trimmed(loadTable(results, texts.en)).slice(2)).toEqual([
-      [
-        'naive',
-        '2',
-        '300',
-        '200',
-        '0',
-        '299',
-        '0',
-        '612',
-        '201.0',
-        '350.1',
-        'Sold 300 of 100: 200 will get nothing.',
-      ],
-      [
-        'redis-lock',
-        '1',
-        '100',
-        '0',
-        '0',
-        '0',
-        '200',
-        '612',
-        '201.0',
-        '350.1',
-        'Sold exactly what there was.',
-      ],
-      [
-        'redis-lock',
-        '2',
-        '100',
-        '0',
-        '0',
-        '0',
-        '200',
-        '612',
-        '201.0',
-        '350.1',
-        'Sold exactly what there was.',
-      ],
+    const right = ['100', '0', '0', '0', '200', '612', '201', '350', 'Sold', 'out', 'exactly.'];
+    const rows = loadTable(results, texts.en).split('\n').slice(3);
+    expect(rows.map((row) => row.split(/ +/))).toEqual([
+      ['With', '1', 'process:'],
+      ['redis-lock', ...right],
+      ['With', '2', 'processes:'],
+      'naive 300 200 0 299 0 612 201 350 Sold 200 too many.'.split(' '),
+      ['redis-lock', ...right],
     ]);
   });
 
-  it('breaks the verdict into lines on a narrow terminal, and loses no word of it', () => {
-    const table = loadTable([naive], texts.en, 110);
-    for (const line of table.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
-    const verdict = trimmed(table)
-      .slice(2)
-      .map((cells) => cells.at(-1));
-    expect(verdict.join(' ')).toBe('Sold 300 of 100: 200 will get nothing.');
+  it('shows tenths of a millisecond where they matter', () => {
+    const table = loadTable([loadResult({ p50Ms: 9, p99Ms: 99.9 })], texts.en);
+    expect(table).toContain(' 9.0 99.9 ');
   });
 
-  it('speaks Chinese, with columns that still stand below each other', () => {
-    const table = loadTable([naive], texts.zh);
-    expect(table).toContain('超卖');
-    expect(table).toContain('只有 100 件却卖了 300 件：200 人拿不到货。');
-    const wide = /[\u3000-\u9fff\uff00-\uffef]/g;
-    const widths = table.split('\n').map((line) => line.replace(wide, '##').length);
-    expect(new Set(widths).size).toBe(1);
+  it('draws its rule as wide as its widest row, and no blanks at the end of a line', () => {
+    const [, , rule = '', ...rows] = loadTable([naive], texts.en).split('\n');
+    expect(rule).toMatch(/^─+$/);
+    expect(rule).toHaveLength(Math.max(...rows.map((row) => row.length)));
+    for (const row of rows) expect(row).toBe(row.trimEnd());
   });
 });
 
 describe('faultTable', () => {
   it('has a column for each fault that was run, and a word in each cell', () => {
     const stuck: FaultResult = { strategy: 'setnx', fault: 'frozen', outcome: 'stuck' };
-    expect(trimmed(faultTable([frozen, stuck], ['frozen'], texts.en))).toEqual([
-      ['strategy', 'frozen beyond'],
-      ['', 'the lease'],
+    const lines = faultTable([frozen, stuck], ['frozen'], texts.en).split('\n');
+    expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['frozen'],
+      ['beyond'],
+      ['strategy', 'the lease'],
+      [expect.stringMatching(/^─+$/)],
       ['setnx', 'STUCK'],
       ['redis-lock', 'refused'],
     ]);
+  });
+});
+
+describe('reportText', () => {
+  /** As wide as a figure can get with the largest knobs, on a machine that is hopelessly slow. */
+  const widest = {
+    strategy: 'setnx-expire',
+    processes: 16,
+    stock: 10_000,
+    buyers: 5_000,
+    sold: 5_000,
+    oversold: 4_999,
+    undersold: 5_000,
+    ledgerDifference: -5_000,
+    refused: 5_000,
+    failed: 5_000,
+    ordersPerSecond: 99_999.9,
+    p50Ms: 89_999.9,
+    p99Ms: 89_999.9,
+  } as const;
+  const loads = OUTCOMES.map((outcome) => loadResult({ ...widest, outcome }));
+  loads.push(loadResult({ ...widest, stock: 5_000, outcome: 'exact' }));
+  const faults = FAULT_NAMES.flatMap((fault) => [
+    { strategy: 'setnx-expire', fault, outcome: 'foreign-delete' } as const,
+    { strategy: 'lua-release', fault, outcome: 'stale-write' } as const,
+  ]);
+
+  it.each(['en', 'zh'])('fits into 80 columns, whatever was measured: %s', (language) => {
+    // A holder that is dead deletes and writes nothing.
+    const possible = faults.filter(({ fault }) => !fault.startsWith('killed'));
+    const report = { loads, faults: possible, tookMs: 1 };
+    const text = reportText(report, knobs('--stock=10000', '--buyers=5000', `--lang=${language}`));
+    for (const line of text.split('\n')) expect([line, widthOf(line) <= 80]).toEqual([line, true]);
+  });
+
+  it('leaves the faults out where none was played', () => {
+    const text = reportText({ loads, faults: [], tookMs: 1 }, knobs());
+    expect(text).not.toContain(texts.en.faultTitle);
   });
 });
 
@@ -144,22 +146,45 @@ describe('reportJson', () => {
 
 describe('texts', () => {
   it('has a verdict for every outcome, in a sentence, in both languages', () => {
-    for (const outcome of ['exact', 'oversells', 'undersells', 'miscounts', 'breaks'] as const) {
+    for (const outcome of OUTCOMES) {
       const result = loadResult({ outcome, oversold: 1, undersold: 1, failed: 1 });
-      expect(texts.en.verdict(result)).toMatch(/^[A-Z0-9].*\.$/);
+      expect(texts.en.verdict(result)).toMatch(/^[A-Z].*\.$/);
       expect(texts.zh.verdict(result)).toMatch(/。$/);
     }
   });
 
-  it('names every knob, strategy and fault in the help', () => {
+  it('names every knob, strategy and fault in a help of 80 columns', () => {
+    const knobs = ['--stock', '--buyers', '--instances', '--strategies', '--faults', '--check'];
+    const others = ['--tutorial', '--json', 'npm run -s demo -- --json', '--lang'];
+    const surroundings = ['REDIS_URL', 'PORT', 'SECKILL_LOG_LEVEL'];
     for (const { help } of [texts.en, texts.zh]) {
-      for (const word of ['--stock', '--buyers', '--instances', '--strategies', '--faults']) {
-        expect(help).toContain(word);
-      }
-      for (const word of ['--check', '--tutorial', '--json', '--lang', 'REDIS_URL', 'PORT']) {
-        expect(help).toContain(word);
-      }
-      for (const fault of FAULT_NAMES) expect(help).toContain(fault);
+      for (const word of [...knobs, ...others, ...surroundings]) expect(help).toContain(word);
+      for (const name of [...STRATEGY_NAMES, ...FAULT_NAMES]) expect(help).toContain(name);
+      for (const line of help.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80);
+    }
+  });
+
+  it('puts a space between Chinese and Latin letters or digits, and none between Chinese', () => {
+    const said = [
+      ...FAULT_NAMES.map((fault) => texts.zh.striking('setnx', fault)),
+      ...OUTCOMES.map((outcome) => texts.zh.verdict(loadResult({ outcome }))),
+      texts.zh.rushing('naive', 2),
+      texts.zh.loadTitle(100, 300),
+      texts.zh.processes(2),
+      texts.zh.foreignRedis('x'),
+      texts.zh.replaced(1),
+      texts.zh.portTaken(3_000),
+      texts.zh.checkPassed(56, '30.1'),
+      texts.zh.checkFailed(1, '30.1'),
+      texts.zh.help,
+      texts.zh.loadNotes,
+      texts.zh.faultNotes,
+    ];
+    expect(said).toContain('setnx：死在 SETNX 与 EXPIRE 之间');
+    expect(said).toContain('setnx：GET 与 DEL 之间租约到期');
+    for (const text of said) {
+      expect(text).not.toMatch(/[A-Za-z0-9)][\u4e00-\u9fff]|[\u4e00-\u9fff][A-Za-z0-9-]/);
+      expect(text).not.toMatch(/[\u4e00-\u9fff] +[\u4e00-\u9fff]/);
     }
   });
 });

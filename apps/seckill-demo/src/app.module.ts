@@ -1,9 +1,9 @@
-import { Inject, Module } from '@nestjs/common';
+import { Inject, Module, StandardSchemaValidationPipe } from '@nestjs/common';
 import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
-import { StandardSchemaValidationPipe } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
+import { ErrorBodyFilter } from './error-body.filter.js';
 import { CancellationService } from './seckill/cancellation.service.js';
 import { GATE } from './seckill/gate.js';
 import type { Gate } from './seckill/gate.js';
@@ -44,6 +44,8 @@ export class AppModule implements OnApplicationShutdown {
         { provide: GATE, useValue: seams.gate },
         { provide: SALE_LOG, useValue: seams.saleLog },
         { provide: APP_PIPE, useClass: StandardSchemaValidationPipe },
+        // The one registered last is asked first.
+        { provide: APP_FILTER, useClass: ErrorBodyFilter },
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, StockService, CancellationService],
         ...STRATEGIES,

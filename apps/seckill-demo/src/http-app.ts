@@ -4,7 +4,8 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Seams } from './app.module.js';
-import type { Settings } from './settings.js';
+import { SHOP_LOG_LEVELS } from './settings.js';
+import type { Settings, ShopLogLevel } from './settings.js';
 
 /** Says which process answered, so that buyers can be spread over all of them. */
 export const SERVED_BY = 'x-served-by';
@@ -15,11 +16,10 @@ const KEEP_ALIVE_MS = 65_000;
 export async function createHttpApp(
   settings: Settings,
   seams: Seams,
-  logger: LogLevel[] | false,
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(settings, seams),
-    { logger, forceCloseConnections: true },
+    { logger: levelsOf(settings.logLevel), forceCloseConnections: true },
   );
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   app.use((_request: unknown, response: ServerResponse, next: () => void) => {
@@ -27,4 +27,9 @@ export async function createHttpApp(
     next();
   });
   return app;
+}
+
+function levelsOf(lowest: ShopLogLevel): LogLevel[] {
+  const shown = SHOP_LOG_LEVELS.slice(0, SHOP_LOG_LEVELS.indexOf(lowest) + 1);
+  return shown.filter((level) => level !== 'off');
 }

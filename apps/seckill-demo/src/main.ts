@@ -4,9 +4,7 @@ import { createHttpApp } from './http-app.js';
 import { OPEN_GATE } from './seckill/gate.js';
 import { QUIET_LOG } from './seckill/sale-log.js';
 import { StockService } from './seckill/stock.service.js';
-import { settingsFrom } from './settings.js';
-
-const FIRST_STOCK = 100;
+import { FIRST_PRODUCT, settingsFrom } from './settings.js';
 
 const logger = new Logger('SeckillDemo');
 const privateRedis = process.env['REDIS_URL'] ? undefined : await startRedisServer();
@@ -14,11 +12,7 @@ const settings = settingsFrom({
   ...process.env,
   ...(privateRedis && { REDIS_URL: privateRedis.url }),
 });
-const app = await createHttpApp(settings, { gate: OPEN_GATE, saleLog: QUIET_LOG }, [
-  'log',
-  'warn',
-  'error',
-]);
+const app = await createHttpApp(settings, { gate: OPEN_GATE, saleLog: QUIET_LOG });
 
 // Not Nest's shutdown hooks: the private Redis has to outlive the application that gives back its
 // locks, and those hooks end the process as soon as the application is closed.
@@ -27,10 +21,12 @@ async function stop(): Promise<void> {
   await privateRedis?.stop();
   process.exit(0);
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void stop());
+}
 
-const stock = app.get(StockService);
-if ((await stock.stateOf('1')) === null) await stock.openSale('1', FIRST_STOCK);
+const { id, stock } = FIRST_PRODUCT;
+const stocks = app.get(StockService);
+if ((await stocks.stateOf(id)) === null) await stocks.openSale(id, stock);
 await app.listen(settings.port, '127.0.0.1');
-logger.log(`selling product 1 at ${await app.getUrl()}`);
+logger.log(`selling product ${id} at ${await app.getUrl()}`);

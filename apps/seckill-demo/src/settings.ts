@@ -6,6 +6,14 @@ export const REDIS = Symbol('Redis');
 
 /** The tutorial's lease, for every stage that has one. */
 export const TUTORIAL_LEASE_SECONDS = 10;
+export const TUTORIAL_LEASE_MS = TUTORIAL_LEASE_SECONDS * 1_000;
+
+/** The product that the shop has on its shelf when it opens. */
+export const FIRST_PRODUCT = { id: '1', stock: 100 } as const;
+
+/** Each shows what those before it show as well; `debug` tells of every lock. */
+export const SHOP_LOG_LEVELS = ['off', 'error', 'warn', 'log', 'debug'] as const;
+export type ShopLogLevel = (typeof SHOP_LOG_LEVELS)[number];
 
 export interface Settings {
   readonly redisUrl: string;
@@ -15,6 +23,7 @@ export interface Settings {
   readonly leaseTimeMs: number;
   readonly waitTimeMs: number;
   readonly port: number;
+  readonly logLevel: ShopLogLevel;
 }
 
 const Environment = z.object({
@@ -23,6 +32,7 @@ const Environment = z.object({
   SECKILL_STOCK_KEY: z.string().optional(),
   SECKILL_LEASE_MS: z.coerce.number().int().positive().default(30_000),
   SECKILL_WAIT_MS: z.coerce.number().int().nonnegative().default(10_000),
+  SECKILL_LOG_LEVEL: z.enum(SHOP_LOG_LEVELS).default('log'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3_000),
 });
 
@@ -36,5 +46,6 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): Settings {
     leaseTimeMs: parsed.data.SECKILL_LEASE_MS,
     waitTimeMs: parsed.data.SECKILL_WAIT_MS,
     port: parsed.data.PORT,
+    logLevel: parsed.data.SECKILL_LOG_LEVEL,
   };
 }

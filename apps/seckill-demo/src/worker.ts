@@ -23,15 +23,10 @@ const saleLog =
         tell({ kind: 'line', line });
       })
     : QUIET_LOG;
-const logLevels = process.env['SECKILL_QUIET'] === '1' ? false : (['error', 'warn'] as const);
 
 try {
   const settings = settingsFrom(process.env);
-  const app = await createHttpApp(
-    settings,
-    { gate, saleLog },
-    logLevels === false ? false : [...logLevels],
-  );
+  const app = await createHttpApp(settings, { gate, saleLog });
   const stop = async (): Promise<void> => {
     await app.close();
     process.exit(0);

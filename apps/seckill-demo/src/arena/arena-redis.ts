@@ -9,6 +9,8 @@ export interface ArenaRedis {
   readonly client: Redis;
   /** The port of the private server; undefined when it is somebody else's. */
   readonly privatePort?: number;
+  /** Removes whatever this run has written. */
+  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ async function privateRedis(): Promise<ArenaRedis> {
     keyPrefix: '',
     client,
     privatePort: server.port,
+    clear: () => removeKeys(client, ''),
     close: async () => {
       client.disconnect();
       await server.stop();
@@ -51,12 +54,14 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     // What ioredis rejects with only says that it gave up.
     throw new RedisUnreachableError((reason ?? (error as Error)).message);
   }
+  const clear = (): Promise<void> => removeKeys(client, keyPrefix);
   return {
     url,
     keyPrefix,
     client,
+    clear,
     close: async () => {
-      await removeKeys(client, keyPrefix);
+      await clear();
       client.disconnect();
     },
   };

@@ -1,3 +1,4 @@
+import type { ShopLogLevel } from '../settings.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import type { ArenaRedis } from './arena-redis.js';
 import { ClusterFleet } from './cluster-fleet.js';
@@ -18,7 +19,7 @@ const RUSH_WAIT_MS = 60_000;
 /** Plays every strategy through the rush and the faults, each on a product of its own. */
 export class Arena {
   readonly #progress: Progress;
-  #products = 1;
+  #products = 0;
 
   constructor(
     private readonly knobs: Knobs,
@@ -78,7 +79,7 @@ export class Arena {
   }
 
   async #start(size: number, extra: Record<string, string>): Promise<ClusterFleet> {
-    const environment = { ...fleetEnvironment(this.redis), SECKILL_QUIET: '1', ...extra };
+    const environment = { ...fleetEnvironment(this.redis, 'off'), ...extra };
     return ClusterFleet.start({ size, environment, ...this.care });
   }
 
@@ -88,6 +89,13 @@ export class Arena {
   }
 }
 
-export function fleetEnvironment(redis: ArenaRedis): Record<string, string> {
-  return { REDIS_URL: redis.url, SECKILL_KEY_PREFIX: redis.keyPrefix };
+export function fleetEnvironment(
+  redis: ArenaRedis,
+  logLevel: ShopLogLevel,
+): Record<string, string> {
+  return {
+    REDIS_URL: redis.url,
+    SECKILL_KEY_PREFIX: redis.keyPrefix,
+    SECKILL_LOG_LEVEL: logLevel,
+  };
 }

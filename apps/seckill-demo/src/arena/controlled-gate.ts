@@ -2,18 +2,18 @@ import type { Gate, GatePoint } from '../seckill/gate.js';
 
 /** A gate that holds as many orders as it was told to, until it is opened. */
 export class ControlledGate implements Gate {
-  private readonly room = new Map<GatePoint, number>();
-  private readonly held = new Map<GatePoint, Array<() => void>>();
+  readonly #room = new Map<GatePoint, number>();
+  readonly #held = new Map<GatePoint, Array<() => void>>();
 
   constructor(private readonly onHeld: (point: GatePoint) => void) {}
 
   reach(point: GatePoint): Promise<void> {
-    const room = this.room.get(point) ?? 0;
+    const room = this.#room.get(point) ?? 0;
     if (room === 0) return Promise.resolve();
-    this.room.set(point, room - 1);
+    this.#room.set(point, room - 1);
     return new Promise((resolve) => {
-      const held = this.held.get(point);
-      if (held === undefined) this.held.set(point, [resolve]);
+      const held = this.#held.get(point);
+      if (held === undefined) this.#held.set(point, [resolve]);
       else held.push(resolve);
       this.onHeld(point);
     });
@@ -21,13 +21,13 @@ export class ControlledGate implements Gate {
 
   /** Holds the next `count` orders that reach the point; later ones pass. */
   close(point: GatePoint, count: number): void {
-    this.room.set(point, count);
+    this.#room.set(point, count);
   }
 
   open(point: GatePoint): void {
-    this.room.delete(point);
-    const held = this.held.get(point) ?? [];
-    this.held.delete(point);
+    this.#room.delete(point);
+    const held = this.#held.get(point) ?? [];
+    this.#held.delete(point);
     for (const goOn of held) goOn();
   }
 }

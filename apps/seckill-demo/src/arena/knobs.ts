@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { SHOP_LOG_LEVELS } from '../settings.js';
+import type { ShopLogLevel } from '../settings.js';
 import { STRATEGY_NAMES } from '../strategies/strategy.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import { FAULT_NAMES } from './fault.js';
@@ -16,6 +18,8 @@ export interface Knobs {
   readonly json: boolean;
   /** The port to serve on if it is free; 0: any. */
   readonly port: number;
+  /** Of the processes that serve in the end; while it measures, the arena keeps quiet. */
+  readonly logLevel: ShopLogLevel;
   readonly mode: 'serve' | 'check' | 'tutorial' | 'help';
 }
 
@@ -31,7 +35,8 @@ const NUMBERS = {
   instances: { default: 2, min: 2, max: 16 },
 } as const;
 type NumberKnob = keyof typeof NUMBERS;
-const DEFAULT_PORT = 3_000;
+const DEFAULT_PORT = '3000';
+const DEFAULT_LOG_LEVEL = 'warn';
 
 const DECLARED: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = {
   stock: { type: 'string' },
@@ -60,7 +65,7 @@ export function parseKnobs(args: readonly string[], environment: NodeJS.ProcessE
   const language = languageOf(args, environment);
   try {
     const given = readArguments(args, texts[language]);
-    return { kind: 'knobs', knobs: knobsFrom(given, language, environment['PORT']) };
+    return { kind: 'knobs', knobs: knobsFrom(given, language, environment) };
   } catch (error) {
     if (error instanceof KnobError) return { kind: 'error', message: error.message };
     throw error;
@@ -84,7 +89,8 @@ function readArguments(args: readonly string[], say: Texts): Given {
   return given;
 }
 
-function knobsFrom(given: Given, language: Language, port = `${DEFAULT_PORT}`): Knobs {
+function knobsFrom(given: Given, language: Language, environment: NodeJS.ProcessEnv): Knobs {
+  const { PORT: port = DEFAULT_PORT, SECKILL_LOG_LEVEL: logLevel } = environment;
   const say = texts[language];
   const asked = given.get('lang') ?? language;
   if (asked !== language) throw new KnobError(say.badValue('--lang', asked, 'zh, en'));
@@ -97,6 +103,7 @@ function knobsFrom(given: Given, language: Language, port = `${DEFAULT_PORT}`): 
     language,
     json: given.has('json'),
     port: numberFrom('PORT', port, { min: 0, max: 65_535 }, say),
+    logLevel: oneOf('SECKILL_LOG_LEVEL', logLevel || DEFAULT_LOG_LEVEL, SHOP_LOG_LEVELS, say),
     mode: modeOf(given, say),
   };
   const isAboutStrategies = knobs.mode === 'check' || knobs.mode === 'tutorial';
@@ -144,14 +151,13 @@ function listKnob<T extends string>(
 ): readonly T[] {
   if (!given.has(name)) return known;
   if (given.get(name) === 'none') return [];
-  const chosen = (given.get(name) ?? '').split(',');
-  for (const value of chosen) {
-    if (isOneOf(known, value)) continue;
-    throw new KnobError(say.badValue(`--${name}`, value, known.join(', ')));
-  }
+  const values = (given.get(name) ?? '').split(',');
+  const chosen = values.map((value) => oneOf(`--${name}`, value, known, say));
   return known.filter((value) => chosen.includes(value));
 }
 
-function isOneOf<T extends string>(known: readonly T[], value: string): value is T {
-  return (known as readonly string[]).includes(value);
+function oneOf<T extends string>(name: string, value: string, known: readonly T[], say: Texts): T {
+  const found = known.find((candidate) => candidate === value);
+  if (found === undefined) throw new KnobError(say.badValue(name, value, known.join(', ')));
+  return found;
 }

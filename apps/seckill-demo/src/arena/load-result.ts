@@ -70,9 +70,9 @@ export function summarise(run: LoadRun): LoadResult {
     buyers: answers.length,
     ...figures,
     refused,
-    ordersPerSecond: lastOrder === 0 ? 0 : (orders.length * 1_000) / lastOrder,
-    p50Ms: percentile(latencies, 0.5),
-    p99Ms: percentile(latencies, 0.99),
+    ordersPerSecond: lastOrder === 0 ? 0 : oneDecimal((orders.length * 1_000) / lastOrder),
+    p50Ms: oneDecimal(percentile(latencies, 0.5)),
+    p99Ms: oneDecimal(percentile(latencies, 0.99)),
     outcome: outcomeOf(figures),
   };
 }
@@ -84,6 +84,11 @@ export function ledgerDifference(state: ProductState): number {
 /** Nearest rank, so that every figure shown is one that a buyer really saw. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}
+
+/** More would pretend to an accuracy that one run does not have. */
+function oneDecimal(figure: number): number {
+  return Math.round(figure * 10) / 10;
 }
 
 function outcomeOf(

@@ -1,7 +1,7 @@
 /** One line on stderr that says what is going on; on a terminal it is written over and over. */
 export class Progress {
   #done = 0;
-  #width = 0;
+  #isShown = false;
 
   constructor(
     private readonly total: number,
@@ -16,11 +16,11 @@ export class Progress {
       return;
     }
     this.out.write(`\r\u001b[2K${line.slice(0, Math.max(20, this.out.columns - 1))}`);
-    this.#width = line.length;
+    this.#isShown = true;
   }
 
   clear(): void {
-    if (this.out.isTTY && this.#width > 0) this.out.write('\r\u001b[2K');
-    this.#width = 0;
+    if (this.#isShown) this.out.write('\r\u001b[2K');
+    this.#isShown = false;
   }
 }

@@ -1,5 +1,4 @@
 import { mismatchesOf } from './expected-matrix.js';
-import type { Mismatch } from './expected-matrix.js';
 import type { FaultResult } from './fault.js';
 import type { Knobs } from './knobs.js';
 import type { LoadResult } from './load-result.js';
@@ -13,17 +12,17 @@ export interface Report {
   readonly tookMs: number;
 }
 
-export function reportText({ loads, faults }: Report, knobs: Knobs, columns?: number): string {
+export function reportText({ loads, faults }: Report, knobs: Knobs): string {
   const say = texts[knobs.language];
   const parts = [
-    say.loadTitle(knobs.stock, knobs.buyers),
-    loadTable(loads, say, columns),
+    `${say.loadTitle(knobs.stock, knobs.buyers)}\n${loadTable(loads, say)}`,
     say.loadNotes,
   ];
   if (faults.length > 0) {
-    parts.push('', say.faultTitle, faultTable(faults, knobs.faults, say), say.faultNotes);
+    const table = faultTable(faults, knobs.faults, say);
+    parts.push(`${say.faultTitle}\n${table}`, say.faultNotes);
   }
-  return parts.join('\n');
+  return parts.join('\n\n');
 }
 
 export function reportJson(report: Report, knobs: Knobs): string {
@@ -34,7 +33,7 @@ export function reportJson(report: Report, knobs: Knobs): string {
 
 export function checkText({ loads, faults, tookMs }: Report, knobs: Knobs): string {
   const say = texts[knobs.language];
-  const mismatches: readonly Mismatch[] = mismatchesOf(loads, faults);
+  const mismatches = mismatchesOf(loads, faults);
   const seconds = (tookMs / 1_000).toFixed(1);
   if (mismatches.length === 0) return say.checkPassed(loads.length + faults.length, seconds);
   const lines = mismatches.map((mismatch) => say.mismatch(mismatch));

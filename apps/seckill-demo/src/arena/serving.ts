@@ -1,16 +1,14 @@
+import { FIRST_PRODUCT } from '../settings.js';
 import type { ServingBanner } from './texts.js';
-
-export const SHOP_STOCK = 100;
-export const SHOP_PRODUCT = '1';
 
 /** Examples that work when pasted into a shell. */
 export function bannerFor(url: string, pids: readonly number[]): ServingBanner {
-  const product = `${url}/api/products/${SHOP_PRODUCT}`;
+  const product = `${url}/api/products/${FIRST_PRODUCT.id}`;
   const json = `-H 'content-type: application/json'`;
   return {
     url,
     pids,
-    stock: SHOP_STOCK,
+    product: FIRST_PRODUCT,
     curls: [
       `curl -i -X POST ${product}/orders ${json} -d '{"buyer":"alice"}'`,
       `curl -i -X POST '${product}/orders?strategy=setnx' ${json} -d '{"buyer":"bob"}'`,

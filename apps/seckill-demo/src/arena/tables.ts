@@ -5,47 +5,59 @@ import type { FaultName, FaultResult } from './fault.js';
 import type { LoadResult } from './load-result.js';
 import type { Texts } from './texts.js';
 
-/** No colours and no column widths: what is printed can be piped, pasted and compared. */
-const PLAIN = { style: { head: [], border: [], compact: true } };
+const RULE = '─';
 
-const NARROWEST_VERDICT = 16;
-
-/** `columns`: the width of the terminal. Where it is too narrow, the verdict is broken into lines. */
-export function loadTable(results: readonly LoadResult[], say: Texts, columns = Infinity): string {
-  const natural = renderLoads(results, say);
-  const border = natural.split('\n', 1)[0] ?? '';
-  // Chinese has no spaces to break at; there the terminal may break the line itself.
-  if (border.length <= columns || !say.hasSpaces) return natural;
-  const verdictWidth = border.length - border.lastIndexOf('┬') - 2;
-  const narrower = verdictWidth - (border.length - columns);
-  return renderLoads(results, say, Math.max(NARROWEST_VERDICT, narrower));
+/** A rule below the headings and nothing else: a frame would not fit into 80 columns. */
+function plain(gap: string): Table.TableConstructorOptions {
+  return {
+    chars: {
+      ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+      ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+      ...{ left: '', 'left-mid': '', right: '', 'right-mid': '' },
+      ...{ middle: gap, mid: RULE, 'mid-mid': RULE.repeat(gap.length) },
+    },
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+    rowAligns: ['bottom'],
+  };
 }
 
-function renderLoads(results: readonly LoadResult[], say: Texts, verdictWidth?: number): string {
+/** One group of rows for each number of processes, in the order of the stages. */
+export function loadTable(results: readonly LoadResult[], say: Texts): string {
   const numbers = say.loadColumns.length - 2;
   const table = new Table({
-    ...PLAIN,
+    ...plain(' '),
     head: [...say.loadColumns],
     colAligns: ['left', ...Array.from({ length: numbers }, () => 'right' as const), 'left'],
-    colWidths: [...Array.from({ length: numbers + 1 }, () => null), verdictWidth ?? null],
-    wordWrap: true,
   });
-  for (const result of inOrder(results)) {
+  const sizes = new Set(results.map(({ processes }) => processes));
+  for (const processes of [...sizes].sort((a, b) => a - b)) {
     table.push([
-      result.strategy,
-      result.processes,
-      result.sold,
-      result.oversold,
-      result.undersold,
-      result.ledgerDifference,
-      result.refused,
-      Math.round(result.ordersPerSecond),
-      result.p50Ms.toFixed(1),
-      result.p99Ms.toFixed(1),
-      say.verdict(result),
+      {
+        content: say.processes(processes),
+        colSpan: say.loadColumns.length,
+        // What the rule consists of above a cell that spans columns.
+        chars: { 'bottom-mid': RULE },
+      },
     ]);
+    const group = results.filter((result) => result.processes === processes);
+    for (const result of inOrder(group)) table.push(loadRow(result, say));
   }
-  return table.toString();
+  return trimmed(table);
+}
+
+function loadRow(result: LoadResult, say: Texts): Array<string | number> {
+  return [
+    result.strategy,
+    result.sold,
+    result.oversold,
+    result.undersold,
+    result.ledgerDifference,
+    result.refused,
+    Math.round(result.ordersPerSecond),
+    milliseconds(result.p50Ms),
+    milliseconds(result.p99Ms),
+    say.verdict(result),
+  ];
 }
 
 export function faultTable(
@@ -55,7 +67,7 @@ export function faultTable(
 ): string {
   const shown = FAULT_NAMES.filter((fault) => faults.includes(fault));
   const table = new Table({
-    ...PLAIN,
+    ...plain('  '),
     head: [say.faultColumn, ...shown.map((fault) => say.faults[fault])],
   });
   for (const strategy of STRATEGY_NAMES) {
@@ -65,11 +77,20 @@ export function faultTable(
       cells.find((result) => result.fault === fault)?.outcome ?? 'none';
     table.push([strategy, ...shown.map((fault) => say.outcomes[outcomeOf(fault)])]);
   }
-  return table.toString();
+  return trimmed(table);
 }
 
-/** By stage, and within a stage by the number of processes. */
 function inOrder(results: readonly LoadResult[]): LoadResult[] {
-  const place = (result: LoadResult): number => STRATEGY_NAMES.indexOf(result.strategy);
-  return [...results].sort((a, b) => place(a) - place(b) || a.processes - b.processes);
+  const place = ({ strategy }: LoadResult): number => STRATEGY_NAMES.indexOf(strategy);
+  return [...results].sort((a, b) => place(a) - place(b));
+}
+
+/** Three digits or more say enough, and keep the column narrow on a slow machine. */
+function milliseconds(value: number): string {
+  return value < 100 ? value.toFixed(1) : value.toFixed(0);
+}
+
+/** The last column is filled up with blanks that nobody sees and everybody copies. */
+function trimmed(table: Table.Table): string {
+  return table.toString().replace(/ +$/gm, '');
 }

@@ -10,23 +10,32 @@ export const english: Texts = {
     '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
   help: `npm run demo [-- knobs]
 
-Sells one product in eight ways, from no lock to this library, and shows how each cheaper way fails.
-Then keeps serving until Ctrl-C.
+Sells one product in eight ways, from no lock to this library, and shows how
+each cheaper way fails. Then keeps serving until Ctrl-C.
 
   --stock N         pieces in stock (100)
   --buyers N        buyers who order at the same moment (300)
   --instances N     processes of the second measurement, and of the server (2)
-  --strategies A,B  only these stages, or "none": naive, in-process, setnx, setnx-expire,
-                    set-nx-px, owner-check, lua-release, redis-lock
-  --faults A,B      only these faults, or "none": killed-in-section, killed-before-expire,
-                    slow-work, lease-ends-before-del, frozen
-  --check           compares everything with the expected matrix, serves nothing, exits 0 or 1
-  --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its log lines
-  --json            prints the measurements as JSON instead of tables, serves nothing
+  --strategies A,B  only these stages, or "none": naive, in-process, setnx,
+                    setnx-expire, set-nx-px, owner-check, lua-release,
+                    redis-lock
+  --faults A,B      only these faults, or "none": killed-in-section,
+                    killed-before-expire, slow-work, lease-ends-before-del,
+                    frozen
+  --check           compares all with the expected matrix, serves nothing, and
+                    exits 0 or 1
+  --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its
+                    log lines
+  --json            prints the measurements as JSON instead of tables, serves
+                    nothing. npm prints lines of its own first, unless told not
+                    to: npm run -s demo -- --json
   --lang en|zh      language (from LC_ALL or LANG)
 
-REDIS_URL names a Redis to use instead of a private one: under a random prefix, removed at the end.
-PORT is the port to serve on (3000, or any free one).`,
+REDIS_URL          a Redis to use instead of a private one, under a random
+                   prefix that is removed at the end
+PORT               the port to serve on (3000, or any free one)
+SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
+                   (warn); debug shows every lock`,
 
   privateRedis: (port) => `Private Redis on 127.0.0.1:${port}.`,
   foreignRedis: (prefix) =>
@@ -34,17 +43,15 @@ PORT is the port to serve on (3000, or any free one).`,
     'No fault here stops Redis, so none is left out.',
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
   rushing: (strategy, processes) => `${strategy}: the rush, ${count(processes, 'process', 'es')}`,
-  striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replace('\n', ' ')}`,
+  striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replaceAll('\n', ' ')}`,
 
-  hasSpaces: true,
   loadTitle: (stock, buyers) =>
     `The rush: ${stock} in stock, ${buyers} buyers at once, each tries once`,
   loadColumns: [
     'strategy',
-    'pro-\ncesses',
     'sold',
-    'over-\nsold',
-    'under-\nsold',
+    'over\nsold',
+    'under\nsold',
     'ledger\ndiff',
     're-\nfused',
     'orders\nper s',
@@ -52,19 +59,21 @@ PORT is the port to serve on (3000, or any free one).`,
     'p99\nms',
     'verdict',
   ],
+  processes: (number) => `With ${count(number, 'process', 'es')}:`,
   verdict: verdictOf,
-  loadNotes: `undersold: left over although buyers were turned away. ledger diff: orders on record minus what the
-counter says was sold. Times count from the opening of the doors. Where a stage is expected to fail,
-its first orders are held between read and write until the failure is certain.`,
+  loadNotes: `undersold: left over although buyers were turned away. ledger diff: orders on
+record minus what the counter says was sold. Times count from the opening of the
+doors. Where a stage is expected to fail, its first orders are held between read
+and write until the failure is certain.`,
 
   faultTitle: 'The faults: what became of the sale',
   faultColumn: 'strategy',
   faults: {
-    'killed-in-section': 'killed in\nthe section',
-    'killed-before-expire': 'killed between\nSETNX and EXPIRE',
-    'slow-work': 'work longer\nthan the lease',
-    'lease-ends-before-del': 'lease ends between\nGET and DEL',
-    frozen: 'frozen beyond\nthe lease',
+    'killed-in-section': 'killed\nin the\nsection',
+    'killed-before-expire': 'killed\nbetween\nSETNX and\nEXPIRE',
+    'slow-work': 'work\nlonger than\nthe lease',
+    'lease-ends-before-del': 'lease ends\nbetween GET\nand DEL',
+    frozen: 'frozen\nbeyond\nthe lease',
   },
   outcomes: {
     ok: 'ok',
@@ -76,9 +85,10 @@ its first orders are held between read and write until the failure is certain.`,
     none: '-',
     error: 'ERROR',
   },
-  faultNotes: `refused: assertHeld() kept the late holder from writing; nothing is wrong in the books. -: no lock in
-Redis. A stage without SETNX and EXPIRE is killed right after it took the lock; one without GET
-and DEL is held right before it gives the lock back.`,
+  faultNotes: `refused: assertHeld() kept the late holder from writing; nothing is wrong in the
+books. -: no lock in Redis. A stage without SETNX and EXPIRE is killed right
+after it took the lock; one without GET and DEL is held right before it gives
+the lock back.`,
 
   checkPassed: (cells, seconds) => `check passed: ${cells} cells as expected, ${seconds} s`,
   checkFailed: (mismatches, seconds) =>
@@ -93,8 +103,8 @@ and DEL is held right before it gives the lock back.`,
   },
 
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
-  serving: ({ url, pids, stock, curls }) =>
-    `Selling ${stock} pieces of product 1 at ${url} (processes ${pids.join(', ')}). Try:\n` +
+  serving: ({ url, pids, product, curls }) =>
+    `Selling ${product.stock} pieces of product ${product.id} at ${url} (processes ${pids.join(', ')}). Try:\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +
     'Ctrl-C stops everything.',
   portTaken: (port) => `Port ${port} is taken; another one it is.`,
@@ -103,18 +113,17 @@ and DEL is held right before it gives the lock back.`,
 };
 
 function verdictOf(result: LoadResult): string {
-  const { stock, buyers, sold, refused, failed } = result;
   switch (result.outcome) {
     case 'oversells':
-      return `Sold ${sold} of ${stock}: ${result.oversold} will get nothing.`;
+      return `Sold ${result.oversold} too many.`;
     case 'undersells':
-      return `Turned ${refused} away, left ${result.undersold} on the shelf.`;
+      return `Left ${result.undersold} unsold.`;
     case 'miscounts':
-      return `The counter and the orders differ by ${Math.abs(result.ledgerDifference)}.`;
+      return `Count is ${Math.abs(result.ledgerDifference)} off.`;
     case 'breaks':
-      return `${failed} of ${buyers} buyers got no proper answer.`;
+      return `No answer for ${result.failed}.`;
     case 'exact':
-      return sold < stock ? 'Everybody got one.' : 'Sold exactly what there was.';
+      return result.sold < result.stock ? 'Everybody got one.' : 'Sold out exactly.';
   }
 }
 

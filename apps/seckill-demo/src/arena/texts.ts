@@ -22,11 +22,9 @@ export interface Texts {
   rushing(strategy: StrategyName, processes: number): string;
   striking(strategy: StrategyName, fault: FaultName): string;
 
-  readonly hasSpaces: boolean;
   loadTitle(stock: number, buyers: number): string;
   readonly loadColumns: readonly [
     strategy: string,
-    processes: string,
     sold: string,
     oversold: string,
     undersold: string,
@@ -37,11 +35,15 @@ export interface Texts {
     p99: string,
     verdict: string,
   ];
+  /** Above the rows that were measured with so many. */
+  processes(number: number): string;
+  /** A sentence of at most 19 columns: that is what 80 leave for it. */
   verdict(result: LoadResult): string;
   readonly loadNotes: string;
 
   readonly faultTitle: string;
   readonly faultColumn: string;
+  /** Headings, broken into lines. */
   readonly faults: Readonly<Record<FaultName, string>>;
   readonly outcomes: Readonly<Record<FaultOutcome, string>>;
   readonly faultNotes: string;
@@ -60,7 +62,7 @@ export interface Texts {
 export interface ServingBanner {
   readonly url: string;
   readonly pids: readonly number[];
-  readonly stock: number;
+  readonly product: { readonly id: string; readonly stock: number };
   readonly curls: readonly string[];
 }
 

@@ -9,35 +9,39 @@ export const chinese: Texts = {
   checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
   help: `npm run demo [-- 选项]
 
-用八种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错。然后持续提供服务，直到 Ctrl-C。
+用八种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错。
+然后持续提供服务，直到 Ctrl-C。
 
   --stock N         库存（100）
   --buyers N        同时下单的人数（300）
   --instances N     第二轮测量与最后提供服务的进程数（2）
-  --strategies A,B  只跑这些阶段，或 none：naive, in-process, setnx, setnx-expire,
-                    set-nx-px, owner-check, lua-release, redis-lock
-  --faults A,B      只跑这些故障，或 none：killed-in-section, killed-before-expire,
-                    slow-work, lease-ends-before-del, frozen
+  --strategies A,B  只跑这些阶段，或 none：naive, in-process, setnx,
+                    setnx-expire, set-nx-px, owner-check, lua-release,
+                    redis-lock
+  --faults A,B      只跑这些故障，或 none：killed-in-section,
+                    killed-before-expire, slow-work, lease-ends-before-del,
+                    frozen
   --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1
   --tutorial        教程同款：库存 10，11 人抢购，单进程，日志与教程一致
-  --json            以 JSON 输出测量结果，不提供服务
+  --json            以 JSON 输出测量结果，不提供服务。npm 会先打印自己的几行，
+                    加 -s 即可去掉：npm run -s demo -- --json
   --lang en|zh      语言（默认取自 LC_ALL 或 LANG）
 
-设置 REDIS_URL 则使用该 Redis：键放在随机前缀下，结束时只删除这些键。
-PORT 是服务端口（3000，被占用则另选）。`,
+REDIS_URL          使用这个 Redis，键放在随机前缀下，结束时只删除这些键
+PORT               服务端口（3000，被占用则另选）
+SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debug（warn）；
+                   debug 会打印每一次加锁与放锁`,
 
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这里没有会停掉 Redis 的故障，所以全部照跑。`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
   rushing: (strategy, processes) => `${strategy}：抢购，${processes} 个进程`,
-  striking: (strategy, fault) => `${strategy}：${chinese.faults[fault].replace('\n', '')}`,
+  striking: (strategy, fault) => `${strategy}：${oneLine(chinese.faults[fault])}`,
 
-  hasSpaces: false,
   loadTitle: (stock, buyers) => `抢购：库存 ${stock}，${buyers} 人同时下单，每人只试一次`,
   loadColumns: [
     '策略',
-    '进程',
     '售出',
     '超卖',
     '少卖',
@@ -48,17 +52,19 @@ PORT 是服务端口（3000，被占用则另选）。`,
     'p99\nms',
     '结论',
   ],
+  processes: (number) => `${number} 个进程：`,
   verdict: verdictOf,
-  loadNotes: `少卖：还有库存却把人拒之门外。账实差：订单数减去库存计数器所说的售出数。时间从开门算起。
-预期会出错的阶段，最先的订单会停在“读库存”与“写库存”之间，直到错误必然发生。`,
+  loadNotes: `少卖：还有库存却把人拒之门外。账实差：订单数减去库存计数器所说的售出数。
+时间从开门算起。预期会出错的阶段，最先的订单会停在“读库存”与“写库存”之间，
+直到错误必然发生。`,
 
   faultTitle: '故障：这场秒杀后来怎样了',
   faultColumn: '策略',
   faults: {
     'killed-in-section': '持锁时\n被杀',
-    'killed-before-expire': '死在 SETNX\n与 EXPIRE 之间',
+    'killed-before-expire': '死在 SETNX\n与 EXPIRE\n之间',
     'slow-work': '业务慢于\n租约',
-    'lease-ends-before-del': 'GET 与 DEL\n之间租约到期',
+    'lease-ends-before-del': 'GET 与 DEL\n之间\n租约到期',
     frozen: '进程冻结\n超过租约',
   },
   outcomes: {
@@ -71,8 +77,9 @@ PORT 是服务端口（3000，被占用则另选）。`,
     none: '-',
     error: '出错',
   },
-  faultNotes: `已拦下：assertHeld() 没让迟到的持有者写入，账目无误。-：Redis 里没有锁。没有 SETNX 与 EXPIRE 两步的
-阶段，在刚拿到锁时被杀；没有 GET 与 DEL 两步的阶段，停在即将放锁之前。`,
+  faultNotes: `已拦下：assertHeld() 没让迟到的持有者写入，账目无误。-：Redis 里没有锁。
+没有 SETNX 与 EXPIRE 两步的阶段，在刚拿到锁时被杀；没有 GET 与 DEL 两步的阶段，
+停在即将放锁之前。`,
 
   checkPassed: (cells, seconds) => `检查通过：${cells} 格全部符合预期，${seconds} 秒`,
   checkFailed: (mismatches, seconds) => `检查未通过：${mismatches} 格不符合预期，${seconds} 秒`,
@@ -86,8 +93,8 @@ PORT 是服务端口（3000，被占用则另选）。`,
   },
 
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
-  serving: ({ url, pids, stock, curls }) =>
-    `商品 1 有 ${stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。试试：\n` +
+  serving: ({ url, pids, product, curls }) =>
+    `商品 ${product.id} 有 ${product.stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。试试：\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +
     'Ctrl-C 停止一切。',
   portTaken: (port) => `端口 ${port} 已被占用，另选一个。`,
@@ -96,17 +103,21 @@ PORT 是服务端口（3000，被占用则另选）。`,
 };
 
 function verdictOf(result: LoadResult): string {
-  const { stock, buyers, sold, refused, failed } = result;
   switch (result.outcome) {
     case 'oversells':
-      return `只有 ${stock} 件却卖了 ${sold} 件：${result.oversold} 人拿不到货。`;
+      return `多卖了 ${result.oversold} 件。`;
     case 'undersells':
-      return `货架上还有 ${result.undersold} 件，却拒了 ${refused} 人。`;
+      return `剩 ${result.undersold} 件没卖。`;
     case 'miscounts':
-      return `计数器与订单相差 ${Math.abs(result.ledgerDifference)}。`;
+      return `账目差 ${Math.abs(result.ledgerDifference)} 件。`;
     case 'breaks':
-      return `${buyers} 人中有 ${failed} 人没有得到正常答复。`;
+      return `${result.failed} 人没有答复。`;
     case 'exact':
-      return sold < stock ? '人人有份。' : '不多不少，正好卖完。';
+      return result.sold < result.stock ? '人人有份。' : '正好卖完。';
   }
+}
+
+/** Chinese goes on without a space in between, except beside Latin letters. */
+function oneLine(heading: string): string {
+  return heading.replace(/(?<=[A-Z])\n|\n(?=[A-Z])/g, ' ').replaceAll('\n', '');
 }

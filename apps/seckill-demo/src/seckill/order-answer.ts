@@ -11,6 +11,8 @@ export interface OrderAnswer {
   readonly remaining: number;
 }
 
+export const NO_SUCH_PRODUCT = 'no such product; PUT its stock first';
+
 /** What an outcome is in HTTP: an answer, or the exception that carries the refusal. */
 export function answerTo(outcome: OrderOutcome): OrderAnswer {
   switch (outcome.kind) {
@@ -23,6 +25,6 @@ export function answerTo(outcome: OrderOutcome): OrderAnswer {
     case 'busy':
       throw new HttpException('somebody else is buying; try again', HttpStatus.LOCKED);
     case 'unknown-product':
-      throw new NotFoundException('no such product; PUT its stock first');
+      throw new NotFoundException(NO_SUCH_PRODUCT);
   }
 }

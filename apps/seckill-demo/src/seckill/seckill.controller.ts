@@ -14,14 +14,13 @@ import {
 import type { ServerResponse } from 'node:http';
 import { WithLock } from 'nestjs-redis-lock';
 import { StrategyRegistry } from '../strategies/strategy-registry.js';
-import type { StrategyName } from '../strategies/strategy.js';
 import { CancellationService } from './cancellation.service.js';
 import { GATE } from './gate.js';
 import type { Gate } from './gate.js';
-import { answerTo } from './order-answer.js';
+import { answerTo, NO_SUCH_PRODUCT } from './order-answer.js';
 import type { OrderAnswer } from './order-answer.js';
 import type { ProductState } from './sale-ledger.js';
-import { Buyer, OrderBody, ProductId, StockBody, Strategy } from './seckill.schemas.js';
+import { OrderBody, OrderParams, OrderQuery, ProductParams, StockBody } from './seckill.schemas.js';
 import { StockService } from './stock.service.js';
 
 /** A refusal of the tutorial's stages says nothing about the lease, so it names the shortest wait. */
@@ -38,8 +37,8 @@ export class SeckillController {
 
   @Post('orders')
   async order(
-    @Param('id', { schema: ProductId }) id: string,
-    @Query('strategy', { schema: Strategy }) strategy: StrategyName,
+    @Param({ schema: ProductParams }) { id }: ProductParams,
+    @Query({ schema: OrderQuery }) { strategy }: OrderQuery,
     @Body({ schema: OrderBody }) { buyer }: OrderBody,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<OrderAnswer> {
@@ -52,28 +51,25 @@ export class SeckillController {
   /** The interceptor takes the lock before the pipes run: the name is built from the raw path. */
   @Delete('orders/:buyer')
   @WithLock('product_<params.id>', { via: 'interceptor' })
-  async cancel(
-    @Param('id', { schema: ProductId }) id: string,
-    @Param('buyer', { schema: Buyer }) buyer: string,
-  ): Promise<OrderAnswer> {
+  async cancel(@Param({ schema: OrderParams }) { id, buyer }: OrderParams): Promise<OrderAnswer> {
     const remaining = await this.cancellations.cancel(id, buyer);
     if (remaining === null) throw new NotFoundException('this buyer has no order');
     return { remaining };
   }
 
   @Get()
-  async show(@Param('id', { schema: ProductId }) id: string): Promise<ProductState> {
+  async show(@Param({ schema: ProductParams }) { id }: ProductParams): Promise<ProductState> {
     const state = await this.stock.stateOf(id);
-    if (state === null) throw new NotFoundException('no such product; PUT its stock first');
+    if (state === null) throw new NotFoundException(NO_SUCH_PRODUCT);
     return state;
   }
 
   @Put('stock')
   async openSale(
-    @Param('id', { schema: ProductId }) id: string,
+    @Param({ schema: ProductParams }) { id }: ProductParams,
     @Body({ schema: StockBody }) { stock }: StockBody,
   ): Promise<ProductState> {
     await this.stock.openSale(id, stock);
-    return this.show(id);
+    return this.show({ id });
   }
 }

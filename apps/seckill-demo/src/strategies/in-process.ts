@@ -7,11 +7,11 @@ import type { Strategy } from './strategy.js';
 /** Stage 2: `synchronized (this)`. Right in one process, blind to every other one. */
 @Injectable()
 export class InProcessStrategy implements Strategy {
-  private readonly mutex = new Mutex();
+  readonly #mutex = new Mutex();
 
   constructor(private readonly sale: Sale) {}
 
   order(productId: string, buyer: string): Promise<OrderOutcome> {
-    return this.mutex.runExclusive(() => this.sale.sellOne(productId, buyer));
+    return this.#mutex.runExclusive(() => this.sale.sellOne(productId, buyer));
   }
 }

@@ -6,7 +6,7 @@ import type { Gate } from '../seckill/gate.js';
 import type { OrderOutcome } from '../seckill/order-outcome.js';
 import { SaleKeys } from '../seckill/sale-keys.js';
 import { Sale } from '../seckill/sale.js';
-import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
+import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
@@ -25,8 +25,7 @@ export class OwnerCheckStrategy implements Strategy {
   async order(productId: string, buyer: string): Promise<OrderOutcome> {
     const lockKey = this.keys.lock(productId);
     const clientId = randomUUID();
-    const leaseTimeMs = TUTORIAL_LEASE_SECONDS * 1_000;
-    const locked = await this.redis.set(lockKey, clientId, 'PX', leaseTimeMs, 'NX');
+    const locked = await this.redis.set(lockKey, clientId, 'PX', TUTORIAL_LEASE_MS, 'NX');
     if (locked === null) return this.sale.busy();
     await this.gate.reach('lock-set');
     try {

@@ -5,7 +5,7 @@ import type { Gate } from '../seckill/gate.js';
 import type { OrderOutcome } from '../seckill/order-outcome.js';
 import { SaleKeys } from '../seckill/sale-keys.js';
 import { Sale } from '../seckill/sale.js';
-import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
+import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
@@ -23,8 +23,7 @@ export class SetNxPxStrategy implements Strategy {
 
   async order(productId: string, buyer: string): Promise<OrderOutcome> {
     const lockKey = this.keys.lock(productId);
-    const leaseTimeMs = TUTORIAL_LEASE_SECONDS * 1_000;
-    const locked = await this.redis.set(lockKey, '123', 'PX', leaseTimeMs, 'NX');
+    const locked = await this.redis.set(lockKey, '123', 'PX', TUTORIAL_LEASE_MS, 'NX');
     if (locked === null) return this.sale.busy();
     await this.gate.reach('lock-set');
     try {

@@ -22,7 +22,7 @@ export const STRATEGIES = [
 
 @Injectable()
 export class StrategyRegistry {
-  private readonly byName: Record<StrategyName, Strategy>;
+  readonly #byName: Record<StrategyName, Strategy>;
 
   constructor(
     naive: NaiveStrategy,
@@ -34,7 +34,7 @@ export class StrategyRegistry {
     luaRelease: LuaReleaseStrategy,
     redisLock: RedisLockStrategy,
   ) {
-    this.byName = {
+    this.#byName = {
       naive,
       'in-process': inProcess,
       setnx,
@@ -47,6 +47,6 @@ export class StrategyRegistry {
   }
 
   get(name: StrategyName): Strategy {
-    return this.byName[name];
+    return this.#byName[name];
   }
 }
