@@ -292,6 +292,21 @@ function describeSuspension({ redis, open }: LockSuite): void {
     await lease.release();
   });
 
+  it('is not made undone by the answer to a renewal that was sent before it', async () => {
+    const clock = new SuspendableClock();
+    const { locks } = open({ clock });
+    const lease = await locks.acquire('a');
+    redis.pause();
+    const renewing = lease.renew();
+    clock.suspendedMs = 60_000;
+    redis.resume();
+    await renewing;
+    expect(lease.state).toBe('suspect');
+    await lease.renew();
+    expect(lease.state).toBe('held');
+    lease.assertHeld();
+  });
+
   it('loses a lease that Redis has ended meanwhile, at the first look at it', async () => {
     const clock = new SuspendableClock();
     const [ours, others] = [open({ clock }), open()];

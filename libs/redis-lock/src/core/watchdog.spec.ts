@@ -24,6 +24,7 @@ describe('Watchdog', () => {
   let sent: Sent[];
   let events: LockEvent[];
   let expired: [name: string, reason: string][];
+  let onLost: (lost: Hold) => void;
   let onUp: () => void;
   /** Answers every renewal at once, unless a spec wants to do it itself. */
   let prompt: boolean;
@@ -82,6 +83,7 @@ describe('Watchdog', () => {
     sent = [];
     events = [];
     expired = [];
+    onLost = () => undefined;
     inFlight = new Map();
     mostInFlight = 0;
     prompt = true;
@@ -100,6 +102,7 @@ describe('Watchdog', () => {
     watchdog = new Watchdog(connection, systemClock, LEASE_MS, observer, (lost, reason) => {
       expired.push([lost.name, reason]);
       watchdog.remove(lost);
+      onLost(lost);
     });
   });
   afterEach(() => {
@@ -250,6 +253,63 @@ describe('Watchdog', () => {
     sent[0]?.answer();
     await advance(LEASE_MS);
     expect(sent).toHaveLength(1);
+  });
+
+  it('makes a hold suspect also when another script of its owner stays unanswered', async () => {
+    const held = hold('n:a');
+    const { validUntil } = held;
+    let answer = () => undefined as unknown;
+    held.occupy(new Promise((resolve) => (answer = () => resolve(undefined))));
+    await advance(LEASE_MS * (2 / 3) - 310);
+    expect(held.state).toBe('held');
+    await advance(40);
+    expect(held.state).toBe('suspect');
+    expect(held.doubt).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+    expect(events.map(({ type }) => type)).toEqual(['suspect']);
+    // Its renewal follows at once.
+    answer();
+    await advance(20);
+    expect(held.state).toBe('held');
+    expect(held.validUntil).toBeGreaterThan(validUntil);
+    expect(events.map(({ type }) => type)).toEqual(['suspect', 'renewed', 'recovered']);
+  });
+
+  it('takes a hold for lost that was never answered, whatever script kept it from its renewal', async () => {
+    const held = hold('n:a');
+    held.occupy(new Promise(() => undefined));
+    await advance(LEASE_MS);
+    expect(expired).toEqual([['n:a', 'expired']]);
+    expect(sent).toEqual([]);
+  });
+
+  it('says nothing of a hold that ended because another one was lost in the same moment', async () => {
+    const both = [hold('n:a', { watched: false }), hold('n:b', { watched: false })];
+    // As a holder does that gives the other lock back when its signal aborts.
+    onLost = (lost) => {
+      for (const other of both) if (other !== lost) watchdog.remove(other);
+    };
+    await advance(2 * LEASE_MS);
+    expect(expired).toHaveLength(1);
+  });
+
+  it('renews again at once what was asked before the machine stood still and answered after', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    await advance(INTERVAL_MS);
+    // The wall clock alone goes on.
+    jest.setSystemTime(Date.now() + 60_000);
+    expect(held.state).toBe('suspect');
+    watchdog.renewSoon(held);
+    await advance(0);
+    expect(sent).toHaveLength(1);
+    sent[0]?.answer();
+    await advance(1);
+    expect(held.state).toBe('suspect');
+    expect(sent).toHaveLength(2);
+    sent[1]?.answer();
+    await advance(INTERVAL_MS / 2);
+    expect(held.state).toBe('held');
+    expect(sent).toHaveLength(2);
   });
 
   it('counts a renewal from the moment at which it was sent', async () => {

@@ -200,7 +200,8 @@ export class Watchdog {
     }
     if (hold.doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });
     hold.confirm(sentAt, leaseTimeMs);
-    hold.renewAt = this.#together(sentAt + this.#intervalMs);
+    // An answer to what was sent before the machine stood still confirms nothing since.
+    hold.renewAt = hold.isSuspended() ? 0 : this.#together(sentAt + this.#intervalMs);
     this.#plan(hold);
   }
 
