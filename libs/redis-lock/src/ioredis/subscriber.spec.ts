@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis, type RedisOptions } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
@@ -8,6 +8,9 @@ import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
 /** What the library promises, five times over. */
 const HALF_OPEN_FOUND_MS = 5 * 2_000;
+const HEARTBEAT_MS = 500;
+/** For so many heartbeats, a minute, a connection is kept that has nothing to hear. */
+const IDLE_BEATS = 60_000 / HEARTBEAT_MS;
 /** How long a negative claim is watched. */
 const QUIET_MS = 60;
 
@@ -82,6 +85,28 @@ describe('Subscriber', () => {
     await eventually(async () => (await receivers('a')) === 0);
   });
 
+  it('sends one SUBSCRIBE for a channel, however many listeners come and go', async () => {
+    const made = subscriber();
+    const stays = new Listener();
+    const sent = await redis.commandsDuring(async () => {
+      const left = made.listen('a', new Listener());
+      made.listen('a', stays);
+      left();
+      await eventually(() => stays.confirmations === 1);
+      for (let i = 0; i < 20; i += 1) {
+        const comes = new Listener();
+        const leave = made.listen('a', comes);
+        await eventually(() => comes.confirmations === 1);
+        leave();
+      }
+      await redis.admin.publish('a', '0');
+      await eventually(() => stays.heard.length === 1);
+    });
+    expect(sent).toMatchObject({ subscribe: 1 });
+    expect(sent.unsubscribe).toBeUndefined();
+    expect(stays.confirmations).toBe(1);
+  });
+
   it('confirms a listener only when its own subscription stands', async () => {
     const made = subscriber();
     const other = new Listener();
@@ -124,6 +149,25 @@ describe('Subscriber', () => {
     expect(a.heard).toEqual(['1', '2', '3']);
   });
 
+  it('sends one SUBSCRIBE for each channel after a cut, those that came meanwhile included', async () => {
+    const made = subscriber();
+    const [a, alsoA, b, late] = [new Listener(), new Listener(), new Listener(), new Listener()];
+    made.listen('a', a);
+    made.listen('a', alsoA);
+    made.listen('b', b);
+    await eventually(() => [a, alsoA, b].every(({ confirmations }) => confirmations === 1));
+    const sent = await redis.commandsDuring(async () => {
+      proxy.current.refuse();
+      proxy.current.cut();
+      made.listen('late', late);
+      await eventually(() => opened.length >= 3);
+      await proxy.current.accept();
+      await eventually(() => [a, alsoA, b].every(({ confirmations }) => confirmations === 2));
+      await eventually(() => late.confirmations === 1);
+    });
+    expect(sent).toMatchObject({ subscribe: 3 });
+  });
+
   it('comes back after the server was away, and goes on trying meanwhile', async () => {
     const made = subscriber();
     const a = new Listener();
@@ -137,20 +181,27 @@ describe('Subscriber', () => {
     expect(await receivers('a')).toBe(1);
   });
 
-  it('finds out within two seconds that a connection is half open', async () => {
-    const made = subscriber();
-    const a = new Listener();
-    made.listen('a', a);
-    await eventually(() => a.confirmations === 1);
-    const [first] = proxy.current.connections;
-    proxy.current.blackhole('both', { where: (connection) => connection === first });
-    const sinceCut = new Stopwatch();
-    await eventually(() => a.confirmations === 2, { withinMs: HALF_OPEN_FOUND_MS });
-    expect(sinceCut.realMs).toBeGreaterThan(500);
-    await redis.admin.publish('a', '0');
-    await eventually(() => a.heard.length === 1);
-    first?.cut('rst');
-  }, 15_000);
+  it.each<[string, RedisOptions]>([
+    ['', {}],
+    [', also when a time limit for commands is over first', { commandTimeout: 300 }],
+  ])(
+    'finds out within two seconds that a connection is half open%s',
+    async (_, options) => {
+      const made = subscriber(options);
+      const a = new Listener();
+      made.listen('a', a);
+      await eventually(() => a.confirmations === 1);
+      const [first] = proxy.current.connections;
+      proxy.current.blackhole('both', { where: (connection) => connection === first });
+      const sinceCut = new Stopwatch();
+      await eventually(() => a.confirmations === 2, { withinMs: HALF_OPEN_FOUND_MS });
+      expect(sinceCut.realMs).toBeGreaterThan(500);
+      await redis.admin.publish('a', '0');
+      await eventually(() => a.heard.length === 1);
+      first?.cut('rst');
+    },
+    15_000,
+  );
 
   it('finds out also while the subscription is not confirmed yet', async () => {
     let hole: number | undefined;
@@ -208,6 +259,121 @@ describe('Subscriber', () => {
     expect(a.confirmations).toBe(0);
     await redis.admin.acl('SETUSER', 'deaf', '&*');
     await eventually(() => a.confirmations === 1);
+  });
+
+  describe('with a user who may not listen to everything', () => {
+    const asPoor = { username: 'poor', password: 'pw' };
+    const allow = (...rules: string[]) => redis.admin.acl('SETUSER', 'poor', ...rules);
+    /** Heartbeats, at each of which a refused channel is asked for again. */
+    const heartbeats = async (count: number) => {
+      await redis.resetCommandStats();
+      await eventually(async () => ((await redis.commandStats()).ping ?? 0) >= count);
+    };
+
+    beforeEach(() => allow('reset', 'on', '>pw', '~*', '+@all', '&open'));
+
+    it('hears the channels that it may, whatever becomes of the others', async () => {
+      const made = subscriber(asPoor);
+      const [refused, open] = [new Listener(), new Listener()];
+      made.listen('refused', refused);
+      made.listen('open', open);
+      await eventually(() => open.confirmations === 1);
+      proxy.current.cut();
+      await eventually(() => open.confirmations === 2);
+      await redis.admin.publish('open', '0');
+      await eventually(() => open.heard.length === 1);
+      expect(refused.confirmations).toBe(0);
+    });
+
+    it('tells of each channel once, and not at every heartbeat or reconnect', async () => {
+      const made = subscriber(asPoor);
+      made.listen('first', new Listener());
+      made.listen('first', new Listener());
+      const leave = made.listen('second', new Listener());
+      await eventually(() => troubles.length >= 2);
+      await heartbeats(2);
+      proxy.current.cut();
+      await heartbeats(2);
+      expect(troubles).toHaveLength(2);
+      // Whoever comes later has not been told.
+      leave();
+      made.listen('second', new Listener());
+      await eventually(() => troubles.length === 3);
+    });
+
+    it('tells again when a channel is refused that was allowed meanwhile', async () => {
+      const made = subscriber(asPoor);
+      const a = new Listener();
+      made.listen('a', a);
+      await eventually(() => troubles.length === 1);
+      await allow('&a');
+      await eventually(() => a.confirmations === 1);
+      // Redis ends the connections that listen to what they may not hear any more.
+      await allow('resetchannels', '&open');
+      await eventually(() => troubles.length === 2);
+    });
+  });
+
+  describe('with nothing to hear', () => {
+    /** The heartbeats that are due: here they come when a spec says so. */
+    let due: (() => void)[] = [];
+    const beat = async (count: number) => {
+      for (let i = 0; i < count; i += 1) {
+        await eventually(() => due.length > 0, { everyMs: 1 });
+        due.shift()?.();
+      }
+      await eventually(() => due.length > 0 || opened.at(-1)?.status === 'end');
+    };
+    const listenBriefly = async (made: Subscriber, meanwhile = () => Promise.resolve()) => {
+      const listener = new Listener();
+      const leave = made.listen('a', listener);
+      await eventually(() => listener.confirmations === 1);
+      await meanwhile();
+      leave();
+    };
+
+    beforeEach(() => {
+      due = [];
+      const setRealTimeout = globalThis.setTimeout;
+      const setTimeoutOrBeat = (callback: () => void, delayMs: number) => {
+        if (delayMs !== HEARTBEAT_MS) return setRealTimeout(callback, delayMs);
+        due.push(callback);
+        return setRealTimeout(() => undefined, 0);
+      };
+      jest.spyOn(globalThis, 'setTimeout').mockImplementation(setTimeoutOrBeat as never);
+    });
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('is kept for a minute and then dropped, and opens again when it is needed', async () => {
+      const made = subscriber();
+      await listenBriefly(made);
+      await beat(IDLE_BEATS - 1);
+      expect(opened.map(({ status }) => status)).toEqual(['ready']);
+      await beat(1);
+      expect(opened.map(({ status }) => status)).toEqual(['end']);
+      due = [];
+      await listenBriefly(made);
+      await beat(1);
+      const again = new Listener();
+      made.listen('a', again);
+      await eventually(() => again.confirmations === 1);
+      await redis.admin.publish('a', '0');
+      await eventually(() => again.heard.length === 1);
+      expect(opened.map(({ status }) => status)).toEqual(['end', 'ready']);
+    });
+
+    it('is kept for a minute after the last listener, however short that listened', async () => {
+      const made = subscriber();
+      await listenBriefly(made, () => beat(IDLE_BEATS + 1));
+      await beat(IDLE_BEATS - 1);
+      await listenBriefly(made);
+      await beat(IDLE_BEATS - 1);
+      expect(opened.map(({ status }) => status)).toEqual(['ready']);
+      await beat(1);
+      expect(opened.map(({ status }) => status)).toEqual(['end']);
+    });
   });
 
   it('is silent after close, whatever was on its way', async () => {

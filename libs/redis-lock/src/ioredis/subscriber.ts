@@ -44,6 +44,7 @@ export class Subscriber {
           if (listeners.has(listener)) listener.confirmed();
         });
     } else {
+      this.#idleBeats = 0;
       this.#listeners.set(channel, new Set([listener]));
       this.#unconfirmed.add(channel);
       if (this.#client === undefined) this.#connect();
