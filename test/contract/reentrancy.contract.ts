@@ -212,7 +212,8 @@ function describeTurns({ redis, open }: LockSuite): void {
       expect(stopwatch.ms).toBeLessThan(60 + PROMPT_MS);
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ blockedBy: 'sibling', lockName: 'a' });
-      expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(59);
+      // Node's timers may be a little early.
+      expect((error as LockTimeoutError).waitedMs).toBeGreaterThan(55);
       expect((error as Error).message).toContain('another branch of the same scope');
       first.assertHeld();
       await first.release();
@@ -250,6 +251,25 @@ function describeTurns({ redis, open }: LockSuite): void {
       await expect(late).rejects.toThrow(LockTimeoutError);
       await first.release();
       await (await patient).release();
+    });
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('blames the sibling, and passes the turn on, when the turn comes with the last moment', async () => {
+    const { locks } = open();
+    await locks.using('a', async () => {
+      const first = await locks.acquire('a');
+      const late = locks.acquire('a', { waitTimeMs: 20 }).catch((e: unknown) => e);
+      const next = locks.acquire('a');
+      // Time is up, but no timer can tell before the turn is passed on.
+      const until = performance.now() + 30;
+      while (performance.now() < until);
+      await first.release();
+      const error = await late;
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(error).toMatchObject({ blockedBy: 'sibling', lockName: 'a' });
+      expect(await next).toMatchObject({ holdCount: 2, state: 'held' });
+      await (await next).release();
     });
     expect(await locks.get('a').isLocked()).toBe(false);
   });

@@ -327,16 +327,34 @@ function describeShutdown({ redis, open }: LockSuite): void {
     expect(await others.locks.get('a').isLocked()).toBe(false);
   });
 
+  it('waits for a release that is on its way', async () => {
+    const [ours, others] = [open(), open()];
+    await others.locks.get('a').isLocked();
+    const lease = await ours.locks.acquire('a');
+    redis.pause();
+    const releasing = lease.release();
+    const closing = watch(ours.close());
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    expect(closing.state).toBe('pending');
+    redis.resume();
+    await Promise.all([releasing, closing.promise]);
+    expect(ours.eventsOf('released')).toHaveLength(1);
+    expect(await others.locks.get('a').isLocked()).toBe(false);
+  });
+
   it('closes in bounded time also when Redis never answers', async () => {
     const { locks, close } = open();
     const lease = await locks.acquire('a', { leaseTimeMs: 4_000 });
+    const given = await locks.acquire('c');
     redis.pause();
     const waiting = watch(locks.acquire('b'));
+    const releasing = watch(given.release());
     await new Promise(setImmediate);
     const stopwatch = new Stopwatch();
     await close();
     expect(stopwatch.ms).toBeLessThan(5_000);
     await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+    await expect(releasing.promise).rejects.toThrow(LockBackendError);
     expect(lease.state).toBe('lost');
     redis.resume();
     await redis.admin.flushall();

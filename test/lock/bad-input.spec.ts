@@ -214,6 +214,32 @@ describe('LockService given bad input', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
+  it.each([10n, 10n ** 1_000n].map((value) => [value.toString().length, value] as const))(
+    'refuses a bigint of %d digits as any option or setting, and can say so',
+    async (_, value) => {
+      const { locks } = open();
+      const lease = await locks.acquire('held');
+      const options = ['waitTimeMs', 'leaseTimeMs', 'maxHoldMs', 'signal', 'fenced', 'other'];
+      const given = [value, ...options.map((option) => ({ [option]: value }))] as AcquireOptions[];
+      const sent = await redis.commandsDuring(async () => {
+        for (const bad of given) {
+          const calls = [() => locks.acquire('a', bad), () => locks.tryAcquire('a', bad)];
+          await refuses(calls, { code: 'LOCK_ARGUMENT', name: 'LockArgumentError' });
+        }
+        const work = value as never;
+        await refuses([() => locks.using('a', work), () => lease.renew(work)], {
+          ...{ code: 'LOCK_ARGUMENT', message: expect.stringMatching(/, not 10+…?n$/) as unknown },
+        });
+      });
+      expect(sent).toEqual({});
+      const settings = ['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs'];
+      const openings = [...settings, 'keyPrefix'].map(
+        (setting) => () => open({ [setting]: value }),
+      );
+      await refuses(openings, { code: 'LOCK_CONFIGURATION' });
+    },
+  );
+
   it('takes undefined for every option as if it were not given', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a', {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { Redis } from 'ioredis';
+import { LockService, type Lease } from 'nestjs-redis-lock';
 import {
   ENTER,
   ENTER_FENCED,
@@ -136,6 +137,81 @@ describe('LockService when an answer is lost', () => {
     const lease = await locks.acquire('a');
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+  });
+
+  describe('and it is refused when it is sent again', () => {
+    type Client = ReturnType<typeof open>;
+    const steps: [
+      what: string,
+      script: { sha1: string },
+      step: (c: Client, l: Lease) => unknown,
+    ][] = [
+      ['to acquire', ENTER, ({ locks }) => locks.acquire('b')],
+      ['to a nested acquire', ENTER, ({ locks }) => locks.acquire('a')],
+      ['to renew', RENEW, (_, lease) => lease.renew()],
+      ['to release', LEAVE, (_, lease) => lease.release()],
+    ];
+
+    it.each(steps)(
+      'says that nobody knows what became of the first: %s',
+      async (_, script, step) => {
+        const allow = (...rules: string[]) => redis.admin.acl('SETUSER', 'poor', ...rules);
+        await allow('reset', 'on', '>pw', '~*', '&*', '+@all');
+        const { port } = proxy.current;
+        const user = { username: 'poor', password: 'pw' };
+        // ioredis may not send anything again: this library does.
+        const client = open({
+          connection: { host: '127.0.0.1', port, ...user, maxRetriesPerRequest: 0 },
+        });
+        const warm = await client.locks.acquire('warm');
+        await warm.renew();
+        await warm.release();
+        await client.locks.using('a', async (lease) => {
+          loseAnswerTo(script);
+          const present = proxy.current.counts.accepted;
+          const again = proxy.current.hold('toServer', {
+            containing: script.sha1,
+            where: ({ index }) => index > present,
+          });
+          const asking = Promise.resolve(step(client, lease)).catch((e: unknown) => e);
+          await eventually(() => again.hits === 1);
+          await allow('-evalsha');
+          again.heal();
+          expect(await asking).toMatchObject({
+            ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown' },
+          });
+          await allow('+evalsha');
+        });
+        // Whatever it got is given back.
+        await eventually(async () => (await redis.admin.keys('*')).length === 0);
+        expect(client.eventsOf('lost')).toEqual([]);
+      },
+    );
+  });
+
+  it('gives back what was granted by an answer that cannot be read', async () => {
+    const client = new Redis(redis.url);
+    const { evalsha } = client;
+    // Something in between turns numbers into texts.
+    client.evalsha = (async (...args: Parameters<typeof evalsha>) => {
+      const answer = await evalsha.apply(client, args);
+      return args[0] === ENTER.sha1 ? String(answer) : answer;
+    }) as never;
+    try {
+      const { locks, close } = open({ connection: client });
+      await redis.admin.script('LOAD', ENTER.lua);
+      await eventually(() => client.status === 'ready');
+      const granted = await redis.commandsDuring(async () => {
+        await expect(locks.acquire('a')).rejects.toMatchObject({
+          ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown', lockName: 'a' },
+        });
+      });
+      expect(granted.hset).toBe(1);
+      await eventually(async () => (await redis.admin.exists('a')) === 0);
+      await close();
+    } finally {
+      client.disconnect();
+    }
   });
 
   it('counts right and leaves nothing, wherever a stream of nested holds is cut', async () => {

@@ -137,6 +137,18 @@ describe('LockService while Redis cannot be asked', () => {
     await lease.release();
   });
 
+  it('leaves no key when it closes while a release waits for Redis to come back', async () => {
+    const client = await opened();
+    const lease = await client.locks.acquire('a');
+    faults.down();
+    await eventually(async () => (await redis.clients()).length === 0);
+    const releasing = lease.release();
+    const closing = client.close();
+    await healed();
+    await Promise.all([releasing, closing]);
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
   it('says so also when there has never been a connection', async () => {
     proxy.current.refuse();
     const client = open({ connection: proxy.current.url });

@@ -4,7 +4,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { LockBackendError, LockKeyError, LockService } from 'nestjs-redis-lock';
+import {
+  LockBackendError,
+  LockKeyError,
+  LockService,
+  type AcquireOptions,
+} from 'nestjs-redis-lock';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
@@ -153,6 +158,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
     const admin = new Redis(server.url);
     const client = open({ connection: server.url });
     try {
+      const held = await client.locks.acquire('held');
       await admin.config('SET', 'save', '3600 1');
       await admin.bgsave();
       await eventually(async () => (await admin.info()).includes('rdb_last_bgsave_status:err'));
@@ -161,6 +167,11 @@ describe('LockService given the errors of a real server (d.10)', () => {
         outcome: 'none',
         word: 'MISCONF',
       });
+      await expect(held.release()).rejects.toMatchObject({ retryable: false, outcome: 'none' });
+      expect(await admin.exists('held')).toBe(1);
+      // Repaired, it frees the lock long before the lease ends.
+      await admin.config('SET', 'save', '');
+      await eventually(async () => (await admin.exists('held')) === 0);
     } finally {
       await client.close();
       admin.disconnect();
@@ -336,6 +347,53 @@ describe('LockService given the errors of a real server (d.10)', () => {
         }
       },
     );
+
+    describe('NOPERM: a release that is refused', () => {
+      const refusedRelease = async (settings?: AcquireOptions) => {
+        await redis.admin.acl(
+          'SETUSER',
+          'poor',
+          'reset',
+          'on',
+          `>${PASSWORD}`,
+          '~*',
+          '&*',
+          '+@all',
+        );
+        const client = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+        const lease = await client.locks.acquire('a', settings);
+        await redis.admin.acl('SETUSER', 'poor', '-hget');
+        await expect(lease.release()).rejects.toMatchObject({
+          ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'none', lockName: 'a' },
+        });
+        expect(client.eventsOf('release-failed')).toHaveLength(1);
+        return client;
+      };
+      /** A release that nobody waits for is told of when it is given up. */
+      const isGivenUp = (client: Awaited<ReturnType<typeof refusedRelease>>) =>
+        eventually(() => client.eventsOf('release-failed').length === 2);
+
+      it('is tried on, and frees the lock as soon as it may', async () => {
+        const client = await refusedRelease();
+        expect(await redis.admin.pttl('a')).toBeGreaterThan(20_000);
+        await redis.admin.acl('SETUSER', 'poor', '+hget');
+        await eventually(async () => (await redis.admin.exists('a')) === 0);
+        expect(client.eventsOf('release-failed')).toHaveLength(1);
+      });
+
+      it('is tried on no longer than the lease would have lasted', async () => {
+        const client = await refusedRelease({ leaseTimeMs: 600 });
+        await isGivenUp(client);
+        await eventually(async () => (await redis.admin.exists('a')) === 0);
+      });
+
+      it('is given up when the client closes', async () => {
+        const client = await refusedRelease();
+        await client.close();
+        await isGivenUp(client);
+        await redis.admin.del('a');
+      });
+    });
 
     it('NOPERM: the key is out of reach', async () => {
       await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~b*', '&*', '+@all');

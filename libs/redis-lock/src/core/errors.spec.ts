@@ -67,6 +67,7 @@ describe('describeValue', () => {
     [-0, '0'],
     [true, 'true'],
     [10n, '10n'],
+    [10n ** 1_000n, `1${'0'.repeat(126)}…n`],
     ['5s', '"5s"'],
     ['x'.repeat(1_000), `"${'x'.repeat(127)}…"`],
     [{ secret: 's3cret' }, 'an object'],

@@ -47,6 +47,10 @@ describe('defineScript', () => {
         reply: (answer) => (answer === 1 ? true : undefined),
       });
       expect(() => strict.decode(raw)).toThrow(LockBackendError);
+      // It was executed, whatever it says.
+      expect(() => strict.decode(raw)).toThrow(
+        expect.objectContaining({ retryable: false, outcome: 'unknown' }),
+      );
       expect(strict.decode(1)).toBe(true);
     },
   );

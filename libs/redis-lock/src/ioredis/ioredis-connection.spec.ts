@@ -94,6 +94,28 @@ describe('openIoredisConnection', () => {
       endOwn();
     });
 
+    it('waits for messages without the time limit that the caller has for commands', async () => {
+      const client = own(new Redis(proxy.current.url, { commandTimeout: 150 }));
+      const { connection, eventsOf } = open({ connection: client });
+      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      proxy.current.delay('toClient', 300, { where: ({ subscriber }) => subscriber });
+      const heard: string[] = [];
+      const leave = connection.listen('news', {
+        message: (payload) => heard.push(payload),
+        confirmed: () => heard.push('confirmed'),
+      });
+      await eventually(() => heard.length > 0);
+      await redis.resetCommandStats();
+      // Its heartbeats are answered as late.
+      await eventually(async () => ((await redis.commandStats()).ping ?? 0) >= 2);
+      await redis.admin.publish('news', 'x');
+      await eventually(() => heard.length > 1);
+      expect(heard).toEqual(['confirmed', 'x']);
+      expect(eventsOf('messages-failed')).toEqual([]);
+      leave();
+      endOwn();
+    });
+
     it('leaves no listener behind, however often it is used by another application', async () => {
       const client = own(new Redis(redis.url));
       const before = listenersOf(client);
@@ -111,6 +133,8 @@ describe('openIoredisConnection', () => {
       const { locks } = open({ connection: client });
       await (await locks.acquire('a')).release();
       await client.quit();
+      // Until ioredis has noticed it, a request is sent, and nobody knows what becomes of it.
+      await eventually(() => client.status === 'end');
       const stopwatch = new Stopwatch();
       await expect(locks.acquire('a')).rejects.toMatchObject({
         ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'none', lockName: 'a' },

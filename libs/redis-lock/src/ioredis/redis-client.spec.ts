@@ -104,10 +104,28 @@ describe('chooseClient', () => {
     cluster.disconnect();
   });
 
-  it.each(['redis://host?keyPrefix=app:', 'redis://host?role=slave', '/tmp/sock?keyPrefix=app:'])(
-    'refuses options that cannot be used also in a url: %s',
-    (url) => {
-      expect(() => chooseClient(url)).toThrow(LockConfigurationError);
+  it.each([
+    'redis://host?keyPrefix=app:',
+    'redis://host?role=slave',
+    'redis://host?readOnly=true',
+    'redis://host?stringNumbers=true',
+    '/tmp/sock?keyPrefix=app:',
+    '/tmp/sock?stringNumbers=yes',
+  ])('refuses options that cannot be used also in a url: %s', (url) => {
+    expect(() => chooseClient(url)).toThrow(LockConfigurationError);
+  });
+
+  it.each(['readOnly', 'stringNumbers'])(
+    'takes every value of %s as ioredis takes it: only an empty one is off',
+    (option) => {
+      for (const on of ['true', '1', 'no', 'false', 1, {}]) {
+        const connections = [{ [option]: on }, new Redis({ ...LAZY, [option]: on })];
+        for (const connection of connections) {
+          expect(() => chooseClient(connection)).toThrow(LockConfigurationError);
+        }
+      }
+      for (const off of [undefined, null, false, 0, '']) choose({ [option]: off });
+      choose(`redis://host?${option}=`);
     },
   );
 
