@@ -90,6 +90,17 @@ describe('RedisLockModule.forRoot', () => {
     expect(await app.nest.get(Jobs, { strict: false }).run()).toBe('ran');
   });
 
+  it('is one in all modules that import the same', async () => {
+    const locks = RedisLockModule.forRoot({ connection: redis.url, isGlobal: false });
+    @Module({ imports: [locks], providers: [Jobs] })
+    class Feature {}
+    @Module({ imports: [locks] })
+    class Other {}
+    const app = await apps.add(await create({ imports: [Feature, Other] }));
+    const [one, two] = [Feature, Other].map((of) => app.nest.select(of).get(LockService));
+    expect(one).toBe(two);
+  });
+
   it('takes ioredis options', async () => {
     const connection = { host: '127.0.0.1', port: redis.port, connectionName: 'ours' };
     const app = await start(RedisLockModule.forRoot({ connection }));
@@ -265,6 +276,16 @@ describe('an application does not start', () => {
     await refused(starting, reason);
     await expect(starting).rejects.not.toThrow('s3cret');
     expect(await redis.clients()).toEqual([]);
+  });
+
+  it('with two sets of options, in whatever modules, since both could get in', async () => {
+    const [one, two] = [
+      RedisLockModule.forRoot({ connection: redis.url }),
+      RedisLockModule.forRoot({ connection: redis.url, isGlobal: false }),
+    ];
+    @Module({ imports: [two] })
+    class Feature {}
+    await refused(create({ imports: [one, Feature] }), 'more than once', 'root module');
   });
 
   it('with a client that has a keyPrefix or reads from replicas', async () => {

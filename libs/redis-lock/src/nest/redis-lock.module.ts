@@ -11,7 +11,9 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 
+import { LockConfigurationError } from '../core/errors.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
@@ -77,7 +79,10 @@ export class RedisLockModule
   constructor(
     @Inject(CONTEXT) private readonly context: LockContext,
     @Inject(CONNECTION) private readonly connection: IoredisConnection,
-  ) {}
+    @Inject(ModulesContainer) modules: ModulesContainer,
+  ) {
+    refuseSecond(modules);
+  }
 
   /**
    * The options are checked when the application starts, which fails with a
@@ -119,6 +124,16 @@ export class RedisLockModule
   onApplicationShutdown(): Promise<void> {
     return this.context.close();
   }
+}
+
+/** Two of them would be two owners with settings of their own, who may both get in. */
+function refuseSecond(modules: ModulesContainer): void {
+  const ours = [...modules.values()].filter(({ metatype }) => metatype === RedisLockModule);
+  if (ours.length === 1) return;
+  throw new LockConfigurationError(
+    'RedisLockModule is imported with options more than once; call forRoot() in the root module ' +
+      'alone, since it is global, or import one and the same result of it everywhere',
+  );
 }
 
 function asyncOptions(options: RedisLockModuleAsyncOptions, from: string): Provider {
