@@ -312,6 +312,21 @@ describe('Watchdog', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it('tells that a hold is sure again when it is, and not while the machine may have stood still', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    await advance(2 * INTERVAL_MS);
+    expect(events.map(({ type }) => type)).toEqual(['suspect']);
+    jest.setSystemTime(Date.now() + 60_000);
+    sent[0]?.answer();
+    await advance(1);
+    expect(held.state).toBe('suspect');
+    sent[1]?.answer();
+    await advance(1);
+    expect(held.state).toBe('held');
+    expect(events.map(({ type }) => type)).toEqual(['suspect', 'renewed', 'renewed', 'recovered']);
+  });
+
   it('counts a renewal from the moment at which it was sent', async () => {
     prompt = false;
     const held = hold('n:a');

@@ -198,10 +198,13 @@ export class Watchdog {
       this.onLost(hold, 'gone');
       return;
     }
-    if (hold.doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });
+    const { doubt } = hold;
     hold.confirm(sentAt, leaseTimeMs);
     // An answer to what was sent before the machine stood still confirms nothing since.
-    hold.renewAt = hold.isSuspended() ? 0 : this.#together(sentAt + this.#intervalMs);
+    const isSuspended = hold.isSuspended();
+    hold.renewAt = isSuspended ? 0 : this.#together(sentAt + this.#intervalMs);
+    if (isSuspended) hold.doubt = doubt;
+    else if (doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });
     this.#plan(hold);
   }
 
