@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError, LockService } from 'nestjs-redis-lock';
+import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock';
 import { tell } from '../../libs/redis-lock/src/core/observer.js';
+import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
@@ -56,6 +57,35 @@ describe('LockService when several things happen to one owner at once', () => {
     await expect(waiting).rejects.toThrow(LockBackendError);
     silent.heal();
     await redis.admin.del('k');
+  });
+
+  it('blames the holder, and not Redis, when a poll is shorter than a round trip', async () => {
+    const { locks } = open({ connection: proxy.current.url, pollIntervalMs: 20 });
+    await locks.using('k', () => undefined);
+    const names = Array.from({ length: 12 }, (_, i) => `k${i}`);
+    for (const name of names) await redis.admin.hset(name, 'java:1', 1);
+    const slow = proxy.current.delay('toClient', 60);
+    const calls = names.map((name, i) => locks.acquire(name, { waitTimeMs: 300 + 10 * i }));
+    for (const outcome of await Promise.allSettled(calls)) {
+      expect(outcome).toMatchObject({ reason: expect.any(LockTimeoutError) as unknown });
+    }
+    slow.heal();
+    await redis.admin.del(...names);
+  });
+
+  it('blames the answer that does not come, and no outage that is over', async () => {
+    const { locks, eventsOf } = open({ connection: proxy.current.url });
+    await locks.using('k', () => undefined);
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => eventsOf('connection-failed').length > 0);
+    const waiting = locks.acquire('k', { waitTimeMs: 2_500 });
+    const silent = proxy.current.drop('toServer', { containing: 'evalsha' });
+    await proxy.current.accept();
+    await expect(waiting).rejects.toThrow('it has not answered');
+    expect(silent.hits).toBeGreaterThan(0);
+    silent.heal();
+    proxy.current.cut();
   });
 
   it('survives an observer that rejects', async () => {

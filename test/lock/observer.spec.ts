@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { LockBackendError, LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
+import { redisson } from '../support/redisson.js';
 import { useRedis } from '../support/redis-server.js';
 
 describe('LockObserver', () => {
@@ -35,6 +36,21 @@ describe('LockObserver', () => {
     expect(ours.eventsOf('acquired')[0]?.waitedMs).toBeGreaterThanOrEqual(waitedMs);
   });
 
+  it('hears of each caller that waits, also when wake-up messages keep coming', async () => {
+    const ours = open();
+    await redisson.tryLock(redis.admin, 'a');
+    const abort = new AbortController();
+    const options = { waitTimeMs: 60_000, signal: abort.signal };
+    const waiting = [1, 2, 3].map(() => ours.locks.acquire('a', options).catch(() => 'left'));
+    await eventually(async () => {
+      await redis.admin.publish('redisson_lock__channel:{a}', '0');
+      return ours.eventsOf('waiting').length === 3;
+    });
+    abort.abort();
+    expect(await Promise.all(waiting)).toEqual(['left', 'left', 'left']);
+    await redisson.unlock(redis.admin, 'a');
+  });
+
   it('hears that it is Redis for which a caller waits, and of each outage once', async () => {
     const client = open({ connection: proxy.current.url, pollIntervalMs: 100 });
     for (const outages of [1, 2]) {
@@ -52,6 +68,17 @@ describe('LockObserver', () => {
     proxy.current.cut();
     await client.locks.using('a', () => undefined, { waitTimeMs: 60_000 });
     expect(client.eventsOf('connection-failed')).toHaveLength(2);
+  });
+
+  it('hears that our client has given up to connect', async () => {
+    const { hostname: host, port } = new URL(proxy.current.url);
+    const connection = { host, port: Number(port), retryStrategy: () => null };
+    const client = open({ connection });
+    await eventually(() => client.locks.using('a', () => undefined));
+    proxy.current.cut();
+    await eventually(() => client.eventsOf('connection-failed').length > 0);
+    await expect(client.locks.acquire('a')).rejects.toMatchObject({ retryable: false });
+    expect(client.eventsOf('connection-failed')).toHaveLength(1);
   });
 
   it('hears of a caller that gave up waiting, and of no try that was refused', async () => {

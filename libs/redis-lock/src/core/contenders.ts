@@ -1,13 +1,19 @@
 import type { Clock } from './clock.js';
+import type { Contender, Departure } from './contender.js';
 import { Idle } from './idle.js';
-import { KeyQueue, type Contender, type Departure } from './key-queue.js';
+import { KeyQueue } from './key-queue.js';
 import type { RedisConnection } from './redis-connection.js';
+
+/** How often those who wait are told so. */
+const TELL_MS = 1_000;
 
 /** The queues of all keys of one kind of lock. A key that nobody waits for leaves nothing behind. */
 export class Contenders {
   readonly #queues = new Map<string, KeyQueue>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
+  /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
+  #telling: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly connection: RedisConnection,
@@ -29,6 +35,7 @@ export class Contenders {
   /** Sends everybody away. */
   close(): void {
     this.#stopListening();
+    clearTimeout(this.#telling);
     for (const queue of this.#queues.values()) queue.close();
   }
 
@@ -49,6 +56,15 @@ export class Contenders {
       },
     });
     this.#queues.set(key, queue);
+    this.#tellLater();
     return queue;
+  }
+
+  #tellLater(): void {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      if (this.#queues.size > 0) this.#tellLater();
+      for (const queue of this.#queues.values()) queue.tellWaiting();
+    }, TELL_MS).unref();
   }
 }

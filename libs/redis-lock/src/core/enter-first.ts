@@ -1,9 +1,9 @@
 import { leaseOf, noAnswerError, type Acquisition, type Attempt } from './acquisition.js';
+import type { Contender, Departure, LastAnswer, Outcome } from './contender.js';
 import type { Contenders } from './contenders.js';
 import { OVER } from './deadline.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import { Hold } from './hold.js';
-import type { Contender, Departure, LastAnswer, Outcome } from './key-queue.js';
 import { tell } from './observer.js';
 import { asUnknown } from './until-answered.js';
 
@@ -33,7 +33,9 @@ export async function enterFirst(
 
   if (outcome === OVER) {
     const last = departure?.last ?? { kind: 'none' };
-    if (last.kind === 'busy') return { remainingMs: last.remainingMs, blockedBy: 'other' };
+    // One that does not wait was answered during its call, or not at all.
+    if (last.kind === 'busy' && !caller.once)
+      return { remainingMs: last.remainingMs, blockedBy: 'other' };
     const isUnknown = caller.isUncertain || departure?.isAsking === true;
     const cause = last.kind === 'failed' ? last.error : undefined;
     throw noAnswerError(acquisition, isUnknown ? 'unknown' : 'none', cause);

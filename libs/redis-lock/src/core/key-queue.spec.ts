@@ -1,26 +1,28 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { systemClock } from './clock.js';
+import type { Contender, LastAnswer, Outcome } from './contender.js';
 import type { EnterAnswer } from './hold-protocol.js';
-import { KeyQueue, type Contender, type LastAnswer, type Outcome } from './key-queue.js';
+import { KeyQueue } from './key-queue.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
 const POLL_MS = 1_000;
-const GRANT: Reply<EnterAnswer> = {
-  value: { kind: 'granted', fencingToken: undefined },
-  sentAt: 0,
-  resent: false,
-};
+const answer = (value: EnterAnswer): Reply<EnterAnswer> => ({ value, sentAt: 0, resent: false });
+const GRANT = answer({ kind: 'granted', fencingToken: undefined });
+const BUSY = answer({ kind: 'busy', remainingMs: 5_000 });
+const granted = { kind: 'granted', reply: GRANT };
+const busy = { kind: 'busy', remainingMs: expect.any(Number) as unknown };
 
 /** A caller whose attempts are answered by the spec, or never. */
 class Caller implements Contender {
   readonly name = 'a';
   readonly leaseTimeMs = 30_000;
-  readonly once = false;
   readonly isUncertain = false;
   readonly attempts: ((reply: Reply<EnterAnswer>) => void)[] = [];
   readonly outcomes: (Outcome | Error)[] = [];
   readonly polls: LastAnswer[] = [];
   grantsTooLate = 0;
+
+  constructor(readonly once = false) {}
 
   ask = () => new Promise<Reply<EnterAnswer>>((resolve) => this.attempts.push(resolve));
   settle = (outcome: Outcome) => this.outcomes.push(outcome);
@@ -62,7 +64,7 @@ describe('KeyQueue', () => {
       expect(next.attempts).toHaveLength(1);
       next.attempts[0]?.(GRANT);
       await jest.advanceTimersByTimeAsync(0);
-      expect(next.outcomes).toEqual([{ kind: 'granted', reply: GRANT }]);
+      expect(next.outcomes).toEqual([granted]);
 
       gone.attempts[0]?.(GRANT);
       await jest.advanceTimersByTimeAsync(0);
@@ -70,15 +72,91 @@ describe('KeyQueue', () => {
     },
   );
 
-  it('lets a caller know that its only attempt is still not answered', async () => {
+  /** The answer to the latest attempt of the caller arrives. */
+  async function reply(caller: Caller, to = BUSY): Promise<void> {
+    caller.attempts.at(-1)?.(to);
+    await jest.advanceTimersByTimeAsync(0);
+  }
+
+  describe('answers a caller that does not wait', () => {
+    it.each(['has left', 'does not wait either'])(
+      'by an attempt of its own, when the one ahead %s',
+      async (how) => {
+        const queue = open();
+        const [ahead, late] = [new Caller(how !== 'has left'), new Caller(true)];
+        const leave = queue.enter(ahead);
+        await jest.advanceTimersByTimeAsync(1);
+        if (how === 'has left') leave();
+        queue.enter(late);
+        // The lock may have been released after this was asked, and before the late one came.
+        await reply(ahead);
+        expect(late.outcomes).toEqual([]);
+        await reply(late, GRANT);
+        expect(late).toMatchObject({ outcomes: [granted], grantsTooLate: 0 });
+      },
+    );
+
+    it('not by an answer that a newer attempt has overtaken', async () => {
+      const queue = open();
+      const [gone, late] = [new Caller(), new Caller(true)];
+      const leave = queue.enter(gone);
+      await jest.advanceTimersByTimeAsync(1);
+      leave();
+      queue.enter(late);
+      await jest.advanceTimersByTimeAsync(POLL_MS);
+      expect(late.attempts).toHaveLength(1);
+      await reply(gone);
+      expect(late.outcomes).toEqual([]);
+      await reply(late, GRANT);
+      expect(late).toMatchObject({ outcomes: [granted], grantsTooLate: 0 });
+    });
+
+    it('by the attempt that is sent in the turn in which it comes', async () => {
+      const queue = open();
+      const callers = [new Caller(true), new Caller(true), new Caller(true)];
+      for (const caller of callers) queue.enter(caller);
+      await reply(callers[0] as Caller);
+      for (const { outcomes } of callers) expect(outcomes).toEqual([busy]);
+      expect(callers.flatMap(({ attempts }) => attempts)).toHaveLength(1);
+    });
+
+    it('at once, when the lock is not free and others are ahead', async () => {
+      const queue = open();
+      const [ahead, late] = [new Caller(), new Caller(true)];
+      const leave = queue.enter(ahead);
+      await reply(ahead);
+      queue.enter(late);
+      expect(late).toMatchObject({ outcomes: [busy], attempts: [] });
+      leave();
+    });
+
+    it('when a caller of the same process gets the lock', async () => {
+      const queue = open();
+      const [ahead, late] = [new Caller(), new Caller(true)];
+      queue.enter(ahead);
+      await jest.advanceTimersByTimeAsync(1);
+      queue.enter(late);
+      await reply(ahead, GRANT);
+      expect(ahead.outcomes).toEqual([granted]);
+      expect(late).toMatchObject({ outcomes: [busy], attempts: [] });
+    });
+  });
+
+  it('knows nothing while Redis does not answer, and what it has answered otherwise', async () => {
     const queue = open();
     const caller = new Caller();
     queue.enter(caller);
+    await reply(caller);
+    queue.tellWaiting();
+    jest.advanceTimersByTime(POLL_MS);
+    expect(caller.attempts).toHaveLength(2);
+    queue.tellWaiting();
+    // Many polls later; the one attempt is still on its way.
     jest.advanceTimersByTime(3 * POLL_MS);
-    expect(caller.polls).toEqual([{ kind: 'none' }, { kind: 'none' }, { kind: 'none' }]);
-    expect(caller.attempts).toHaveLength(1);
-    caller.attempts[0]?.(GRANT);
-    await jest.advanceTimersByTimeAsync(0);
-    expect(caller.outcomes).toHaveLength(1);
+    expect(caller.attempts).toHaveLength(2);
+    queue.tellWaiting();
+    expect(caller.polls).toEqual([busy, busy, { kind: 'none' }]);
+    await reply(caller, GRANT);
+    expect(caller.outcomes).toEqual([granted]);
   });
 });

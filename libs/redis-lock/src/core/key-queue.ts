@@ -1,43 +1,8 @@
 import { after, type Clock } from './clock.js';
+import type { Contender, Departure, LastAnswer } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { EnterAnswer } from './hold-protocol.js';
-import type { RedisConnection, Reply } from './redis-connection.js';
-
-/** How an attempt ended: granted, or somebody else has the lock and the caller has no time to wait. */
-export type Outcome =
-  | { readonly kind: 'granted'; readonly reply: Reply<EnterAnswer & { kind: 'granted' }> }
-  | { readonly kind: 'busy'; readonly remainingMs: number };
-
-/** One local caller that wants a key. */
-export interface Contender {
-  readonly name: string;
-  readonly leaseTimeMs: number;
-  /** Content with one answer of Redis, whatever it is. */
-  readonly once: boolean;
-  /** An attempt may have been executed although it failed. */
-  readonly isUncertain: boolean;
-  /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
-  ask(): Promise<Reply<EnterAnswer>>;
-  settle(outcome: Outcome): void;
-  fail(error: Error): void;
-  /** Called whenever a poll finds the caller still waiting. */
-  stillWaiting(last: LastAnswer): void;
-  /** An attempt went through, or may have, although the caller had left meanwhile. */
-  tooLate(): Promise<void>;
-}
-
-/** What is known of a key from the last attempt of this process; `none` while Redis owes an answer. */
-export type LastAnswer =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'busy'; readonly remainingMs: number }
-  | { readonly kind: 'failed'; readonly error: LockBackendError };
-
-/** What a caller takes along when it leaves. */
-export interface Departure {
-  readonly last: LastAnswer;
-  /** Its attempt is on its way; `tooLate` will be called if it turns out to have been granted. */
-  readonly isAsking: boolean;
-}
+import { ANSWER_MS, type RedisConnection, type Reply } from './redis-connection.js';
 
 /** After an answer that a lease is about to end, Redis is asked again no sooner than this. */
 const SHORTEST_POLL_MS = 20;
@@ -57,9 +22,13 @@ export interface QueueSettings {
 
 /** The local callers of one key: first come first served, and only the first is known to Redis. */
 export class KeyQueue {
-  readonly #waiting = new Set<Contender>();
+  /** In order, each with the first attempt that was sent during its call. */
+  readonly #waiting = new Map<Contender, number>();
   /** The contender whose attempt is on its way; it may have left the queue meanwhile. */
   #asking: Contender | undefined;
+  #attempts = 0;
+  /** The attempt was sent in this very turn of the event loop: it is one for all who ask in it. */
+  #isSending = false;
   #askAgain = false;
   #askedAt = 0;
   #last: LastAnswer = { kind: 'none' };
@@ -76,7 +45,7 @@ export class KeyQueue {
       // Others are ahead, and the lock is not free: asking Redis would tell nothing new.
       contender.settle(known);
     } else {
-      this.#waiting.add(contender);
+      this.#waiting.set(contender, this.#isSending ? this.#attempts : this.#attempts + 1);
       // The answer to one that has left may never come.
       if (isFirst && this.#asking !== undefined) this.#pollIn(this.settings.pollIntervalMs);
       else if (isFirst) this.ask();
@@ -86,7 +55,7 @@ export class KeyQueue {
 
   /** Sends the attempt of the first in the queue, unless one is on its way already. */
   ask(): void {
-    const [first] = this.#waiting;
+    const first = this.#first;
     if (first === undefined) return;
     if (this.#asking !== undefined) {
       this.#askAgain = true;
@@ -96,6 +65,9 @@ export class KeyQueue {
     this.#asking = first;
     this.#askedAt = this.settings.clock.now();
     this.#askAgain = false;
+    this.#attempts++;
+    this.#isSending = true;
+    queueMicrotask(() => (this.#isSending = false));
     first.ask().then(
       (reply) => {
         this.#onReply(first, reply);
@@ -106,10 +78,20 @@ export class KeyQueue {
     );
   }
 
+  /** Tells everybody who waits that it goes on. */
+  tellWaiting(): void {
+    for (const contender of this.#waiting.keys()) contender.stillWaiting(this.#known());
+  }
+
   close(): void {
-    for (const contender of [...this.#waiting]) {
+    for (const contender of [...this.#waiting.keys()]) {
       contender.fail(new LockShutdownError(contender.name));
     }
+  }
+
+  get #first(): Contender | undefined {
+    const [first] = this.#waiting.keys();
+    return first;
   }
 
   #leave(contender: Contender): Departure {
@@ -122,10 +104,10 @@ export class KeyQueue {
   /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
   #known(): LastAnswer {
     const last = this.#last;
-    if (last.kind !== 'busy') return last;
     const now = this.settings.clock.now();
-    const isOwed = this.#asking !== undefined && now - this.#askedAt > this.settings.pollIntervalMs;
+    const isOwed = this.#asking !== undefined && now - this.#askedAt > ANSWER_MS;
     if (isOwed) return { kind: 'none' };
+    if (last.kind !== 'busy') return last;
     return { kind: 'busy', remainingMs: Math.max(0, last.remainingMs - (now - this.#lastAt)) };
   }
 
@@ -135,14 +117,17 @@ export class KeyQueue {
   }
 
   #onReply(contender: Contender, reply: Reply<EnterAnswer>): void {
-    if (this.#asking === contender) this.#asking = undefined;
+    const isOverridden = this.#asking !== contender;
+    if (!isOverridden) this.#asking = undefined;
     const { value } = reply;
     if (value.kind === 'granted') {
       this.#onGrant(contender, { ...reply, value });
       return;
     }
+    // A newer attempt is on its way, whose answer counts.
+    if (isOverridden) return;
     this.#remember({ kind: 'busy', remainingMs: value.kind === 'busy' ? value.remainingMs : 0 });
-    this.#answerOnce();
+    this.#answerOnce(false);
     this.#next();
   }
 
@@ -150,7 +135,7 @@ export class KeyQueue {
     if (this.#waiting.delete(contender)) {
       this.#remember({ kind: 'busy', remainingMs: contender.leaseTimeMs });
       contender.settle({ kind: 'granted', reply });
-      this.#answerOnce();
+      this.#answerOnce(true);
       // A local caller has it now, whose release will be heard: no use in asking before.
       this.#askAgain = false;
     } else {
@@ -176,11 +161,18 @@ export class KeyQueue {
     this.#next();
   }
 
-  /** Whoever wanted one answer has it. */
-  #answerOnce(): void {
+  /**
+   * Whoever wanted one answer has it. Only the first in line may have come too late for an answer of
+   * Redis: those behind have somebody ahead of them, who gets the lock if it is free.
+   */
+  #answerOnce(isOurs: boolean): void {
     if (this.#last.kind !== 'busy') return;
-    for (const contender of [...this.#waiting]) {
+    for (const [contender, since] of [...this.#waiting]) {
       if (!contender.once) continue;
+      if (!isOurs && since > this.#attempts && contender === this.#first) {
+        this.#askAgain = true;
+        continue;
+      }
       this.#waiting.delete(contender);
       contender.settle(this.#last);
     }
@@ -208,9 +200,7 @@ export class KeyQueue {
   #pollIn(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = after(delayMs, () => {
-      const [first] = this.#waiting;
-      first?.stillWaiting(this.#known());
-      if (this.#asking === first) {
+      if (this.#asking === this.#first) {
         this.#pollIn(this.settings.pollIntervalMs);
       } else {
         // An attempt whose caller has left must not keep the others from asking.

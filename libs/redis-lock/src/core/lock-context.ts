@@ -6,10 +6,7 @@ import type { HoldProtocol, OwnerId } from './hold-protocol.js';
 import { Keeper } from './keeper.js';
 import { KeySpace } from './key-space.js';
 import { resolveSettings, type LockSettings } from './options.js';
-import type { RedisConnection } from './redis-connection.js';
-
-/** How long a shutdown waits for the answers that are on their way. */
-const ANSWER_MS = 1_000;
+import { ANSWER_MS, type RedisConnection } from './redis-connection.js';
 
 /**
  * What all locks of one connection share: who they are in Redis, what they keep, who waits, and the

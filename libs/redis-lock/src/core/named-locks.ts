@@ -17,12 +17,9 @@ import type { AcquireOptions, Lock, LockedWork } from './lock.js';
 import { tell } from './observer.js';
 import { resolveAcquireOptions } from './options.js';
 import { surroundingLease } from './owner-scope.js';
-import type { Reply } from './redis-connection.js';
+import { ANSWER_MS, type Reply } from './redis-connection.js';
 import { runLocked } from './run-locked.js';
 import { untilAnswered } from './until-answered.js';
-
-/** How long a caller that does not wait for the lock waits for the answer. */
-const ONE_ANSWER_MS = 1_000;
 
 /** All locks of one kind on one connection. */
 export abstract class NamedLocks {
@@ -86,7 +83,7 @@ export abstract class NamedLocks {
     const { context, protocol } = this;
     const resolved = resolveAcquireOptions(options, context.settings, defaultWaitMs);
     const once = resolved.waitTimeMs === 0;
-    const limitMs = once ? ONE_ANSWER_MS : resolved.waitTimeMs;
+    const limitMs = once ? ANSWER_MS : resolved.waitTimeMs;
     return {
       context,
       protocol,
@@ -147,7 +144,7 @@ export abstract class NamedLocks {
   async #ask<R>(name: string, question: (key: string) => Promise<Reply<R>>): Promise<R> {
     const { connection, clock, keys } = this.context;
     const key = keys.key(name);
-    const deadline = new Deadline(clock, ONE_ANSWER_MS, undefined);
+    const deadline = new Deadline(clock, ANSWER_MS, undefined);
     const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
     try {
       const reply = await deadline.race(
@@ -158,7 +155,7 @@ export abstract class NamedLocks {
       throw withLockName(error, name);
     }
     throw new LockBackendError(
-      `Lock ${quoteName(name)}: Redis has not answered for ${String(ONE_ANSWER_MS)} ms`,
+      `Lock ${quoteName(name)}: Redis has not answered for ${String(ANSWER_MS)} ms`,
       { lockName: name, retryable: true, outcome: 'unknown' },
     );
   }

@@ -1,5 +1,8 @@
 import type { Script, ScriptArgs, ScriptKeys } from './script.js';
 
+/** An answer that takes longer is one that Redis owes. */
+export const ANSWER_MS = 1_000;
+
 /** What Redis answered, and how far the answer can be trusted. */
 export interface Reply<R> {
   readonly value: R;

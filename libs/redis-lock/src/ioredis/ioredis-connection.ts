@@ -66,8 +66,10 @@ export class IoredisConnection implements RedisConnection {
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach(this.#watchNode);
+    if (!isOurs) return;
     // ioredis prints the errors of a client that nobody listens to.
-    if (isOurs) client.on('error', this.#onError);
+    client.on('error', this.#onError);
+    client.on('end', this.#onEnd);
   }
 
   /** Begins to connect, if nobody has. */
@@ -153,10 +155,12 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onError = (error: unknown): void => {
     this.#trouble = error;
-    // One that breaks is most often back in a moment.
-    if (this.#isOutageTold || this.client.status === 'ready') return;
-    this.#isOutageTold = true;
-    tell(this.observer, { type: 'connection-failed', error });
+    // One that breaks is most often back in a moment; if not, another error follows, or the end.
+    if (this.client.status !== 'ready') this.#tellOutage(error);
+  };
+
+  readonly #onEnd = (): void => {
+    this.#tellOutage(this.#trouble ?? this.#notConnected());
   };
 
   readonly #onClose = (): void => {
@@ -176,6 +180,12 @@ export class IoredisConnection implements RedisConnection {
     const node = nodes[Math.floor(Math.random() * nodes.length)];
     if (node === undefined) throw this.#notConnected();
     return node.duplicate({ ...options, readOnly: false });
+  }
+
+  #tellOutage(error: unknown): void {
+    if (this.#isClosed || this.#isOutageTold) return;
+    this.#isOutageTold = true;
+    tell(this.observer, { type: 'connection-failed', error });
   }
 
   #notConnected(): LockBackendError {
