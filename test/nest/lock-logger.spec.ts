@@ -116,7 +116,11 @@ describe('LockLogger', () => {
     await redis.admin.del('lost');
     await eventually(() => lost.state === 'lost');
     await redisson.tryLock(redis.admin, 'slow');
-    await locks.acquire('slow', { waitTimeMs: 1_300 }).catch(() => undefined);
+    const abort = new AbortController();
+    const slow = locks.acquire('slow', { signal: abort.signal }).catch(() => undefined);
+    await eventually(() => heard.some(({ type }) => type === 'waiting'));
+    abort.abort();
+    await slow;
     const leases = await Promise.all(['a', 'b'].map((name) => locks.acquire(name)));
     redis.pause();
     await eventually(() => leases.every(({ state }) => state === 'lost'));

@@ -13,7 +13,7 @@ export type LockEvent =
       readonly holdCount: number;
     })
   /**
-   * A caller has been waiting for a second; sent once for each wait. `error`: it waits because Redis
+   * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits because Redis
    * cannot be asked, and not for another holder.
    */
   | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
