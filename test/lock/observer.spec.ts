@@ -63,11 +63,13 @@ describe('LockObserver', () => {
       await proxy.current.accept();
       await (await waiting).release();
       expect(client.eventsOf('connection-failed')).toHaveLength(outages);
+      expect(client.eventsOf('connection-restored')).toHaveLength(outages);
     }
     // A connection that is back in a moment is no outage.
     proxy.current.cut();
     await client.locks.using('a', () => undefined, { waitTimeMs: 60_000 });
     expect(client.eventsOf('connection-failed')).toHaveLength(2);
+    expect(client.eventsOf('connection-restored')).toHaveLength(2);
   });
 
   it('hears that our client has given up to connect', async () => {

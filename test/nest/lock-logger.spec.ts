@@ -28,6 +28,7 @@ const EVENTS: [LockEvent, string, string][] = [
     'warn',
     'again and again: EX',
   ],
+  [{ type: 'connection-restored' }, 'log', 'Redis can be reached again'],
   [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
   [{ type: 'release-failed', name: 'x', error }, 'warn', 'could not be released'],
   [{ type: 'wake-up-failed', name: 'x' }, 'warn', 'waiters could not be told'],

@@ -251,7 +251,7 @@ describe('an application does not start', () => {
     [{ connection: undefined }, 'is an environment variable missing?'],
     [{ connection: null }, 'connection must be a redis:// url, ioredis options'],
     [{ connection: 6379 }, 'not 6379'],
-    [{ connection: '' }, 'not an empty text'],
+    [{ connection: '' }, 'it is empty'],
     [{ connection: 's3cret' }, 'connection must be a url that begins with redis://'],
     [{ connection: 'http://user:s3cret@host' }, 'connection must be a url that begins with'],
     [{ connection: 'redis://user:s3cret@host:port' }, 'connection must be a url that begins'],

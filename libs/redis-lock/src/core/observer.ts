@@ -13,8 +13,8 @@ export type LockEvent =
       readonly holdCount: number;
     })
   /**
-   * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits because Redis
-   * cannot be asked, and not for another holder.
+   * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits
+   * because Redis cannot be asked, and not for another holder.
    */
   | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
   | (OfOneLock & { readonly type: 'timed-out'; readonly waitedMs: number })
@@ -33,8 +33,13 @@ export type LockEvent =
   /** One renewal script went through for this many leases, or failed. */
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
-  /** Redis cannot be reached; sent once for each outage, of a connection that this library opened. */
+  /**
+   * Redis cannot be reached, or refuses the database; sent once for each outage. The caller's own
+   * client tells of its connection itself.
+   */
   | { readonly type: 'connection-failed'; readonly error: unknown }
+  /** The outage that `connection-failed` told of is over. */
+  | { readonly type: 'connection-restored' }
   /** Wake-up messages cannot be received; waiting goes on by polling. */
   | { readonly type: 'messages-failed'; readonly error: unknown };
 

@@ -48,6 +48,8 @@ export class IoredisConnection implements RedisConnection {
   /** Why our client is not connected, as far as it says so. */
   #trouble: unknown;
   #isOutageTold = false;
+  #isDatabaseConfirmed = false;
+  #isChoosingDatabase = false;
   #isClosed = false;
 
   constructor(
@@ -87,6 +89,10 @@ export class IoredisConnection implements RedisConnection {
     const isOver = this.#isClosed && this.isOurs;
     if (isOver || this.client.status !== 'ready') {
       this.open();
+      throw this.#notConnected();
+    }
+    if (!this.#isInDatabase) {
+      this.#chooseDatabase();
       throw this.#notConnected();
     }
     const values = [...inOrder(script.keys, keys), ...inOrder(script.args, args)];
@@ -147,10 +153,48 @@ export class IoredisConnection implements RedisConnection {
     }
   }
 
-  readonly #onReady = (): void => {
+  /**
+   * ioredis works on in database 0 when Redis refuses another one. A lock there would keep nobody out,
+   * so nothing is sent before Redis has confirmed the choice.
+   */
+  get #isInDatabase(): boolean {
+    return this.#database === 0 || this.#isDatabaseConfirmed;
+  }
+
+  /** What the client has chosen last: the caller's may have moved since it was made. */
+  get #database(): number {
+    return isCluster(this.client) ? 0 : (this.client.condition?.select ?? 0);
+  }
+
+  #chooseDatabase(): void {
+    if (this.#isChoosingDatabase || isCluster(this.client)) return;
+    this.#isChoosingDatabase = true;
+    this.client
+      .select(this.#database)
+      .then(
+        () => {
+          this.#isDatabaseConfirmed = true;
+          this.#onUp();
+        },
+        (error: unknown) => {
+          this.#trouble = error;
+          if (this.client.status === 'ready') this.#tellOutage(error);
+        },
+      )
+      .finally(() => (this.#isChoosingDatabase = false));
+  }
+
+  #onUp(): void {
+    if (this.#isClosed) return;
     this.#trouble = undefined;
+    if (this.#isOutageTold) tell(this.observer, { type: 'connection-restored' });
     this.#isOutageTold = false;
     for (const listener of [...this.#upListeners]) listener();
+  }
+
+  readonly #onReady = (): void => {
+    if (this.#isInDatabase) this.#onUp();
+    else this.#chooseDatabase();
   };
 
   readonly #onError = (error: unknown): void => {
@@ -165,6 +209,7 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onClose = (): void => {
     this.#breaks++;
+    this.#isDatabaseConfirmed = false;
   };
 
   readonly #watchNode = (node: Redis): void => {

@@ -159,7 +159,7 @@ describe('chooseClient', () => {
     ['a URL object', new URL('redis://host'), 'not an object'],
     ['a client of node-redis', new NodeRedis(), 'such as node-redis'],
     ['something around one', wrapped, 'such as node-redis'],
-    ['an empty text', '', 'not an empty text'],
+    ['an empty text', '', 'it is empty'],
     ['a host without a protocol', 'localhost:6379', 'begins with redis://'],
     ['another protocol', 'http://localhost:6379', 'begins with redis://'],
     ['a url with an impossible port', 'redis://host:99999', 'begins with redis://'],

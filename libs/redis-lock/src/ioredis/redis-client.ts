@@ -112,10 +112,10 @@ function refuseUrl(url: string): void {
   const isEscaped = canDecode(username) && canDecode(password);
   if (isEscaped && (protocol === 'redis:' || protocol === 'rediss:')) return;
   // The text is not shown: it may hold a password.
-  let what = url === '' ? 'an empty text' : 'a text that is no such url';
-  if (!isEscaped) what = 'one whose user or password holds a bare %; write it as %25';
+  let problem = url === '' ? 'it is empty' : 'it does not begin so, or is not a valid url';
+  if (!isEscaped) problem = 'its user or password holds a bare %; write it as %25';
   throw new LockConfigurationError(
-    `connection must be a url that begins with redis:// or rediss://, not ${what}`,
+    `connection must be a url that begins with redis:// or rediss://: ${problem}`,
   );
 }
 

@@ -98,6 +98,9 @@ function backendError({ what, ...meaning }: Meaning, cause: Error | undefined): 
 function replyMeaning(message: string): Meaning {
   const meaning = REPLIES[firstWord(message)];
   if (meaning !== undefined) return meaning;
+  if (/DB index is out of range/i.test(message)) {
+    return LASTING('Redis has no database of that number');
+  }
   // Scripts wrap the errors of their commands in texts of their own.
   if (/can't access|can't run|can't publish|No permission/i.test(message)) {
     return LASTING('the Redis user lacks a permission');

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { quoteName } from '../core/errors.js';
 import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
 
-type Level = 'error' | 'warn' | 'debug';
+type Level = 'error' | 'warn' | 'log' | 'debug';
 
 /** What a person should see; everything else is for whoever looks for it. */
 const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
@@ -14,6 +14,7 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   'release-failed': 'warn',
   'wake-up-failed': 'warn',
   'connection-failed': 'warn',
+  'connection-restored': 'log',
   'messages-failed': 'warn',
 };
 
@@ -68,6 +69,8 @@ function textOf(event: LockEvent): string {
       return `Could not renew ${leases(event.leases)}: ${reason(event.error)}`;
     case 'connection-failed':
       return `Redis cannot be reached, and is tried again and again: ${reason(event.error)}`;
+    case 'connection-restored':
+      return 'Redis can be reached again';
     case 'messages-failed':
       return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
   }
