@@ -50,7 +50,7 @@ describe('npm run demo', () => {
     const demo = DemoProcess.start(['--tutorial', '--strategies', 'redis-lock']);
     expect(await demo.exited).toBe(0);
     const left = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((stock) => `扣减成功，剩余库存：${stock}`);
-    const lines = ['--- 1. redis-lock', ...left, '扣减失败，剩余库存不足', ''];
+    const lines = ['--- 8. redis-lock', ...left, '扣减失败，剩余库存不足', ''];
     expect(demo.stdout.split('\n')).toEqual(lines);
   });
 

@@ -214,6 +214,10 @@ describe('the shop by HTTP', () => {
       const answer = await post(`${broken.fleet.url}/api/products/1/orders`, { buyer: 'alice' });
       expect(answer.status).toBe(503);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      const unlocked = await fetch(`${broken.fleet.url}/api/products/1`);
+      expect(unlocked.status).toBe(503);
+      const error = 'Service Unavailable';
+      expect(await unlocked.json()).toMatchObject({ statusCode: 503, error });
     } finally {
       await broken.close();
     }

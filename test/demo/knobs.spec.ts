@@ -69,7 +69,7 @@ describe('parseKnobs', () => {
     [['--check', '--strategies', 'none'], '--strategies cannot be "none"'],
     [['--check', '--stock', '300'], '--check needs'],
     [['--check', '--stock', '1'], '--check needs'],
-    [['--tutorial', '--stock', '5'], '--tutorial has sizes of its own; leave --stock out'],
+    [['--tutorial', '--stock', '5'], '--tutorial is always the same sale; leave --stock out'],
     [['--tutorial', '--check'], 'leave --check out'],
   ])('refuses %j in one line', (args, message) => {
     const parsed = parseKnobs(args, english);

@@ -18,6 +18,7 @@ import { obeyStopSignals } from './arena/stop-signals.js';
 import { texts } from './arena/texts.js';
 import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
 import { FIRST_PRODUCT } from './settings.js';
+import { STRATEGY_NAMES } from './strategies/strategy.js';
 
 const UNAVAILABLE = 69;
 const USAGE = 2;
@@ -120,8 +121,9 @@ class Demo {
       SECKILL_STOCK_KEY: TUTORIAL.stockKey,
     };
     const fleet = await ClusterFleet.start({ size: 1, environment, onLine: print, ...care });
-    for (const [index, strategy] of this.knobs.strategies.entries()) {
-      print(this.#say.stage(index + 1, strategy));
+    this.#note(this.#say.tutorialLines);
+    for (const strategy of this.knobs.strategies) {
+      print(this.#say.stage(STRATEGY_NAMES.indexOf(strategy) + 1, strategy));
       await tutorialSale(fleet, strategy);
     }
     return 0;

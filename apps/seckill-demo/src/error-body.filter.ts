@@ -16,6 +16,12 @@ export class ErrorBodyFilter extends BaseExceptionFilter<unknown> {
   }
 
   #withBody(error: unknown): HttpException {
+    if (isOutage(error)) {
+      return exception(
+        HttpStatus.SERVICE_UNAVAILABLE,
+        'the shop cannot be reached; try again later',
+      );
+    }
     if (!(error instanceof HttpException)) {
       this.#logger.error(error);
       return exception(HttpStatus.INTERNAL_SERVER_ERROR, 'Internal server error');
@@ -23,6 +29,11 @@ export class ErrorBodyFilter extends BaseExceptionFilter<unknown> {
     const body = error.getResponse();
     return typeof body === 'string' ? exception(error.getStatus(), body) : error;
   }
+}
+
+/** ioredis has given a command up: Redis is away. */
+function isOutage(error: unknown): boolean {
+  return error instanceof Error && error.name === 'MaxRetriesPerRequestError';
 }
 
 function exception(status: number, message: string): HttpException {

@@ -5,7 +5,7 @@ export const english: Texts = {
   unknownKnob: (given) => `unknown knob ${given}; --help lists the knobs`,
   badValue: (knob, value, allowed) => `${knob} cannot be "${value}"; allowed: ${allowed}`,
   takesNoValue: (knob) => `${knob} takes no value`,
-  notWithTutorial: (knob) => `--tutorial has sizes of its own; leave ${knob} out`,
+  notWithTutorial: (knob) => `--tutorial is always the same sale; leave ${knob} out`,
   checkNeedsARush:
     '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
   help: `npm run demo [-- knobs]
@@ -40,7 +40,7 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
   privateRedis: (port) => `Private Redis on 127.0.0.1:${port}.`,
   foreignRedis: (prefix) =>
     `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
-    'No fault here stops Redis, so none is left out.',
+    'None of the faults stops Redis, so all of them run.',
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
   rushing: (strategy, processes) => `${strategy}: the rush, ${count(processes, 'process', 'es')}`,
   striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replaceAll('\n', ' ')}`,
@@ -102,6 +102,10 @@ the lock back.`,
     return `  ${where}: expected "${expected}", saw "${result.outcome}"`;
   },
 
+  tutorialLines: `10 in stock, 11 buyers. What the log lines say:
+  扣减成功，剩余库存：9    sold, 9 left
+  获取锁失败，请重新尝试   did not get the lock, try again
+  扣减失败，剩余库存不足   not sold, nothing left`,
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
   serving: ({ url, pids, product, curls }) =>
     `Selling ${product.stock} pieces of product ${product.id} at ${url} (processes ${pids.join(', ')}). Try:\n` +

@@ -52,6 +52,8 @@ export interface Texts {
   checkFailed(mismatches: number, seconds: string): string;
   mismatch(mismatch: Mismatch): string;
 
+  /** What the log lines of the tutorial say. */
+  readonly tutorialLines: string;
   stage(number: number, strategy: StrategyName): string;
   serving(banner: ServingBanner): string;
   portTaken(port: number): string;

@@ -5,7 +5,7 @@ export const chinese: Texts = {
   unknownKnob: (given) => `未知选项 ${given}；用 --help 查看全部选项`,
   badValue: (knob, value, allowed) => `${knob} 不能是 "${value}"；可取：${allowed}`,
   takesNoValue: (knob) => `${knob} 不带值`,
-  notWithTutorial: (knob) => `--tutorial 的规模是固定的，请去掉 ${knob}`,
+  notWithTutorial: (knob) => `--tutorial 的内容是固定的，请去掉 ${knob}`,
   checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
   help: `npm run demo [-- 选项]
 
@@ -34,7 +34,7 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
 
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
-    `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这里没有会停掉 Redis 的故障，所以全部照跑。`,
+    `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
   rushing: (strategy, processes) => `${strategy}：抢购，${processes} 个进程`,
   striking: (strategy, fault) => `${strategy}：${oneLine(chinese.faults[fault])}`,
@@ -92,6 +92,7 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
     return `  ${where}：预期 "${expected}"，实际 "${result.outcome}"`;
   },
 
+  tutorialLines: '教程同款：库存 10，11 人抢购。',
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
   serving: ({ url, pids, product, curls }) =>
     `商品 ${product.id} 有 ${product.stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。试试：\n` +

@@ -10,7 +10,7 @@ import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 5: the lock carries its owner's UUID, and the owner looks before it deletes. The lease may
+ * Stage 6: the lock carries its owner's UUID, and the owner looks before it deletes. The lease may
  * still end between the look and the DEL.
  */
 @Injectable()

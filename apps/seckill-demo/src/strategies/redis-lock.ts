@@ -7,7 +7,7 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 7, and the shop's normal path: this library. A buyer waits for the lock instead of going
+ * Stage 8, and the shop's normal path: this library. A buyer waits for the lock instead of going
  * away, a watchdog renews the lease while the work goes on, and the write is refused once the hold
  * may be gone.
  */

@@ -9,7 +9,7 @@ import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 4a: SETNX, then EXPIRE. A dead holder's key now ends by itself, unless the holder dies
+ * Stage 4: SETNX, then EXPIRE. A dead holder's key now ends by itself, unless the holder dies
  * between the two commands.
  */
 @Injectable()
