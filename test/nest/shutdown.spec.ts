@@ -3,17 +3,20 @@ import {
   Controller,
   Inject,
   Injectable,
+  Module,
   Param,
   Post,
   type BeforeApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import {
   CurrentLock,
   LeaseLostError,
   LockService,
   LockShutdownError,
+  RedisLockModule,
   WithLock,
 } from 'nestjs-redis-lock';
 import { Gate, watch } from '../contract/suite.js';
@@ -46,6 +49,9 @@ class Jobs {
     return CurrentLock.lease().name;
   }
 }
+
+@Module({ controllers: [Jobs] })
+class AppOfJobs {}
 
 const outcomes = (calls: readonly Promise<unknown>[]) =>
   Promise.all(calls.map((call) => call.catch((error: unknown) => (error as Error).name)));
@@ -100,6 +106,25 @@ describe('app.close()', () => {
     for (const status of await outcomes(requests))
       expect([201, 500, 'TypeError']).toContain(status);
     expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('leaves the lock to a request as long as the server lets it finish', async () => {
+    const options = { logger: false, abortOnError: false } as const;
+    const locks = RedisLockModule.forRoot({ connection: redis.url, shutdownTimeoutMs: 0 });
+    const module = { module: AppOfJobs, imports: [locks] };
+    const app = await apps.add(await NestFactory.create(module, options));
+    const jobs = app.nest.get(Jobs);
+    const request = app.request('/jobs/1', { method: 'POST', headers: { connection: 'close' } });
+    await eventually(() => jobs.inside === 1);
+
+    const closing = watch(app.nest.close());
+    await eventually(() => expect(app.request('/')).rejects.toThrow('fetch failed'));
+    expect(await redis.admin.exists('job_1')).toBe(1);
+    expect(closing.state).toBe('pending');
+    jobs.gate.open();
+    expect(await (await request).text()).toBe('job_1');
+    await closing.promise;
+    expect(await redis.admin.exists('job_1')).toBe(0);
   });
 
   it('lets an application use locks in its onModuleDestroy, and not after that', async () => {

@@ -26,7 +26,8 @@ export interface LockSettings {
    */
   readonly pollIntervalMs: number;
   /**
-   * How long a shutdown waits for the holders before it releases their locks.
+   * How long a shutdown waits for the holders before it releases their locks; for the requests that
+   * Nest's server lets finish, it waits as long as the server does.
    * @default 2_000
    */
   readonly shutdownTimeoutMs: number;
