@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
 import { eventually } from '../support/eventually.js';
@@ -14,8 +14,9 @@ describe('the database of a connection', () => {
   const cutAll = () => redis.admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 
   // Declared before the locks, and so run before their leftovers are looked for.
-  afterEach(() => {
+  afterEach(async () => {
     for (const client of clients.splice(0)) client.disconnect();
+    await redis.admin.acl('DELUSER', 'shop');
   });
   const open = useLocks(redis, (context) => new LockService(context));
   const own = (client: Redis): Redis => {
@@ -24,7 +25,7 @@ describe('the database of a connection', () => {
     return client;
   };
   const urlOf = (user: string, database: number) =>
-    redis.url.replace('//', `//${user}:pw@`) + `/${database}`;
+    proxy.current.url.replace('//', `//${user}:pw@`) + `/${database}`;
   const addUser = (name: string, ...rules: string[]) =>
     redis.admin.acl('SETUSER', name, 'reset', 'on', '>pw', '~*', '&*', '+@all', ...rules);
 
@@ -89,22 +90,141 @@ describe('the database of a connection', () => {
     expect(client.condition?.select).toBe(4);
   });
 
-  it('is asked for again: a user that may choose it at last needs no restart', async () => {
+  it.each(['our client', 'a client'])(
+    'is asked for again, so that %s needs no restart',
+    async (whose) => {
+      await addUser('shop', '-select');
+      const url = urlOf('shop', 3);
+      const connection = whose === 'a client' ? own(new Redis(url)) : url;
+      const { locks, eventsOf } = open({ connection });
+      await expect(locks.acquire('a')).rejects.toMatchObject({
+        ...{ retryable: false, outcome: 'none' },
+        message: expect.stringContaining('the Redis user lacks a permission') as unknown,
+      });
+      await addUser('shop');
+      await (await locks.acquire('a')).release();
+      expect(eventsOf('connection-failed')).toHaveLength(1);
+      expect(eventsOf('connection-restored')).toHaveLength(1);
+    },
+  );
+
+  it('that was refused once says nothing of a connection that is down later', async () => {
     await addUser('shop', '-select');
-    const { locks, eventsOf } = open({ connection: urlOf('shop', 3) });
-    await eventually(() => expect(locks.acquire('a')).rejects.toMatchObject({ retryable: false }));
+    const client = own(new Redis(urlOf('shop', 3)));
+    const { locks } = open({ connection: client });
+    await expect(locks.acquire('a')).rejects.toMatchObject({ retryable: false });
     await addUser('shop');
-    await eventually(() => locks.using('a', () => undefined));
-    expect(eventsOf('connection-failed')).toHaveLength(1);
-    expect(eventsOf('connection-restored')).toHaveLength(1);
-    await redis.admin.acl('DELUSER', 'shop');
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => client.status === 'reconnecting');
+    const waiting = locks.using('a', () => 'done', { waitTimeMs: 60_000 });
+    await proxy.current.accept();
+    expect(await waiting).toBe('done');
+  });
+
+  it('that the caller has chosen after a refused one is used at once', async () => {
+    const client = own(new Redis(redis.port, { db: 99 }));
+    const { locks } = open({ connection: client });
+    await expect(locks.acquire('a')).rejects.toMatchObject({ retryable: false });
+    await client.select(3);
+    await locks.using('a', () => undefined);
+  });
+
+  it('that the caller could not choose is not taken for the one before', async () => {
+    const client = own(new Redis(redis.port, { db: 3 }));
+    const { locks } = open({ connection: client });
+    await locks.using('a', () => undefined);
+    await client.select(0);
+    await client.select(99).catch(() => undefined);
+    await expect(locks.using('a', () => undefined)).rejects.toMatchObject({ retryable: false });
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('is not what is wrong with a client that is subscribed', async () => {
+    const client = own(new Redis(redis.port, { db: 3, protocol: 2 }));
+    await client.subscribe('news');
+    const { locks } = open({ connection: client });
+    await expect(locks.acquire('a')).rejects.toMatchObject({
+      ...{ code: 'LOCK_BACKEND', retryable: false },
+      message: expect.stringContaining('is subscribed to channels') as unknown,
+    });
+    client.disconnect();
+  });
+
+  describe('is refused after a cut, when ioredis has sent a command again in database 0', () => {
+    const CODE = { code: 'LOCK_BACKEND' };
+    let other: Redis;
+    beforeEach(async () => {
+      other = own(new Redis(redis.port, { db: 3 }));
+      await addUser('shop');
+    });
+    afterEach(() => redis.admin.flushall());
+
+    /** The next script for the lock `a` is cut off, and the next connection may not choose. */
+    const loseTheRight = async () => {
+      const fault = proxy.current.loseRequest({ containing: '\r\na\r\n', times: 1 });
+      await addUser('shop', '-select');
+      return fault;
+    };
+    const openWarm = async () => {
+      const client = open({ connection: urlOf('shop', 3) });
+      await client.locks.using('another', () => undefined);
+      return client;
+    };
+
+    it('a grant is none: another client has the lock', async () => {
+      const { locks } = await openWarm();
+      const theirs = await open({ connection: `${redis.url}/3` }).locks.acquire('a');
+      const fault = await loseTheRight();
+      let isInside = false;
+      const work = () => (isInside = true);
+      await expect(locks.using('a', work, { waitTimeMs: 500 })).rejects.toMatchObject(CODE);
+      expect([fault.hits, isInside]).toEqual([1, false]);
+      expect(await other.hkeys('a')).toEqual([theirs.owner]);
+      await theirs.release();
+    });
+
+    it('a release is not done, and is done later', async () => {
+      const { locks, eventsOf } = await openWarm();
+      const lease = await locks.acquire('a');
+      await loseTheRight();
+      await expect(lease.release()).rejects.toMatchObject(CODE);
+      expect(eventsOf('released')).toHaveLength(1);
+      expect(await other.exists('a')).toBe(1);
+      await addUser('shop');
+      await eventually(async () => (await other.exists('a')) === 0);
+    });
+
+    it('a renewal has not found the lock gone', async () => {
+      const { locks } = await openWarm();
+      const lease = await locks.acquire('a');
+      await loseTheRight();
+      await expect(lease.renew()).rejects.toMatchObject(CODE);
+      expect(['held', 'suspect']).toContain(lease.state);
+      await addUser('shop');
+      await eventually(() => lease.renew());
+      lease.assertHeld();
+      await lease.release();
+    });
+
+    it('a grant is none either when it had to wait for the connection', async () => {
+      const client = own(new Redis(urlOf('shop', 3)));
+      const { locks } = open({ connection: client });
+      await locks.using('another', () => undefined);
+      await addUser('shop', '-select');
+      // ioredis goes on saying "ready" for a moment, and queues what is sent.
+      client.disconnect(true);
+      let isInside = false;
+      const work = () => (isInside = true);
+      await expect(locks.using('a', work, { waitTimeMs: 500 })).rejects.toMatchObject(CODE);
+      expect(isInside).toBe(false);
+    });
   });
 
   it('needs no choice if it is the first one: a user without SELECT gets its locks', async () => {
     await addUser('shop', '-select');
     const { locks } = open({ connection: urlOf('shop', 0) });
     await locks.using('a', () => undefined);
-    await redis.admin.acl('DELUSER', 'shop');
   });
 
   it('that nobody has confirmed yet is waited for like a connection', async () => {

@@ -34,11 +34,11 @@ export type LockEvent =
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
   /**
-   * Redis cannot be reached, or refuses the database; sent once for each outage. The caller's own
-   * client tells of its connection itself.
+   * Redis cannot be reached by a connection that this library opened, or refuses the database of any;
+   * sent once for each outage.
    */
   | { readonly type: 'connection-failed'; readonly error: unknown }
-  /** The outage that `connection-failed` told of is over. */
+  /** The outage that `connection-failed` told of is over, as the next attempt has shown. */
   | { readonly type: 'connection-restored' }
   /** Wake-up messages cannot be received; waiting goes on by polling. */
   | { readonly type: 'messages-failed'; readonly error: unknown };

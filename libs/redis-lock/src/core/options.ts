@@ -5,7 +5,7 @@ import type { LockObserver } from './observer.js';
 /** What every lock of one connection has in common. Every time is in milliseconds. */
 export interface LockSettings {
   /**
-   * Put before every name. Two applications with different prefixes never meet.
+   * Put before every name. End it with a `:`, so that no application's prefix begins another's.
    * @default ''
    */
   readonly keyPrefix: string;

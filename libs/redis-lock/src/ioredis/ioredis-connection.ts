@@ -9,9 +9,10 @@ import type {
   Reply,
 } from '../core/redis-connection.js';
 import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
+import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
 import { chooseClient, disconnect, isCluster } from './redis-client.js';
-import { lockErrorOf, noConnectionError } from './reply-error.js';
+import { brokenError, lockErrorOf, noConnectionError } from './reply-error.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
@@ -43,13 +44,13 @@ export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
   readonly #subscriber: Subscriber;
   readonly #cluster: Cluster | undefined;
+  /** A Cluster has only one. */
+  readonly #database: Database | undefined;
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
   #breaks = 0;
   /** Why our client is not connected, as far as it says so. */
   #trouble: unknown;
   #isOutageTold = false;
-  #isDatabaseConfirmed = false;
-  #isChoosingDatabase = false;
   #isClosed = false;
 
   constructor(
@@ -57,7 +58,8 @@ export class IoredisConnection implements RedisConnection {
     private readonly isOurs: boolean,
     private readonly observer: LockObserver | undefined,
   ) {
-    this.#cluster = isCluster(client) ? client : undefined;
+    if (isCluster(client)) this.#cluster = client;
+    else this.#database = this.#databaseOf(client);
     this.#subscriber = new Subscriber(
       (overrides) => this.#subscriberClient(overrides),
       (error) => {
@@ -91,16 +93,19 @@ export class IoredisConnection implements RedisConnection {
       this.open();
       throw this.#notConnected();
     }
-    if (!this.#isInDatabase) {
-      this.#chooseDatabase();
-      throw this.#notConnected();
-    }
+    if (this.#database?.isConfirmed === false) await this.#chosenDatabase(this.#database);
     const values = [...inOrder(script.keys, keys), ...inOrder(script.args, args)];
     const keyCount = Array.isArray(keys) ? keys.length : script.keys.length;
     const breaks = this.#breaks;
     const sentAt = performance.now();
     const wasResent = () => this.#breaks !== breaks;
-    const raw = await this.#evaluate(script, keyCount, values, wasResent);
+    let raw: unknown;
+    try {
+      raw = await this.#evaluate(script, keyCount, values, wasResent);
+    } catch (error) {
+      throw this.#isAstray(wasResent()) ? brokenError() : error;
+    }
+    if (this.#isAstray(wasResent())) throw brokenError();
     return { value: script.decode(raw), sentAt, resent: wasResent() };
   }
 
@@ -153,48 +158,40 @@ export class IoredisConnection implements RedisConnection {
     }
   }
 
-  /**
-   * ioredis works on in database 0 when Redis refuses another one. A lock there would keep nobody out,
-   * so nothing is sent before Redis has confirmed the choice.
-   */
-  get #isInDatabase(): boolean {
-    return this.#database === 0 || this.#isDatabaseConfirmed;
+  #databaseOf(client: Redis): Database {
+    return new Database(client, {
+      confirmed: () => {
+        this.#onUp();
+      },
+      refused: (error) => {
+        this.#tellOutage(error);
+      },
+    });
   }
 
-  /** What the client has chosen last: the caller's may have moved since it was made. */
-  get #database(): number {
-    return isCluster(this.client) ? 0 : (this.client.condition?.select ?? 0);
+  async #chosenDatabase(database: Database): Promise<void> {
+    await database.confirm();
+    // The connection broke, or the caller has moved on.
+    if (!database.isConfirmed) throw this.#notConnected();
   }
 
-  #chooseDatabase(): void {
-    if (this.#isChoosingDatabase || isCluster(this.client)) return;
-    this.#isChoosingDatabase = true;
-    this.client
-      .select(this.#database)
-      .then(
-        () => {
-          this.#isDatabaseConfirmed = true;
-          this.#onUp();
-        },
-        (error: unknown) => {
-          this.#trouble = error;
-          if (this.client.status === 'ready') this.#tellOutage(error);
-        },
-      )
-      .finally(() => (this.#isChoosingDatabase = false));
+  /** ioredis sends again before anybody can ask for the database: the answer may be another one's. */
+  #isAstray(wasResent: boolean): boolean {
+    return wasResent && this.#database !== undefined && this.#database.number !== 0;
   }
 
   #onUp(): void {
     if (this.#isClosed) return;
-    this.#trouble = undefined;
     if (this.#isOutageTold) tell(this.observer, { type: 'connection-restored' });
     this.#isOutageTold = false;
     for (const listener of [...this.#upListeners]) listener();
   }
 
   readonly #onReady = (): void => {
-    if (this.#isInDatabase) this.#onUp();
-    else this.#chooseDatabase();
+    this.#trouble = undefined;
+    // The database tells of a refusal itself.
+    if (this.#database?.isConfirmed === false) this.#database.confirm().catch(() => undefined);
+    else this.#onUp();
   };
 
   readonly #onError = (error: unknown): void => {
@@ -209,7 +206,7 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onClose = (): void => {
     this.#breaks++;
-    this.#isDatabaseConfirmed = false;
+    this.#database?.forget();
   };
 
   readonly #watchNode = (node: Redis): void => {

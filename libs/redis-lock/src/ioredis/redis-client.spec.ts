@@ -163,6 +163,9 @@ describe('chooseClient', () => {
     ['a host without a protocol', 'localhost:6379', 'begins with redis://'],
     ['another protocol', 'http://localhost:6379', 'begins with redis://'],
     ['a url with an impossible port', 'redis://host:99999', 'begins with redis://'],
+    ['a url whose database is no number', 'redis://host/abc', 'its db is no database number'],
+    ['a url whose database is below 0', 'redis://host/-1', 'its db is no database number'],
+    ['options with half a database', { db: 1.5 }, 'its db is no database number'],
     ['a password with a bare %', 'redis://user:pa%ss@host', '%25'],
   ])('refuses %s with a sentence that helps', (_, connection, help) => {
     expect(() => chooseClient(connection)).toThrow(LockConfigurationError);

@@ -92,6 +92,9 @@ function unusable(options: RedisOptions): string | undefined {
   if (options.autoResendUnfulfilledCommands === false) {
     return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';
   }
+  if (!isDatabase(options.db)) {
+    return 'its db is no database number; it must be a whole number from 0';
+  }
   if (isOn(options.stringNumbers)) {
     return 'its stringNumbers turns the numbers that scripts answer into texts; remove it';
   }
@@ -99,6 +102,11 @@ function unusable(options: RedisOptions): string | undefined {
     return 'it reads from a replica, where no lock can be taken; connect to the master';
   }
   return undefined;
+}
+
+/** ioredis takes the path of a url for a number, and sends what it made of it. */
+function isDatabase(db: unknown): boolean {
+  return db === undefined || (Number.isInteger(Number(db)) && Number(db) >= 0);
 }
 
 /** As ioredis takes it: the query of a url holds texts only. */

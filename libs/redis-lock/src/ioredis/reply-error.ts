@@ -17,6 +17,8 @@ const PASSING = (what: string): Meaning => ({ retryable: true, outcome: 'none', 
 const LASTING = (what: string): Meaning => ({ retryable: false, outcome: 'none', what });
 const UNKNOWN = (what: string): Meaning => ({ retryable: true, outcome: 'unknown', what });
 
+const BROKEN = UNKNOWN('the connection to Redis broke');
+
 /** What the first word of an error reply means. The server refused: nothing has happened. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   BUSY: PASSING('Redis is busy with a script'),
@@ -77,6 +79,18 @@ export function noConnectionError(trouble: unknown): LockBackendError {
   return backendError({ ...meaning, what: `${meaning.what}: ${what}`, retryable }, cause);
 }
 
+/** The connection broke under a command: nobody knows what became of it. */
+export function brokenError(): LockBackendError {
+  return backendError(BROKEN, undefined);
+}
+
+/** Redis did not confirm the database of the connection, so nothing was sent. */
+export function unconfirmedDatabaseError(error: unknown): LockBackendError {
+  const message = messageOf(error);
+  const meaning = isReply(error) ? replyMeaning(message) : connectionMeaning(message);
+  return backendError({ ...meaning, outcome: 'none' }, new Error(message));
+}
+
 function isReply(error: unknown): boolean {
   return error instanceof Object && 'name' in error && error.name === 'ReplyError';
 }
@@ -117,5 +131,5 @@ function connectionMeaning(message: string): Meaning {
   if (message.includes('subscriber mode')) {
     return LASTING('the ioredis client is subscribed to channels; give the locks one of their own');
   }
-  return UNKNOWN('the connection to Redis broke');
+  return BROKEN;
 }

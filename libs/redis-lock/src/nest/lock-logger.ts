@@ -68,9 +68,9 @@ function textOf(event: LockEvent): string {
     case 'renewal-failed':
       return `Could not renew ${leases(event.leases)}: ${reason(event.error)}`;
     case 'connection-failed':
-      return `Redis cannot be reached, and is tried again and again: ${reason(event.error)}`;
+      return `Redis cannot be used for locks, and is tried again: ${reason(event.error)}`;
     case 'connection-restored':
-      return 'Redis can be reached again';
+      return 'Redis can be used for locks again';
     case 'messages-failed':
       return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
   }

@@ -1,0 +1,69 @@
+import type { Redis } from 'ioredis';
+
+import type { LockBackendError } from '../core/errors.js';
+import { unconfirmedDatabaseError } from './reply-error.js';
+
+/** Who wants to know what Redis says of the database. */
+export interface DatabaseListener {
+  confirmed(): void;
+  refused(error: LockBackendError): void;
+}
+
+/**
+ * The database of a connection. ioredis goes on in database 0 when Redis refuses another one, where a
+ * lock would keep nobody out: so every new connection has its choice confirmed before it is used.
+ */
+export class Database {
+  #confirmed: number | undefined;
+  #confirming: Promise<void> | undefined;
+
+  constructor(
+    private readonly client: Redis,
+    private readonly listener: DatabaseListener,
+  ) {}
+
+  /** What the client has chosen last: one that is the caller's may move. */
+  get number(): number {
+    return this.client.condition?.select ?? 0;
+  }
+
+  /** Every connection begins in the first one: it needs no choice, and no right to choose. */
+  get isConfirmed(): boolean {
+    return this.number === 0 || this.number === this.#confirmed;
+  }
+
+  /**
+   * Resolves when Redis has answered for the present choice.
+   * @throws {LockBackendError} it refused, or could not be asked
+   */
+  confirm(): Promise<void> {
+    this.#confirming ??= this.#confirm(this.number);
+    return this.#confirming;
+  }
+
+  /** The connection broke. What is asked on its successor says nothing of the next one either. */
+  forget(): void {
+    this.#confirmed = undefined;
+    this.#confirming = undefined;
+  }
+
+  #confirm(number: number): Promise<void> {
+    const answer = this.client.select(number).then(
+      () => {
+        if (this.#confirming !== answer) return;
+        this.#confirming = undefined;
+        this.#confirmed = number;
+        this.listener.confirmed();
+      },
+      (cause: unknown) => {
+        const error = unconfirmedDatabaseError(cause);
+        if (this.#confirming === answer) {
+          this.#confirming = undefined;
+          if (!error.retryable) this.listener.refused(error);
+        }
+        throw error;
+      },
+    );
+    return answer;
+  }
+}
