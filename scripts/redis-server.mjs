@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findRedisServer } from './find-redis-server.mjs';
@@ -15,6 +15,7 @@ const PORT_ATTEMPTS = 20;
 // a client that reconnects to a stopped server cannot be connected to itself by TCP.
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
+const share = shareOfPorts();
 
 /** @typedef {import('./find-redis-server.mjs').RedisBinary} RedisBinary */
 
@@ -215,12 +216,13 @@ function ask(host, port) {
 }
 
 /**
- * A port that nobody listens on, and that no outgoing connection takes.
+ * A port that nobody listens on, and that no outgoing connection takes. What a process has got once it
+ * does not get again: the server may only be down for a moment.
  * @returns {Promise<number>}
  */
 export async function freePort() {
   for (;;) {
-    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    const port = share.first + (share.drawn++ % share.size);
     const probe = createServer();
     /** @type {boolean} */
     const free = await new Promise((resolve) => {
@@ -235,4 +237,13 @@ export async function freePort() {
     });
     if (free) return port;
   }
+}
+
+/** The ports of this process. Each Jest worker has its own, so that they do not take each other's. */
+function shareOfPorts() {
+  const shares = availableParallelism();
+  const size = Math.floor(PORTS / shares);
+  const worker = (Number(process.env.JEST_WORKER_ID) || 1) - 1;
+  const first = FIRST_PORT + (worker % shares) * size;
+  return { first, size, drawn: Math.floor(Math.random() * size) };
 }
