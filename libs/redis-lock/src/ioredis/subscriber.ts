@@ -1,11 +1,10 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-import type { ChannelListener } from '../core/redis-connection.js';
+import { ANSWER_MS, type ChannelListener } from '../core/redis-connection.js';
 import { disconnect, reconnectDelayMs } from './redis-client.js';
 
 /** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
-const ANSWER_MS = 1_000;
 /** ioredis waits for ever for a server that accepts a connection and never says a word. */
 const CONNECT_MS = 3_000;
 
