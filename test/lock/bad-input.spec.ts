@@ -207,7 +207,14 @@ describe('LockService given bad input', () => {
   it.each([
     ...[null, 'fast', 5, true, [], () => ({})],
     ...[{ wait: 5 }, { leaseTime: 5 }, { LeaseTimeMs: 5_000 }, { __PROTO__: 1 }, { fenced: 1 }],
-    ...[{ fenced: 'yes' }, { fenced: null }, { minReplicas: 1 }],
+    ...[
+      { fenced: 'yes' },
+      { fenced: null },
+      { replicas: 1 },
+      { minReplicas: -1 },
+      { minReplicas: 1.5 },
+      { permits: 1 },
+    ],
   ])('refuses the options %p', async (options) => {
     const { locks } = open();
     await refuses([() => locks.acquire('a', options as AcquireOptions)], { code: 'LOCK_ARGUMENT' });

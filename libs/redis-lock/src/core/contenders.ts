@@ -2,12 +2,21 @@ import type { Clock } from './clock.js';
 import type { Contender, Departure } from './contender.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
+import type { LockSettings } from './options.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** How often those who wait are told so. */
 const TELL_MS = 1_000;
 
-/** The queues of all keys of one kind of lock. A key that nobody waits for leaves nothing behind. */
+/** Where a contender waits. */
+export interface WaitingPlace {
+  /** Contenders that give the same one stand in line. */
+  readonly line: string;
+  /** Where it hears that it should try again. */
+  readonly channel: string;
+}
+
+/** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders {
   readonly #queues = new Map<string, KeyQueue>();
   readonly #stopListening: () => void;
@@ -18,8 +27,8 @@ export class Contenders {
   constructor(
     private readonly connection: RedisConnection,
     private readonly clock: Clock,
-    private readonly pollIntervalMs: number,
-    private readonly channelOf: (key: string) => string,
+    private readonly settings: LockSettings,
+    private readonly isShared: boolean,
   ) {
     this.#idle = new Idle(clock, () => this.#queues.size === 0);
     this.#stopListening = connection.onUp(() => {
@@ -28,8 +37,8 @@ export class Contenders {
   }
 
   /** Enters a caller; the returned function takes it out again. */
-  enter(key: string, contender: Contender): () => Departure {
-    return (this.#queues.get(key) ?? this.#open(key)).enter(contender);
+  enter(place: WaitingPlace, contender: Contender): () => Departure {
+    return (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
   }
 
   /** Sends everybody away. */
@@ -44,18 +53,20 @@ export class Contenders {
     return this.#idle.within(withinMs);
   }
 
-  #open(key: string): KeyQueue {
+  #open({ line, channel }: WaitingPlace): KeyQueue {
     const queue = new KeyQueue({
       connection: this.connection,
       clock: this.clock,
-      pollIntervalMs: this.pollIntervalMs,
-      channel: this.channelOf(key),
+      pollIntervalMs: this.settings.pollIntervalMs,
+      wakeUp: this.settings.wakeUp,
+      isShared: this.isShared,
+      channel,
       onIdle: () => {
-        if (this.#queues.get(key) === queue) this.#queues.delete(key);
+        if (this.#queues.get(line) === queue) this.#queues.delete(line);
         this.#idle.check();
       },
     });
-    this.#queues.set(key, queue);
+    this.#queues.set(line, queue);
     this.#tellLater();
     return queue;
   }

@@ -1,16 +1,21 @@
-import { leaseOf, noAnswerError, type Acquisition, type Attempt } from './acquisition.js';
+import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisition.js';
 import { OVER } from './deadline.js';
 import { LockBackendError } from './errors.js';
 import type { HeldLease } from './lease.js';
 import { tell } from './observer.js';
 import { untilAnswered } from './until-answered.js';
+import { noAnswerError } from './wait-in-turn.js';
 
-/** Joins a hold that surrounds the call: same owner, one lease more. Siblings take turns. */
+/**
+ * Joins a hold that surrounds the call: same owner, one lease more. Siblings take turns, where the
+ * lock is one for a single holder.
+ */
 export async function enterNested(acquisition: Acquisition, parent: HeldLease): Promise<Attempt> {
-  const { context, deadline, once } = acquisition;
+  const { context, protocol, deadline, once } = acquisition;
   const { hold } = parent;
   if (hold.lostError !== undefined) throw hold.lostError;
   if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
+  if (protocol.nesting === 'together') return joinInTime(acquisition, parent, undefined);
 
   const busy = once && parent.hasChild;
   if (busy || (await parent.waitForTurn(deadline)) === OVER) {
@@ -21,12 +26,22 @@ export async function enterNested(acquisition: Acquisition, parent: HeldLease): 
     parent.passTurn();
     return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
   }
-  const joining = join(acquisition, parent);
+  return joinInTime(acquisition, parent, parent);
+}
+
+/** @param turnOf the parent whose turn this call has, if turns are taken */
+async function joinInTime(
+  acquisition: Acquisition,
+  parent: HeldLease,
+  turnOf: HeldLease | undefined,
+): Promise<Attempt> {
+  const { deadline } = acquisition;
+  const joining = join(acquisition, parent, turnOf);
   try {
     // A suspect parent gets its verdict also when Redis never answers.
     const lease = await deadline.wait<HeldLease | undefined>((resolve, reject) => {
       joining.then(resolve, reject);
-      return hold.whenLost(reject);
+      return parent.hold.whenLost(reject);
     });
     if (lease !== OVER) return lease ?? 'again';
   } catch (error) {
@@ -41,22 +56,30 @@ export async function enterNested(acquisition: Acquisition, parent: HeldLease): 
  * Undefined when the parent was released while this call waited. The turn is passed on by the lease
  * when it is released, or here when there is none.
  */
-async function join(acquisition: Acquisition, parent: HeldLease): Promise<HeldLease | undefined> {
+async function join(
+  acquisition: Acquisition,
+  parent: HeldLease,
+  turnOf: HeldLease | undefined,
+): Promise<HeldLease | undefined> {
   const { hold } = parent;
   let lease: HeldLease | undefined;
   try {
-    if (parent.isOpen) lease = await hold.serially(() => enter(acquisition, parent));
+    if (parent.isOpen) lease = await hold.serially(() => enter(acquisition, parent, turnOf));
     return lease;
   } catch (error) {
     const mayHaveEntered = error instanceof LockBackendError && error.outcome === 'unknown';
     if (mayHaveEntered) void acquisition.context.keeper.reconcile(hold);
     throw error;
   } finally {
-    if (lease === undefined) parent.passTurn();
+    if (lease === undefined) turnOf?.passTurn();
   }
 }
 
-async function enter(acquisition: Acquisition, parent: HeldLease): Promise<HeldLease | undefined> {
+async function enter(
+  acquisition: Acquisition,
+  parent: HeldLease,
+  turnOf: HeldLease | undefined,
+): Promise<HeldLease | undefined> {
   const { context, protocol, key, options, deadline } = acquisition;
   const { hold } = parent;
   // All leases may have been released while this one waited for the owner's other scripts.
@@ -64,17 +87,17 @@ async function enter(acquisition: Acquisition, parent: HeldLease): Promise<HeldL
     if (hold.lostError !== undefined) throw hold.lostError;
     return undefined;
   }
-  const { leaseTimeMs, fenced } = options;
-  const request = { holdCount: hold.leases.size + 1, leaseTimeMs, fenced };
+  const request = requestOf(acquisition, hold.leases.size + 1);
   const until = () => (deadline.remainingMs === 0 ? 0 : hold.validUntil);
   const { value, sentAt } = await untilAnswered(context.connection, context.clock, until, () =>
     protocol.enter(key, hold.owner, request),
   );
   if (value.kind !== 'granted') throw context.keeper.lose(hold, 'gone');
   if (hold.lostError !== undefined) throw hold.lostError;
-  hold.confirm(sentAt, leaseTimeMs);
+  hold.confirm(sentAt, options.leaseTimeMs);
   if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
-  return leaseOf(acquisition, hold, value.fencingToken ?? parent.fencingToken, parent);
+  hold.minReplicas = Math.max(hold.minReplicas, options.minReplicas);
+  return leaseOf(acquisition, hold, value.fencingToken ?? parent.fencingToken, turnOf);
 }
 
 /** The caller has given up: should the join succeed all the same, it is undone. */

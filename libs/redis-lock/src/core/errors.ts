@@ -3,6 +3,8 @@ export type LockErrorCode =
   | 'LOCK_TIMEOUT'
   | 'LEASE_LOST'
   | 'LOCK_BACKEND'
+  | 'LOCK_QUORUM'
+  | 'LOCK_REPLICATION'
   | 'LOCK_STATE'
   | 'LOCK_KEY'
   | 'LOCK_ARGUMENT'
@@ -99,21 +101,76 @@ export class LeaseLostError extends LockError {
  */
 export type BackendOutcome = 'none' | 'unknown';
 
+export interface BackendErrorDetails extends LockErrorDetails {
+  readonly retryable: boolean;
+  readonly outcome: BackendOutcome;
+}
+
 /** Redis could not be asked, or refused to answer. Says nothing about who holds the lock. */
 export class LockBackendError extends LockError {
-  override readonly name = 'LockBackendError';
-  readonly code = 'LOCK_BACKEND';
+  override readonly name: string = 'LockBackendError';
+  readonly code: 'LOCK_BACKEND' | 'LOCK_QUORUM' | 'LOCK_REPLICATION' = 'LOCK_BACKEND';
   /** True when the same call may succeed later without anybody changing the set-up. */
   readonly retryable: boolean;
   readonly outcome: BackendOutcome;
 
-  constructor(
-    message: string,
-    details: LockErrorDetails & { retryable: boolean; outcome: BackendOutcome },
-  ) {
+  constructor(message: string, details: BackendErrorDetails) {
     super(message, details);
     this.retryable = details.retryable;
     this.outcome = details.outcome;
+  }
+
+  /** The same error with more known about it. */
+  amended(message: string, changes: Partial<BackendErrorDetails>): LockBackendError {
+    return new LockBackendError(message, { ...this.details, ...changes });
+  }
+
+  protected get details(): BackendErrorDetails {
+    const { lockName, retryable, outcome, cause } = this;
+    return { lockName, retryable, outcome, ...(cause !== undefined && { cause }) };
+  }
+}
+
+/** Of the independent nodes of a red lock, too few could be asked. What was granted is given back. */
+export class QuorumError extends LockBackendError {
+  override readonly name = 'QuorumError';
+  override readonly code = 'LOCK_QUORUM';
+  /** For each node why it did not vote; undefined where it did. */
+  readonly causes: readonly unknown[];
+
+  constructor(
+    message: string,
+    details: BackendErrorDetails & { readonly causes: readonly unknown[] },
+  ) {
+    super(message, details);
+    this.causes = details.causes;
+  }
+
+  override amended(message: string, changes: Partial<BackendErrorDetails>): QuorumError {
+    return new QuorumError(message, { ...this.details, ...changes, causes: this.causes });
+  }
+}
+
+/** Fewer replicas than `minReplicas` have the grant. It is given back. */
+export class ReplicationError extends LockBackendError {
+  override readonly name = 'ReplicationError';
+  override readonly code = 'LOCK_REPLICATION';
+  readonly minReplicas: number;
+  /** How many confirmed it in time. */
+  readonly replicas: number;
+
+  constructor(
+    message: string,
+    details: BackendErrorDetails & { readonly minReplicas: number; readonly replicas: number },
+  ) {
+    super(message, details);
+    this.minReplicas = details.minReplicas;
+    this.replicas = details.replicas;
+  }
+
+  override amended(message: string, changes: Partial<BackendErrorDetails>): ReplicationError {
+    const { minReplicas, replicas } = this;
+    return new ReplicationError(message, { ...this.details, ...changes, minReplicas, replicas });
   }
 }
 
@@ -129,9 +186,7 @@ export function withLockName(error: unknown, lockName: string): unknown {
   const message = `Lock ${quoteName(lockName)}: ${error.message}`;
   const { cause } = error;
   if (error instanceof LockStateError) return new LockStateError(message, { lockName, cause });
-  if (!(error instanceof LockBackendError)) return error;
-  const { retryable, outcome } = error;
-  return new LockBackendError(message, { lockName, cause, retryable, outcome });
+  return error instanceof LockBackendError ? error.amended(message, { lockName }) : error;
 }
 
 /** The lock name, or a value for its template, cannot be used. Nothing was sent to Redis. */

@@ -1,6 +1,8 @@
+import type { AcquireOptions } from './lock.js';
+import type { ResolvedAcquireOptions } from './options.js';
 import type { Reply } from './redis-connection.js';
 
-/** `<client uuid>:<decimal number, never reused>`, as Redisson writes it. */
+/** `<client uuid>:<decimal number, never reused>`, as Redisson writes it; permits are their own owners. */
 export type OwnerId = string;
 
 export interface EnterRequest {
@@ -8,6 +10,11 @@ export interface EnterRequest {
   readonly holdCount: number;
   readonly leaseTimeMs: number;
   readonly fenced: boolean;
+  /** What the caller was ready to wait in all; 0 is one attempt, which leaves nothing behind. */
+  readonly waitTimeMs: number;
+  /** The owner of a surrounding hold that lets this one in. */
+  readonly companion: OwnerId | undefined;
+  readonly minReplicas: number;
 }
 
 export type EnterAnswer =
@@ -29,21 +36,45 @@ export interface Renewal {
 export interface Inspection {
   /** 0 when the lock is free, `Infinity` when the lease never ends. */
   readonly remainingMs: number;
-  /** Undefined when the lock is free. */
-  readonly owner: OwnerId | undefined;
+  /** Empty when the lock is free. */
+  readonly owners: readonly OwnerId[];
 }
 
-/** What one kind of lock does in Redis. All of it may be executed twice without harm. */
+/** What can be held, and how it is held in Redis. All of it may be executed twice without harm. */
 export interface HoldProtocol {
-  /** Tells kinds of locks apart; one protocol of a kind for each connection. */
+  /** Tells kinds apart; one protocol of a kind for each connection. */
   readonly kind: string;
+  /** What a call may ask for. */
+  readonly options: readonly (keyof AcquireOptions | 'permits')[];
+  /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */
+  readonly nesting: 'in turn' | 'together' | 'none';
+  /** Of the callers of one process, only the first in line asks Redis, or all do. */
+  readonly waiting: 'in turn' | 'together';
+  /** One grant says nothing about the next: others may hold it at the same time. */
+  readonly isShared: boolean;
+  /** Redis remembers who was refused, until `withdraw`. */
+  readonly remembersWaiters: boolean;
+
+  /** Another owner than one of the context's. */
+  newOwner?(options: ResolvedAcquireOptions): OwnerId;
+  /**
+   * Looks at the scopes around a call: answers the owner of a hold that lets this one in.
+   * @throws {LockStateError} what surrounds the call would never let it in
+   */
+  companion?(key: string, name: string): OwnerId | undefined;
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>>;
   /** Brings the owner down to this many leases; 0 frees the lock and wakes the waiters. */
   leave(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>>;
+  /** Makes Redis forget a caller that has left: what it was granted, and that it waited. */
+  withdraw(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<unknown>>;
   /** One script for keys of one slot; answers for each whether its owner still holds it. */
-  renew(renewals: readonly Renewal[]): Promise<Reply<readonly boolean[]>>;
+  renew(renewals: readonly Renewal[], minReplicas: number): Promise<Reply<readonly boolean[]>>;
+  /** The channel on which this owner is told to try again. */
+  wakeUpChannel(key: string, owner: OwnerId): string;
+}
+
+/** Something that somebody has or nobody. */
+export interface LockProtocol extends HoldProtocol {
   inspect(key: string): Promise<Reply<Inspection>>;
-  /** The channel on which a release of this key is announced. */
-  wakeUpChannel(key: string): string;
 }

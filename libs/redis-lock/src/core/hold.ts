@@ -28,6 +28,8 @@ export class Hold implements Appointment {
   renewAt = 0;
   /** Set while a renewal is on its way or waits for its turn. */
   renewing = false;
+  /** How many replicas must have a renewal for it to count. */
+  minReplicas = 0;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 

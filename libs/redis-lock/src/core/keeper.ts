@@ -70,7 +70,9 @@ export class Keeper {
         owner: hold.owner,
         leaseTimeMs: Math.max(leaseTimeMs, Math.ceil(hold.remainingMs)),
       };
-      const reply = await this.#untilAnswered(hold, () => hold.protocol.renew([renewal]));
+      const reply = await this.#untilAnswered(hold, () =>
+        hold.protocol.renew([renewal], hold.minReplicas),
+      );
       if (reply.value[0] !== true) throw this.lose(hold, 'gone');
       // It may have been lost by the clock while the answer was on its way.
       this.#refuseDead(hold);
@@ -102,14 +104,18 @@ export class Keeper {
    * Gives back what an attempt without a lease got, or may still get. Never rejects, and goes on as
    * long as that could be held.
    */
-  async abandon(hold: Hold, leaseTimeMs: number): Promise<void> {
+  async abandon(
+    hold: Hold,
+    leaseTimeMs: number,
+    giveBack: () => Promise<Reply<unknown>> = () => hold.protocol.leave(hold.key, hold.owner, 0),
+  ): Promise<void> {
     const until = this.clock.now() + leaseTimeMs;
     const leaving = hold.serially(() =>
       untilAnswered(
         this.connection,
         this.clock,
         () => (this.#isClosed ? -Infinity : until),
-        () => hold.protocol.leave(hold.key, hold.owner, 0),
+        giveBack,
         true,
       ),
     );

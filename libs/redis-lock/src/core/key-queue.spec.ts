@@ -46,8 +46,15 @@ describe('KeyQueue', () => {
   function open(): KeyQueue {
     const connection = { listen: () => () => undefined } as unknown as RedisConnection;
     const onIdle = () => undefined;
-    const place = { connection, clock: systemClock, pollIntervalMs: POLL_MS, channel: 'c', onIdle };
-    return new KeyQueue(place);
+    return new KeyQueue({
+      connection,
+      clock: systemClock,
+      pollIntervalMs: POLL_MS,
+      wakeUp: 'message',
+      isShared: false,
+      channel: 'c',
+      onIdle,
+    });
   }
 
   it.each(['before', 'after'])(

@@ -6,6 +6,9 @@ import { ANSWER_MS, type RedisConnection, type Reply } from './redis-connection.
 
 /** After an answer that a lease is about to end, Redis is asked again no sooner than this. */
 const SHORTEST_POLL_MS = 20;
+/** Without messages, polls become rarer from the first to the second, or to the poll interval. */
+const FIRST_BACKOFF_MS = 2;
+const LAST_BACKOFF_MS = 128;
 /** While Redis answers with passing errors. */
 const RETRY_MS = 250;
 
@@ -14,6 +17,9 @@ export interface QueueSettings {
   readonly connection: RedisConnection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
+  readonly wakeUp: 'message' | 'poll';
+  /** One grant says nothing about the next. */
+  readonly isShared: boolean;
   /** Where a release of the key is announced. */
   readonly channel: string;
   /** Nobody waits, and no attempt is on its way any more. */
@@ -33,6 +39,7 @@ export class KeyQueue {
   #askedAt = 0;
   #last: LastAnswer = { kind: 'none' };
   #lastAt = 0;
+  #backoffMs = FIRST_BACKOFF_MS;
   #timer: NodeJS.Timeout | undefined;
   #stopListening: (() => void) | undefined;
 
@@ -132,12 +139,17 @@ export class KeyQueue {
   }
 
   #onGrant(contender: Contender, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
+    this.#backoffMs = FIRST_BACKOFF_MS;
     if (this.#waiting.delete(contender)) {
-      this.#remember({ kind: 'busy', remainingMs: contender.leaseTimeMs });
+      const { isShared } = this.settings;
+      const last: LastAnswer = isShared
+        ? { kind: 'none' }
+        : { kind: 'busy', remainingMs: contender.leaseTimeMs };
+      this.#remember(last);
       contender.settle({ kind: 'granted', reply });
       this.#answerOnce(true);
-      // A local caller has it now, whose release will be heard: no use in asking before.
-      this.#askAgain = false;
+      // If a local caller has it now, its release will be heard: no use in asking before.
+      this.#askAgain = isShared;
     } else {
       void contender.tooLate().then(() => {
         this.ask();
@@ -187,14 +199,22 @@ export class KeyQueue {
   /** Waits for a message, for the lease to end, or for the poll, whatever comes first. */
   #park(): void {
     if (this.#asking !== undefined) return;
-    const { pollIntervalMs } = this.settings;
-    let delayMs = jittered(Math.min(pollIntervalMs, RETRY_MS));
-    if (this.#last.kind === 'busy') {
-      this.#listen();
-      const leaseEndMs = Math.max(SHORTEST_POLL_MS, this.#last.remainingMs + 1);
-      delayMs = Math.min(jittered(pollIntervalMs), leaseEndMs);
+    const { pollIntervalMs, wakeUp } = this.settings;
+    if (this.#last.kind !== 'busy') {
+      this.#pollIn(jittered(Math.min(pollIntervalMs, RETRY_MS)));
+      return;
     }
-    this.#pollIn(delayMs);
+    let pollMs = pollIntervalMs;
+    if (wakeUp === 'message') this.#listen();
+    else pollMs = this.#nextBackoff();
+    const leaseEndMs = Math.max(SHORTEST_POLL_MS, this.#last.remainingMs + 1);
+    this.#pollIn(Math.min(jittered(pollMs), leaseEndMs));
+  }
+
+  #nextBackoff(): number {
+    const backoffMs = this.#backoffMs;
+    this.#backoffMs = Math.min(2 * backoffMs, LAST_BACKOFF_MS);
+    return Math.min(backoffMs, this.settings.pollIntervalMs);
   }
 
   #pollIn(delayMs: number): void {

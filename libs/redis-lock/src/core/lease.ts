@@ -59,11 +59,22 @@ export interface Lease extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Permits of a semaphore that were granted together. */
+export interface PermitLease extends Lease {
+  /** By which any client, a Java service included, can give them back; 32 hexadecimal digits each. */
+  readonly permitIds: readonly string[];
+}
+
+/** A lease, and what work inside its scope may join. */
+export interface ScopedLease extends Lease {
+  readonly members: readonly HeldLease[];
+}
+
 /**
  * A lease is a node in the tree of its owner's leases: the children of one lease take turns, and a
  * turn ends when the child and everything nested in it are given back.
  */
-export class HeldLease implements Lease {
+export class HeldLease implements PermitLease, ScopedLease {
   readonly watched: boolean;
   readonly watchedUntil: number;
   #abort: AbortController | undefined;
@@ -92,6 +103,14 @@ export class HeldLease implements Lease {
 
   get owner(): string {
     return this.hold.owner;
+  }
+
+  get permitIds(): readonly string[] {
+    return this.hold.owner.split(',');
+  }
+
+  get members(): readonly HeldLease[] {
+    return [this];
   }
 
   /** Whether a nested acquisition may still join it. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { systemClock, type Clock } from './clock.js';
 import { Contenders } from './contenders.js';
-import type { HoldProtocol, OwnerId } from './hold-protocol.js';
+import type { OwnerId } from './hold-protocol.js';
 import { Keeper } from './keeper.js';
 import { KeySpace } from './key-space.js';
 import { resolveSettings, type LockSettings } from './options.js';
@@ -16,7 +16,8 @@ export class LockContext {
   readonly settings: LockSettings;
   readonly keys: KeySpace;
   readonly keeper: Keeper;
-  readonly #clientId = randomUUID();
+  /** Of this client, among all that share a Redis. */
+  readonly id = randomUUID();
   readonly #contenders: Contenders[] = [];
   #lastOwner = 0;
   #isClosing = false;
@@ -37,16 +38,12 @@ export class LockContext {
 
   /** Every top-level acquisition is a new owner: never the process, never the async chain. */
   newOwner(): OwnerId {
-    return `${this.#clientId}:${String(++this.#lastOwner)}`;
+    return `${this.id}:${String(++this.#lastOwner)}`;
   }
 
-  contendersOf(protocol: HoldProtocol): Contenders {
-    const contenders = new Contenders(
-      this.connection,
-      this.clock,
-      this.settings.pollIntervalMs,
-      (key) => protocol.wakeUpChannel(key),
-    );
+  /** Those who wait for one kind of thing. */
+  contenders(isShared: boolean): Contenders {
+    const contenders = new Contenders(this.connection, this.clock, this.settings, isShared);
     this.#contenders.push(contenders);
     return contenders;
   }

@@ -18,6 +18,12 @@ export interface AcquireOptions {
   readonly fenced?: boolean | undefined;
   /** The watchdog stops renewing after this time, so that the lock ends at the latest one lease later. */
   readonly maxHoldMs?: number | undefined;
+  /**
+   * The grant, and each renewal, counts only when so many replicas have confirmed it: with one more
+   * than may be lost together with the master, the lock survives that.
+   * @default 0
+   */
+  readonly minReplicas?: number | undefined;
 }
 
 /** The work that `using` runs while it holds the lock. */
@@ -26,6 +32,8 @@ export type LockedWork<T> = (lease: Lease) => T;
 /** One lock, bound to its name. */
 export interface Lock {
   readonly name: string;
+  /** Tells locks of different kinds and connections apart that have the same name. */
+  readonly id: string;
 
   /**
    * Resolves with the lease once Redis has granted the lock to this caller.
@@ -35,6 +43,7 @@ export interface Lock {
    * joins that hold; two such calls side by side take turns, so nest by `using`.
    * @throws {LockTimeoutError} somebody else had it all the time
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
+   * @throws {ReplicationError} fewer than `minReplicas` replicas have it
    * @throws {LockStateError} the key holds something else
    * @throws {LeaseLostError} the surrounding hold, which this call would join, is lost
    * @throws {LockShutdownError} the application is closing

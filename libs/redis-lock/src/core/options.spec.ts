@@ -11,6 +11,7 @@ describe('resolveSettings', () => {
       waitTimeMs: 10_000,
       pollIntervalMs: 1_000,
       shutdownTimeoutMs: 2_000,
+      wakeUp: 'message',
     });
     expect(resolveSettings({ keyPrefix: undefined, leaseTimeMs: undefined } as never)).toEqual(
       DEFAULT_SETTINGS,
@@ -39,6 +40,7 @@ describe('resolveSettings', () => {
     { pollIntervalMs: 0 },
     { shutdownTimeoutMs: Infinity },
     { shutdownTimeoutMs: -1 },
+    { wakeUp: 'never' as 'poll' },
     { keyPrefix: 5 },
     { keyPrefix: null },
     { observer: {} },
@@ -62,6 +64,8 @@ describe('resolveAcquireOptions', () => {
       signal: undefined,
       fenced: false,
       maxHoldMs: Infinity,
+      minReplicas: 0,
+      permits: 1,
     });
     const { signal } = new AbortController();
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
@@ -69,6 +73,8 @@ describe('resolveAcquireOptions', () => {
       ...options,
       watched: false,
       maxHoldMs: Infinity,
+      minReplicas: 0,
+      permits: 1,
     });
   });
 

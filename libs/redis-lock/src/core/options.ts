@@ -31,6 +31,12 @@ export interface LockSettings {
    * @default 2_000
    */
   readonly shutdownTimeoutMs: number;
+  /**
+   * Whether waiters are woken by messages, or poll ever more rarely; for servers without pub/sub.
+   * Releases are announced all the same.
+   * @default 'message'
+   */
+  readonly wakeUp: 'message' | 'poll';
   /** Hears what happens to every lock. */
   readonly observer?: LockObserver | undefined;
 }
@@ -41,11 +47,12 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   waitTimeMs: 10_000,
   pollIntervalMs: 1_000,
   shutdownTimeoutMs: 2_000,
+  wakeUp: 'message',
 });
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-interface Range {
+export interface Range {
   readonly min: number;
   readonly max: number;
   readonly infinite?: boolean;
@@ -53,6 +60,11 @@ interface Range {
 
 const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
 const LEASE: Range = { min: 10, max: DAY_MS };
+/** A Java service reads the numbers of a semaphore as 32 bits. */
+export const LARGEST_COUNT = 2 ** 31 - 1;
+/** Of one call; all of them travel in one script. */
+const PERMITS: Range = { min: 1, max: 1_000 };
+const REPLICAS: Range = { min: 0, max: 100 };
 
 const SETTING_RANGES = {
   leaseTimeMs: { min: 100, max: DAY_MS },
@@ -74,6 +86,11 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
       `keyPrefix must be a string, not ${describeValue(settings.keyPrefix)}`,
     );
   }
+  if (!['message', 'poll'].includes(settings.wakeUp)) {
+    throw new LockConfigurationError(
+      `wakeUp must be 'message' or 'poll', not ${describeValue(settings.wakeUp)}`,
+    );
+  }
   if (settings.observer !== undefined && typeof settings.observer.observe !== 'function') {
     throw new LockConfigurationError('observer must be an object with a method observe(event)');
   }
@@ -90,23 +107,32 @@ export interface ResolvedAcquireOptions {
   readonly fenced: boolean;
   /** `Infinity` when the watchdog has no limit. */
   readonly maxHoldMs: number;
+  readonly minReplicas: number;
+  readonly permits: number;
 }
 
-const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set<keyof AcquireOptions>([
+/** What one call of any kind may say; each kind has its own choice of these. */
+export interface AnyAcquireOptions extends AcquireOptions {
+  readonly permits?: number | undefined;
+}
+
+export const LOCK_OPTIONS = [
   'waitTimeMs',
   'leaseTimeMs',
   'signal',
   'fenced',
   'maxHoldMs',
-]);
+  'minReplicas',
+] as const satisfies readonly (keyof AcquireOptions)[];
 
 /** Fills in the defaults of one call and checks it; the only place that does either. */
 export function resolveAcquireOptions(
-  options: AcquireOptions | undefined,
+  options: AnyAcquireOptions | undefined,
   settings: LockSettings,
   defaultWaitMs: number,
+  known: readonly string[] = LOCK_OPTIONS,
 ): ResolvedAcquireOptions {
-  if (options !== undefined) checkAcquireOptions(options);
+  if (options !== undefined) checkAcquireOptions(options, known);
   return {
     waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
     leaseTimeMs: options?.leaseTimeMs ?? settings.leaseTimeMs,
@@ -114,6 +140,8 @@ export function resolveAcquireOptions(
     signal: options?.signal,
     fenced: options?.fenced ?? false,
     maxHoldMs: options?.maxHoldMs ?? Infinity,
+    minReplicas: options?.minReplicas ?? 0,
+    permits: options?.permits ?? 1,
   };
 }
 
@@ -121,20 +149,26 @@ export function checkLeaseTime(value: unknown): void {
   refuseArgument(timeProblem('leaseTimeMs', value, LEASE));
 }
 
-function checkAcquireOptions(options: AcquireOptions): void {
+export function checkCount(option: string, value: unknown, range: Range): void {
+  refuseArgument(numberProblem(option, value, range, 'a whole number'));
+}
+
+function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
   if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
     refuseArgument(`options must be an object, not ${describeValue(options)}`);
   }
   for (const option of Object.keys(options)) {
-    if (!ACQUIRE_OPTIONS.has(option)) {
-      const known = [...ACQUIRE_OPTIONS].join(', ');
-      refuseArgument(`unknown option ${describeValue(option)}; the options are ${known}`);
+    if (!known.includes(option)) {
+      const list = known.join(', ');
+      refuseArgument(`unknown option ${describeValue(option)}; the options are ${list}`);
     }
   }
-  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
+  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced, permits, minReplicas } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
+  if (permits !== undefined) checkCount('permits', permits, PERMITS);
+  if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
   if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
     refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
   }
@@ -152,12 +186,21 @@ function refuseArgument(problem: string | undefined): void {
 
 /** What is wrong with a time, as a sentence that names the option, the value and the fix. */
 function timeProblem(option: string, value: unknown, range: Range): string | undefined {
+  return numberProblem(option, value, range, 'a whole number of milliseconds');
+}
+
+function numberProblem(
+  option: string,
+  value: unknown,
+  range: Range,
+  what: string,
+): string | undefined {
   if (range.infinite === true && value === Infinity) return undefined;
   const fits = Number.isInteger(value) && Number(value) >= range.min && Number(value) <= range.max;
   if (fits && !Object.is(value, -0)) return undefined;
   const orInfinity = range.infinite === true ? ', or Infinity' : '';
   return (
-    `${option} must be a whole number of milliseconds from ${String(range.min)} to ` +
+    `${option} must be ${what} from ${String(range.min)} to ` +
     `${String(range.max)}${orInfinity}, not ${describeValue(value)}`
   );
 }

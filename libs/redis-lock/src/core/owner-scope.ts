@@ -2,29 +2,30 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { LockStateError } from './errors.js';
 import type { HoldProtocol } from './hold-protocol.js';
-import type { HeldLease, Lease } from './lease.js';
+import type { HeldLease, Lease, ScopedLease } from './lease.js';
 
 /**
  * The work that runs under a lease, and the scope it was started in. Scopes say which hold a nested
  * acquisition joins. They are no identity: two branches of one scope must not both get in.
  */
 interface OwnerScope {
-  readonly lease: HeldLease;
+  readonly lease: ScopedLease;
   readonly outer: OwnerScope | undefined;
 }
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
 
 /** Runs the work in a scope of its own; what surrounds the call is not touched. */
-export function runInScope<T>(lease: HeldLease, work: () => T): T {
+export function runInScope<T>(lease: ScopedLease, work: () => T): T {
   return scopes.run({ lease, outer: scopes.getStore() }, work);
 }
 
 /** The innermost lease on this lock that surrounds the caller and is not released. */
 export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease | undefined {
   for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
-    const { lease } = scope;
-    if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
+    for (const lease of scope.lease.members) {
+      if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
+    }
   }
   return undefined;
 }

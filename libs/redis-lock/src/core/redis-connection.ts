@@ -29,13 +29,16 @@ export interface ChannelListener {
 export interface RedisConnection {
   /**
    * Runs one script. Rejects at once, without sending anything, while the connection is down.
+   * @param minReplicas resolves only when so many replicas have what the script has written
    * @throws {LockBackendError} Redis could not be asked, or refused
+   * @throws {ReplicationError} too few replicas have it
    * @throws {LockStateError} a key holds another type
    */
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
+    minReplicas?: number,
   ): Promise<Reply<R>>;
 
   /** Listens on a channel until the returned function is called; survives reconnects by itself. */

@@ -1,6 +1,5 @@
 import { LeaseLostError } from './errors.js';
-import type { HeldLease } from './lease.js';
-import type { LockedWork } from './lock.js';
+import type { ScopedLease } from './lease.js';
 import { runInScope } from './owner-scope.js';
 
 /**
@@ -8,7 +7,10 @@ import { runInScope } from './owner-scope.js';
  * release that failed for Redis' sake changes nothing, since the work is done.
  * @throws {LeaseLostError} the lease was lost meanwhile, so that the work may have met another holder
  */
-export async function runLocked<T>(lease: HeldLease, work: LockedWork<T>): Promise<Awaited<T>> {
+export async function runLocked<L extends ScopedLease, T>(
+  lease: L,
+  work: (lease: L) => T,
+): Promise<Awaited<T>> {
   let result: Awaited<T>;
   try {
     result = await runInScope(lease, () => work(lease));

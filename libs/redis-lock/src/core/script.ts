@@ -32,14 +32,17 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   keys: readonly K[];
   args: readonly A[];
   numbers?: readonly NoInfer<A>[];
+  /** Arguments that are channels: the body tells them by `announce(channel, message)`. */
+  channels?: readonly NoInfer<A>[];
   body: string;
   reply: (raw: RawReply) => R | undefined;
 }): Script<K, A, R> {
-  const { name, keys, args, numbers = [], body, reply } = declaration;
+  const { name, keys, args, numbers = [], channels = [], body, reply } = declaration;
   const lua = [
     ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
     ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
     ...numbers.map(numberGuard),
+    ...(channels.length > 0 ? [ANNOUNCE] : []),
     body.trim(),
   ].join('\n');
   return {
@@ -74,6 +77,11 @@ export function inOrder<T extends string | number>(
 function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values is readonly T[] {
   return Array.isArray(values);
 }
+
+/** Whether the message went out. A missing right to publish must not hide what the script has done. */
+const ANNOUNCE = `local function announce(channel, message)
+  return type(redis.pcall('publish', channel, message)) ~= 'table'
+end`;
 
 function numberGuard(name: string): string {
   return (

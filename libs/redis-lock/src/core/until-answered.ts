@@ -38,8 +38,7 @@ export async function untilAnswered<R>(
 
 /** An earlier try may have been executed, whatever became of the last one. */
 export function asUnknown(error: LockBackendError): LockBackendError {
-  const { message, lockName, cause, retryable } = error;
-  return new LockBackendError(message, { lockName, cause, retryable, outcome: 'unknown' });
+  return error.amended(error.message, { outcome: 'unknown' });
 }
 
 function pauseUntilUp(connection: RedisConnection): Promise<void> {

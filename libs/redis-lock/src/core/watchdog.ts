@@ -2,7 +2,7 @@ import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
 import { LockBackendError } from './errors.js';
 import type { Hold } from './hold.js';
-import type { HoldProtocol, Renewal } from './hold-protocol.js';
+import type { Renewal } from './hold-protocol.js';
 import { tell, type LockObserver } from './observer.js';
 import type { RedisConnection } from './redis-connection.js';
 
@@ -129,7 +129,7 @@ export class Watchdog {
     let lane = this.#lanes.get(node);
     if (lane === undefined)
       this.#lanes.set(node, (lane = { batches: new Map(), isRunning: false }));
-    const batch = `${hold.protocol.kind} ${String(slot)}`;
+    const batch = `${hold.protocol.kind} ${String(hold.minReplicas)} ${String(slot)}`;
     const holds = lane.batches.get(batch);
     if (holds === undefined) lane.batches.set(batch, new Set([hold]));
     else holds.add(hold);
@@ -144,7 +144,7 @@ export class Watchdog {
     lane.isRunning = true;
     for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane)) {
       const [first] = holds;
-      if (first !== undefined) await this.#renew(first.protocol, holds);
+      if (first !== undefined) await this.#renew(first, holds);
     }
     this.#lanes.delete(node);
   }
@@ -166,9 +166,9 @@ export class Watchdog {
     return undefined;
   }
 
-  async #renew(protocol: HoldProtocol, holds: readonly Hold[]): Promise<void> {
+  async #renew({ protocol, minReplicas }: Hold, holds: readonly Hold[]): Promise<void> {
     const renewals = holds.map((hold) => this.#renewalOf(hold));
-    const running = protocol.renew(renewals);
+    const running = protocol.renew(renewals, minReplicas);
     for (const hold of holds) hold.occupy(running);
     try {
       const { value, sentAt } = await running;

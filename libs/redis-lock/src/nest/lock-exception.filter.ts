@@ -24,15 +24,19 @@ interface Answer {
   readonly retryAfterS?: number;
 }
 
+const UNAVAILABLE: Answer = {
+  status: 503,
+  message: 'Locks cannot be taken at the moment; try again later',
+  retryAfterS: 5,
+};
+
 const INTERNAL: Answer = { status: 500, message: 'Internal server error' };
 
 const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   LOCK_TIMEOUT: { status: 423, message: 'Somebody else is using this; try again later' },
-  LOCK_BACKEND: {
-    status: 503,
-    message: 'Locks cannot be taken at the moment; try again later',
-    retryAfterS: 5,
-  },
+  LOCK_BACKEND: UNAVAILABLE,
+  LOCK_QUORUM: UNAVAILABLE,
+  LOCK_REPLICATION: UNAVAILABLE,
   LOCK_SHUTDOWN: {
     status: 503,
     message: 'This instance is shutting down; try again',

@@ -17,6 +17,7 @@ const SETTINGS = [
   'waitTimeMs',
   'pollIntervalMs',
   'shutdownTimeoutMs',
+  'wakeUp',
   'observer',
 ] as const;
 

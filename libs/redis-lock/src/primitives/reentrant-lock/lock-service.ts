@@ -1,18 +1,18 @@
+import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { INSPECT, renewHashes } from '../../core/hash-lock.js';
 import type {
   EnterAnswer,
   EnterRequest,
-  HoldProtocol,
+  LockProtocol,
   OwnerId,
   Renewal,
 } from '../../core/hold-protocol.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { NamedLocks } from '../../core/named-locks.js';
+import { LOCK_OPTIONS } from '../../core/options.js';
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
-import { ENTER, ENTER_FENCED, INSPECT, LEAVE, RENEW } from './reentrant-lock.scripts.js';
-
-/** Long after any resource has forgotten a token, its floor by the server's time takes over. */
-const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
+import { ENTER, ENTER_FENCED, LEAVE } from './reentrant-lock.scripts.js';
 
 /**
  * Reentrant locks on Redis: one holder at a time among all processes that share the server, Java
@@ -24,20 +24,28 @@ export class LockService extends NamedLocks {
   }
 }
 
-class ReentrantProtocol implements HoldProtocol {
+class ReentrantProtocol implements LockProtocol {
   readonly kind = 'lock';
+  readonly options = LOCK_OPTIONS;
+  readonly nesting = 'in turn';
+  readonly waiting = 'in turn';
+  readonly isShared = false;
+  readonly remembersWaiters = false;
 
   constructor(private readonly connection: RedisConnection) {}
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
-    const { holdCount, leaseTimeMs: leaseMs } = request;
+    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
     if (!request.fenced) {
-      return this.connection.run(ENTER, { lock: key }, { owner, holdCount, leaseMs });
+      const args = { owner, holdCount, leaseMs };
+      return this.connection.run(ENTER, { lock: key }, args, minReplicas);
     }
+    const args = { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS };
     return this.connection.run(
       ENTER_FENCED,
-      { lock: key, token: helperKey('redisson_lock_token', key) },
-      { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS },
+      { lock: key, token: tokenKey(key) },
+      args,
+      minReplicas,
     );
   }
 
@@ -46,10 +54,12 @@ class ReentrantProtocol implements HoldProtocol {
     return this.connection.run(LEAVE, { lock: key }, { owner, holdCount, channel });
   }
 
-  renew(renewals: readonly Renewal[]) {
-    const keys = renewals.map(({ key }) => key);
-    const args = renewals.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
-    return this.connection.run(RENEW, keys, args);
+  withdraw(key: string, owner: OwnerId) {
+    return this.leave(key, owner, 0);
+  }
+
+  renew(renewals: readonly Renewal[], minReplicas: number) {
+    return renewHashes(this.connection, renewals, minReplicas);
   }
 
   inspect(key: string) {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/script.js';
-import { ENTER, ENTER_FENCED, INSPECT, LEAVE, RENEW } from './reentrant-lock.scripts.js';
+import { INSPECT, RENEW } from '../../core/hash-lock.js';
+import { ENTER, ENTER_FENCED, LEAVE } from './reentrant-lock.scripts.js';
 
 const A = 'c0ffee00-0000-4000-8000-000000000001:1';
 const B = 'c0ffee00-0000-4000-8000-000000000002:1';
@@ -169,12 +170,12 @@ describe('the scripts of the reentrant lock', () => {
     it('inspect shows owner and lease, and changes nothing', async () => {
       expect(await repeatedly(() => run(INSPECT, ['k'], {}))).toEqual({
         remainingMs: 0,
-        owner: undefined,
+        owners: [],
       });
       await redis.admin.hset('k', B, 1);
       expect(await repeatedly(() => run(INSPECT, ['k'], {}))).toEqual({
         remainingMs: Infinity,
-        owner: B,
+        owners: [B],
       });
     });
   });

@@ -1,5 +1,13 @@
-import type { EnterAnswer, Inspection, LeaveAnswer } from '../../core/hold-protocol.js';
-import { defineScript, type RawReply } from '../../core/script.js';
+import { takeToken } from '../../core/fencing-token.js';
+import {
+  enterAnswer,
+  fencedAnswer,
+  GRANTED,
+  leaveAnswer,
+  LOST,
+  REFUSE_OTHERS,
+} from '../../core/hash-lock.js';
+import { defineScript } from '../../core/script.js';
 
 /**
  * The lock on the wire is Redisson's RLock: a hash `name` with one field, owner → hold count, and a
@@ -9,22 +17,11 @@ import { defineScript, type RawReply } from '../../core/script.js';
  * ioredis sends again after a cut changes nothing.
  */
 
-const GRANTED = 1;
-const LOST = 0;
-
-/** A lock has one field, its owner. Anything else is neither ours to wait for nor to delete. */
-const REFUSE_OTHERS = `
-if redis.call('hlen', lock) ~= 1 or not string.find(redis.call('hkeys', lock)[1], ':%-?%d+$') then
-  local isReadWrite = redis.call('hexists', lock, 'mode') == 1
-  local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
-  return redis.error_reply('LOCKSTATE it holds ' .. what)
-end`;
-
 /**
  * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
  * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
  */
-const enter = (takeToken: string, granted: string) => `
+const enter = (token: string, granted: string) => `
 if holdCount == 0 or leaseMs == 0 then
   return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
 end
@@ -36,7 +33,7 @@ if not held then
     return {redis.call('pttl', lock)}
   end
 end
-${takeToken}
+${token}
 if not held then
   redis.call('hset', lock, owner, holdCount)
   local expiry = redis.pcall('pexpire', lock, leaseMs)
@@ -60,9 +57,6 @@ export const ENTER = defineScript({
   reply: enterAnswer,
 });
 
-/** Past this a token could not be told from the next one, neither in Lua nor in JavaScript. */
-const LARGEST_TOKEN = '9007199254740991';
-
 /**
  * As ENTER, with a token that is larger than every one before. The server's time as its floor keeps
  * that true when the counter was lost. An entry that was sent twice gets the token of the first.
@@ -72,21 +66,7 @@ export const ENTER_FENCED = defineScript({
   keys: ['lock', 'token'],
   args: ['owner', 'holdCount', 'leaseMs', 'tokenTtlMs'],
   numbers: ['holdCount', 'leaseMs', 'tokenTtlMs'],
-  body: enter(
-    `
-local fence = redis.call('get', token)
-if not held or tonumber(held) ~= holdCount or not fence then
-  local time = redis.call('time')
-  local counter = 0
-  if fence then counter = string.find(fence, '^%d+$') and tonumber(fence) end
-  if not counter then return redis.error_reply('LOCKSTATE its fencing token is not a number') end
-  local next = math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
-  if next > ${LARGEST_TOKEN} then return redis.error_reply('LOCKSTATE its fencing token is too large') end
-  fence = string.format('%.0f', next)
-  redis.call('set', token, fence, 'px', tokenTtlMs)
-end`,
-    'fence',
-  ),
+  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
   reply: fencedAnswer,
 });
 
@@ -96,6 +76,7 @@ export const LEAVE = defineScript({
   keys: ['lock'],
   args: ['owner', 'holdCount', 'channel'],
   numbers: ['holdCount'],
+  channels: ['channel'],
   body: `
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
@@ -110,81 +91,6 @@ if holdCount > 0 then
   return 'done'
 end
 redis.call('del', lock)
--- A missing right to publish must not hide that the lock is free.
-local sent = redis.pcall('publish', channel, '0')
-if type(sent) == 'table' then return 'unannounced' end
-return 'done'`,
-  reply: (raw): LeaveAnswer | undefined =>
-    raw === 'done' || raw === 'absent' || raw === 'unannounced' ? raw : undefined,
+return announce(channel, '0') and 'done' or 'unannounced'`,
+  reply: leaveAnswer,
 });
-
-/** For each key an owner and a lease: prolongs what its owner holds, and creates nothing. */
-export const RENEW = defineScript({
-  name: 'reentrant.renew',
-  keys: [],
-  args: [],
-  body: `
-for i = 1, #KEYS do
-  if not string.find(ARGV[2 * i], '^[1-9]%d*$') or #ARGV[2 * i] > 15 then
-    return redis.error_reply('LOCKARG a lease is not a whole number')
-  end
-end
-local answers = {}
-for i = 1, #KEYS do
-  local held = redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1])
-  if type(held) == 'table' then
-    -- A key of another type is a no. That Redis may not be asked is none.
-    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-    held = 0
-  end
-  -- Never shorter: an old renewal that arrives late must not undo a longer one.
-  if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(ARGV[2 * i]) then
-    redis.call('pexpire', KEYS[i], ARGV[2 * i])
-  end
-  answers[i] = held
-end
-return answers`,
-  reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
-});
-
-export const INSPECT = defineScript({
-  name: 'reentrant.inspect',
-  keys: ['lock'],
-  args: [],
-  body: `
-if redis.call('exists', lock) == 0 then return {0} end
-${REFUSE_OTHERS}
-return {redis.call('pttl', lock), redis.call('hkeys', lock)[1]}`,
-  reply: inspection,
-});
-
-function enterAnswer(raw: RawReply): EnterAnswer | undefined {
-  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
-  return refusal(raw);
-}
-
-function fencedAnswer(raw: RawReply): EnterAnswer | undefined {
-  if (typeof raw !== 'string') return refusal(raw);
-  const fencingToken = Number(raw);
-  const isToken = Number.isSafeInteger(fencingToken) && fencingToken > 0;
-  return isToken ? { kind: 'granted', fencingToken } : undefined;
-}
-
-function refusal(raw: RawReply): EnterAnswer | undefined {
-  if (raw === LOST) return { kind: 'lost' };
-  const pttl = typeof raw === 'object' ? raw[0] : undefined;
-  return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
-}
-
-function inspection(raw: RawReply): Inspection | undefined {
-  if (typeof raw === 'string' || typeof raw === 'number') return undefined;
-  const [pttl, owner] = raw;
-  if (typeof pttl !== 'number') return undefined;
-  if (owner === undefined) return { remainingMs: 0, owner: undefined };
-  return { remainingMs: remainingOf(pttl), owner: String(owner) };
-}
-
-/** A key without a TTL never ends by itself. */
-function remainingOf(pttl: number): number {
-  return pttl < 0 ? Infinity : pttl;
-}

@@ -1,0 +1,148 @@
+import type { Acquisition, Attempt } from './acquisition.js';
+import type { Contenders } from './contenders.js';
+import { Deadline, OVER } from './deadline.js';
+import { enterFirst } from './enter-first.js';
+import { enterNested } from './enter-nested.js';
+import {
+  describeValue,
+  LockArgumentError,
+  LockBackendError,
+  quoteName,
+  withLockName,
+} from './errors.js';
+import type { HoldProtocol } from './hold-protocol.js';
+import { HeldLease } from './lease.js';
+import type { LockContext } from './lock-context.js';
+import { tell } from './observer.js';
+import { resolveAcquireOptions, type AnyAcquireOptions } from './options.js';
+import { surroundingLease } from './owner-scope.js';
+import { ANSWER_MS, type Reply } from './redis-connection.js';
+import { runLocked } from './run-locked.js';
+import { untilAnswered } from './until-answered.js';
+import { timeoutError, type Refusal } from './wait-in-turn.js';
+
+/** The three verbs by which leases are had, for everything of one kind on one connection. */
+export class Acquirer {
+  readonly #contenders: Contenders;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly protocol: HoldProtocol,
+  ) {
+    this.#contenders = context.contenders(protocol.isShared);
+  }
+
+  async acquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease> {
+    const acquisition = this.#acquisition(name, options, this.context.settings.waitTimeMs);
+    const taken = await this.#take(acquisition);
+    if (taken instanceof HeldLease) return taken;
+    throw timeoutError(acquisition, taken);
+  }
+
+  async tryAcquire(
+    name: string,
+    options: AnyAcquireOptions | undefined,
+  ): Promise<HeldLease | null> {
+    const taken = await this.#take(this.#acquisition(name, options, 0));
+    return taken instanceof HeldLease ? taken : null;
+  }
+
+  async using<T>(
+    name: string,
+    work: (lease: HeldLease) => T,
+    options: AnyAcquireOptions | undefined,
+  ): Promise<Awaited<T>> {
+    checkWork(work);
+    return runLocked(await this.acquire(name, options), work);
+  }
+
+  #acquisition(
+    name: string,
+    options: AnyAcquireOptions | undefined,
+    defaultWaitMs: number,
+  ): Acquisition {
+    const { context, protocol } = this;
+    const resolved = resolveAcquireOptions(
+      options,
+      context.settings,
+      defaultWaitMs,
+      protocol.options,
+    );
+    const once = resolved.waitTimeMs === 0;
+    const limitMs = once ? ANSWER_MS : resolved.waitTimeMs;
+    const key = context.keys.key(name);
+    return {
+      context,
+      protocol,
+      name,
+      key,
+      options: resolved,
+      companion: protocol.companion?.(key, name),
+      deadline: new Deadline(context.clock, limitMs, resolved.signal),
+      once,
+    };
+  }
+
+  async #take(acquisition: Acquisition): Promise<HeldLease | Refusal> {
+    const { name, deadline } = acquisition;
+    const attempt = await this.#attempt(acquisition);
+    if (!(attempt instanceof HeldLease)) {
+      if (!acquisition.once) {
+        const { observer } = this.context.settings;
+        tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
+      }
+    } else if (acquisition.options.signal?.aborted === true) {
+      // Aborted between the answer and here.
+      await attempt[Symbol.asyncDispose]();
+      throw acquisition.options.signal.reason;
+    }
+    return attempt;
+  }
+
+  async #attempt(acquisition: Acquisition): Promise<HeldLease | Refusal> {
+    const { protocol, key, name, options } = acquisition;
+    for (;;) {
+      const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
+      let attempt: Attempt;
+      try {
+        attempt = await (parent === undefined
+          ? enterFirst(acquisition, this.#contenders)
+          : enterNested(acquisition, parent));
+      } catch (error) {
+        const isAbort = options.signal?.aborted === true && error === options.signal.reason;
+        throw isAbort ? error : withLockName(error, name);
+      }
+      if (attempt !== 'again') return attempt;
+    }
+  }
+}
+
+/** @throws {LockArgumentError} it is no function */
+export function checkWork(work: unknown): void {
+  if (typeof work === 'function') return;
+  throw new LockArgumentError(`using needs a function to run, not ${describeValue(work)}`);
+}
+
+/**
+ * Resolves with the answer to something that may be asked twice without harm.
+ * @throws {LockBackendError} Redis has not answered in time, or refused
+ */
+export async function askOnce<R>(
+  { connection, clock, keys }: LockContext,
+  name: string,
+  question: (key: string) => Promise<Reply<R>>,
+): Promise<R> {
+  const key = keys.key(name);
+  const deadline = new Deadline(clock, ANSWER_MS, undefined);
+  const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
+  try {
+    const reply = await deadline.race(untilAnswered(connection, clock, until, () => question(key)));
+    if (reply !== OVER) return reply.value;
+  } catch (error) {
+    throw withLockName(error, name);
+  }
+  throw new LockBackendError(
+    `Lock ${quoteName(name)}: Redis has not answered for ${String(ANSWER_MS)} ms`,
+    { lockName: name, retryable: true, outcome: 'unknown' },
+  );
+}

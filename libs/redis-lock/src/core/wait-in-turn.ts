@@ -1,0 +1,176 @@
+import type { Contender, Departure, LastAnswer, Outcome } from './contender.js';
+import type { Contenders, WaitingPlace } from './contenders.js';
+import { OVER, type Deadline } from './deadline.js';
+import {
+  LockBackendError,
+  LockShutdownError,
+  LockTimeoutError,
+  quoteName,
+  type BackendOutcome,
+} from './errors.js';
+import type { EnterAnswer } from './hold-protocol.js';
+import type { LockContext } from './lock-context.js';
+import { tell } from './observer.js';
+import type { Reply } from './redis-connection.js';
+import { asUnknown } from './until-answered.js';
+
+/** A wait that takes longer is worth a warning. */
+const SLOW_WAIT_MS = 1_000;
+
+/** One call that may have to wait. */
+export interface Call {
+  readonly context: LockContext;
+  readonly name: string;
+  readonly deadline: Deadline;
+  /** The caller does not wait for the lock, only for one answer. */
+  readonly once: boolean;
+}
+
+/** Somebody else has it. */
+export interface Refusal {
+  readonly remainingMs: number;
+  readonly blockedBy: 'other' | 'sibling';
+}
+
+/** What a call does when its turn comes. */
+export interface Turn {
+  readonly place: WaitingPlace;
+  /** How long nobody else gets in after a grant. */
+  readonly leaseTimeMs: number;
+  /** A refused attempt leaves something in Redis. */
+  readonly leavesTrace: boolean;
+  /** Always for the same owner or request, so that a repeated attempt is the same one. */
+  ask(): Promise<Reply<EnterAnswer>>;
+  /** Gives back what an attempt got, or may still get, and takes away its trace. Never rejects. */
+  giveUp(): Promise<void>;
+}
+
+export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
+
+/**
+ * Resolves once Redis has granted what the call wants, or refused it for as long as the call waits.
+ * @throws {LockBackendError} Redis could not be asked
+ * @throws {LockShutdownError} the application is closing
+ */
+export async function waitInTurn(
+  call: Call,
+  contenders: Contenders,
+  turn: Turn,
+): Promise<Grant | Refusal> {
+  if (call.context.isClosing) throw new LockShutdownError(call.name);
+  const caller = new Caller(call, turn);
+  let departure: Departure | undefined;
+
+  const outcome = await call.deadline.wait<Outcome>((resolve, reject) => {
+    caller.settle = resolve;
+    caller.fail = reject;
+    const leave = contenders.enter(turn.place, caller);
+    return () => {
+      departure = leave();
+      caller.depart(departure);
+    };
+  });
+
+  if (outcome === OVER) return refusalOf(call, caller, departure);
+  if (outcome.kind === 'granted') return outcome.reply;
+  return { remainingMs: outcome.remainingMs, blockedBy: 'other' };
+}
+
+function refusalOf(call: Call, caller: Caller, departure: Departure | undefined): Refusal {
+  const last = departure?.last ?? { kind: 'none' };
+  // One that does not wait was answered during its call, or not at all.
+  if (last.kind === 'busy' && !call.once)
+    return { remainingMs: last.remainingMs, blockedBy: 'other' };
+  const isUnknown = caller.isUncertain || departure?.isAsking === true;
+  const cause = last.kind === 'failed' ? last.error : undefined;
+  throw noAnswerError(call, isUnknown ? 'unknown' : 'none', cause);
+}
+
+export function timeoutError({ name, deadline }: Call, refusal: Refusal): LockTimeoutError {
+  return new LockTimeoutError(name, {
+    waitedMs: deadline.waitedMs,
+    retryAfterMs: refusal.remainingMs,
+    blockedBy: refusal.blockedBy,
+  });
+}
+
+export function noAnswerError(
+  { name, deadline }: Call,
+  outcome: BackendOutcome,
+  cause?: LockBackendError,
+): LockBackendError {
+  const waited = String(Math.round(deadline.waitedMs));
+  const why = cause === undefined ? 'it has not answered' : cause.message;
+  const message = `Lock ${quoteName(name)} was not acquired: Redis could not be asked for ${waited} ms: ${why}`;
+  const details = { lockName: name, retryable: true, outcome, cause };
+  return cause?.amended(message, details) ?? new LockBackendError(message, details);
+}
+
+class Caller implements Contender {
+  readonly name: string;
+  readonly once: boolean;
+  readonly leaseTimeMs: number;
+  isUncertain = false;
+  settle: (outcome: Outcome) => void = () => undefined;
+  fail: (error: Error) => void = () => undefined;
+  #isGranted = false;
+  #hasAsked = false;
+  #hasGivenUp = false;
+  #isSlow = false;
+
+  constructor(
+    private readonly call: Call,
+    private readonly turn: Turn,
+  ) {
+    this.name = call.name;
+    this.once = call.once;
+    this.leaseTimeMs = turn.leaseTimeMs;
+  }
+
+  async ask(): Promise<Reply<EnterAnswer>> {
+    this.#hasAsked = true;
+    try {
+      const reply = await this.turn.ask();
+      this.isUncertain = false;
+      this.#isGranted = reply.value.kind === 'granted';
+      return reply;
+    } catch (error) {
+      if (!(error instanceof LockBackendError)) throw error;
+      if (error.outcome === 'unknown') this.isUncertain = true;
+      throw this.isUncertain ? asUnknown(error) : error;
+    }
+  }
+
+  stillWaiting(last: LastAnswer): void {
+    const { context, deadline, name } = this.call;
+    const { waitedMs } = deadline;
+    if (this.#isSlow || waitedMs < SLOW_WAIT_MS) return;
+    this.#isSlow = true;
+    const why = last.kind === 'busy' ? {} : { error: backendErrorOf(last) };
+    tell(context.settings.observer, { type: 'waiting', name, waitedMs, ...why });
+  }
+
+  /** It does not wait any more, for whatever reason. */
+  depart({ isAsking }: Departure): void {
+    if (this.#isGranted && !isAsking) return;
+    const mayHaveGot = this.isUncertain && !isAsking;
+    const mayBeRemembered = this.turn.leavesTrace && this.#hasAsked && !this.once;
+    if (mayHaveGot || mayBeRemembered) void this.#giveUp();
+  }
+
+  async tooLate(): Promise<void> {
+    tell(this.call.context.settings.observer, { type: 'late-grant', name: this.name });
+    await this.#giveUp();
+  }
+
+  async #giveUp(): Promise<void> {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    await this.turn.giveUp();
+  }
+}
+
+function backendErrorOf(last: LastAnswer & { kind: 'none' | 'failed' }): LockBackendError {
+  if (last.kind === 'failed') return last.error;
+  return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
+}
