@@ -12,7 +12,7 @@ import { useRedis } from '../support/redis-server.js';
 import { useApplications } from './support/applications.js';
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
-import { PassThrough } from './support/pass-through.js';
+import { PassThrough } from '../support/pass-through.js';
 import { survive } from './support/survive.js';
 
 const LEASE_MS = 2_000;

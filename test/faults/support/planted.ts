@@ -16,7 +16,7 @@ import {
   LEAVE,
 } from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import type { ApplicationOptions } from './application.js';
-import { PassThrough } from './pass-through.js';
+import { PassThrough } from '../../support/pass-through.js';
 
 /** How a library differs that is broken on purpose, in one place. */
 export interface Bug {

@@ -3,8 +3,8 @@ import type {
   KeyPlace,
   RedisConnection,
   Reply,
-} from '../../../libs/redis-lock/src/core/redis-connection.js';
-import type { Script, ScriptArgs, ScriptKeys } from '../../../libs/redis-lock/src/core/script.js';
+} from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { Script, ScriptArgs, ScriptKeys } from '../../libs/redis-lock/src/core/script.js';
 
 /** A connection that does what another does; its heirs watch it, or break it on purpose. */
 export class PassThrough implements RedisConnection {
@@ -14,8 +14,11 @@ export class PassThrough implements RedisConnection {
     script: Script<K, A, R>,
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
+    minReplicas?: number,
   ): Promise<Reply<R>> {
-    return this.around(script.name, () => this.inner.run(this.patch(script), keys, args));
+    return this.around(script.name, () =>
+      this.inner.run(this.patch(script), keys, args, minReplicas),
+    );
   }
 
   /** What happens instead of one run of a script. */

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { LeaseLostError, LockService, type Lease } from 'nestjs-redis-lock';
+import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
+import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
+import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
+import { useRedis } from '../support/redis-server.js';
+
+const NAMES = ['product_1', '{shop}:2'] as const;
+const CLIENTS = 2;
+const LEASE_MS = 60_000;
+
+/** What was granted and not given back. */
+interface Grant {
+  readonly name: string;
+  readonly lease: Lease;
+  readonly client: number;
+  isLost: boolean;
+}
+
+interface Model {
+  readonly grants: Set<Grant>;
+  lastToken: number;
+}
+
+const holderOf = ({ grants }: Model, name: string) =>
+  [...grants].find((grant) => grant.name === name && !grant.isLost);
+
+describe('LockService and its model', () => {
+  const redis = useRedis({ flush: false });
+  const clients = useRepeatingClients(redis, CLIENTS, (context) => new LockService(context));
+  const locksOf = (client: number) => clients.all[client] as LockService;
+
+  const aClient = fc.nat({ max: CLIENTS - 1 });
+  const aName = fc.constantFrom(...NAMES);
+
+  const takes = fc
+    .record({ client: aClient, name: aName, fenced: fc.boolean() })
+    .map(({ client, name, fenced }): Step<Model> => ({
+      shows: `client ${String(client)} takes ${name}${fenced ? ', fenced' : ''}`,
+      run: async (model) => {
+        const lease = await locksOf(client).tryAcquire(name, { leaseTimeMs: LEASE_MS, fenced });
+        expect(lease === null).toBe(holderOf(model, name) !== undefined);
+        if (lease === null) return;
+        if (fenced) {
+          expect(lease.fencingToken).toBeGreaterThan(model.lastToken);
+          model.lastToken = lease.fencingToken ?? 0;
+        }
+        model.grants.add({ name, lease, client, isLost: false });
+      },
+    }));
+
+  const onGrant = (what: string, run: (grant: Grant, model: Model) => Promise<void>) =>
+    fc.nat({ max: 9 }).map((n): Step<Model> => ({
+      shows: `lease ${String(n)} ${what}`,
+      fits: ({ grants }) => grants.size > 0,
+      run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
+    }));
+
+  const nests = onGrant('is joined twice, and left again', async (grant) => {
+    const { name, client, lease, isLost } = grant;
+    const locks = locksOf(client);
+    const counts: string[] = [];
+    const count = async () => counts.push((await redis.admin.hvals(name)).join());
+    const work = runInScope(lease as HeldLease, () =>
+      locks.using(name, async () => {
+        await count();
+        await locks.using(name, count);
+        await count();
+      }),
+    );
+    if (isLost) await expect(work).rejects.toThrow(LeaseLostError);
+    else await work;
+    expect(counts).toEqual(isLost ? [] : ['2', '3', '2']);
+  });
+
+  const renews = onGrant('is renewed', async ({ lease, isLost }) => {
+    if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
+    else await lease.renew(2 * LEASE_MS);
+  });
+
+  const releases = onGrant('is given back', async (grant, model) => {
+    if (grant.isLost) await grant.lease.release().catch(() => undefined);
+    else await grant.lease.release();
+    model.grants.delete(grant);
+  });
+
+  const loses = aName.map((name): Step<Model> => ({
+    shows: `the lease on ${name} runs out, or somebody deletes it`,
+    run: async (model) => {
+      await redis.admin.del(name);
+      const holder = holderOf(model, name);
+      if (holder !== undefined) holder.isLost = true;
+    },
+  }));
+
+  const forgets = fc.constant<Step<Model>>({
+    shows: 'Redis forgets its scripts',
+    run: async () => {
+      await redis.admin.script('FLUSH');
+    },
+  });
+
+  async function begin() {
+    await redis.admin.flushall();
+    return { model: { grants: new Set<Grant>(), lastToken: 0 }, real: undefined };
+  }
+
+  async function agree(model: Model) {
+    for (const name of NAMES) {
+      const holder = holderOf(model, name);
+      const expected = holder === undefined ? {} : { [holder.lease.owner]: '1' };
+      expect(await redis.admin.hgetall(name)).toEqual(expected);
+      if (holder !== undefined) holder.lease.assertHeld();
+      if (holder !== undefined) expect(await redis.admin.pttl(name)).toBeGreaterThan(LEASE_MS / 2);
+    }
+  }
+
+  it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
+    const steps = [takes, nests, renews, releases, loses, forgets];
+    await expectToFollowModel('lock', clients, steps, begin, agree);
+  });
+});
