@@ -8,12 +8,16 @@ export {
   LockShutdownError,
   LockStateError,
   LockTimeoutError,
+  QuorumError,
+  ReplicationError,
   type BackendOutcome,
   type LeaseLostReason,
   type LockErrorCode,
 } from './core/errors.js';
 export type { Lease, LeaseState } from './core/lease.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
+export type { MultiLease } from './core/multi-lease.js';
+export type { MultiLock } from './core/multi-lock.js';
 export type { LockEvent, LockObserver } from './core/observer.js';
 export { CurrentLock } from './core/owner-scope.js';
 

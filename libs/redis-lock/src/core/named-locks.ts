@@ -36,7 +36,7 @@ export class NamedLocks {
    * @throws {LockKeyError} the name cannot be used
    */
   get(name: string): Lock {
-    const id = `${this.context.keys.key(name)} ${this.protocol.kind} ${this.context.id}`;
+    const id = [this.context.keys.key(name), this.protocol.kind, this.context.id].join('\n');
     return {
       name,
       id,

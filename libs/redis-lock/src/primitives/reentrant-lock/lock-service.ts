@@ -7,8 +7,11 @@ import type {
   OwnerId,
   Renewal,
 } from '../../core/hold-protocol.js';
+import { describeValue, LockArgumentError } from '../../core/errors.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
+import type { Lock } from '../../core/lock.js';
+import { asLock, multiLock, type MultiLock } from '../../core/multi-lock.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
@@ -21,6 +24,20 @@ import { ENTER, ENTER_FENCED, LEAVE } from './reentrant-lock.scripts.js';
 export class LockService extends NamedLocks {
   constructor(context: LockContext) {
     super(context, new ReentrantProtocol(context.connection));
+  }
+
+  /**
+   * Several locks as one: names of this service, and locks of any other service and connection.
+   * Costs nothing, as `get`.
+   * @throws {LockArgumentError} no locks, too many, or two that would wait for each other
+   * @throws {LockKeyError} a name cannot be used
+   */
+  multi(locks: readonly (string | Lock)[]): MultiLock {
+    if (!Array.isArray(locks)) {
+      throw new LockArgumentError(`multi needs an array, not ${describeValue(locks)}`);
+    }
+    const all = locks.map((lock) => asLock(lock, (name) => this.get(name)));
+    return multiLock(this.context, all);
   }
 }
 

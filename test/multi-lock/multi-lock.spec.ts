@@ -1,0 +1,276 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  CurrentLock,
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  LockKeyError,
+  LockService,
+  LockTimeoutError,
+  type Lock,
+  type MultiLease,
+} from 'nestjs-redis-lock';
+import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { seededRandom } from '../support/random.js';
+import { FOREIGN_OWNER } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+describe('LockService.multi', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+  const heldKeys = async () => (await redis.admin.keys('*')).sort();
+
+  it('gets all locks with one lease, and gives all of them back', async () => {
+    const { locks } = open();
+    const lease = await locks.multi(['c', 'a', 'b']).acquire();
+    expect(await heldKeys()).toEqual(['a', 'b', 'c']);
+    expect(lease).toMatchObject({ name: 'a, b, c', state: 'held', holdCount: 1 });
+    expect(lease.leases.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    expect(lease.remainingMs).toBeGreaterThan(20_000);
+    lease.assertHeld();
+
+    await lease.release();
+    await lease.release();
+    expect(lease.state).toBe('released');
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('takes each lock once, also through another multi lock', async () => {
+    const { locks } = open();
+    const both = locks.multi(['b', 'a', locks.get('b')]);
+    const all = locks.multi([both, 'c', 'a']);
+    expect(all.locks.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    await all.using((lease: MultiLease) => expect(lease.leases).toHaveLength(3));
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('gives a fencing token with each lease', async () => {
+    const { locks } = open();
+    const first = await locks.multi(['a', 'b']).acquire({ fenced: true });
+    const tokens = first.leases.map(({ fencingToken }) => fencingToken ?? 0);
+    await first.release();
+    const second = await locks.multi(['a', 'b']).acquire({ fenced: true });
+    second.leases.forEach((lease, i) => expect(lease.fencingToken).toBeGreaterThan(tokens[i] ?? 0));
+    await second.release();
+  });
+
+  it('keeps nothing when one of them is held by somebody else', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const theirs = await other.acquire('b');
+    const all = mine.multi(['a', 'b', 'c']);
+
+    expect(await all.tryAcquire()).toBeNull();
+    const error = await all.acquire({ waitTimeMs: 50 }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(error).toMatchObject({ lockName: 'b', blockedBy: 'other' });
+    expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(50);
+    expect(await heldKeys()).toEqual(['b']);
+    await theirs.release();
+  });
+
+  it('has one deadline for all', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const [a, b] = [await other.acquire('a'), await other.acquire('b')];
+    const stopwatch = new Stopwatch();
+    const waiting = watch(mine.multi(['a', 'b']).acquire({ waitTimeMs: 400 }));
+    await eventually(
+      async () => (await redis.admin.pubsub('NUMSUB', 'redisson_lock__channel:{a}'))[1] === 1,
+    );
+    await a.release();
+    await expect(waiting.promise).rejects.toThrow(LockTimeoutError);
+    expect(stopwatch.ms).toBeGreaterThanOrEqual(399);
+    expect(stopwatch.ms).toBeLessThan(400 + PROMPT_MS);
+    expect(await heldKeys()).toEqual(['b']);
+    await b.release();
+  });
+
+  it('goes on as soon as the last of them is free', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const held = await other.multi(['a', 'b']).acquire();
+    const waiting = mine.multi(['b', 'a']).acquire();
+    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await held.release();
+    await (await waiting).release();
+  });
+
+  it('never waits for itself the other way round, whatever the order of the names', async () => {
+    const random = seededRandom('multi lock');
+    const clients = Array.from({ length: 4 }, () => open().locks);
+    const sections = new Map(['a', 'b', 'c'].map((name) => [name, new Section()]));
+    const rounds = clients.map(async (locks) => {
+      for (let i = 0; i < 25; i += 1) {
+        const names = random.shuffle([...sections.keys()]).slice(0, random.int(2, 3));
+        const inside = (rest: string[]): Promise<unknown> =>
+          sections.get(rest[0] ?? '')?.run(() => inside(rest.slice(1))) ?? roundTrips(redis, 1);
+        await locks.multi(names).using(() => inside(names));
+      }
+    });
+    await Promise.all(rounds);
+    for (const { most } of sections.values()) expect(most).toBe(1);
+  });
+
+  it('rejects with the reason of the caller, and keeps nothing', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const theirs = await other.acquire('b');
+    const [abort, reason] = [new AbortController(), new Error('enough')];
+    const waiting = watch(mine.multi(['a', 'b']).acquire({ signal: abort.signal }));
+    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    abort.abort(reason);
+    await expect(waiting.promise).rejects.toBe(reason);
+    await theirs.release();
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('tells the loss of one of them by one signal, one state and assertHeld', async () => {
+    const { locks } = open({ leaseTimeMs: 300 });
+    const lease = await locks.multi(['a', 'b']).acquire();
+    expect(lease.signal.aborted).toBe(false);
+    await redis.admin.del('b');
+    await eventually(() => lease.signal.aborted);
+    expect(lease.signal.reason).toBeInstanceOf(LeaseLostError);
+    expect(lease.signal.reason).toMatchObject({ lockName: 'b', reason: 'gone' });
+    expect(lease.state).toBe('lost');
+    expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    expect(await heldKeys()).toEqual(['a']);
+    await expect(lease.release()).rejects.toThrow(LeaseLostError);
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('gives all others back when the release of one fails', async () => {
+    const direct = open();
+    const faulty = open({ connection: proxy.current.url });
+    const all = direct.locks.multi([faulty.locks.get('a'), 'b', 'c']);
+    const lease = await all.acquire();
+    expect(await heldKeys()).toEqual(['a', 'b', 'c']);
+    proxy.current.refuse();
+    proxy.current.cut();
+    await expect(lease.release()).rejects.toThrow(LockBackendError);
+    expect(await heldKeys()).toEqual(['a']);
+    proxy.current.heal();
+    await eventually(async () => (await heldKeys()).length === 0);
+  });
+
+  it('prolongs all of them, and holds each for the whole lease, however long the others took', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const b = await other.acquire('b');
+    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 1_000 });
+    await eventually(async () => (await redis.admin.pttl('a')) < 850);
+    await b.release();
+    const lease = await waiting;
+    expect(await redis.admin.pttl('a')).toBeGreaterThan(850);
+    await lease.renew(60_000);
+    expect(await redis.admin.pttl('a')).toBeGreaterThan(50_000);
+    expect(await redis.admin.pttl('b')).toBeGreaterThan(50_000);
+    expect(lease.remainingMs).toBeGreaterThan(50_000);
+    await lease.release();
+  });
+
+  it('begins anew when one was lost while the others were waited for', async () => {
+    const [mine, other] = [open().locks, open().locks];
+    const b = await other.acquire('b');
+    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 100 });
+    await eventually(async () => (await redis.admin.exists('a')) === 1);
+    await eventually(async () => (await redis.admin.exists('a')) === 0);
+    await b.release();
+    const lease = await waiting;
+    lease.assertHeld();
+    await lease.release();
+  });
+
+  it('lets work inside join each of its locks', async () => {
+    const { locks } = open();
+    await locks.multi(['a', 'b']).using(async (lease) => {
+      expect(CurrentLock.lease()).toBe(lease);
+      await locks.using('b', (nested) => expect(nested.holdCount).toBe(2));
+      await locks.multi(['b', 'c']).using(({ leases }) => {
+        expect(leases.map(({ holdCount }) => holdCount)).toEqual([2, 1]);
+      });
+      expect(await heldKeys()).toEqual(['a', 'b']);
+    });
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('passes the error of the work through, and says what the work returned when a lock was lost', async () => {
+    const { locks } = open();
+    const all = locks.multi(['a', 'b']);
+    const error = new Error('work');
+    await expect(all.using(() => Promise.reject(error))).rejects.toBe(error);
+    const lost = all.using(async () => {
+      await redis.admin.del('a');
+      return 42;
+    });
+    await expect(lost).rejects.toMatchObject({ code: 'LEASE_LOST', result: 42 });
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('looks at, and takes away, all of its locks', async () => {
+    const { locks } = open();
+    const all = locks.multi(['a', 'b']);
+    expect([await all.isLocked(), await all.remainingTimeMs()]).toEqual([false, 0]);
+    expect(await all.forceRelease()).toBe(false);
+    const lease = await locks.acquire('b', { leaseTimeMs: 5_000 });
+    expect(await all.isLocked()).toBe(true);
+    expect(await all.remainingTimeMs()).toBeGreaterThan(4_000);
+    expect(await all.forceRelease()).toBe(true);
+    await expect(lease.release()).rejects.toThrow(LeaseLostError);
+  });
+
+  it('excludes Java services from each of them', async () => {
+    const { locks } = open();
+    await redis.admin.hset('b', FOREIGN_OWNER, 1);
+    expect(await locks.multi(['a', 'b']).tryAcquire()).toBeNull();
+    expect(await heldKeys()).toEqual(['b']);
+  });
+
+  describe('given bad input', () => {
+    const locksOf = () => open().locks;
+
+    it.each([
+      ['no locks', []],
+      ['no array', 'a'],
+      ['nothing', undefined],
+      ['a number', ['a', 1]],
+      ['null', ['a', null]],
+      ['an object', ['a', { name: 'b' }]],
+      ['1,001 locks', Array.from({ length: 1_001 }, (_, i) => `n${String(i)}`)],
+    ])('refuses %s', (_, names) => {
+      const { locks } = { locks: locksOf() };
+      expect(() => locks.multi(names as string[])).toThrow(LockArgumentError);
+    });
+
+    it('refuses a name that cannot be used', () => {
+      expect(() => locksOf().multi(['a', '{}'])).toThrow(LockKeyError);
+    });
+
+    it('refuses two locks on one key that would wait for each other', () => {
+      const locks = locksOf();
+      const lock = locks.get('a');
+      const [key, , client] = lock.id.split('\n');
+      const fair: Lock = { ...lock, id: [key, 'fair-lock', client].join('\n') };
+      expect(() => locks.multi([lock, fair])).toThrow('"a" twice in different ways');
+    });
+
+    it('refuses wrong options before anything is sent', async () => {
+      const all = locksOf().multi(['a', 'b']);
+      const commands = await redis.commandsDuring(async () => {
+        await expect(all.acquire({ waitTimeMs: -1 })).rejects.toThrow(LockArgumentError);
+        await expect(all.tryAcquire({ lease: 1 } as object)).rejects.toThrow(LockArgumentError);
+        await expect(all.using('work' as never)).rejects.toThrow(LockArgumentError);
+      });
+      expect(commands).not.toHaveProperty('evalsha');
+    });
+  });
+
+  it('takes 1,000 locks', async () => {
+    const names = Array.from({ length: 1_000 }, (_, i) => `n${String(i)}`);
+    await open()
+      .locks.multi(names)
+      .using(async () => {
+        expect(await redis.admin.dbsize()).toBe(1_000);
+      });
+  });
+});
