@@ -150,7 +150,7 @@ describe('LockService.multi', () => {
     proxy.current.cut();
     await expect(lease.release()).rejects.toThrow(LockBackendError);
     expect(await heldKeys()).toEqual(['a']);
-    proxy.current.heal();
+    await proxy.current.heal();
     await eventually(async () => (await heldKeys()).length === 0);
   });
 
