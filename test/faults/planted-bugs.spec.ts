@@ -354,6 +354,19 @@ const CASES: Case[] = [
     },
   },
   {
+    situation: 'several locks, one of which somebody else holds',
+    planted: { 'those that were granted are kept': bugs.PARTIAL_MULTI_LOCK_KEPT },
+    workload: async (lab) => {
+      const { redis } = lab;
+      const [holder, other] = [lab.open(redis.url), lab.open(redis.url)];
+      const lease = await holder.locks.acquire('b');
+      const taken = await other.locks.multi(['a', 'b', 'c']).tryAcquire();
+      demand(taken === null, 'a lock that somebody holds was granted');
+      demand((await redis.admin.exists('a', 'c')) === 0, 'a lock of the refused ones is held');
+      await lease.release();
+    },
+  },
+  {
     situation: 'a release while there is no connection',
     planted: { 'nobody tries again after a reconnect': bugs.NO_RETRY_AFTER_RECONNECT },
     workload: async (lab) => {

@@ -5,6 +5,7 @@ import { RENEW } from '../../../libs/redis-lock/src/core/hash-lock.js';
 import { Hold } from '../../../libs/redis-lock/src/core/hold.js';
 import { Keeper } from '../../../libs/redis-lock/src/core/keeper.js';
 import { HeldLease } from '../../../libs/redis-lock/src/core/lease.js';
+import { HeldMultiLease } from '../../../libs/redis-lock/src/core/multi-lease.js';
 import type {
   ChannelListener,
   RedisConnection,
@@ -207,6 +208,11 @@ export const LATE_GRANT_KEPT: Bug = member(Keeper.prototype, 'abandon', {
 
 export const SIBLINGS_TAKE_NO_TURNS: Bug = member(HeldLease.prototype, 'waitForTurn', {
   value: () => Promise.resolve(true),
+});
+
+/** What was granted before one of several locks was refused is kept. */
+export const PARTIAL_MULTI_LOCK_KEPT: Bug = member(HeldMultiLease.prototype, 'release', {
+  value: () => Promise.resolve(),
 });
 
 /** The end of a lease is noticed by timers alone. */

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import { describeLoss } from '../contract/loss.contract.js';
+import { describeReentrancy } from '../contract/reentrancy.contract.js';
+import { PROMPT_MS, roundTrips, watch, type LockSuite } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { channelOf, redisson } from '../support/redisson.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+const POLL = { wakeUp: 'poll' } as const;
+/** The longest pause between two polls. */
+const LAST_BACKOFF_MS = 128;
+
+/** Redisson's spin lock: for servers where messages are not to be had. */
+describe("LockService with wakeUp: 'poll'", () => {
+  const redis = useRedis();
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  it('gets in soon after a release, without listening to anything', async () => {
+    const { locks } = open(POLL);
+    await redisson.tryLock(redis.admin, 'a');
+    const waiting = watch(locks.acquire('a'));
+    const commands = await redis.commandsDuring(async () => {
+      await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) > 5);
+      const stopwatch = new Stopwatch();
+      await redis.admin.del('a');
+      await waiting.promise;
+      expect(stopwatch.ms).toBeLessThan(LAST_BACKOFF_MS + PROMPT_MS);
+    });
+    expect(commands).not.toHaveProperty('subscribe');
+    await (await waiting.promise).release();
+  });
+
+  it('asks ever more rarely, and no more often than the longest pause in the end', async () => {
+    const { locks } = open(POLL);
+    await redisson.tryLock(redis.admin, 'a');
+    const abort = new AbortController();
+    const waiting = watch(locks.acquire('a', { signal: abort.signal }));
+    const asked: number[] = [];
+    await redis.resetCommandStats();
+    const stopwatch = new Stopwatch();
+    await eventually(async () => {
+      const { evalsha = 0 } = await redis.commandStats();
+      while (asked.length < evalsha) asked.push(stopwatch.ms);
+      return asked.length >= 12;
+    });
+    // 2, 4, 8, … 128 ms, each shortened by a fifth at most.
+    expect(asked[11]).toBeGreaterThan(0.8 * (2 + 4 + 8 + 16 + 32 + 64 + 4 * LAST_BACKOFF_MS) - 50);
+    abort.abort(new Error('enough'));
+    await expect(waiting.promise).rejects.toThrow('enough');
+  });
+
+  it('announces its releases all the same', async () => {
+    const [spinning, listening] = [open(POLL), open({ pollIntervalMs: 60_000 })];
+    const lease = await spinning.locks.acquire('a');
+    const waiting = listening.locks.acquire('a');
+    await eventually(
+      async () => Number((await redis.admin.pubsub('NUMSUB', channelOf('a')))[1]) === 1,
+    );
+    await roundTrips(redis, 5);
+    await lease.release();
+    await (await waiting).release();
+  });
+});
+
+describe("what holds with wakeUp: 'poll' too", () => {
+  const redis = useRedis();
+  const open = useLocks(redis, (context) => new LockService(context));
+  const suite: LockSuite = { redis, open: (options) => open({ ...POLL, ...options }) };
+  describeReentrancy(suite);
+  describeLoss(suite);
+});
