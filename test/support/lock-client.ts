@@ -7,6 +7,7 @@ import type { RedisConnection } from '../../libs/redis-lock/src/core/redis-conne
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
+import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
 import { FOREIGN_CLIENT } from './redisson.js';
 import type { RedisFixture } from './redis-server.js';
 
@@ -82,7 +83,10 @@ function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock
   }
 }
 
-/** What other clients wrote, such as a Java service, may stay; fencing tokens end by themselves. */
+/** What a repeated request, or a later grant, is compared with; it ends by itself. */
+const LASTS = /^(redisson_lock_token|nestjs_\w+_request):/;
+
+/** What other clients wrote, such as a Java service, may stay. */
 export async function expectNothingLeft(redis: RedisFixture): Promise<void> {
   const channels = (await redis.admin.pubsub('CHANNELS')) as string[];
   if (channels.length > 0) throw new Error(`Subscriptions are left: ${channels.join(', ')}`);
@@ -90,16 +94,27 @@ export async function expectNothingLeft(redis: RedisFixture): Promise<void> {
   if (clients.length > 0) throw new Error(`Connections are left: ${clients.join(', ')}`);
   for (const key of await redis.admin.keys('*')) {
     const ttl = await redis.admin.pttl(key);
-    if (key.startsWith('redisson_lock_token:') && ttl !== -1) continue;
-    if ((await redis.admin.type(key)) !== 'hash') continue;
-    const owners = await redis.admin.hkeys(key);
-    if (owners.some((owner) => UUID.test(owner) && !owner.startsWith(FOREIGN_CLIENT))) {
+    if (LASTS.test(key) && ttl !== -1) continue;
+    if (key.startsWith('nestjs_') || (await isOurs(redis, key))) {
       throw new Error(`The key ${key} is left, with a TTL of ${ttl} ms`);
     }
   }
 }
 
 const UUID = /^[0-9a-f-]{36}:/;
+
+/** Whether somebody but a Java service holds a lock or a permit in this key. */
+async function isOurs({ admin }: RedisFixture, key: string): Promise<boolean> {
+  const type = await admin.type(key);
+  if (type === 'hash') {
+    const owners = await admin.hkeys(key);
+    return owners.some((owner) => UUID.test(owner) && !owner.startsWith(FOREIGN_CLIENT));
+  }
+  if (type !== 'zset' || !key.endsWith(':timeout')) return false;
+  // Permits whose lease is over are free: the next one who asks takes them back.
+  const ids = await permitIdsIn(admin, key, Date.now());
+  return ids.some((id) => !id.startsWith(FOREIGN_PERMIT));
+}
 
 /**
  * A fault proxy before the server of a file. Call it before `useLocks`: every fault is healed

@@ -44,6 +44,11 @@ export function helperKey(prefix: string, key: string): string {
   return key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
 }
 
+/** As `helperKey`, where Redisson puts the name of the helper behind. */
+export function suffixedKey(key: string, suffix: string): string {
+  return key.includes('{') ? `${key}:${suffix}` : `{${key}}:${suffix}`;
+}
+
 class KeyPrefixError extends LockConfigurationError {}
 
 /** Nearly every name is of this form, and so passes with one look. */

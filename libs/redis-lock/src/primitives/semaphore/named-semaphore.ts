@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+
+import { askOnce, type Acquirer } from '../../core/acquirer.js';
+import { describeValue, LockArgumentError, LockStateError, quoteName } from '../../core/errors.js';
+import { remainingOf } from '../../core/hash-lock.js';
+import { helperKey } from '../../core/key-space.js';
+import type { PermitLease } from '../../core/lease.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/options.js';
+import type { Reply } from '../../core/redis-connection.js';
+import {
+  ADD,
+  LEASE_TIME,
+  LOOK,
+  RELEASE,
+  REQUEST_TTL_MS as requestTtlMs,
+  SET,
+  TRY_SET,
+  UPDATE_LEASE,
+  type PermitCounts,
+} from './capacity.scripts.js';
+import { keysOf, leasesKey, permitChannel } from './permit-protocol.js';
+import type { PermittedWork, Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
+
+const CAPACITY = { min: 1, max: LARGEST_COUNT };
+const CHANGE = { min: -LARGEST_COUNT, max: LARGEST_COUNT };
+const IDS_AT_ONCE = 1_000;
+
+export class NamedSemaphore implements Semaphore {
+  constructor(
+    readonly name: string,
+    private readonly context: LockContext,
+    private readonly acquirer: Acquirer,
+  ) {}
+
+  async acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease> {
+    return this.acquirer.acquire(this.name, options);
+  }
+
+  async tryAcquire(options?: SemaphoreAcquireOptions): Promise<PermitLease | null> {
+    return this.acquirer.tryAcquire(this.name, options);
+  }
+
+  async using<T>(work: PermittedWork<T>, options?: SemaphoreAcquireOptions): Promise<Awaited<T>> {
+    return this.acquirer.using(this.name, work, options);
+  }
+
+  async trySetPermits(permits: number): Promise<boolean> {
+    checkCount('permits', permits, CAPACITY);
+    const request = newRequest();
+    return this.#ask((key) => {
+      const args = { permits, requestTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(TRY_SET, keysOnce(key, request), args);
+    });
+  }
+
+  async setPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, CAPACITY);
+    await this.#ask((key) => {
+      const args = { permits, channel: permitChannel(key) };
+      return this.context.connection.run(SET, keysOf(key), args);
+    });
+  }
+
+  async addPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, CHANGE);
+    const request = newRequest();
+    await this.#ask((key) => {
+      const args = { permits, requestTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(ADD, keysOnce(key, request), args);
+    });
+  }
+
+  async availablePermits(): Promise<number> {
+    return (await this.#look()).available;
+  }
+
+  async acquiredPermits(): Promise<number> {
+    return (await this.#look()).acquired;
+  }
+
+  async permits(): Promise<number> {
+    return (await this.#look()).capacity;
+  }
+
+  async tryRelease(permitIds: string | readonly string[]): Promise<boolean> {
+    const permits = checkedIds(permitIds);
+    const request = newRequest();
+    return this.#ask((key) => {
+      const args = { permits, requestTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(RELEASE, keysOnce(key, request), args);
+    });
+  }
+
+  async release(permitIds: string | readonly string[]): Promise<void> {
+    if (await this.tryRelease(permitIds)) return;
+    const { name } = this;
+    throw new LockStateError(
+      `Semaphore ${quoteName(name)} gave back nothing: a permit is unknown, expired, or was given ` +
+        `back before; use tryRelease where that may happen`,
+      { lockName: name },
+    );
+  }
+
+  async updateLeaseTime(permitId: string, leaseTimeMs: number): Promise<boolean> {
+    const permits = checkedId(permitId);
+    checkLeaseTime(leaseTimeMs);
+    return this.#ask((key) => {
+      const args = { permits, leaseMs: leaseTimeMs };
+      return this.context.connection.run(UPDATE_LEASE, { leases: leasesKey(key) }, args);
+    });
+  }
+
+  async remainingTimeMs(permitId: string): Promise<number> {
+    const permits = checkedId(permitId);
+    const left = await this.#ask((key) =>
+      this.context.connection.run(LEASE_TIME, { leases: leasesKey(key) }, { permits }),
+    );
+    return remainingOf(left);
+  }
+
+  #look(): Promise<PermitCounts> {
+    return this.#ask((key) => this.context.connection.run(LOOK, keysOf(key), {}));
+  }
+
+  #ask<R>(question: (key: string) => Promise<Reply<R>>): Promise<R> {
+    return askOnce(this.context, this.name, question);
+  }
+}
+
+function newRequest(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** With a key of our own that remembers one request, should it arrive twice. */
+function keysOnce(key: string, request: string) {
+  return { ...keysOf(key), request: `${helperKey('nestjs_semaphore_request', key)}:${request}` };
+}
+
+function checkedIds(permitIds: unknown): string {
+  if (!Array.isArray(permitIds)) return checkedId(permitIds);
+  const ids = [...new Set(permitIds.map(checkedId))];
+  if (ids.length >= 1 && ids.length <= IDS_AT_ONCE) return ids.join(',');
+  throw new LockArgumentError(
+    `From 1 to ${String(IDS_AT_ONCE)} permits are given back at once, not ${String(ids.length)}`,
+  );
+}
+
+function checkedId(permitId: unknown): string {
+  if (typeof permitId === 'string' && /^[0-9a-f]{32}$/i.test(permitId)) {
+    return permitId.toLowerCase();
+  }
+  // What is nearly a permit id is none for a log either.
+  const given =
+    typeof permitId === 'string'
+      ? `a text of ${String(permitId.length)} characters`
+      : describeValue(permitId);
+  throw new LockArgumentError(`A permit id has 32 hexadecimal digits; this is ${given}`);
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+
+import type {
+  EnterAnswer,
+  EnterRequest,
+  HoldProtocol,
+  LeaveAnswer,
+  OwnerId,
+  Renewal,
+} from '../../core/hold-protocol.js';
+import { helperKey, suffixedKey } from '../../core/key-space.js';
+import type { LockContext } from '../../core/lock-context.js';
+import type { ResolvedAcquireOptions } from '../../core/options.js';
+import type { Reply } from '../../core/redis-connection.js';
+import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
+
+const ID_BYTES = 16;
+/** Permits of one renewal script; more would keep Redis from its other clients for too long. */
+const RENEWED_AT_ONCE = 1_000;
+/** A mark that was not refreshed for so many polls is that of a dead waiter. */
+const MARK_POLLS = 3;
+
+/**
+ * Permits belong to whoever knows their ids, a Java service included: those of one lease, separated by
+ * commas, are its owner.
+ */
+export class PermitProtocol implements HoldProtocol {
+  readonly kind = 'semaphore';
+  readonly options = [
+    'permits',
+    'waitTimeMs',
+    'leaseTimeMs',
+    'signal',
+    'maxHoldMs',
+    'minReplicas',
+  ] as const;
+  readonly nesting = 'none';
+  // Each release would wake all takers otherwise, and the large requests would come last.
+  readonly waiting = 'in turn';
+  readonly isShared = true;
+  readonly remembersWaiters = true;
+
+  constructor(private readonly context: LockContext) {}
+
+  newOwner({ permits }: ResolvedAcquireOptions): OwnerId {
+    const digits = randomBytes(ID_BYTES * permits).toString('hex');
+    return (digits.match(/.{32}/g) ?? []).join(',');
+  }
+
+  async enter(
+    key: string,
+    permits: OwnerId,
+    { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: EnterRequest,
+  ): Promise<Reply<EnterAnswer>> {
+    const keys = { ...keysOf(key), waiting: waitingKey(key) };
+    const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
+    const args = { permits, leaseMs, markMs, channel: permitChannel(key) };
+    for (;;) {
+      const reply = await this.context.connection.run(ENTER, keys, args, minReplicas);
+      const { value } = reply;
+      if (value !== 'unfinished') return { ...reply, value };
+    }
+  }
+
+  leave(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
+    const args = { permits, channel: permitChannel(key) };
+    return this.context.connection.run(LEAVE, keysOf(key), args);
+  }
+
+  withdraw(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
+    const keys = { ...keysOf(key), waiting: waitingKey(key) };
+    return this.context.connection.run(WITHDRAW, keys, { permits, channel: permitChannel(key) });
+  }
+
+  async renew(
+    renewals: readonly Renewal[],
+    minReplicas: number,
+  ): Promise<Reply<readonly boolean[]>> {
+    const replies: Reply<readonly boolean[]>[] = [];
+    for (const part of inParts(renewals)) {
+      const keys = part.map(({ key }) => leasesKey(key));
+      const args = part.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
+      replies.push(await this.context.connection.run(RENEW, keys, args, minReplicas));
+    }
+    return {
+      value: replies.flatMap(({ value }) => value),
+      sentAt: Math.min(...replies.map(({ sentAt }) => sentAt)),
+      resent: replies.some(({ resent }) => resent),
+    };
+  }
+
+  wakeUpChannel(key: string): string {
+    return permitChannel(key);
+  }
+}
+
+export function keysOf(key: string) {
+  return { counter: key, leases: leasesKey(key) };
+}
+
+export function leasesKey(key: string): string {
+  return suffixedKey(key, 'timeout');
+}
+
+export function permitChannel(key: string): string {
+  return helperKey('redisson_sc', key);
+}
+
+/** Who waits for several permits at once, and for how many; only we use it. */
+function waitingKey(key: string): string {
+  return helperKey('nestjs_semaphore_waiting', key);
+}
+
+/** In order, each part as large as one script may be; one renewal is never divided. */
+function inParts(renewals: readonly Renewal[]): Renewal[][] {
+  const parts: Renewal[][] = [];
+  let left = 0;
+  for (const renewal of renewals) {
+    const permits = Math.ceil(renewal.owner.length / (2 * ID_BYTES + 1));
+    if (permits > left) {
+      parts.push([]);
+      left = RENEWED_AT_ONCE;
+    }
+    parts.at(-1)?.push(renewal);
+    left -= permits;
+  }
+  return parts;
+}

@@ -1,0 +1,232 @@
+import { GRANTED, leaveAnswer, remainingOf } from '../../core/hash-lock.js';
+import type { EnterAnswer } from '../../core/hold-protocol.js';
+import { defineScript, type RawReply } from '../../core/script.js';
+
+/**
+ * The permits on the wire are those of Redisson's RPermitExpirableSemaphore: a string `name` counts
+ * the free ones; a sorted set `{name}:timeout` holds the others, 16 raw bytes → the time at which the
+ * lease ends; whatever frees permits is published as their number on `redisson_sc:{name}`.
+ *
+ * Unlike there, the server's clock decides, and what is added to the counter is what was taken from
+ * the set in the same step, so that a script which ioredis sends again changes nothing.
+ */
+
+/** The score of a permit without a lease. Only a Java service writes it; it never ends. */
+const NO_LEASE = '922337203685477';
+
+/** What a script answers that has more expired permits to take back than it may in one step. */
+const UNFINISHED = 'unfinished';
+
+/** Expired permits that one script takes back; more would keep Redis from its other clients. */
+const RECLAIM_AT_ONCE = 10_000;
+
+/** Lua that turns `permits`, hexadecimal and separated by commas, into the bytes that Redis holds. */
+export const IDS = `
+local ids = {}
+for id in string.gmatch(permits, '[^,]+') do
+  if #id ~= 32 or string.find(id, '%X') then
+    return redis.error_reply('LOCKARG a permit id has 32 hexadecimal digits')
+  end
+  ids[#ids + 1] = string.gsub(id, '%x%x', function(byte) return string.char(tonumber(byte, 16)) end)
+end
+if #ids == 0 then return redis.error_reply('LOCKARG there is no permit id') end`;
+
+/** Lua for the server's time in milliseconds. */
+export const NOW = `
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** Lua that reads the free permits; nil when nobody has ever said how many there are. */
+export const FREE = `
+local free = redis.call('get', counter)
+if free then
+  if not string.find(free, '^%-?[1-9]%d*$') and free ~= '0' or #free > 15 then
+    return redis.error_reply('LOCKSTATE it does not hold a number of permits')
+  end
+  free = tonumber(free)
+end`;
+
+/** Lua that wakes the waiters of all processes. A Java service reads how many may go on, as an int. */
+export const TELL_FREE = `announce(channel, string.format('%.0f', math.min(free, 2147483647)))`;
+
+/** Lua: how many permits are in use whose lease is over; nobody has taken them back yet. */
+export const EXPIRED = `redis.call('zcount', leases, '-inf', string.format('%.0f', now))`;
+
+/** A repeated attempt finds its own permits. All of them were written at once; some may be gone. */
+const COUNT_MISSING = `
+local missing = #ids
+if redis.call('zscore', leases, ids[1]) then
+  for i = 1, #ids do
+    local ends = redis.call('zscore', leases, ids[i])
+    if ends and tonumber(ends) > now then missing = missing - 1 end
+  end
+end`;
+
+const RECLAIM = `
+local expired = 0
+local ends = redis.call('zrange', leases, 0, 0, 'withscores')[2]
+if ends and tonumber(ends) <= now then
+  expired = ${EXPIRED}
+  local some = math.min(expired, ${String(RECLAIM_AT_ONCE)})
+  redis.call('zremrangebyrank', leases, 0, some - 1)
+  if free then free = redis.call('incrby', counter, some) end
+  if some < expired then return '${UNFINISHED}' end
+  ends = redis.call('zrange', leases, 0, 0, 'withscores')[2]
+end`;
+
+/** What is added to the set is taken off the counter: a permit that was there counts once. */
+const TAKE = `
+local entries = {}
+local leaseEnd = string.format('%.0f', now + leaseMs)
+for i = 1, #ids do
+  entries[2 * i - 1] = leaseEnd
+  entries[2 * i] = ids[i]
+end
+local added = redis.call('zadd', leases, unpack(entries))
+if added > 0 then
+  free = redis.pcall('decrby', counter, added)
+  -- A user without the right to count must not take permits that stay free.
+  if type(free) == 'table' then
+    redis.call('zrem', leases, unpack(ids))
+    return free
+  end
+end
+local pttl = redis.call('pttl', counter)
+if pttl > 0 then redis.call('pexpire', leases, pttl) end`;
+
+/**
+ * Enough left → ours until the lease ends. Somebody who waits for several at once leaves a mark: others
+ * then get in only if enough is left for him as well, or he would never see that many at once.
+ */
+export const ENTER = defineScript({
+  name: 'semaphore.enter',
+  keys: ['counter', 'leases', 'waiting'],
+  args: ['permits', 'leaseMs', 'markMs', 'channel'],
+  numbers: ['leaseMs', 'markMs'],
+  channels: ['channel'],
+  body: `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${IDS}
+${NOW}
+${FREE}
+${COUNT_MISSING}
+if free and missing > free then
+  local capacity = free + redis.call('zcard', leases)
+  if #ids > capacity then
+    return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were asked for at once', capacity, #ids))
+  end
+end
+${RECLAIM}
+local me = string.sub(permits, 1, 32)
+local mark = redis.call('get', waiting)
+local isMine = mark and string.sub(mark, 1, 32) == me
+local reserved = mark and not isMine and tonumber(string.sub(mark, 34)) or 0
+if missing == 0 or free and free - missing >= reserved then
+  ${TAKE}
+  if isMine then redis.call('del', waiting) end
+  if free and free > 0 and (isMine or expired > 0) then ${TELL_FREE} end
+  return ${String(GRANTED)}
+end
+if markMs > 0 and #ids > 1 and (isMine or not mark) then
+  -- Without memory for a mark there is luck left.
+  redis.pcall('set', waiting, me .. ':' .. #ids, 'px', markMs)
+end
+if free and free > 0 and expired > 0 then ${TELL_FREE} end
+if not ends or tonumber(ends) >= ${NO_LEASE} then return {-1} end
+return {tonumber(ends) - now}`,
+  reply: permitsAnswer,
+});
+
+/**
+ * Ours → free and announced. First the set, then the counter: Redis allows the one when its memory is
+ * full, and then also the other.
+ */
+const leave = (forget: string, freed: string) => `
+${IDS}
+${FREE}
+local removed = redis.call('zrem', leases, unpack(ids))
+if removed > 0 and free then free = redis.call('incrby', counter, removed) end
+${forget}
+local isTold = true
+if free and free > 0 and (${freed}) then isTold = ${TELL_FREE} end
+if removed < #ids then return 'absent' end
+return isTold and 'done' or 'unannounced'`;
+
+export const LEAVE = defineScript({
+  name: 'semaphore.leave',
+  keys: ['counter', 'leases'],
+  args: ['permits', 'channel'],
+  channels: ['channel'],
+  body: leave('', 'removed > 0'),
+  reply: leaveAnswer,
+});
+
+/** As LEAVE, for somebody who may have been waiting only: those whom he kept out are woken. */
+export const WITHDRAW = defineScript({
+  name: 'semaphore.withdraw',
+  keys: ['counter', 'leases', 'waiting'],
+  args: ['permits', 'channel'],
+  channels: ['channel'],
+  body: leave(
+    `
+local mark = redis.call('get', waiting)
+local isMine = mark and string.sub(mark, 1, 32) == string.sub(permits, 1, 32)
+if isMine then redis.call('del', waiting) end`,
+    'removed > 0 or isMine',
+  ),
+  reply: leaveAnswer,
+});
+
+/** For each set of leases permits and a lease: prolongs them if all are there, and creates nothing. */
+export const RENEW = defineScript({
+  name: 'semaphore.renew',
+  keys: [],
+  args: [],
+  body: `
+local function idsOf(permits)
+  ${IDS}
+  return ids
+end
+for i = 1, #KEYS do
+  if not string.find(ARGV[2 * i], '^[1-9]%d*$') or #ARGV[2 * i] > 15 then
+    return redis.error_reply('LOCKARG a lease is not a whole number')
+  end
+  local ids = idsOf(ARGV[2 * i - 1])
+  if ids.err then return ids end
+end
+${NOW}
+local answers = {}
+for i = 1, #KEYS do
+  local leaseEnd = now + tonumber(ARGV[2 * i])
+  -- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+  local writable = redis.pcall('zrem', KEYS[i], '')
+  if type(writable) == 'table' and not string.find(writable.err, 'WRONGTYPE', 1, true) then
+    return writable
+  end
+  local isHeld = type(writable) ~= 'table'
+  local entries = {}
+  for _, id in ipairs(idsOf(ARGV[2 * i - 1])) do
+    local ends = isHeld and redis.call('zscore', KEYS[i], id)
+    if not ends then
+      isHeld = false
+      break
+    end
+    -- Never shorter: an old renewal that arrives late must not undo a longer one.
+    if tonumber(ends) < leaseEnd then
+      entries[#entries + 1] = string.format('%.0f', leaseEnd)
+      entries[#entries + 1] = id
+    end
+  end
+  if isHeld and #entries > 0 then redis.call('zadd', KEYS[i], 'xx', unpack(entries)) end
+  answers[i] = isHeld and 1 or 0
+end
+return answers`,
+  reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
+});
+
+function permitsAnswer(raw: RawReply): EnterAnswer | typeof UNFINISHED | undefined {
+  if (raw === UNFINISHED) return UNFINISHED;
+  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
+  const pttl = typeof raw === 'object' ? raw[0] : undefined;
+  return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
+}

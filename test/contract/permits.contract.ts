@@ -1,0 +1,355 @@
+import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { LeaseLostError, LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock';
+import type { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
+import { eventually } from '../support/eventually.js';
+import type { OpenLocks } from '../support/lock-client.js';
+import type { RedisFixture } from '../support/redis-server.js';
+import { permitIdsIn, timeoutOf } from '../support/redisson-permits.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { Gate, PROMPT_MS, roundTrips, watch } from './suite.js';
+
+/** What the behaviour suites need to know of a semaphore. */
+export interface PermitSuite {
+  readonly redis: RedisFixture;
+  /** Another client of the semaphore, as another process would be. */
+  readonly open: OpenLocks<SemaphoreService>;
+}
+
+/** What a semaphore promises whose permits are leases. */
+export function describePermitContract(kind: string, suite: PermitSuite): void {
+  describe(kind, () => {
+    describeCapacity(suite);
+    describePermitWaiting(suite);
+    describePermitRelease(suite);
+    describePermitLoss(suite);
+  });
+}
+
+function describeCapacity({ redis, open }: PermitSuite): void {
+  describe.each([1, 3])('the capacity, with callers of %d clients', (clients) => {
+    it.each([
+      ['one permit each', () => 1],
+      ['one to four permits each', (i: number) => (i % 4) + 1],
+    ])('is never exceeded, and everybody gets in: %s', async (_, permitsOf) => {
+      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
+      await semaphores[0]?.setPermits(4);
+      const inside = { now: 0, most: 0, entries: 0 };
+      await Promise.all(
+        Array.from({ length: 60 }, async (_, i) => {
+          const permits = permitsOf(i);
+          const work = async () => {
+            inside.now += permits;
+            inside.entries += 1;
+            inside.most = Math.max(inside.most, inside.now);
+            await roundTrips(redis, 1);
+            inside.now -= permits;
+          };
+          await semaphores[i % clients]?.using(work, { permits });
+        }),
+      );
+      expect(inside).toMatchObject({ now: 0, entries: 60 });
+      expect(inside.most).toBeLessThanOrEqual(4);
+      expect(await redis.admin.get('a')).toBe('4');
+      expect(await redis.admin.exists(timeoutOf('a'))).toBe(0);
+    });
+
+    it('is used in full: so many are inside at once', async () => {
+      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
+      await semaphores[0]?.setPermits(4);
+      const everybody = new Gate();
+      let inside = 0;
+      const work = async () => {
+        inside += 1;
+        if (inside === 4) everybody.open();
+        await everybody.opened;
+      };
+      await Promise.all(Array.from({ length: 4 }, (_, i) => semaphores[i % clients]?.using(work)));
+      expect(inside).toBe(4);
+    });
+
+    it('is what so many attempts get that do not wait', async () => {
+      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
+      await semaphores[0]?.setPermits(5);
+      const attempts = Array.from({ length: 20 }, (_, i) =>
+        semaphores[i % clients]?.tryAcquire({ permits: 2 }),
+      );
+      const leases = (await Promise.all(attempts)).filter((lease) => lease !== null);
+      expect(leases).toHaveLength(2);
+      expect(await semaphores[0]?.availablePermits()).toBe(1);
+      expect(await semaphores[0]?.acquiredPermits()).toBe(4);
+    });
+  });
+
+  it('is not shared with a semaphore of another name', async () => {
+    const { locks } = open();
+    await locks.get('a').setPermits(1);
+    await locks.get('b').setPermits(1);
+    await locks.get('a').acquire();
+    expect(await locks.get('b').tryAcquire()).not.toBeNull();
+  });
+}
+
+function describePermitWaiting({ redis, open }: PermitSuite): void {
+  describe('waiting', () => {
+    const listeners = async () => (await redis.admin.pubsub('CHANNELS')).length;
+    /** A semaphore of one permit that somebody holds, and one of another client. */
+    const contended = async (settings: Parameters<typeof open>[0] = {}) => {
+      const [holder, waiter] = [open(settings), open(settings)];
+      const semaphore = holder.locks.get('a');
+      await semaphore.setPermits(1);
+      const lease = await semaphore.acquire();
+      return { semaphore, lease, holder, waiter, other: waiter.locks.get('a') };
+    };
+
+    it('ends with a release, promptly and not by polling', async () => {
+      const { lease, other } = await contended({ pollIntervalMs: 60_000 });
+      const waiting = other.acquire({ waitTimeMs: 60_000 });
+      await eventually(async () => (await listeners()) === 1);
+      await roundTrips(redis, 3);
+      const sinceRelease = new Stopwatch();
+      await lease.release();
+      (await waiting).assertHeld();
+      expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
+    });
+
+    it('ends when the lease of the next permit ends, without any message', async () => {
+      const { locks } = open({ pollIntervalMs: 60_000 });
+      const semaphore = locks.get('a');
+      await semaphore.setPermits(1);
+      const sinceAcquire = new Stopwatch();
+      const first = await semaphore.acquire({ leaseTimeMs: 300 });
+      const second = await semaphore.acquire();
+      expect(sinceAcquire.realMs).toBeGreaterThan(280);
+      expect(sinceAcquire.ms).toBeLessThan(300 + PROMPT_MS);
+      second.assertHeld();
+      expect(first.state).toBe('lost');
+    });
+
+    it('ends when nobody has told: the poll finds out', async () => {
+      const { other } = await contended({ pollIntervalMs: 100 });
+      const waiting = other.acquire();
+      await eventually(async () => (await listeners()) === 1);
+      await redis.admin.incrby('a', 1);
+      (await waiting).assertHeld();
+    });
+
+    it.each([
+      ['addPermits', (s: ReturnType<SemaphoreService['get']>) => s.addPermits(1)],
+      ['setPermits', (s: ReturnType<SemaphoreService['get']>) => s.setPermits(2)],
+    ])('ends with %s', async (_, more) => {
+      const { other, semaphore } = await contended({ pollIntervalMs: 60_000 });
+      const waiting = other.acquire({ waitTimeMs: 60_000 });
+      await eventually(async () => (await listeners()) === 1);
+      await roundTrips(redis, 3);
+      await more(semaphore);
+      (await waiting).assertHeld();
+    });
+
+    it('goes on while nobody has said how many permits there are', async () => {
+      const semaphore = open({ pollIntervalMs: 60_000 }).locks.get('a');
+      expect(await semaphore.tryAcquire()).toBeNull();
+      const waiting = watch(semaphore.acquire({ permits: 3, waitTimeMs: 60_000 }));
+      await eventually(async () => (await listeners()) === 1);
+      await roundTrips(redis, 3);
+      expect(waiting.state).toBe('pending');
+      expect(await open().locks.get('a').trySetPermits(3)).toBe(true);
+      expect((await waiting.promise).permitIds).toHaveLength(3);
+    });
+
+    it('ends with a LockTimeoutError that says when the next permit ends', async () => {
+      const { lease, other, waiter } = await contended();
+      const stopwatch = new Stopwatch();
+      const error = await other.acquire({ waitTimeMs: 80 }).catch((e: unknown) => e);
+      expect(stopwatch.realMs).toBeGreaterThan(70);
+      expect(stopwatch.ms).toBeLessThan(80 + PROMPT_MS);
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      const { retryAfterMs } = error as LockTimeoutError;
+      expect(retryAfterMs).toBeGreaterThan(20_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(30_000);
+      expect(waiter.eventsOf('timed-out')).toHaveLength(1);
+      expect(await other.tryAcquire({ waitTimeMs: 20 })).toBeNull();
+      await lease.release();
+      expect(await other.tryAcquire()).not.toBeNull();
+    });
+
+    it('ends with the reason of the signal, and leaves the permit to the next', async () => {
+      const { lease, other } = await contended();
+      const abort = new AbortController();
+      const given = watch(other.acquire({ permits: 1, signal: abort.signal }));
+      const next = other.acquire();
+      await eventually(async () => (await listeners()) === 1);
+      const reason = new Error('enough');
+      abort.abort(reason);
+      await expect(given.promise).rejects.toBe(reason);
+      await lease.release();
+      (await next).assertHeld();
+    });
+
+    it('serves the callers of a process in their order, small ones after large ones', async () => {
+      const { locks } = open();
+      const semaphore = locks.get('a');
+      await semaphore.setPermits(3);
+      const first = await semaphore.acquire({ permits: 2 });
+      const order: number[] = [];
+      const callers = [3, 1, 2, 1].map(async (permits, i) => {
+        const lease = await semaphore.acquire({ permits });
+        order.push(i);
+        await lease.release();
+      });
+      await eventually(async () => (await listeners()) === 1);
+      await first.release();
+      await Promise.all(callers);
+      expect(order).toEqual([0, 1, 2, 3]);
+    });
+
+    it('ends with a LockShutdownError when the application closes', async () => {
+      const { other, waiter } = await contended();
+      const waiting = other.acquire({ waitTimeMs: Infinity });
+      const refused = expect(waiting).rejects.toBeInstanceOf(LockShutdownError);
+      await eventually(async () => (await listeners()) === 1);
+      await waiter.close();
+      await refused;
+    });
+  });
+}
+
+function describePermitRelease({ redis, open }: PermitSuite): void {
+  describe('a release', () => {
+    it('gives back all permits of the lease, once', async () => {
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(5);
+      const lease = await semaphore.acquire({ permits: 3 });
+      expect(await semaphore.availablePermits()).toBe(2);
+      await Promise.all([lease.release(), lease.release()]);
+      await lease.release();
+      expect(await redis.admin.get('a')).toBe('5');
+      expect(lease.state).toBe('released');
+    });
+
+    it('comes with the end of the work, also of work that fails', async () => {
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(2);
+      const error = new Error('the work');
+      const work = semaphore.using(
+        async () => {
+          expect(await semaphore.availablePermits()).toBe(0);
+          throw error;
+        },
+        { permits: 2 },
+      );
+      await expect(work).rejects.toBe(error);
+      expect(await semaphore.using((lease) => lease.permitIds.length)).toBe(1);
+      expect(await semaphore.availablePermits()).toBe(2);
+    });
+
+    it('is tried on while Redis does not answer', async () => {
+      const client = open({ leaseTimeMs: 3_000 });
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(1);
+      const lease = await semaphore.acquire();
+      redis.pause();
+      const releasing = watch(lease.release());
+      redis.resume();
+      await releasing.promise.catch(() => undefined);
+      await eventually(async () => (await redis.admin.get('a')) === '1');
+    });
+
+    it('does not come back for an attempt that was aborted under way', async () => {
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(3);
+      for (let i = 0; i < 20; i += 1) {
+        const abort = new AbortController();
+        const attempt = semaphore.acquire({ permits: 2, signal: abort.signal });
+        if (i % 2 === 0) setImmediate(() => { abort.abort(); });
+        else abort.abort();
+        await attempt.then((lease) => lease.release()).catch(() => undefined);
+      }
+      await eventually(async () => (await redis.admin.get('a')) === '3');
+    });
+  });
+}
+
+function describePermitLoss({ redis, open }: PermitSuite): void {
+  describe('a lease', () => {
+    it('is renewed for as long as the work takes, and all its permits', async () => {
+      const client = open({ leaseTimeMs: 300 });
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(3);
+      const lease = await semaphore.acquire({ permits: 3 });
+      await eventually(() => client.eventsOf('renewed').length >= 4);
+      lease.assertHeld();
+      expect(lease.state).toBe('held');
+      expect(await open().locks.get('a').tryAcquire()).toBeNull();
+      await lease.release();
+    });
+
+    it('is not renewed after maxHoldMs', async () => {
+      const semaphore = open({ leaseTimeMs: 200 }).locks.get('a');
+      await semaphore.setPermits(1);
+      const lease = await semaphore.acquire({ maxHoldMs: 20 });
+      await eventually(() => lease.state === 'lost');
+      expect(await open().locks.get('a').tryAcquire({ waitTimeMs: 1_000 })).not.toBeNull();
+    });
+
+    it('lasts longer after renew(), with a fixed lease too', async () => {
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(2);
+      const lease = await semaphore.acquire({ permits: 2, leaseTimeMs: 1_000 });
+      await lease.renew(60_000);
+      expect(lease.remainingMs).toBeGreaterThan(50_000);
+      for (const id of lease.permitIds)
+        expect(await semaphore.remainingTimeMs(id)).toBeGreaterThan(50_000);
+    });
+
+    it('is lost, and says so, when one of its permits is gone', async () => {
+      const client = open({ leaseTimeMs: 300 });
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(2);
+      const lease = await semaphore.acquire({ permits: 2 });
+      await semaphore.release(lease.permitIds[1] ?? '');
+      await eventually(() => lease.signal.aborted);
+      expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+      await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+      // The other permit comes back with the end of its lease.
+      await eventually(async () => (await semaphore.availablePermits()) === 2);
+    });
+
+    it('is lost when all keys are deleted, and nothing is made of them by the release', async () => {
+      const client = open();
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(2);
+      const lease = await semaphore.acquire();
+      await redis.admin.del('a', timeoutOf('a'));
+      await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+      expect(await redis.admin.dbsize()).toBe(0);
+    });
+
+    it('ends by itself when its client vanishes, and the permits come back', async () => {
+      const connection = new Redis(redis.url);
+      const holder = open({ leaseTimeMs: 500, connection });
+      await eventually(() => connection.status === 'ready');
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(3);
+      const lease = await holder.locks.get('a').acquire({ permits: 3 });
+      connection.disconnect();
+      const sinceEnd = new Stopwatch();
+      (await semaphore.acquire({ permits: 3 })).assertHeld();
+      expect(sinceEnd.ms).toBeLessThan(500 + PROMPT_MS);
+      await eventually(() => lease.state === 'lost');
+    });
+
+    it('is taken from its holder by a shutdown, who is told so', async () => {
+      const client = open({ shutdownTimeoutMs: 0 });
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(2);
+      const lease = await semaphore.acquire({ permits: 2 });
+      const gate = new Gate();
+      lease.signal.addEventListener('abort', gate.open);
+      await client.close();
+      await gate.opened;
+      expect(await redis.admin.get('a')).toBe('2');
+      expect(await permitIdsIn(redis.admin, timeoutOf('a'))).toEqual([]);
+    });
+  });
+}
