@@ -1,0 +1,319 @@
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '../../../../../test/support/redis-server.js';
+import { inOrder, type Script } from '../../core/script.js';
+import {
+  ADD,
+  LEASE_TIME,
+  LOOK,
+  RELEASE,
+  SET,
+  TRY_SET,
+  UPDATE_LEASE,
+} from './capacity.scripts.js';
+import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
+
+const A = 'a0'.repeat(16);
+const B = 'b1'.repeat(16);
+const C = '0d0a00ff'.repeat(4);
+const CHANNEL = 'redisson_sc:{k}';
+const KEYS = ['k', '{k}:timeout'] as const;
+const BAD_NUMBERS = [
+  ...['NaN', '1.5', '-1', '1e3', '', ' 100', '0x10', 'inf', '9223372036854775807', '１００', '1\n'],
+];
+
+describe('the scripts of the semaphore', () => {
+  const redis = useRedis();
+
+  /** As ioredis delivers it: everything is text. */
+  const run = async <K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: readonly string[],
+    args: Readonly<Record<A, string | number>> | readonly (string | number)[],
+  ): Promise<R> => {
+    const values = inOrder<string | number>(script.args, args);
+    return script.decode(await redis.admin.eval(script.lua, keys.length, ...keys, ...values));
+  };
+  const enter = (permits: string, { leaseMs = 30_000, markMs = 0 } = {}) =>
+    run(ENTER, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL });
+  const leave = (permits: string) => run(LEAVE, KEYS, { permits, channel: CHANNEL });
+  const withdraw = (permits: string) =>
+    run(WITHDRAW, [...KEYS, 'w'], { permits, channel: CHANNEL });
+  const once = { requestTtlMs: 600_000, channel: CHANNEL };
+  const add = (permits: number, request: string) =>
+    run(ADD, [...KEYS, request], { permits, ...once });
+  const trySet = (permits: number, request: string) =>
+    run(TRY_SET, [...KEYS, request], { permits, ...once });
+  const release = (permits: string, request: string) =>
+    run(RELEASE, [...KEYS, request], { permits, ...once });
+  const count = () => run(LOOK, KEYS, {});
+  const put = (free: number | string, ...leases: [id: string, leftMs: number][]) =>
+    Promise.all([
+      redis.admin.set('k', free),
+      ...leases.map(([id, leftMs]) =>
+        redis.admin.zadd('{k}:timeout', Date.now() + leftMs, Buffer.from(id, 'hex')),
+      ),
+    ]);
+
+  /** Everything there is to see, with times rounded to seconds. */
+  const look = async () => {
+    const members = await redis.admin.zrangeBuffer('{k}:timeout', 0, -1, 'WITHSCORES');
+    const leases: Record<string, number> = {};
+    for (let i = 0; i < members.length; i += 2) {
+      const leftMs = Number(members[i + 1]) - Date.now();
+      leases[members[i]?.toString('hex') ?? ''] = Math.round(leftMs / 1_000);
+    }
+    return { free: await redis.admin.get('k'), leases, mark: await redis.admin.get('w') };
+  };
+  const granted = { kind: 'granted', fencingToken: undefined };
+
+  describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
+    /** Runs the step again and again: answers and state have to be those of the first time. */
+    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
+      const first = await step();
+      const state = await look();
+      for (let again = 1; again < times; again += 1) {
+        expect(await step()).toEqual(first);
+        expect(await look()).toEqual(state);
+      }
+      return first;
+    };
+
+    it('enter takes what it names once, all of it', async () => {
+      await put(5);
+      expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
+      expect(await look()).toEqual({ free: '3', leases: { [A]: 30, [B]: 30 }, mark: null });
+    });
+
+    it('enter takes the last ones once', async () => {
+      await put(2);
+      expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
+      expect(await look()).toMatchObject({ free: '0' });
+    });
+
+    it('enter takes none when there are too few, and says when the next one ends', async () => {
+      await put(1, [C, 10_000]);
+      for (let time = 0; time < times; time += 1) {
+        const answer = await enter(`${A},${B}`, { markMs: 3_000 });
+        expect(answer).toMatchObject({ kind: 'busy' });
+        const { remainingMs } = answer as { remainingMs: number };
+        expect(remainingMs).toBeGreaterThan(9_000);
+        expect(remainingMs).toBeLessThanOrEqual(10_000);
+        expect(await look()).toEqual({ free: '1', leases: { [C]: 10 }, mark: `${A}:2` });
+      }
+    });
+
+    it('enter takes back what has expired, and gives it out', async () => {
+      await put(0, [C, -5_000], [B, 20_000]);
+      expect(await repeatedly(() => enter(A))).toEqual(granted);
+      expect(await look()).toMatchObject({ free: '0', leases: { [A]: 30, [B]: 20 } });
+    });
+
+    it('leave gives back what is there, once, and says whether that was all', async () => {
+      await put(1, [A, 9_000], [B, 9_000], [C, 9_000]);
+      const answers = [];
+      for (let time = 0; time < times; time += 1) answers.push(await leave(`${A},${B}`));
+      expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+      expect(await look()).toMatchObject({ free: '3', leases: { [C]: 9 } });
+      expect(await repeatedly(() => leave(B))).toBe('absent');
+      expect(await leave(`${A},${C}`)).toBe('absent');
+      expect(await look()).toMatchObject({ free: '4', leases: {} });
+    });
+
+    it('withdraw gives back what was granted, and takes the mark away', async () => {
+      await put(1, [A, 9_000]);
+      await redis.admin.set('w', `${A}:2`, 'PX', 3_000);
+      const answers = [];
+      for (let time = 0; time < times; time += 1) answers.push(await withdraw(`${A},${B}`));
+      expect(answers).toEqual(times === 1 ? ['absent'] : Array(times).fill('absent'));
+      expect(await look()).toEqual({ free: '2', leases: {}, mark: null });
+    });
+
+    it('withdraw leaves the mark of somebody else', async () => {
+      await put(1);
+      await redis.admin.set('w', `${B}:2`, 'PX', 3_000);
+      await repeatedly(() => withdraw(A));
+      expect(await look()).toEqual({ free: '1', leases: {}, mark: `${B}:2` });
+    });
+
+    it('renew prolongs what is there completely, never shortens, and creates nothing', async () => {
+      await put(1, [A, 9_000], [B, 60_000]);
+      await redis.admin.set('string', 'x');
+      const keys = ['{k}:timeout', '{k}:timeout', 'string', 'absent'];
+      const args = [`${A},${B}`, 20_000, `${A},${C}`, 90_000, A, 20_000, A, 20_000];
+      expect(await repeatedly(() => run(RENEW, keys, args))).toEqual([true, false, false, false]);
+      expect(await look()).toMatchObject({ free: '1', leases: { [A]: 20, [B]: 60 } });
+      expect(await redis.admin.exists('absent')).toBe(0);
+    });
+
+    it('try-set answers once for one request, and once for all', async () => {
+      expect(await repeatedly(() => trySet(5, 'r1'))).toBe(true);
+      expect(await repeatedly(() => trySet(7, 'r2'))).toBe(false);
+      expect(await look()).toMatchObject({ free: '5' });
+      expect(await redis.admin.pttl('r1')).toBeGreaterThan(590_000);
+      expect(await redis.admin.exists('r2')).toBe(0);
+    });
+
+    it('set makes it so many in all', async () => {
+      await put(3, [A, 9_000]);
+      const set = (permits: number) => run(SET, KEYS, { permits, channel: CHANNEL });
+      await repeatedly(() => set(10));
+      expect(await look()).toMatchObject({ free: '9', leases: { [A]: 9 } });
+      await redis.admin.zadd('{k}:timeout', Date.now() + 9_000, B);
+      await repeatedly(() => set(1));
+      expect((await look()).free).toBe('-1');
+    });
+
+    it('add counts once for one request', async () => {
+      await repeatedly(() => add(5, 'r1'));
+      await repeatedly(() => add(-7, 'r2'));
+      expect(await look()).toMatchObject({ free: '-2' });
+    });
+
+    it('release gives back all of them or none, and answers once for one request', async () => {
+      await put(0, [A, 9_000], [B, 9_000], [C, -1_000]);
+      expect(await repeatedly(() => release(`${A},${C}`, 'r1'))).toBe(false);
+      expect(await repeatedly(() => release(`${A},${'00'.repeat(16)}`, 'r2'))).toBe(false);
+      expect(await look()).toMatchObject({ free: '0' });
+      expect(await repeatedly(() => release(`${A},${B}`, 'r3'))).toBe(true);
+      expect(await look()).toMatchObject({ free: '2', leases: { [C]: -1 } });
+      expect(await release(A, 'r4')).toBe(false);
+    });
+
+    it('update-lease moves the end of one permit, either way', async () => {
+      await put(0, [A, 9_000], [C, -1_000]);
+      const update = (permits: string, leaseMs: number) =>
+        run(UPDATE_LEASE, ['{k}:timeout'], { permits, leaseMs });
+      expect(await repeatedly(() => update(A, 60_000))).toBe(true);
+      expect(await repeatedly(() => update(A, 5_000))).toBe(true);
+      expect(await repeatedly(() => update(C, 5_000))).toBe(false);
+      expect(await repeatedly(() => update(B, 5_000))).toBe(false);
+      expect(await look()).toMatchObject({ leases: { [A]: 5, [C]: -1 } });
+    });
+
+    it('look counts what has expired as free, and changes nothing', async () => {
+      await put(1, [A, 9_000], [C, -1_000]);
+      const counts = { available: 2, acquired: 1, capacity: 3 };
+      expect(await repeatedly(() => count())).toEqual(counts);
+    });
+  });
+
+  it('holds 16 raw bytes for each permit, and whole milliseconds of the server', async () => {
+    await put(1);
+    await enter(C, { leaseMs: 7_500 });
+    const [member, score] = await redis.admin.zrangeBuffer('{k}:timeout', 0, -1, 'WITHSCORES');
+    expect(member).toEqual(Buffer.from(C, 'hex'));
+    expect(String(score)).toMatch(/^\d{13}$/);
+  });
+
+  it('takes back 10,000 expired permits in one step, and more in several', async () => {
+    await put(0);
+    for (let i = 0; i < 25_000; i += 5_000) {
+      const entries = Array.from({ length: 5_000 }, (_, j) => [1, `expired ${String(i + j)}`]);
+      await redis.admin.zadd('{k}:timeout', ...entries.flat());
+    }
+    expect(await count()).toEqual({ available: 25_000, acquired: 0, capacity: 25_000 });
+    expect(await enter(A)).toBe('unfinished');
+    expect(await redis.admin.get('k')).toBe('10000');
+    expect(await enter(A)).toBe('unfinished');
+    expect(await enter(A)).toEqual(granted);
+    expect(await look()).toMatchObject({ free: '24999', leases: { [A]: 30 } });
+  });
+
+  it('never takes back a permit without a lease', async () => {
+    await redis.admin.set('k', 0);
+    await redis.admin.zadd('{k}:timeout', '922337203685477', Buffer.from(A, 'hex'));
+    expect(await enter(B)).toEqual({ kind: 'busy', remainingMs: Infinity });
+    expect(await count()).toEqual({ available: 0, acquired: 1, capacity: 1 });
+    expect(await run(LEASE_TIME, ['{k}:timeout'], { permits: A })).toBe(-1);
+    expect(await run(RENEW, ['{k}:timeout'], [A, 1_000])).toEqual([true]);
+    expect(await redis.admin.zscore('{k}:timeout', Buffer.from(A, 'hex'))).toBe('922337203685477');
+  });
+
+  it('takes, renews and gives back 1,000 permits at once', async () => {
+    await put(1_000);
+    const ids = Array.from({ length: 1_000 }, (_, i) => i.toString(16).padStart(32, '0'));
+    const permits = ids.join(',');
+    expect(await enter(permits)).toEqual(granted);
+    expect(await run(RENEW, ['{k}:timeout'], [permits, 60_000])).toEqual([true]);
+    expect(await release(permits, 'r')).toBe(true);
+    expect(await look()).toEqual({ free: '1000', leases: {}, mark: null });
+  });
+
+  it('copies the TTL of the counter onto the leases', async () => {
+    await put(1);
+    await redis.admin.pexpire('k', 50_000);
+    await enter(A);
+    expect(await redis.admin.pttl('{k}:timeout')).toBeGreaterThan(49_000);
+  });
+
+  it('counts no permit for a semaphore whose counter is gone', async () => {
+    await put(1, [A, 9_000], [B, 9_000]);
+    await redis.admin.del('k');
+    expect(await count()).toEqual({ available: 0, acquired: 2, capacity: 0 });
+    expect(await leave(A)).toBe('done');
+    expect(await redis.admin.exists('k')).toBe(0);
+    expect(await enter(B)).toEqual(granted);
+    expect(await redis.admin.exists('k')).toBe(0);
+    expect(await trySet(5, 'r')).toBe(true);
+    expect(await count()).toEqual({ available: 4, acquired: 1, capacity: 5 });
+  });
+
+  describe('arguments', () => {
+    const scripts: [string, (bad: string) => Promise<unknown>][] = [
+      ['enter: lease', (bad) => enter(A, { leaseMs: bad as unknown as number })],
+      ['enter: mark', (bad) => enter(A, { markMs: bad as unknown as number })],
+      ['renew: a later lease', (bad) => run(RENEW, KEYS, [A, 60_000, A, bad])],
+      ['try-set: permits', (bad) => trySet(bad as unknown as number, 'r')],
+      ['set: permits', (bad) => run(SET, KEYS, { permits: bad, channel: CHANNEL })],
+      ['update-lease: lease', (bad) => run(UPDATE_LEASE, KEYS, [A, bad])],
+    ];
+    it.each(scripts)('%s is refused before the first write', async (_, call) => {
+      await put(1, [A, 9_000]);
+      for (const bad of BAD_NUMBERS) {
+        await expect(call(bad)).rejects.toThrow('LOCKARG');
+        expect(await look()).toEqual({ free: '1', leases: { [A]: 9 }, mark: null });
+      }
+    });
+
+    it.each([
+      ['enter', (ids: string) => enter(ids)],
+      ['leave', (ids: string) => leave(ids)],
+      ['withdraw', (ids: string) => withdraw(ids)],
+      ['release', (ids: string) => release(ids, 'r')],
+      ['renew', (ids: string) => run(RENEW, KEYS, [A, 9_000, ids, 9_000])],
+      ['update-lease', (ids: string) => run(UPDATE_LEASE, KEYS, [ids, 9_000])],
+      ['lease-time', (ids: string) => run(LEASE_TIME, KEYS, [ids])],
+    ])('%s refuses what is no permit id', async (_, call) => {
+      await put(1, [A, 9_000]);
+      for (const bad of ['', ',', 'x'.repeat(32), A.slice(1), `${A}0`, `${A},${B}0`, `${A} `]) {
+        await expect(call(bad)).rejects.toThrow('LOCKARG');
+        expect(await look()).toEqual({ free: '1', leases: { [A]: 9 }, mark: null });
+      }
+    });
+
+    it('add refuses what is no whole number', async () => {
+      for (const bad of ['NaN', '1.5', '1e3', '', '--1', '+1', '1'.repeat(16)])
+        await expect(add(bad as unknown as number, 'r')).rejects.toThrow('LOCKARG');
+      expect(await redis.admin.dbsize()).toBe(0);
+    });
+
+    it('leases of 0 are refused: they would free what they promise to hold', async () => {
+      await put(1, [A, 9_000]);
+      await expect(enter(A, { leaseMs: 0 })).rejects.toThrow('LOCKARG');
+      await expect(run(RENEW, KEYS, [A, 0, A, 0])).rejects.toThrow('LOCKARG');
+      await expect(run(UPDATE_LEASE, KEYS, [A, 0])).rejects.toThrow('LOCKARG');
+    });
+  });
+
+  it.each([ENTER, LEAVE, WITHDRAW, RENEW, LOOK, TRY_SET, SET, ADD, RELEASE, UPDATE_LEASE])(
+    '$name is plain text, and takes no answer it does not know for a success',
+    (script) => {
+      expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
+      for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {
+        if (script === RENEW && Array.isArray(reply) && reply[0] === null) continue;
+        const decode = () => (script as Script<string, string, unknown>).decode(reply);
+        expect(decode).toThrow('makes no sense');
+      }
+    },
+  );
+});
