@@ -261,7 +261,10 @@ function describePermitRelease({ redis, open }: PermitSuite): void {
       for (let i = 0; i < 20; i += 1) {
         const abort = new AbortController();
         const attempt = semaphore.acquire({ permits: 2, signal: abort.signal });
-        if (i % 2 === 0) setImmediate(() => { abort.abort(); });
+        if (i % 2 === 0)
+          setImmediate(() => {
+            abort.abort();
+          });
         else abort.abort();
         await attempt.then((lease) => lease.release()).catch(() => undefined);
       }

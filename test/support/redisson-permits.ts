@@ -9,7 +9,8 @@ export const FOREIGN_PERMIT = FOREIGN_CLIENT.slice(0, 8);
 /** The score of a permit without a lease. */
 export const NO_LEASE = '922337203685477';
 
-export const timeoutOf = (key: string) => (key.includes('{') ? `${key}:timeout` : `{${key}}:timeout`);
+export const timeoutOf = (key: string) =>
+  key.includes('{') ? `${key}:timeout` : `{${key}}:timeout`;
 export const permitChannelOf = (key: string) =>
   key.includes('{') ? `redisson_sc:${key}` : `redisson_sc:{${key}}`;
 

@@ -1,15 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/script.js';
-import {
-  ADD,
-  LEASE_TIME,
-  LOOK,
-  RELEASE,
-  SET,
-  TRY_SET,
-  UPDATE_LEASE,
-} from './capacity.scripts.js';
+import { ADD, LEASE_TIME, LOOK, RELEASE, SET, TRY_SET, UPDATE_LEASE } from './capacity.scripts.js';
 import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
 
 const A = 'a0'.repeat(16);
