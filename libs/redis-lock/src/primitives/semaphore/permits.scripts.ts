@@ -55,23 +55,25 @@ export const EXPIRED = `redis.call('zcount', leases, '-inf', string.format('%.0f
 /** A repeated attempt finds its own permits. All of them were written at once; some may be gone. */
 const COUNT_MISSING = `
 local missing = #ids
-if redis.call('zscore', leases, ids[1]) then
+if ends and redis.call('zscore', leases, ids[1]) then
   for i = 1, #ids do
     local ends = redis.call('zscore', leases, ids[i])
     if ends and tonumber(ends) > now then missing = missing - 1 end
   end
 end`;
 
+/** Lua for the time at which the next lease ends; nil when no permit is in use. */
+const NEXT_END = `redis.call('zrange', leases, 0, 0, 'withscores')[2]`;
+
 const RECLAIM = `
 local expired = 0
-local ends = redis.call('zrange', leases, 0, 0, 'withscores')[2]
 if ends and tonumber(ends) <= now then
   expired = ${EXPIRED}
   local some = math.min(expired, ${String(RECLAIM_AT_ONCE)})
   redis.call('zremrangebyrank', leases, 0, some - 1)
   if free then free = redis.call('incrby', counter, some) end
   if some < expired then return '${UNFINISHED}' end
-  ends = redis.call('zrange', leases, 0, 0, 'withscores')[2]
+  ends = ${NEXT_END}
 end`;
 
 /** What is added to the set is taken off the counter: a permit that was there counts once. */
@@ -109,6 +111,7 @@ if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') e
 ${IDS}
 ${NOW}
 ${FREE}
+local ends = ${NEXT_END}
 ${COUNT_MISSING}
 if free and missing > free then
   local capacity = free + redis.call('zcard', leases)
