@@ -28,7 +28,7 @@ export interface Bug {
 }
 
 /** A script in which one text is replaced by another; it must be there, or the bug were not. */
-function script(
+export function script(
   { name, lua }: { name: string; lua: string },
   text: string | RegExp,
   replacement: string,

@@ -1,0 +1,60 @@
+import type { Redis } from 'ioredis';
+
+import type { PermitLease } from '../../../libs/redis-lock/src/core/lease.js';
+
+/** Notes who is inside, until when at the longest, and how many there are now. */
+const ENTER = `
+local time = redis.call('time')
+redis.call('zremrangebyscore', 'inside', '-inf', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('zadd', 'inside', ARGV[1], ARGV[2])
+local used = 0
+for _, entry in ipairs(redis.call('zrange', 'inside', 0, -1)) do
+  used = used + tonumber(string.match(entry, '%d+$'))
+end
+if used > tonumber(redis.call('get', 'most') or 0) then redis.call('set', 'most', used) end
+return used`;
+
+const LEAVE = `
+redis.call('zrem', 'inside', ARGV[1])
+return redis.call('incr', 'sections')`;
+
+/**
+ * Counts the permits in use in a Redis of its own, that no fault touches and that knows nothing of
+ * semaphores. What a killed process has noted counts until its lease would have ended.
+ */
+export class PermitReferee {
+  /** Sections of all processes, as of the last one of this process. */
+  seen = 0;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly capacity: number,
+  ) {}
+
+  /** A critical section: there, and away again. */
+  async section(lease: PermitLease): Promise<void> {
+    lease.assertHeld();
+    const until = Math.floor(Date.now() + lease.remainingMs);
+    const entry = `${lease.permitIds[0] ?? ''} ${String(lease.permitIds.length)}`;
+    const used = Number(await this.redis.eval(ENTER, 0, until, entry));
+    if (used > this.capacity) await this.violation(`${String(used)} permits in use`);
+    this.seen = Number(await this.redis.eval(LEAVE, 0, entry));
+  }
+
+  async sections(): Promise<number> {
+    return Number(await this.redis.get('sections'));
+  }
+
+  /** The most permits that were in use at once. */
+  async most(): Promise<number> {
+    return Number(await this.redis.get('most'));
+  }
+
+  async violation(text: string): Promise<void> {
+    await this.redis.rpush('violations', text);
+  }
+
+  violations(): Promise<string[]> {
+    return this.redis.lrange('violations', 0, -1);
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  ENTER,
+  LEAVE,
+  RENEW,
+  WITHDRAW,
+} from '../../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
+import { RELEASE } from '../../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
+import { script, type Bug } from './planted.js';
+
+/** As a plain semaphore does it: a release that is sent again counts again. */
+export const RELEASE_COUNTS_AGAIN: Bug = script(
+  LEAVE,
+  `if removed > 0 and free then free = redis.call('incrby', counter, removed) end`,
+  `if free then free = redis.call('incrby', counter, #ids) end`,
+);
+
+/** A release by id that is sent again finds nothing, and says that nothing was given back. */
+export const RELEASE_FORGETS_ITS_ANSWER: Bug = script(
+  RELEASE,
+  'if answered then return tonumber(answered) end',
+  '',
+);
+
+export const ENTRY_COUNTS_AGAIN: Bug = script(
+  ENTER,
+  /if added > 0 then\n {2}free = redis.pcall\('decrby', counter, added\)/,
+  `if true then\n  free = redis.pcall('decrby', counter, #ids)`,
+);
+
+/** The last permits are refused to whoever has them already. */
+export const ENTRY_DOES_NOT_KNOW_ITS_OWN: Bug = script(ENTER, 'missing = missing - 1', '');
+
+export const NOTHING_IS_TAKEN_BACK: Bug = script(
+  ENTER,
+  'if ends and tonumber(ends) <= now then',
+  'if false then',
+);
+
+export const EXPIRED_ONES_ARE_DROPPED: Bug = script(
+  ENTER,
+  `if free then free = redis.call('incrby', counter, some) end`,
+  '',
+);
+
+export const RENEWAL_CREATES: Bug = script(
+  RENEW,
+  /if not ends then[^]*?\n {4}end/,
+  `if not ends then ends = 0 end`,
+);
+
+export const MARKS_ARE_IGNORED: Bug = script(
+  ENTER,
+  'free - missing >= reserved',
+  'free - missing >= 0',
+);
+
+export const MARK_IS_LEFT: Bug = script(
+  WITHDRAW,
+  `if isMine then redis.call('del', waiting) end`,
+  'isMine = false',
+);
+
+export const RELEASE_TELLS_NOBODY: Bug = script(
+  LEAVE,
+  /isTold = announce\(.*$/m,
+  'isTold = true end',
+);
