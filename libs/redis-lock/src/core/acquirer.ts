@@ -1,15 +1,9 @@
 import type { Acquisition, Attempt } from './acquisition.js';
 import type { Contenders } from './contenders.js';
-import { Deadline, OVER } from './deadline.js';
+import { Deadline } from './deadline.js';
 import { enterFirst } from './enter-first.js';
 import { enterNested } from './enter-nested.js';
-import {
-  describeValue,
-  LockArgumentError,
-  LockBackendError,
-  quoteName,
-  withLockName,
-} from './errors.js';
+import { describeValue, LockArgumentError, withLockName } from './errors.js';
 import type { HoldProtocol } from './hold-protocol.js';
 import { HeldLease } from './lease.js';
 import type { LockContext } from './lock-context.js';
@@ -18,7 +12,7 @@ import { resolveAcquireOptions, type AnyAcquireOptions } from './options.js';
 import { surroundingLease } from './owner-scope.js';
 import { ANSWER_MS, type Reply } from './redis-connection.js';
 import { runLocked } from './run-locked.js';
-import { untilAnswered } from './until-answered.js';
+import { answerWithin } from './until-answered.js';
 import { timeoutError, type Refusal } from './wait-in-turn.js';
 
 /** The three verbs by which leases are had, for everything of one kind on one connection. */
@@ -128,21 +122,10 @@ export function checkWork(work: unknown): void {
  * @throws {LockBackendError} Redis has not answered in time, or refused
  */
 export async function askOnce<R>(
-  { connection, clock, keys }: LockContext,
+  context: LockContext,
   name: string,
   question: (key: string) => Promise<Reply<R>>,
 ): Promise<R> {
-  const key = keys.key(name);
-  const deadline = new Deadline(clock, ANSWER_MS, undefined);
-  const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
-  try {
-    const reply = await deadline.race(untilAnswered(connection, clock, until, () => question(key)));
-    if (reply !== OVER) return reply.value;
-  } catch (error) {
-    throw withLockName(error, name);
-  }
-  throw new LockBackendError(
-    `Lock ${quoteName(name)}: Redis has not answered for ${String(ANSWER_MS)} ms`,
-    { lockName: name, retryable: true, outcome: 'unknown' },
-  );
+  const key = context.keys.key(name);
+  return (await answerWithin(ANSWER_MS, context, name, () => question(key))).value;
 }

@@ -62,14 +62,16 @@ export class LockTimeoutError extends LockError {
  * - `gone`: Redis answered that this owner does not hold the lock any more.
  * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
  * - `shutdown`: the application closed before the holder was done.
+ * - `overtaken`: what the lock guards was written to under a newer fencing token.
  */
-export type LeaseLostReason = 'expired' | 'gone' | 'suspended' | 'shutdown';
+export type LeaseLostReason = 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
 
 const LOST: Record<LeaseLostReason, string> = {
   expired: 'the lease ran out before Redis confirmed a renewal',
   gone: 'Redis says that it is not held by this owner any more',
   suspended: 'this machine stood still and no renewal has confirmed the lease since',
   shutdown: 'the application shut down before the holder was done',
+  overtaken: 'a newer holder has written to what it guards',
 };
 
 /** The caller held the lock, and may hold it no more: what it did since may have met another holder. */

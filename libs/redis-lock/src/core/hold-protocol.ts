@@ -18,7 +18,12 @@ export interface EnterRequest {
 }
 
 export type EnterAnswer =
-  | { readonly kind: 'granted'; readonly fencingToken: number | undefined }
+  | {
+      readonly kind: 'granted';
+      readonly fencingToken: number | undefined;
+      /** It holds for all who stand in the same line. */
+      readonly isForAll?: true;
+    }
   /** `Infinity` when the present lease never ends. */
   | { readonly kind: 'busy'; readonly remainingMs: number }
   /** The owner should hold the lock already, and does not. */

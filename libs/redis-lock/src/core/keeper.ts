@@ -126,6 +126,18 @@ export class Keeper {
     );
   }
 
+  /** Asks for something that nobody waits for, until Redis has done it or time is up. Never rejects. */
+  async insist(name: string, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
+    const end = this.clock.now() + forMs;
+    const until = () => (this.#isClosed ? -Infinity : end);
+    const asking = untilAnswered(this.connection, this.clock, until, ask, true);
+    await this.#inBackground(
+      asking.catch((error: unknown) => {
+        tell(this.#observer, { type: 'release-failed', name, error });
+      }),
+    );
+  }
+
   /** Brings Redis down to the leases of the hold, whatever a nested attempt got. Never rejects. */
   async reconcile(hold: Hold): Promise<void> {
     const leaving = hold.serially(async () => {

@@ -72,12 +72,12 @@ export class KeyQueue {
     this.#asking = first;
     this.#askedAt = this.settings.clock.now();
     this.#askAgain = false;
-    this.#attempts++;
+    const attempt = ++this.#attempts;
     this.#isSending = true;
     queueMicrotask(() => (this.#isSending = false));
     first.ask().then(
       (reply) => {
-        this.#onReply(first, reply);
+        this.#onReply(first, attempt, reply);
       },
       (error: unknown) => {
         this.#onError(first, error);
@@ -123,12 +123,13 @@ export class KeyQueue {
     this.#lastAt = this.settings.clock.now();
   }
 
-  #onReply(contender: Contender, reply: Reply<EnterAnswer>): void {
+  #onReply(contender: Contender, attempt: number, reply: Reply<EnterAnswer>): void {
     const isOverridden = this.#asking !== contender;
     if (!isOverridden) this.#asking = undefined;
     const { value } = reply;
     if (value.kind === 'granted') {
-      this.#onGrant(contender, { ...reply, value });
+      if (value.isForAll === true) this.#onGrantForAll(attempt, { ...reply, value });
+      else this.#onGrant(contender, { ...reply, value });
       return;
     }
     // A newer attempt is on its way, whose answer counts.
@@ -155,6 +156,18 @@ export class KeyQueue {
         this.ask();
       });
     }
+    this.#next();
+  }
+
+  /** Whoever came after the attempt was sent asks anew: meanwhile it may hold no more. */
+  #onGrantForAll(attempt: number, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
+    this.#remember({ kind: 'none' });
+    for (const [contender, since] of [...this.#waiting]) {
+      if (since > attempt) continue;
+      this.#waiting.delete(contender);
+      contender.settle({ kind: 'granted', reply });
+    }
+    this.#askAgain = true;
     this.#next();
   }
 

@@ -1,5 +1,6 @@
 import { after, type Clock } from './clock.js';
-import { LockBackendError } from './errors.js';
+import { Deadline, OVER } from './deadline.js';
+import { LockBackendError, quoteName, withLockName } from './errors.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
 /** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
@@ -34,6 +35,30 @@ export async function untilAnswered<R>(
       await pauseUntilUp(connection);
     }
   }
+}
+
+/**
+ * As `untilAnswered`, for a caller who waits for so long and no longer.
+ * @throws {LockBackendError} Redis has not answered in time, or refused
+ */
+export async function answerWithin<R>(
+  limitMs: number,
+  { connection, clock }: { readonly connection: RedisConnection; readonly clock: Clock },
+  name: string,
+  ask: () => Promise<Reply<R>>,
+): Promise<Reply<R>> {
+  const deadline = new Deadline(clock, limitMs, undefined);
+  const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
+  try {
+    const reply = await deadline.race(untilAnswered(connection, clock, until, ask));
+    if (reply !== OVER) return reply;
+  } catch (error) {
+    throw withLockName(error, name);
+  }
+  throw new LockBackendError(
+    `Lock ${quoteName(name)}: Redis has not answered for ${String(limitMs)} ms`,
+    { lockName: name, retryable: true, outcome: 'unknown' },
+  );
 }
 
 /** An earlier try may have been executed, whatever became of the last one. */
