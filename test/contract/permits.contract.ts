@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LeaseLostError, LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock';
+import type { Semaphore } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import type { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
@@ -28,12 +29,18 @@ export function describePermitContract(kind: string, suite: PermitSuite): void {
 
 function describeCapacity({ redis, open }: PermitSuite): void {
   describe.each([1, 3])('the capacity, with callers of %d clients', (clients) => {
+    /** So many permits, and for each caller the semaphore of its client. */
+    const shared = async (permits: number) => {
+      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
+      await semaphores[0]?.setPermits(permits);
+      return (caller: number) => semaphores[caller % clients] as Semaphore;
+    };
+
     it.each([
       ['one permit each', () => 1],
       ['one to four permits each', (i: number) => (i % 4) + 1],
     ])('is never exceeded, and everybody gets in: %s', async (_, permitsOf) => {
-      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
-      await semaphores[0]?.setPermits(4);
+      const semaphoreOf = await shared(4);
       const inside = { now: 0, most: 0, entries: 0 };
       await Promise.all(
         Array.from({ length: 60 }, async (_, i) => {
@@ -45,7 +52,7 @@ function describeCapacity({ redis, open }: PermitSuite): void {
             await roundTrips(redis, 1);
             inside.now -= permits;
           };
-          await semaphores[i % clients]?.using(work, { permits });
+          await semaphoreOf(i).using(work, { permits });
         }),
       );
       expect(inside).toMatchObject({ now: 0, entries: 60 });
@@ -55,8 +62,7 @@ function describeCapacity({ redis, open }: PermitSuite): void {
     });
 
     it('is used in full: so many are inside at once', async () => {
-      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
-      await semaphores[0]?.setPermits(4);
+      const semaphoreOf = await shared(4);
       const everybody = new Gate();
       let inside = 0;
       const work = async () => {
@@ -64,20 +70,19 @@ function describeCapacity({ redis, open }: PermitSuite): void {
         if (inside === 4) everybody.open();
         await everybody.opened;
       };
-      await Promise.all(Array.from({ length: 4 }, (_, i) => semaphores[i % clients]?.using(work)));
+      await Promise.all(Array.from({ length: 4 }, (_, i) => semaphoreOf(i).using(work)));
       expect(inside).toBe(4);
     });
 
     it('is what so many attempts get that do not wait', async () => {
-      const semaphores = Array.from({ length: clients }, () => open().locks.get('a'));
-      await semaphores[0]?.setPermits(5);
+      const semaphoreOf = await shared(5);
       const attempts = Array.from({ length: 20 }, (_, i) =>
-        semaphores[i % clients]?.tryAcquire({ permits: 2 }),
+        semaphoreOf(i).tryAcquire({ permits: 2 }),
       );
       const leases = (await Promise.all(attempts)).filter((lease) => lease !== null);
       expect(leases).toHaveLength(2);
-      expect(await semaphores[0]?.availablePermits()).toBe(1);
-      expect(await semaphores[0]?.acquiredPermits()).toBe(4);
+      expect(await semaphoreOf(0).availablePermits()).toBe(1);
+      expect(await semaphoreOf(0).acquiredPermits()).toBe(4);
     });
   });
 
@@ -135,8 +140,8 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
     });
 
     it.each([
-      ['addPermits', (s: ReturnType<SemaphoreService['get']>) => s.addPermits(1)],
-      ['setPermits', (s: ReturnType<SemaphoreService['get']>) => s.setPermits(2)],
+      ['addPermits', (s: Semaphore) => s.addPermits(1)],
+      ['setPermits', (s: Semaphore) => s.setPermits(2)],
     ])('ends with %s', async (_, more) => {
       const { other, semaphore } = await contended({ pollIntervalMs: 60_000 });
       const waiting = other.acquire({ waitTimeMs: 60_000 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
+import type { Semaphore } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import { PROMPT_MS } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
@@ -165,7 +166,7 @@ describe('RedissonPermitExpirableSemaphoreTest', () => {
     const inside = { now: 0, most: 0, entries: 0 };
     await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
-        others[i % others.length]?.using(async () => {
+        (others[i % others.length] as Semaphore).using(async () => {
           inside.now += 1;
           inside.entries += 1;
           inside.most = Math.max(inside.most, inside.now);
@@ -237,7 +238,7 @@ describe('RedissonPermitExpirableSemaphoreTest', () => {
           await redis.admin.ping();
           used.now -= permits;
         };
-        return others[i % 2]?.using(work, { permits, waitTimeMs: 10_000 });
+        return (others[i % 2] as Semaphore).using(work, { permits, waitTimeMs: 10_000 });
       }),
     );
     expect(used.most).toBe(4);

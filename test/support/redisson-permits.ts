@@ -28,7 +28,7 @@ export const redissonPermits = {
     redis: Redis,
     key: string,
     permits = 1,
-    leaseMs: number | undefined = undefined,
+    leaseMs?: number,
   ): Promise<string[] | null> {
     await reclaim(redis, key, permits);
     if (Number(await redis.get(key)) < permits) return null;

@@ -17,7 +17,7 @@ export const RELEASE_COUNTS_AGAIN: Bug = script(
 /** A release by id that is sent again finds nothing, and says that nothing was given back. */
 export const RELEASE_FORGETS_ITS_ANSWER: Bug = script(
   RELEASE,
-  'if answered then return tonumber(answered) end',
+  'if known then return {1, 1} end',
   '',
 );
 

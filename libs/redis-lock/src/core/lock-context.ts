@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import { systemClock, type Clock } from './clock.js';
 import { Contenders } from './contenders.js';
@@ -39,6 +39,12 @@ export class LockContext {
   /** Every top-level acquisition is a new owner: never the process, never the async chain. */
   newOwner(): OwnerId {
     return `${this.id}:${String(++this.#lastOwner)}`;
+  }
+
+  /** So many names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */
+  newIds(count: number): string[] {
+    const digits = randomBytes(16 * count).toString('hex');
+    return digits.match(/.{32}/g) ?? [];
   }
 
   /** Those who wait for one kind of thing. */

@@ -1,5 +1,7 @@
+import { LARGEST_COUNT } from '../../core/options.js';
+import { counted, ONCE } from '../../core/requests.js';
 import { defineScript, type RawReply } from '../../core/script.js';
-import { EXPIRED, FREE, IDS, NOW, TELL_FREE } from './permits.scripts.js';
+import { EXPIRED, FREE, IDS, NO_LEASE, NOW, TELL_FREE } from './permits.scripts.js';
 
 /** What a semaphore has, whatever of it is in use. */
 export interface PermitCounts {
@@ -9,16 +11,11 @@ export interface PermitCounts {
   readonly capacity: number;
 }
 
-/** As long as ioredis may send a request again, by a wide margin. */
-export const REQUEST_TTL_MS = 10 * 60 * 1_000;
-
-/** A request that was sent twice gets the answer of the first time, and counts once. */
-const ANSWERED = `
-local answered = redis.call('get', request)
-if answered then return tonumber(answered) end`;
-
-const remember = (answer: number) =>
-  `redis.call('set', request, '${String(answer)}', 'px', requestTtlMs)`;
+/** Lua for a script that may have made permits free: whether those who wait for them were told. */
+const TELL = `
+local function tell()
+  return (free < 1 or ${TELL_FREE}) and 1 or 0
+end`;
 
 /** Permits whose lease is over count as free; the next one to acquire takes them back. */
 export const LOOK = defineScript({
@@ -38,20 +35,19 @@ return {free + expired, used - expired, free + used}`,
 /** Leases of a semaphore whose counter was lost go on, and are part of what it has. */
 export const TRY_SET = defineScript({
   name: 'semaphore.try-set',
-  keys: ['counter', 'leases', 'request'],
-  args: ['permits', 'requestTtlMs', 'channel'],
-  numbers: ['permits', 'requestTtlMs'],
+  keys: ['counter', 'leases', 'marker'],
+  args: ['permits', 'markerTtlMs', 'channel'],
+  numbers: ['permits', 'markerTtlMs'],
   channels: ['channel'],
   body: `
-${ANSWERED}
+${ONCE}
+if known then return {1, 1} end
 ${FREE}
-if free then return 0 end
-${remember(1)}
+if free then return {0, 1} end
 free = permits - redis.call('zcard', leases)
-redis.call('set', counter, string.format('%.0f', free))
-if free > 0 then ${TELL_FREE} end
-return 1`,
-  reply: yesOrNo,
+${TELL}
+return once(1, 'set', counter, string.format('%.0f', free)) or {1, tell()}`,
+  reply: counted,
 });
 
 export const SET = defineScript({
@@ -64,56 +60,62 @@ export const SET = defineScript({
 ${FREE}
 local more = permits - (free or 0) - redis.call('zcard', leases)
 if more ~= 0 or not free then free = redis.call('incrby', counter, string.format('%.0f', more)) end
-if more > 0 and free > 0 then ${TELL_FREE} end
-return 1`,
-  reply: yesOrNo,
+${TELL}
+return {1, more > 0 and tell() or 1}`,
+  reply: counted,
 });
 
 export const ADD = defineScript({
   name: 'semaphore.add',
-  keys: ['counter', 'leases', 'request'],
-  args: ['permits', 'requestTtlMs', 'channel'],
-  numbers: ['requestTtlMs'],
+  keys: ['counter', 'leases', 'marker'],
+  args: ['permits', 'markerTtlMs', 'channel'],
+  numbers: ['markerTtlMs'],
   channels: ['channel'],
   body: `
 if not string.find(permits, '^%-?%d+$') or #permits > 15 then
   return redis.error_reply('LOCKARG permits is not a whole number')
 end
-${ANSWERED}
+permits = tonumber(permits)
+${ONCE}
+if known then return {1, 1} end
 ${FREE}
-local capacity = (free or 0) + redis.call('zcard', leases) + tonumber(permits)
-if math.abs(capacity) > 2147483647 then
+free = (free or 0) + permits
+if math.abs(free + redis.call('zcard', leases)) > ${String(LARGEST_COUNT)} then
   return redis.error_reply('LOCKSTATE it would have more permits than a Java service can count')
 end
-${remember(1)}
-free = redis.call('incrby', counter, string.format('%.0f', tonumber(permits)))
-if tonumber(permits) > 0 and free > 0 then ${TELL_FREE} end
-return 1`,
-  reply: yesOrNo,
+${TELL}
+local refused = once(1, 'incrby', counter, string.format('%.0f', permits))
+return refused or {1, permits > 0 and tell() or 1}`,
+  reply: counted,
 });
 
 /** All of them → free and announced; or none, if one of them is not held. */
 export const RELEASE = defineScript({
   name: 'semaphore.release',
-  keys: ['counter', 'leases', 'request'],
-  args: ['permits', 'requestTtlMs', 'channel'],
-  numbers: ['requestTtlMs'],
+  keys: ['counter', 'leases', 'marker'],
+  args: ['permits', 'markerTtlMs', 'channel'],
+  numbers: ['markerTtlMs'],
   channels: ['channel'],
   body: `
 ${IDS}
-${ANSWERED}
+${ONCE}
+if known then return {1, 1} end
 ${NOW}
 ${FREE}
 for i = 1, #ids do
   local ends = redis.call('zscore', leases, ids[i])
-  if not ends or tonumber(ends) <= now then return 0 end
+  if not ends or tonumber(ends) <= now then return {0, 1} end
 end
+${TELL}
+-- First the set: Redis allows that when its memory is full, and then also the rest.
 local removed = redis.call('zrem', leases, unpack(ids))
-if free then free = redis.call('incrby', counter, removed) end
-${remember(1)}
-if free and free > 0 then ${TELL_FREE} end
-return 1`,
-  reply: yesOrNo,
+if not free then
+  once(1)
+  return {1, 1}
+end
+free = free + removed
+return once(1, 'incrby', counter, removed) or {1, tell()}`,
+  reply: counted,
 });
 
 /** What is left of one permit's lease; -1 if it never ends, 0 if it is over. */
@@ -123,7 +125,7 @@ ${NOW}
 local ends = redis.call('zscore', leases, ids[1])
 local remaining = 0
 if ends then remaining = math.max(0, tonumber(ends) - now) end
-if ends and tonumber(ends) >= 922337203685477 then remaining = -1 end`;
+if ends and tonumber(ends) >= ${NO_LEASE} then remaining = -1 end`;
 
 export const UPDATE_LEASE = defineScript({
   name: 'semaphore.update-lease',
@@ -136,7 +138,7 @@ ${REMAINING}
 if remaining == 0 then return 0 end
 redis.call('zadd', leases, 'xx', string.format('%.0f', now + leaseMs), ids[1])
 return 1`,
-  reply: yesOrNo,
+  reply: (raw) => (raw === 1 || raw === 0 ? raw === 1 : undefined),
 });
 
 export const LEASE_TIME = defineScript({
@@ -148,10 +150,6 @@ ${REMAINING}
 return remaining`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
-
-function yesOrNo(raw: RawReply): boolean | undefined {
-  return raw === 1 || raw === 0 ? raw === 1 : undefined;
-}
 
 function counts(raw: RawReply): PermitCounts | undefined {
   if (typeof raw !== 'object') return undefined;

@@ -1,19 +1,16 @@
-import { randomBytes } from 'node:crypto';
-
 import { askOnce, type Acquirer } from '../../core/acquirer.js';
 import { describeValue, LockArgumentError, LockStateError, quoteName } from '../../core/errors.js';
 import { remainingOf } from '../../core/hash-lock.js';
-import { helperKey } from '../../core/key-space.js';
 import type { PermitLease } from '../../core/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/options.js';
 import type { Reply } from '../../core/redis-connection.js';
+import { MARKER_TTL_MS as markerTtlMs, type Counted, type Requests } from '../../core/requests.js';
 import {
   ADD,
   LEASE_TIME,
   LOOK,
   RELEASE,
-  REQUEST_TTL_MS as requestTtlMs,
   SET,
   TRY_SET,
   UPDATE_LEASE,
@@ -31,6 +28,7 @@ export class NamedSemaphore implements Semaphore {
     readonly name: string,
     private readonly context: LockContext,
     private readonly acquirer: Acquirer,
+    private readonly requests: Requests,
   ) {}
 
   async acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease> {
@@ -47,10 +45,9 @@ export class NamedSemaphore implements Semaphore {
 
   async trySetPermits(permits: number): Promise<boolean> {
     checkCount('permits', permits, CAPACITY);
-    const request = newRequest();
-    return this.#ask((key) => {
-      const args = { permits, requestTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(TRY_SET, keysOnce(key, request), args);
+    return this.#once((key, marker) => {
+      const args = { permits, markerTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(TRY_SET, { ...keysOf(key), marker }, args);
     });
   }
 
@@ -64,10 +61,9 @@ export class NamedSemaphore implements Semaphore {
 
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, CHANGE);
-    const request = newRequest();
-    await this.#ask((key) => {
-      const args = { permits, requestTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(ADD, keysOnce(key, request), args);
+    await this.#once((key, marker) => {
+      const args = { permits, markerTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(ADD, { ...keysOf(key), marker }, args);
     });
   }
 
@@ -85,10 +81,9 @@ export class NamedSemaphore implements Semaphore {
 
   async tryRelease(permitIds: string | readonly string[]): Promise<boolean> {
     const permits = checkedIds(permitIds);
-    const request = newRequest();
-    return this.#ask((key) => {
-      const args = { permits, requestTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(RELEASE, keysOnce(key, request), args);
+    return this.#once((key, marker) => {
+      const args = { permits, markerTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(RELEASE, { ...keysOf(key), marker }, args);
     });
   }
 
@@ -123,18 +118,14 @@ export class NamedSemaphore implements Semaphore {
     return this.#ask((key) => this.context.connection.run(LOOK, keysOf(key), {}));
   }
 
+  /** Whether the request has changed anything, however often it was delivered. */
+  async #once(send: (key: string, marker: string) => Promise<Reply<Counted>>): Promise<boolean> {
+    return (await this.requests.ask(this.name, send, false)) === 1;
+  }
+
   #ask<R>(question: (key: string) => Promise<Reply<R>>): Promise<R> {
     return askOnce(this.context, this.name, question);
   }
-}
-
-function newRequest(): string {
-  return randomBytes(16).toString('hex');
-}
-
-/** With a key of our own that remembers one request, should it arrive twice. */
-function keysOnce(key: string, request: string) {
-  return { ...keysOf(key), request: `${helperKey('nestjs_semaphore_request', key)}:${request}` };
 }
 
 function checkedIds(permitIds: unknown): string {

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
 import type {
   EnterAnswer,
   EnterRequest,
@@ -14,7 +12,8 @@ import type { ResolvedAcquireOptions } from '../../core/options.js';
 import type { Reply } from '../../core/redis-connection.js';
 import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
 
-const ID_BYTES = 16;
+/** Of an id and a comma. */
+const ID_LENGTH = 33;
 /** Permits of one renewal script; more would keep Redis from its other clients for too long. */
 const RENEWED_AT_ONCE = 1_000;
 /** A mark that was not refreshed for so many polls is that of a dead waiter. */
@@ -43,8 +42,7 @@ export class PermitProtocol implements HoldProtocol {
   constructor(private readonly context: LockContext) {}
 
   newOwner({ permits }: ResolvedAcquireOptions): OwnerId {
-    const digits = randomBytes(ID_BYTES * permits).toString('hex');
-    return (digits.match(/.{32}/g) ?? []).join(',');
+    return this.context.newIds(permits).join(',');
   }
 
   async enter(
@@ -116,7 +114,7 @@ function inParts(renewals: readonly Renewal[]): Renewal[][] {
   const parts: Renewal[][] = [];
   let left = 0;
   for (const renewal of renewals) {
-    const permits = Math.ceil(renewal.owner.length / (2 * ID_BYTES + 1));
+    const permits = Math.ceil(renewal.owner.length / ID_LENGTH);
     if (permits > left) {
       parts.push([]);
       left = RENEWED_AT_ONCE;

@@ -30,13 +30,13 @@ describe('the scripts of the semaphore', () => {
   const leave = (permits: string) => run(LEAVE, KEYS, { permits, channel: CHANNEL });
   const withdraw = (permits: string) =>
     run(WITHDRAW, [...KEYS, 'w'], { permits, channel: CHANNEL });
-  const once = { requestTtlMs: 600_000, channel: CHANNEL };
+  const once = { markerTtlMs: 600_000, channel: CHANNEL };
   const add = (permits: number, request: string) =>
     run(ADD, [...KEYS, request], { permits, ...once });
   const trySet = (permits: number, request: string) =>
-    run(TRY_SET, [...KEYS, request], { permits, ...once });
+    run(TRY_SET, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
   const release = (permits: string, request: string) =>
-    run(RELEASE, [...KEYS, request], { permits, ...once });
+    run(RELEASE, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
   const count = () => run(LOOK, KEYS, {});
   const put = (free: number | string, ...leases: [id: string, leftMs: number][]) =>
     Promise.all([
@@ -48,7 +48,7 @@ describe('the scripts of the semaphore', () => {
 
   /** Everything there is to see, with times rounded to seconds. */
   const look = async () => {
-    const members = await redis.admin.zrangeBuffer('{k}:timeout', 0, -1, 'WITHSCORES');
+    const members = await redis.admin.zrangeBuffer('{k}:timeout', '0', '-1', 'WITHSCORES');
     const leases: Record<string, number> = {};
     for (let i = 0; i < members.length; i += 2) {
       const leftMs = Number(members[i + 1]) - Date.now();
@@ -192,7 +192,7 @@ describe('the scripts of the semaphore', () => {
   it('holds 16 raw bytes for each permit, and whole milliseconds of the server', async () => {
     await put(1);
     await enter(C, { leaseMs: 7_500 });
-    const [member, score] = await redis.admin.zrangeBuffer('{k}:timeout', 0, -1, 'WITHSCORES');
+    const [member, score] = await redis.admin.zrangeBuffer('{k}:timeout', '0', '-1', 'WITHSCORES');
     expect(member).toEqual(Buffer.from(C, 'hex'));
     expect(String(score)).toMatch(/^\d{13}$/);
   });

@@ -1,5 +1,6 @@
 import { GRANTED, leaveAnswer, remainingOf } from '../../core/hash-lock.js';
 import type { EnterAnswer } from '../../core/hold-protocol.js';
+import { numberIn } from '../../core/requests.js';
 import { defineScript, type RawReply } from '../../core/script.js';
 
 /**
@@ -12,7 +13,7 @@ import { defineScript, type RawReply } from '../../core/script.js';
  */
 
 /** The score of a permit without a lease. Only a Java service writes it; it never ends. */
-const NO_LEASE = '922337203685477';
+export const NO_LEASE = '922337203685477';
 
 /** What a script answers that has more expired permits to take back than it may in one step. */
 const UNFINISHED = 'unfinished';
@@ -36,15 +37,8 @@ export const NOW = `
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** Lua that reads the free permits; nil when nobody has ever said how many there are. */
-export const FREE = `
-local free = redis.call('get', counter)
-if free then
-  if not string.find(free, '^%-?[1-9]%d*$') and free ~= '0' or #free > 15 then
-    return redis.error_reply('LOCKSTATE it does not hold a number of permits')
-  end
-  free = tonumber(free)
-end`;
+/** Lua that reads the free permits; false when nobody has ever said how many there are. */
+export const FREE = numberIn('counter', 'free');
 
 /** Lua that wakes the waiters of all processes. A Java service reads how many may go on, as an int. */
 export const TELL_FREE = `announce(channel, string.format('%.0f', math.min(free, 2147483647)))`;

@@ -1,5 +1,6 @@
 import { Acquirer } from '../../core/acquirer.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { Requests } from '../../core/requests.js';
 import { NamedSemaphore } from './named-semaphore.js';
 import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore } from './semaphore.js';
@@ -10,9 +11,11 @@ import type { Semaphore } from './semaphore.js';
  */
 export class SemaphoreService {
   readonly #acquirer: Acquirer;
+  readonly #requests: Requests;
 
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
+    this.#requests = new Requests(context, 'nestjs_semaphore_request');
   }
 
   /**
@@ -21,6 +24,6 @@ export class SemaphoreService {
    */
   get(name: string): Semaphore {
     this.context.keys.key(name);
-    return new NamedSemaphore(name, this.context, this.#acquirer);
+    return new NamedSemaphore(name, this.context, this.#acquirer, this.#requests);
   }
 }
