@@ -11,6 +11,7 @@ describe('resolveSettings', () => {
       waitTimeMs: 10_000,
       pollIntervalMs: 1_000,
       shutdownTimeoutMs: 2_000,
+      fairLockWaitTimeMs: 300_000,
       wakeUp: 'message',
     });
     expect(resolveSettings({ keyPrefix: undefined, leaseTimeMs: undefined } as never)).toEqual(
@@ -20,12 +21,19 @@ describe('resolveSettings', () => {
 
   it('takes the limits of every range', () => {
     const day = 86_400_000;
-    const least = { leaseTimeMs: 100, waitTimeMs: 0, pollIntervalMs: 10, shutdownTimeoutMs: 0 };
+    const least = {
+      leaseTimeMs: 100,
+      waitTimeMs: 0,
+      pollIntervalMs: 10,
+      shutdownTimeoutMs: 0,
+      fairLockWaitTimeMs: 1,
+    };
     const most = {
       leaseTimeMs: day,
       waitTimeMs: Infinity,
       pollIntervalMs: 60_000,
       shutdownTimeoutMs: day,
+      fairLockWaitTimeMs: day,
     };
     for (const settings of [least, most]) expect(resolveSettings(settings)).toMatchObject(settings);
   });
@@ -40,6 +48,8 @@ describe('resolveSettings', () => {
     { pollIntervalMs: 0 },
     { shutdownTimeoutMs: Infinity },
     { shutdownTimeoutMs: -1 },
+    { fairLockWaitTimeMs: 0 },
+    { fairLockWaitTimeMs: Infinity },
     { wakeUp: 'never' as 'poll' },
     { keyPrefix: 5 },
     { keyPrefix: null },

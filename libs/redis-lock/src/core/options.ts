@@ -32,6 +32,12 @@ export interface LockSettings {
    */
   readonly shutdownTimeoutMs: number;
   /**
+   * What a waiter of a fair lock without a time limit adds to the time after which Redisson throws
+   * those behind it out of the queue. Java services that share the lock need the same value.
+   * @default 300_000
+   */
+  readonly fairLockWaitTimeMs: number;
+  /**
    * Whether waiters are woken by messages, or poll ever more rarely; for servers without pub/sub.
    * Releases are announced all the same.
    * @default 'message'
@@ -47,6 +53,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   waitTimeMs: 10_000,
   pollIntervalMs: 1_000,
   shutdownTimeoutMs: 2_000,
+  fairLockWaitTimeMs: 300_000,
   wakeUp: 'message',
 });
 
@@ -71,6 +78,7 @@ const SETTING_RANGES = {
   waitTimeMs: WAIT,
   pollIntervalMs: { min: 10, max: 60_000 },
   shutdownTimeoutMs: { min: 0, max: DAY_MS },
+  fairLockWaitTimeMs: { min: 1, max: DAY_MS },
 } as const satisfies Record<string, Range>;
 
 /** Fills in the defaults and checks everything, once. */
