@@ -7,6 +7,8 @@ export interface LockSuite {
   readonly redis: RedisFixture;
   /** Another client of the primitive, as another process would be. */
   readonly open: OpenLocks<NamedLocks>;
+  /** How long a waiter that vanishes may stop those behind it; 0. */
+  readonly deadWaiterMs?: number;
 }
 
 /** Five times what the library promises on an idle machine. */
