@@ -1,0 +1,101 @@
+import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { INSPECT, renewHashes } from '../../core/hash-lock.js';
+import type {
+  EnterAnswer,
+  EnterRequest,
+  LockProtocol,
+  OwnerId,
+  Renewal,
+} from '../../core/hold-protocol.js';
+import { helperKey } from '../../core/key-space.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { NamedLocks } from '../../core/named-locks.js';
+import { LOCK_OPTIONS } from '../../core/options.js';
+import type { Reply } from '../../core/redis-connection.js';
+import { ENTER, ENTER_FENCED, LEAVE, WITHDRAW } from './fair-lock.scripts.js';
+
+/** For how long a waiter that does not ask any more keeps the others from the lock, at least. */
+const ALIVE_MS = 5_000;
+/** A waiter whose every third poll gets through counts as alive. */
+const POLLS_WHILE_ALIVE = 3;
+
+/**
+ * Fair locks on Redis: who asked first gets the lock first, among all processes that share the
+ * server, Java services with Redisson's `RFairLock` included.
+ */
+export class FairLockService extends NamedLocks {
+  constructor(context: LockContext) {
+    super(context, new FairProtocol(context));
+  }
+}
+
+class FairProtocol implements LockProtocol {
+  readonly kind = 'fair';
+  readonly options = LOCK_OPTIONS;
+  readonly nesting = 'in turn';
+  readonly waiting = 'together';
+  readonly isShared = false;
+  readonly remembersWaiters = true;
+  readonly #aliveMs: number;
+
+  constructor(private readonly context: LockContext) {
+    const { pollIntervalMs } = context.settings;
+    this.#aliveMs = Math.max(ALIVE_MS, POLLS_WHILE_ALIVE * pollIntervalMs);
+  }
+
+  enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
+    const waitMs = this.#waitMs(request);
+    const channelPrefix = channelOf(key);
+    const args = { owner, holdCount, leaseMs, waitMs, aliveMs: this.#aliveMs, channelPrefix };
+    const { connection } = this.context;
+    if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
+    return connection.run(
+      ENTER_FENCED,
+      { ...keysOf(key), token: tokenKey(key) },
+      { ...args, tokenTtlMs: TOKEN_TTL_MS },
+      minReplicas,
+    );
+  }
+
+  leave(key: string, owner: OwnerId, holdCount: number) {
+    const args = { owner, holdCount, channelPrefix: channelOf(key) };
+    return this.context.connection.run(LEAVE, keysOf(key), args);
+  }
+
+  withdraw(key: string, owner: OwnerId, request: EnterRequest) {
+    const args = { owner, waitMs: this.#waitMs(request), channelPrefix: channelOf(key) };
+    return this.context.connection.run(WITHDRAW, keysOf(key), args);
+  }
+
+  renew(renewals: readonly Renewal[], minReplicas: number) {
+    return renewHashes(this.context.connection, renewals, minReplicas);
+  }
+
+  inspect(key: string) {
+    return this.context.connection.run(INSPECT, { lock: key }, {});
+  }
+
+  wakeUpChannel(key: string, owner: OwnerId): string {
+    return `${channelOf(key)}:${owner}`;
+  }
+
+  /** What the waiter adds to the score of everybody behind it, as in Redisson. */
+  #waitMs({ waitTimeMs }: EnterRequest): number {
+    return waitTimeMs === Infinity ? this.context.settings.fairLockWaitTimeMs : waitTimeMs;
+  }
+}
+
+/** The waiters of a key are told on a channel each, behind this. */
+function channelOf(key: string): string {
+  return helperKey('redisson_lock__channel', key);
+}
+
+function keysOf(key: string) {
+  return {
+    lock: key,
+    queue: helperKey('redisson_lock_queue', key),
+    timeouts: helperKey('redisson_lock_timeout', key),
+    waiting: helperKey('nestjs_fair_waiting', key),
+  };
+}

@@ -1,0 +1,153 @@
+import { takeToken } from '../../core/fencing-token.js';
+import {
+  enterAnswer,
+  fencedAnswer,
+  GRANTED,
+  leaveAnswer,
+  LOST,
+  REFUSE_OTHERS,
+} from '../../core/hash-lock.js';
+import { defineScript } from '../../core/script.js';
+import { DEQUEUE, ENQUEUE, READ_QUEUE, SWEEP } from './fair-queue.js';
+
+/**
+ * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
+ * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`.
+ */
+
+/**
+ * Free, with nobody waiting or ours first in the queue, or ours already → ours, with this count and
+ * at least this lease. Else into the queue, if the caller waits: `waitMs` above 0.
+ */
+const enter = (token: string, granted: string) => `
+if holdCount == 0 or leaseMs == 0 or aliveMs == 0 then
+  return redis.error_reply('LOCKARG holdCount, leaseMs and aliveMs must not be 0')
+end
+local held = redis.call('hget', lock, owner)
+if not held and holdCount > 1 then return ${String(LOST)} end
+local isFree = redis.call('exists', lock) == 0
+if not held and not isFree then
+  ${REFUSE_OTHERS}
+end
+${READ_QUEUE}
+${SWEEP}
+${DEQUEUE}
+${ENQUEUE}
+local head, hasSwept
+if not held then
+  local own = waitMs > 0 and recordOf(owner)
+  -- Whoever asks is alive, however long he has kept silent.
+  if own then remember(own.since) end
+  head, hasSwept = sweep()
+  if not isFree or (head and head ~= owner) then
+    if waitMs > 0 then
+      enqueue(own)
+      local refusal = keepKeys()
+      if refusal then
+        dequeue()
+        return refusal
+      end
+    end
+    if isFree and hasSwept then announce(channelPrefix .. ':' .. head, '0') end
+    return {patience(redis.call('lindex', queue, 0))}
+  end
+end
+${token}
+if held then
+  if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
+  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+  return ${granted}
+end
+redis.call('hset', lock, owner, holdCount)
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end
+if head then
+  dequeue()
+  sweep()
+end
+return ${granted}`;
+
+export const ENTER = defineScript({
+  name: 'fair.enter',
+  keys: ['lock', 'queue', 'timeouts', 'waiting'],
+  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'channelPrefix'],
+  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'],
+  channels: ['channelPrefix'],
+  body: enter('', String(GRANTED)),
+  reply: enterAnswer,
+});
+
+/** As ENTER, with a token that is larger than every one before. */
+export const ENTER_FENCED = defineScript({
+  name: 'fair.enter-fenced',
+  keys: ['lock', 'queue', 'timeouts', 'waiting', 'token'],
+  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'channelPrefix', 'tokenTtlMs'],
+  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'tokenTtlMs'],
+  channels: ['channelPrefix'],
+  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
+  reply: fencedAnswer,
+});
+
+/** Whoever is next is told. A queue that cannot be read must not make a release fail that is done. */
+const TELL_NEXT = `
+local function tellNext()
+  local isRead, head = pcall(sweep)
+  if not isRead then return 'unannounced' end
+  if not head or announce(channelPrefix .. ':' .. head, '0') then return 'done' end
+  return 'unannounced'
+end`;
+
+/** Ours → fewer, or free and the next one told. */
+export const LEAVE = defineScript({
+  name: 'fair.leave',
+  keys: ['lock', 'queue', 'timeouts', 'waiting'],
+  args: ['owner', 'holdCount', 'channelPrefix'],
+  numbers: ['holdCount'],
+  channels: ['channelPrefix'],
+  body: `
+local held = redis.call('hget', lock, owner)
+if not held then return 'absent' end
+if holdCount > 0 then
+  if tonumber(held) > holdCount then
+    local counted = redis.pcall('hset', lock, owner, holdCount)
+    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+      return counted
+    end
+  end
+  return 'done'
+end
+-- First of all: after it Redis refuses no write any more, however full its memory is.
+redis.call('del', lock)
+${READ_QUEUE}
+${SWEEP}
+${TELL_NEXT}
+return tellNext()`,
+  reply: leaveAnswer,
+});
+
+/** Takes a waiter from the queue, and what it was granted, whichever it is. */
+export const WITHDRAW = defineScript({
+  name: 'fair.withdraw',
+  keys: ['lock', 'queue', 'timeouts', 'waiting'],
+  args: ['owner', 'waitMs', 'channelPrefix'],
+  numbers: ['waitMs'],
+  channels: ['channelPrefix'],
+  body: `
+${READ_QUEUE}
+${SWEEP}
+${DEQUEUE}
+${TELL_NEXT}
+local wasNext = dequeue()
+-- A key that holds something else by now is not ours to give back.
+local held = redis.pcall('hget', lock, owner)
+local isOurs = type(held) == 'string'
+if isOurs then redis.call('del', lock) end
+if (isOurs or wasNext) and redis.call('exists', lock) == 0 then return tellNext() end
+return 'done'`,
+  reply: leaveAnswer,
+});

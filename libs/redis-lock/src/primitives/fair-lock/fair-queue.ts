@@ -1,0 +1,184 @@
+/**
+ * Lua of the queue before a fair lock. On the wire it is that of Redisson's RFairLock:
+ * - `queue`, a list of owners: the first is the next to get the lock;
+ * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson throws them out.
+ *
+ * Whoever enters at the end gets the score of the one before him, or the end of the lease, plus what
+ * he is ready to wait; whoever leaves takes just that off from all behind him.
+ *
+ * Beside them `waiting` is ours, and read by nobody else: a hash owner → `aliveUntil waitMs since`. Of
+ * an owner without such a record only the score tells whether he is still there: a Java service.
+ *
+ * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
+ */
+
+/** Of the dead at the head of the queue, one script takes away so many. */
+const MOST_SWEPT = 100;
+/** How long a waiter's score outlasts what it stands for, when it is set anew. */
+const SPARE_MS = 5_000;
+/** The keys of the queue outlive every score in them by so much, at least. */
+const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
+
+export const READ_QUEUE = `
+local time = redis.call('time')
+local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = math.floor(sinceUs / 1000)
+
+local function scoreOf(waiter)
+  local score = waiter and redis.call('zscore', timeouts, waiter)
+  return score and tonumber(score)
+end
+
+local function recordOf(waiter)
+  local record = redis.call('hget', waiting, waiter)
+  local aliveUntil, waitMs, since = string.match(record or '', '^(%d+) (%d+) (%d+)$')
+  if not since then return nil end
+  return { aliveUntil = tonumber(aliveUntil), waitMs = tonumber(waitMs), since = tonumber(since) }
+end
+
+local function leaseLeft()
+  return math.max(0, redis.call('pttl', lock))
+end
+
+-- For everybody from this place on. No score is ever made here: such a waiter would never be let in.
+local function shift(place, ms)
+  for _, waiter in ipairs(redis.call('lrange', queue, place, -1)) do
+    redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
+  end
+end`;
+
+/**
+ * `sweep()` takes the dead from the head of the queue. Answers who is next now, if anybody, and
+ * whether somebody was taken away.
+ */
+export const SWEEP = `
+-- Redisson throws out whoever is first and has outlasted his score, which a long lease makes him do.
+-- With more than his own time left he stays, and so does the next one when that time is taken off.
+local function keep(head, record)
+  local score = scoreOf(head)
+  if score and score >= now + record.waitMs then return end
+  local fresh = now + math.max(leaseLeft(), ${String(SPARE_MS)}) + record.waitMs
+  if score then shift(1, fresh - score) end
+  redis.call('zadd', timeouts, fresh, head)
+end
+
+-- One of Java's that has lost its score would never be thrown out, dead or alive.
+local function limit(head)
+  if redis.call('exists', lock) == 1 or scoreOf(head) then return end
+  redis.call('zadd', timeouts, now + ${String(SPARE_MS)}, head)
+end
+
+local function sweep()
+  local swept, owedMs = 0, 0
+  local head = redis.call('lindex', queue, 0)
+  local record
+  while head do
+    local score = scoreOf(head)
+    record = recordOf(head)
+    local isGone
+    if record then isGone = record.aliveUntil <= now else isGone = score and score <= now end
+    if not isGone or swept == ${String(MOST_SWEPT)} then break end
+    redis.call('lpop', queue)
+    redis.call('zrem', timeouts, head)
+    redis.call('hdel', waiting, head)
+    -- He leaves before his time, as if he had given up.
+    if record and score and score > now then owedMs = owedMs + record.waitMs end
+    swept = swept + 1
+    head = redis.call('lindex', queue, 0)
+  end
+  if owedMs > 0 then shift(0, -owedMs) end
+  if head and record and record.aliveUntil > now then keep(head, record) end
+  if head and not record then limit(head) end
+  return head, swept > 0
+end`;
+
+/** Needs `owner`, the number `waitMs`, and `aliveMs`, for which a waiter counts as alive. */
+export const ENQUEUE = `
+local function remember(since)
+  local record = string.format('%.0f %.0f %.0f', now + aliveMs, waitMs, since)
+  redis.call('hset', waiting, owner, record)
+end
+
+local function scoreBehind(waiter)
+  local score = scoreOf(waiter)
+  local baseMs = score and score - now or leaseLeft()
+  return now + math.max(0, baseMs) + waitMs
+end
+
+-- Who is not where his record says was thrown out alive: back before all who came later.
+local function placeOf(own)
+  if not own then return redis.call('llen', queue) end
+  local place = 0
+  while true do
+    local other = redis.call('lindex', queue, place)
+    local record = other and recordOf(other)
+    if not record or record.since > own.since then return place end
+    place = place + 1
+  end
+end
+
+local function insert(own)
+  local place = placeOf(own)
+  local before = place > 0 and redis.call('lindex', queue, place - 1)
+  local after = redis.call('lindex', queue, place)
+  local score = scoreBehind(before)
+  if after then
+    redis.call('linsert', queue, 'before', after, owner)
+    shift(place + 1, waitMs)
+  else
+    redis.call('rpush', queue, owner)
+  end
+  redis.call('zadd', timeouts, score, owner)
+  if not own then remember(sinceUs) end
+end
+
+-- A list and a set of one length hold the same owners: only else somebody has to search.
+local function enqueue(own)
+  local score = scoreOf(owner)
+  local isInStep = redis.call('llen', queue) == redis.call('zcard', timeouts)
+  if own and score and isInStep then return end
+  local isNew = not own and not score and isInStep
+  local place = not isNew and redis.call('lpos', queue, owner)
+  if not place then return insert(own) end
+  if not score then
+    local before = place > 0 and redis.call('lindex', queue, place - 1)
+    redis.call('zadd', timeouts, scoreBehind(before), owner)
+  end
+  if not own then remember(sinceUs) end
+end
+
+-- Answers the error of a user who may not expire keys.
+local function keepKeys()
+  local last = redis.call('lindex', queue, -1)
+  local ttl = math.max(0, (scoreOf(last) or now) - now) + ${String(KEYS_TTL_MS)}
+  for _, key in ipairs({ queue, timeouts, waiting }) do
+    if redis.call('pttl', key) < ttl then
+      local expiry = redis.pcall('pexpire', key, ttl + ${String(KEYS_TTL_MS)})
+      if type(expiry) == 'table' then return expiry end
+    end
+  end
+end
+
+-- How long it makes no sense to ask again, unless a message comes. Never 0.
+local function patience(head)
+  local pttl = redis.call('pttl', lock)
+  if pttl == -1 then return pttl end
+  if not head or head == owner then return math.max(1, pttl) end
+  if pttl >= 0 then return math.max(500, pttl) end
+  local record = recordOf(head)
+  local goneAt = record and record.aliveUntil or scoreOf(head) or now
+  return math.max(1, goneAt - now)
+end`;
+
+/** Needs `owner` and the number `waitMs`. */
+export const DEQUEUE = `
+-- Answers whether he was the next.
+local function dequeue()
+  local place = redis.call('lpos', queue, owner)
+  local hadScore = redis.call('zrem', timeouts, owner) == 1
+  redis.call('hdel', waiting, owner)
+  if not place then return false end
+  redis.call('lrem', queue, 1, owner)
+  if hadScore then shift(place, -waitMs) end
+  return place == 0
+end`;
