@@ -36,20 +36,13 @@ ${ENQUEUE}
 local head, hasSwept
 if not held then
   local own = waitMs > 0 and recordOf(owner)
-  -- Whoever asks is alive, however long he has kept silent.
+  -- Whoever asks is alive, however long it has kept silent.
   if own then remember(own.since) end
   head, hasSwept = sweep()
   if not isFree or (head and head ~= owner) then
-    if waitMs > 0 then
-      enqueue(own)
-      local refusal = keepKeys()
-      if refusal then
-        dequeue()
-        return refusal
-      end
-    end
+    local answer = waitInLine(own)
     if isFree and hasSwept then announce(channelPrefix .. ':' .. head, '0') end
-    return {patience(redis.call('lindex', queue, 0))}
+    return answer
   end
 end
 ${token}

@@ -92,7 +92,7 @@ local function sweep()
   return head, swept > 0
 end`;
 
-/** Needs `owner`, the number `waitMs`, and `aliveMs`, for which a waiter counts as alive. */
+/** `waitInLine`. Needs `owner`, the number `waitMs`, `aliveMs`: how long a waiter counts as alive. */
 export const ENQUEUE = `
 local function remember(since)
   local record = string.format('%.0f %.0f %.0f', now + aliveMs, waitMs, since)
@@ -168,9 +168,22 @@ local function patience(head)
   local record = recordOf(head)
   local goneAt = record and record.aliveUntil or scoreOf(head) or now
   return math.max(1, goneAt - now)
+end
+
+-- Answers how long to wait, also to a caller that does not.
+local function waitInLine(own)
+  if waitMs > 0 then
+    enqueue(own)
+    local refusal = keepKeys()
+    if refusal then
+      dequeue()
+      return refusal
+    end
+  end
+  return {patience(redis.call('lindex', queue, 0))}
 end`;
 
-/** Needs `owner` and the number `waitMs`. */
+/** `dequeue()` takes a waiter from any place. Needs `owner` and the number `waitMs`. */
 export const DEQUEUE = `
 -- Answers whether he was the next.
 local function dequeue()

@@ -1,0 +1,359 @@
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '../../../../../test/support/redis-server.js';
+import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
+import { inOrder, type Script } from '../../core/script.js';
+import { ENTER, ENTER_FENCED, LEAVE, WITHDRAW } from './fair-lock.scripts.js';
+
+const [A, B, C, D] = [1, 2, 3, 4].map((n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:1`);
+const CHANNEL = 'redisson_lock__channel:{k}';
+const WAIT_MS = 60_000;
+const LEASE_MS = 30_000;
+const HALF_DAY_S = 12 * 60 * 60;
+const { queue, timeouts, waiting } = fairKeysOf('k');
+const KEYS = ['k', queue, timeouts, waiting];
+
+type Values = Readonly<Record<string, string | number>>;
+
+describe('the scripts of the fair lock', () => {
+  const redis = useRedis();
+
+  /** As ioredis delivers it: everything is text. */
+  const run = async <R>(script: Script<string, string, R>, args: Values): Promise<R> => {
+    const values = inOrder<string | number>(script.args, args);
+    const keys = [...KEYS, 'token'].slice(0, script.keys.length);
+    return script.decode(await redis.admin.eval(script.lua, keys.length, ...keys, ...values));
+  };
+  const entering = {
+    ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000 },
+    ...{ channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
+  };
+  const enter = (owner = '', options: Partial<typeof entering> = {}) =>
+    run(ENTER, { ...entering, owner, ...options });
+  const enterFenced = (owner = '', options: Partial<typeof entering> = {}) =>
+    run(ENTER_FENCED, { ...entering, owner, ...options });
+  const leave = (owner = '', holdCount = 0) =>
+    run(LEAVE, { owner, holdCount, channelPrefix: CHANNEL });
+  const withdraw = (owner = '', waitMs = WAIT_MS) =>
+    run(WITHDRAW, { owner, waitMs, channelPrefix: CHANNEL });
+
+  /** Everything there is to see; times as seconds from now on. */
+  const look = async () => {
+    const { admin } = redis;
+    const now = await serverNow(admin);
+    const scores: Record<string, number> = {};
+    const members = await admin.zrange(timeouts, '0', '-1', 'WITHSCORES');
+    for (let i = 0; i < members.length; i += 2) {
+      scores[members[i] ?? ''] = Math.round((Number(members[i + 1]) - now) / 1_000);
+    }
+    return {
+      lock: await admin.hgetall('k'),
+      leaseS: Math.round((await admin.pttl('k')) / 1_000),
+      queue: await admin.lrange(queue, 0, -1),
+      scores,
+      waiting: (await admin.hkeys(waiting)).sort(),
+    };
+  };
+  const EMPTY = { lock: {}, leaseS: -0, queue: [], scores: {}, waiting: [] };
+  const granted = { kind: 'granted', fencingToken: undefined };
+  const busy = { kind: 'busy' };
+  /** The messages of the step, which no waiter but the one concerned hears. */
+  const published = async (step: () => Promise<unknown>) => {
+    const counts = await redis.commandsDuring(step);
+    return counts.publish ?? 0;
+  };
+
+  describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
+    /** Runs the step again and again: answers and state have to be those of the first time. */
+    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
+      const first = await step();
+      const state = await look();
+      for (let again = 1; again < times; again += 1) {
+        const answer = await step();
+        // How long to wait becomes less.
+        const { kind } = answer as { kind?: string };
+        if (kind === 'busy') expect(first).toMatchObject({ kind });
+        else expect(answer).toEqual(first);
+        expect(await look()).toEqual(state);
+      }
+      return first;
+    };
+
+    it('enter takes a free lock once, and leaves no queue', async () => {
+      expect(await repeatedly(() => enter(A))).toEqual(granted);
+      expect(await look()).toEqual({ ...EMPTY, lock: { [`${A}`]: '1' }, leaseS: 30 });
+    });
+
+    it('enter puts whoever waits into the queue once, with the score of Redisson', async () => {
+      await enter(A);
+      expect(await repeatedly(() => enter(B))).toMatchObject(busy);
+      expect(await repeatedly(() => enter(C, { waitMs: 5_000 }))).toMatchObject(busy);
+      expect(await look()).toEqual({
+        ...{ lock: { [`${A}`]: '1' }, leaseS: 30, queue: [B, C], waiting: [B, C] },
+        scores: { [`${B}`]: 90, [`${C}`]: 95 },
+      });
+    });
+
+    it('enter leaves no trace of one attempt, which is refused while somebody waits', async () => {
+      await enter(A);
+      expect(await repeatedly(() => enter(B, { waitMs: 0 }))).toMatchObject(busy);
+      expect((await look()).queue).toEqual([]);
+      await enter(B);
+      await leave(A);
+      expect(await repeatedly(() => enter(C, { waitMs: 0 }))).toMatchObject(busy);
+      expect(await repeatedly(() => enter(C))).toMatchObject(busy);
+      expect(await look()).toMatchObject({ lock: {}, queue: [B, C] });
+    });
+
+    it('enter takes the lock from the head of the queue, and its time from all behind', async () => {
+      await enter(A);
+      await enter(B);
+      await enter(C, { waitMs: 5_000 });
+      await enter(D, { waitMs: 7_000 });
+      await leave(A);
+      expect(await repeatedly(() => enter(B))).toEqual(granted);
+      expect(await look()).toEqual({
+        ...{ lock: { [`${B}`]: '1' }, leaseS: 30, queue: [C, D], waiting: [C, D] },
+        scores: { [`${C}`]: 35, [`${D}`]: 42 },
+      });
+    });
+
+    it('enter goes to the count it names, and never shortens the lease', async () => {
+      await enter(A);
+      await enter(B);
+      expect(await repeatedly(() => enter(A, { holdCount: 2, leaseMs: 5_000 }))).toEqual(granted);
+      expect(await look()).toMatchObject({ lock: { [`${A}`]: '2' }, leaseS: 30, queue: [B] });
+      expect(await repeatedly(() => enter(A, { holdCount: 3, leaseMs: 90_000 }))).toEqual(granted);
+      expect(await look()).toMatchObject({ lock: { [`${A}`]: '3' }, leaseS: 90, queue: [B] });
+    });
+
+    it('enter never creates a nested hold: an absent owner has lost it', async () => {
+      expect(await repeatedly(() => enter(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await look()).toEqual(EMPTY);
+      await enter(B);
+      expect(await repeatedly(() => enter(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect((await look()).queue).toEqual([]);
+    });
+
+    it('enter-fenced hands out one token for one hold, and none to whoever is refused', async () => {
+      const first = await repeatedly(() => enterFenced(A));
+      const token = await redis.admin.get('token');
+      expect(first).toEqual({ kind: 'granted', fencingToken: Number(token) });
+      expect(await repeatedly(() => enterFenced(B))).toMatchObject(busy);
+      expect(await redis.admin.get('token')).toBe(token);
+      await leave(A);
+      const { fencingToken } = (await repeatedly(() => enterFenced(B))) as { fencingToken: number };
+      expect(fencingToken).toBeGreaterThan(Number(token));
+      expect(await look()).toEqual({ ...EMPTY, lock: { [`${B}`]: '1' }, leaseS: 30 });
+    });
+
+    it('leave goes down to the count it names, tells nobody, and never counts up', async () => {
+      await enter(A);
+      await enter(A, { holdCount: 3 });
+      await enter(B);
+      const messages = await published(async () => {
+        expect(await repeatedly(() => leave(A, 2))).toBe('done');
+        expect((await look()).lock).toEqual({ [`${A}`]: '2' });
+        expect(await repeatedly(() => leave(A, 3))).toBe('done');
+        expect((await look()).lock).toEqual({ [`${A}`]: '2' });
+      });
+      expect(messages).toBe(0);
+    });
+
+    it('leave to 0 frees the lock once, and tells the head once', async () => {
+      await enter(A);
+      await enter(B);
+      const messages = await published(async () => {
+        const answers = [];
+        for (let time = 0; time < times; time += 1) answers.push(await leave(A));
+        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+      });
+      expect(messages).toBe(1);
+      expect(await look()).toMatchObject({ lock: {}, queue: [B] });
+    });
+
+    it('leave by a stranger changes nothing and tells nobody', async () => {
+      await enter(A);
+      await enter(B);
+      const before = await look();
+      const messages = await published(async () => {
+        expect(await repeatedly(() => leave(B))).toBe('absent');
+        expect(await repeatedly(() => leave(C, 1))).toBe('absent');
+      });
+      expect(messages).toBe(0);
+      expect(await look()).toEqual(before);
+    });
+
+    it('withdraw takes a waiter away, and its time from those behind it alone', async () => {
+      await enter(A);
+      await enter(B);
+      await enter(C, { waitMs: 5_000 });
+      await enter(D, { waitMs: 7_000 });
+      const messages = await published(() => repeatedly(() => withdraw(C, 5_000)));
+      expect(messages).toBe(0);
+      expect(await look()).toMatchObject({
+        ...{ lock: { [`${A}`]: '1' }, queue: [B, D], waiting: [B, D] },
+        scores: { [`${B}`]: 90, [`${D}`]: 97 },
+      });
+    });
+
+    it('withdraw gives back what was granted, and tells the next one', async () => {
+      await enter(A);
+      await enter(B);
+      expect(await published(() => repeatedly(() => withdraw(A)))).toBe(1);
+      expect(await look()).toMatchObject({ lock: {}, queue: [B] });
+    });
+
+    it('withdraw of the head tells the next one that the lock is free', async () => {
+      await enter(A);
+      await enter(B);
+      await enter(C);
+      await leave(A);
+      expect(await published(() => repeatedly(() => withdraw(B)))).toBe(1);
+      expect(await look()).toMatchObject({ lock: {}, queue: [C] });
+    });
+
+    it('withdraw of somebody who is not there changes nothing', async () => {
+      await enter(A);
+      await enter(B);
+      const before = await look();
+      expect(await published(() => repeatedly(() => withdraw(C)))).toBe(0);
+      expect(await look()).toEqual(before);
+    });
+  });
+
+  it('gives every key of the queue a TTL beyond the last score, in the step that creates it', async () => {
+    await enter(A);
+    for (const owner of [B, C]) await enter(owner, { waitMs: 86_400_000 });
+    for (const key of [queue, timeouts, waiting]) {
+      expect(await redis.admin.ttl(key)).toBeGreaterThan(2 * 86_400 + HALF_DAY_S);
+    }
+    for (const owner of [B, C]) await withdraw(owner);
+    expect(await redis.admin.keys('*')).toEqual(['k']);
+  });
+
+  it('gives a queue of Java its TTL as soon as one of ours is in it', async () => {
+    await enter(A);
+    await redis.admin.rpush(queue, C ?? '');
+    await redis.admin.zadd(timeouts, (await serverNow(redis.admin)) + 90_000, C ?? '');
+    expect(await redis.admin.ttl(queue)).toBe(-1);
+    await enter(B);
+    for (const key of [queue, timeouts]) {
+      expect(await redis.admin.ttl(key)).toBeGreaterThan(HALF_DAY_S);
+    }
+  });
+
+  it('leaves no queue behind for a user who may not expire keys', async () => {
+    await enter(A);
+    const user = ['SETUSER', 'poor', 'reset', 'on', '>pw', '~*', '&*', '+@all', '-pexpire'];
+    await redis.admin.acl(...(user as ['SETUSER', string]));
+    const poor = redis.admin.duplicate({ username: 'poor', password: 'pw' });
+    const values = inOrder<string | number>(ENTER.args, { ...entering, owner: B ?? '' });
+    await expect(poor.eval(ENTER.lua, 4, ...KEYS, ...values)).rejects.toThrow();
+    poor.disconnect();
+    expect(await redis.admin.keys('*')).toEqual(['k']);
+  });
+
+  it('frees the lock with a full memory, dead waiters in the queue or not', async () => {
+    await enter(A);
+    await enter(B, { aliveMs: 1 });
+    await enter(C);
+    await redis.admin.config('SET', 'maxmemory', 1);
+    expect(await leave(A)).toBe('done');
+    await withdraw(C);
+    await redis.admin.config('SET', 'maxmemory', 0);
+    expect(await look()).toEqual(EMPTY);
+  });
+
+  it('frees the lock also when the queue cannot be read', async () => {
+    await enter(A);
+    await redis.admin.set(queue, 'something else');
+    expect(await leave(A)).toBe('unannounced');
+    expect(await redis.admin.exists('k')).toBe(0);
+  });
+
+  it('frees the lock of a user who may not publish, and says so', async () => {
+    await enter(A);
+    await enter(B);
+    const user = ['SETUSER', 'mute', 'reset', 'on', '>pw', '~*', 'resetchannels', '+@all'];
+    await redis.admin.acl(...(user as ['SETUSER', string]));
+    const mute = redis.admin.duplicate({ username: 'mute', password: 'pw' });
+    const values = inOrder<string | number>(LEAVE.args, {
+      ...{ owner: A ?? '', holdCount: 0, channelPrefix: CHANNEL },
+    });
+    expect(await mute.eval(LEAVE.lua, 4, ...KEYS, ...values)).toBe('unannounced');
+    mute.disconnect();
+    expect(await redis.admin.exists('k')).toBe(0);
+  });
+
+  it('takes 100 of the dead away per script, and answers when to ask again', async () => {
+    await enter(A);
+    const dead = Array.from({ length: 250 }, (_, i) => `dead:${String(i)}`);
+    for (const owner of dead) await enter(owner);
+    for (const owner of dead) await redis.admin.hset(waiting, owner, `1 ${String(WAIT_MS)} 1`);
+    await leave(A);
+    expect(await redis.admin.llen(queue)).toBe(150);
+    // Not at once, for the script, but the caller asks again as soon as it may.
+    expect(await enter(B)).toEqual({ kind: 'busy', remainingMs: 1 });
+    expect(await redis.admin.llen(queue)).toBe(51);
+    expect(await enter(B)).toEqual(granted);
+    expect(await look()).toEqual({ ...EMPTY, lock: { [`${B}`]: '1' }, leaseS: 30 });
+  });
+
+  describe('arguments', () => {
+    const BAD = [
+      ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'nan', 'inf', 'Infinity'],
+      ...['9223372036854775807', '1'.repeat(400), '1000000000000000', '１００', '1\n', '1,5'],
+    ];
+    const numbers = ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'];
+    const scripts: [string, (bad: string) => Promise<unknown>][] = [
+      ...numbers.map((name): [string, (bad: string) => Promise<unknown>] => [
+        `enter: ${name}`,
+        (bad) => run(ENTER, { ...entering, owner: C ?? '', [name]: bad }),
+      ]),
+      ...[...numbers, 'tokenTtlMs'].map((name): [string, (bad: string) => Promise<unknown>] => [
+        `enter-fenced: ${name}`,
+        (bad) => run(ENTER_FENCED, { ...entering, owner: C ?? '', [name]: bad }),
+      ]),
+      ['leave', (bad) => run(LEAVE, { owner: A ?? '', holdCount: bad, channelPrefix: CHANNEL })],
+      ['withdraw', (bad) => run(WITHDRAW, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
+    ];
+
+    it.each(scripts)('%s is refused before the first write', async (_, call) => {
+      await enter(A);
+      await enter(B, { aliveMs: 1 });
+      const before = await look();
+      for (const bad of BAD) {
+        await expect(call(bad)).rejects.toThrow('LOCKARG');
+        expect(await look()).toEqual(before);
+      }
+    });
+
+    it.each(['holdCount', 'leaseMs', 'aliveMs'] as const)('%s of 0 is refused', async (name) => {
+      await expect(enter(A, { [name]: 0 })).rejects.toThrow('LOCKARG');
+      await expect(enterFenced(A, { [name]: 0 })).rejects.toThrow('LOCKARG');
+      expect(await look()).toEqual(EMPTY);
+    });
+  });
+
+  it.each([ENTER, ENTER_FENCED, LEAVE, WITHDRAW])(
+    '$name is plain text: no value of a user is ever part of it',
+    ({ lua, sha1 }) => {
+      expect(sha1).toMatch(/^[0-9a-f]{40}$/);
+      expect(lua).not.toMatch(/undefined|\[object|NaN/);
+    },
+  );
+
+  it.each([
+    [ENTER, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
+    [ENTER_FENCED, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
+    [LEAVE, [0, 1, 'other', null, []]],
+    [WITHDRAW, [0, 1, 'other', null, []]],
+  ] as [Script<string, string, unknown>, unknown[]][])(
+    '$name takes no answer it does not know for a success',
+    (script, replies) => {
+      for (const reply of replies) {
+        expect(() => script.decode(reply)).toThrow('makes no sense');
+      }
+    },
+  );
+});
