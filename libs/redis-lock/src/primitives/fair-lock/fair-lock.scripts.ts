@@ -15,6 +15,15 @@ import { DEQUEUE, ENQUEUE, READ_QUEUE, SWEEP } from './fair-queue.js';
  * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`.
  */
 
+const TAKE = `
+redis.call('hset', lock, owner, holdCount)
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end`;
+
 /**
  * Free, with nobody waiting or ours first in the queue, or ours already → ours, with this count and
  * at least this lease. Else into the queue, if the caller waits: `waitMs` above 0.
@@ -33,9 +42,9 @@ ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}
 ${ENQUEUE}
-local head, hasSwept
+local own, head, hasSwept
 if not held then
-  local own = waitMs > 0 and recordOf(owner)
+  own = waitMs > 0 and recordOf(owner)
   -- Whoever asks is alive, however long it has kept silent.
   if own then remember(own.since) end
   head, hasSwept = sweep()
@@ -51,14 +60,9 @@ if held then
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
   return ${granted}
 end
-redis.call('hset', lock, owner, holdCount)
-local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
-if type(expiry) == 'table' then
-  redis.call('del', lock)
-  return expiry
-end
-if head then
+${TAKE}
+-- A record without a place is left when Java has thrown it out.
+if head or own then
   dequeue()
   sweep()
 end

@@ -3,11 +3,11 @@
  * - `queue`, a list of owners: the first is the next to get the lock;
  * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson throws them out.
  *
- * Whoever enters at the end gets the score of the one before him, or the end of the lease, plus what
- * he is ready to wait; whoever leaves takes just that off from all behind him.
+ * Whoever enters gets the score of the last in the queue, or the end of the lease, plus what it is
+ * ready to wait; whoever leaves takes just that off from all behind it.
  *
  * Beside them `waiting` is ours, and read by nobody else: a hash owner → `aliveUntil waitMs since`. Of
- * an owner without such a record only the score tells whether he is still there: a Java service.
+ * an owner without such a record, a Java service, only the score tells whether it is still there.
  *
  * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
  */
@@ -52,8 +52,8 @@ end`;
  * whether somebody was taken away.
  */
 export const SWEEP = `
--- Redisson throws out whoever is first and has outlasted his score, which a long lease makes him do.
--- With more than his own time left he stays, and so does the next one when that time is taken off.
+-- Redisson throws out whoever is first and has outlasted its score, which a long lease makes it do.
+-- With more than its own time left it stays, and so does the next when that time is taken off.
 local function keep(head, record)
   local score = scoreOf(head)
   if score and score >= now + record.waitMs then return end
@@ -81,7 +81,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     redis.call('hdel', waiting, head)
-    -- He leaves before his time, as if he had given up.
+    -- It leaves before its time, as if it had given up.
     if record and score and score > now then owedMs = owedMs + record.waitMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -105,7 +105,7 @@ local function scoreBehind(waiter)
   return now + math.max(0, baseMs) + waitMs
 end
 
--- Who is not where his record says was thrown out alive: back before all who came later.
+-- A live one that is in the queue no more was thrown out by Java: back before all who came later.
 local function placeOf(own)
   if not own then return redis.call('llen', queue) end
   local place = 0
@@ -185,7 +185,7 @@ end`;
 
 /** `dequeue()` takes a waiter from any place. Needs `owner` and the number `waitMs`. */
 export const DEQUEUE = `
--- Answers whether he was the next.
+-- Answers whether it was the next.
 local function dequeue()
   local place = redis.call('lpos', queue, owner)
   local hadScore = redis.call('zrem', timeouts, owner) == 1

@@ -1,0 +1,93 @@
+import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
+import { ENTER } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import type { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import { watch, type Watched } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { channelOf, FOREIGN_CLIENT } from '../support/redisson.js';
+import { fairKeysOf, serverNow } from '../support/redisson-fair.js';
+import type { RedisFixture } from '../support/redis-server.js';
+
+/** Threads of Java and the dead. */
+const DEAF = new RegExp(`^${FOREIGN_CLIENT}|^dead:`);
+
+export interface Waiter extends Watched<Lease> {
+  readonly owner: string;
+}
+
+/** The queue of one fair lock, as Redis shows it. */
+export class FairView {
+  readonly keys: ReturnType<typeof fairKeysOf>;
+
+  constructor(
+    private readonly redis: RedisFixture,
+    readonly key: string,
+  ) {
+    this.keys = fairKeysOf(key);
+  }
+
+  queue(): Promise<string[]> {
+    return this.redis.admin.lrange(this.keys.queue, 0, -1);
+  }
+
+  /** Of everybody, in the order of the queue; ms from now on. */
+  async horizons(): Promise<number[]> {
+    const { admin } = this.redis;
+    const now = await serverNow(admin);
+    const scores = (await this.queue()).map((owner) => admin.zscore(this.keys.timeouts, owner));
+    return (await Promise.all(scores)).map((score) => Number(score ?? NaN) - now);
+  }
+
+  async holder(): Promise<string | undefined> {
+    return (await this.redis.admin.hkeys(this.key))[0];
+  }
+
+  /** Begins to wait for the lock, and resolves once that is known to Redis. */
+  async enqueue(locks: FairLockService, options: AcquireOptions = {}): Promise<Waiter> {
+    const { length } = await this.queue();
+    const waiting = watch(locks.acquire(this.key, { waitTimeMs: 60_000, ...options }));
+    const owner = await eventually(async () => {
+      const queue = await this.queue();
+      if (queue.length <= length) throw new Error('it is not in the queue yet');
+      return queue.at(-1) ?? '';
+    });
+    return Object.assign(waiting, { owner });
+  }
+
+  /** The process of these waiters of ours has died long ago. */
+  async die(...owners: string[]): Promise<void> {
+    for (const owner of owners) {
+      const record = (await this.redis.admin.hget(this.keys.waiting, owner)) ?? '';
+      await this.redis.admin.hset(this.keys.waiting, owner, record.replace(/^\d+/, '1'));
+    }
+  }
+
+  /** The script of somebody who then does not go on. */
+  async enter({ owner, waitMs = 300_000, aliveMs = 5_000, leaseMs = 30_000 }: Entry) {
+    const channelPrefix = channelOf(this.key);
+    const args = { owner, holdCount: 1, leaseMs, waitMs, aliveMs, channelPrefix };
+    return this.run(ENTER, args);
+  }
+
+  async run<R>(script: Script<string, string, R>, args: Record<string, string | number>) {
+    const keys = [this.key, ...Object.values(this.keys)];
+    const values = inOrder<string | number>(script.args, args);
+    return script.decode(await this.redis.admin.eval(script.lua, keys.length, ...keys, ...values));
+  }
+
+  /** Everybody of ours in the queue listens on its own channel. */
+  async everybodyListens(): Promise<void> {
+    await eventually(async () => {
+      const channels = (await this.redis.admin.pubsub('CHANNELS')) as string[];
+      const owners = (await this.queue()).filter((owner) => !DEAF.test(owner));
+      return owners.every((owner) => channels.includes(`${channelOf(this.key)}:${owner}`));
+    });
+  }
+}
+
+interface Entry {
+  owner: string;
+  waitMs?: number;
+  aliveMs?: number;
+  leaseMs?: number;
+}

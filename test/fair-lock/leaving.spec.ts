@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockShutdownError, LockStateError, LockTimeoutError } from 'nestjs-redis-lock';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { PROMPT_MS, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { JavaFairLock } from '../support/redisson-fair.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { FairView } from './fair-view.js';
+
+describe('who leaves the queue of a fair lock', () => {
+  const redis = useRedis();
+  const view = new FairView(redis, 'a');
+  const { queue, timeouts, waiting } = view.keys;
+  const open = useLocks(redis, (context) => new FairLockService(context));
+
+  const expectEmptyQueue = () =>
+    eventually(async () => (await redis.admin.exists(queue, timeouts, waiting)) === 0, {
+      withinMs: PROMPT_MS,
+    });
+
+  it('is out of it at once when its time is over', async () => {
+    const { locks } = open();
+    await locks.acquire('a');
+    await expect(locks.acquire('a', { waitTimeMs: 50 })).rejects.toThrow(LockTimeoutError);
+    await expectEmptyQueue();
+  });
+
+  it('is out of it at once when it is aborted', async () => {
+    const { locks } = open();
+    await locks.acquire('a');
+    const abort = new AbortController();
+    const waiter = await view.enqueue(locks, { signal: abort.signal, waitTimeMs: Infinity });
+    abort.abort(new Error('no time'));
+    await expect(waiter.promise).rejects.toThrow('no time');
+    await expectEmptyQueue();
+  });
+
+  it('is out of it when its process closes, with all the others of that process', async () => {
+    const [ours, others] = [open(), open()];
+    const lease = await others.locks.acquire('a');
+    const leaving = Array.from({ length: 50 }, () => watch(ours.locks.acquire('a')));
+    const staying = watch(others.locks.acquire('a'));
+    await eventually(async () => (await view.queue()).length === 51);
+    await ours.close();
+    for (const { promise } of leaving) await expect(promise).rejects.toThrow(LockShutdownError);
+    expect(await view.queue()).toHaveLength(1);
+    expect((await view.horizons())[0]).toBeLessThanOrEqual(40_000);
+    await lease.release();
+    await (await staying.promise).release();
+  });
+
+  it('never takes the lock along: the next one gets it at once, of ours or of Java', async () => {
+    const { locks } = open();
+    const clients = [open({ pollIntervalMs: 60_000 }), open({ pollIntervalMs: 60_000 })];
+    await locks.acquire('a');
+    const abort = new AbortController();
+    const [head, next] = [
+      await view.enqueue(clients[0]?.locks ?? locks, { signal: abort.signal }),
+      await view.enqueue(clients[1]?.locks ?? locks),
+    ];
+    await view.everybodyListens();
+    // Nobody tells the head that the lock is free, and then it leaves.
+    await redis.admin.del('a');
+    const sinceLeave = new Stopwatch();
+    abort.abort(new Error('no time'));
+    await expect(head.promise).rejects.toThrow('no time');
+    await (await next.promise).release();
+    expect(sinceLeave.ms).toBeLessThan(PROMPT_MS);
+  });
+
+  it('leaves no trace after one attempt, and none after an attempt in vain', async () => {
+    const { locks } = open();
+    await locks.acquire('a');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await expect(locks.acquire('a', { waitTimeMs: 0 })).rejects.toThrow(LockTimeoutError);
+    expect(await redis.admin.keys('*')).toEqual(['a']);
+  });
+
+  it('frees the lock by force for the first in the queue', async () => {
+    const { locks } = open({ pollIntervalMs: 60_000 });
+    const java = new JavaFairLock(redis.admin, 'a');
+    await java.tryLock();
+    const waiter = await view.enqueue(locks);
+    await view.everybodyListens();
+    const stopwatch = new Stopwatch();
+    expect(await locks.get('a').forceRelease()).toBe(true);
+    await (await waiter.promise).release();
+    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+  });
+
+  describe('because something else is where the queue should be', () => {
+    it.each([queue, timeouts, waiting])('is told so, and nothing is changed: %s', async (key) => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      await redis.admin.set(key, 'something else');
+      await expect(locks.acquire('a')).rejects.toThrow(LockStateError);
+      expect(await redis.admin.get(key)).toBe('something else');
+      lease.assertHeld();
+      await lease.release();
+      expect(await redis.admin.exists('a')).toBe(0);
+      await redis.admin.del(queue, timeouts, waiting);
+    });
+
+    it('is told so when the key of the lock becomes something else while it waits', async () => {
+      const { locks } = open({ pollIntervalMs: 50 });
+      await locks.acquire('a', { leaseTimeMs: 60_000 });
+      const waiter = await view.enqueue(locks);
+      await redis.admin.set('a', 'something else');
+      await expect(waiter.promise).rejects.toThrow(LockStateError);
+      await expectEmptyQueue();
+      expect(await redis.admin.get('a')).toBe('something else');
+    });
+
+    it.each(['garbage', '1', '1 2', '1 2 3 4', '-1 2 3', ''])(
+      'goes on with records that say %p',
+      async (record) => {
+        const { locks } = open({ pollIntervalMs: 50 });
+        const lease = await locks.acquire('a');
+        const waiter = await view.enqueue(locks);
+        await redis.admin.hset(waiting, waiter.owner, record);
+        await eventually(async () =>
+          /^\d+ \d+ \d+$/.test((await redis.admin.hvals(waiting))[0] ?? ''),
+        );
+        await lease.release();
+        await (await waiter.promise).release();
+      },
+    );
+  });
+
+  it.each([0, -1, 1.5, NaN, Infinity, '1000', 86_400_001])(
+    'refuses a fairLockWaitTimeMs of %p',
+    (fairLockWaitTimeMs) => {
+      expect(() => open({ fairLockWaitTimeMs } as never)).toThrow('fairLockWaitTimeMs must be');
+    },
+  );
+});

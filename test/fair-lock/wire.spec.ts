@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { FairView } from './fair-view.js';
+
+/** How far apart two looks at the clock may be. */
+const SLACK_MS = 2_000;
+
+describe('FairLockService on the wire', () => {
+  const redis = useRedis();
+  const view = new FairView(redis, 'a');
+  const { queue, timeouts, waiting } = view.keys;
+  let messages: string[];
+  let listener: Redis;
+
+  beforeEach(async () => {
+    messages = [];
+    listener = new Redis(redis.url);
+    listener.on('pmessage', (_, channel: string, payload: string) => {
+      messages.push(`${channel} ${payload}`);
+    });
+    await listener.psubscribe('*');
+  });
+  afterEach(() => {
+    listener.disconnect();
+  });
+  const open = useLocks(redis, (context) => new FairLockService(context));
+
+  const expectHorizons = async (...expected: number[]) => {
+    const horizons = await view.horizons();
+    expect(horizons).toHaveLength(expected.length);
+    horizons.forEach((horizon, i) => {
+      expect(horizon).toBeLessThanOrEqual(expected[i] ?? NaN);
+      expect(horizon).toBeGreaterThan((expected[i] ?? NaN) - SLACK_MS);
+    });
+  };
+  const keys = async () => (await redis.admin.keys('*')).sort();
+
+  describe('what Java sees of ours', () => {
+    it('is an RLock and nothing else while nobody waits', async () => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      expect(lease.owner).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[1-9]\d*$/);
+      expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+      expect(await redis.admin.pttl('a')).toBeGreaterThan(30_000 - SLACK_MS);
+      expect(await keys()).toEqual(['a']);
+      await lease.release();
+      await roundTrips(redis, 3);
+      expect(await keys()).toEqual([]);
+      expect(messages).toEqual([]);
+    });
+
+    it('is the whole life of a queue, step by step', async () => {
+      const [ours, others] = [open({ fairLockWaitTimeMs: 200_000 }), open()];
+      const first = await ours.locks.acquire('a');
+
+      const b = await view.enqueue(ours.locks, { waitTimeMs: Infinity });
+      const c = await view.enqueue(others.locks, { waitTimeMs: 5_000 });
+      const d = await view.enqueue(ours.locks, { waitTimeMs: 20_000 });
+      expect(await keys()).toEqual(['a', queue, timeouts, waiting].sort());
+      expect(await redis.admin.type(queue)).toBe('list');
+      expect(await redis.admin.type(timeouts)).toBe('zset');
+      expect(await view.queue()).toEqual([b.owner, c.owner, d.owner]);
+      // Lease, and then what each of them is ready to wait.
+      await expectHorizons(230_000, 235_000, 255_000);
+      for (const score of await redis.admin.zrange(timeouts, '0', '-1', 'WITHSCORES'))
+        expect(score).toMatch(/^\d+$|:/);
+      expect(await redis.admin.hgetall(waiting)).toEqual({
+        [b.owner]: expect.stringMatching(/^\d{13} 200000 \d{16}$/),
+        [c.owner]: expect.stringMatching(/^\d{13} 5000 \d{16}$/),
+        [d.owner]: expect.stringMatching(/^\d{13} 20000 \d{16}$/),
+      });
+      for (const key of [queue, timeouts, waiting])
+        expect(await redis.admin.pttl(key)).toBeGreaterThan(255_000);
+
+      await view.everybodyListens();
+      await first.release();
+      const second = await b.promise;
+      expect(await redis.admin.hgetall('a')).toEqual({ [b.owner]: '1' });
+      expect(await view.queue()).toEqual([c.owner, d.owner]);
+      await expectHorizons(35_000, 55_000);
+
+      const late = await view.enqueue(others.locks, { waitTimeMs: 7_000 });
+      await expectHorizons(35_000, 55_000, 62_000);
+
+      await second.release();
+      await (await c.promise).release();
+      await (await d.promise).release();
+      await (await late.promise).release();
+      await roundTrips(redis, 3);
+      expect(await keys()).toEqual([]);
+      expect(messages).toEqual(
+        [b, c, d, late].map(({ owner }) => `redisson_lock__channel:{a}:${owner} 0`),
+      );
+    });
+
+    it('takes exactly what it added off from those behind it when it gives up', async () => {
+      const { locks } = open();
+      const lease = await locks.acquire('a');
+      const abort = new AbortController();
+      const b = await view.enqueue(locks, { waitTimeMs: 40_000 });
+      const c = await view.enqueue(locks, { waitTimeMs: 10_000, signal: abort.signal });
+      await view.enqueue(locks, { waitTimeMs: 20_000 });
+      await expectHorizons(70_000, 80_000, 100_000);
+      abort.abort(new Error('no time'));
+      await expect(c.promise).rejects.toThrow('no time');
+      await eventually(async () => (await view.queue()).length === 2);
+      await expectHorizons(70_000, 90_000);
+      expect(b.state).toBe('pending');
+      await lease.release();
+    });
+
+    it('puts the keys of the queue where Redisson has them, whatever the name', async () => {
+      const { locks } = open({ keyPrefix: 'shop:' });
+      for (const [name, helper] of [
+        ['b', '{shop:b}'],
+        ['{x}:1', 'shop:{x}:1'],
+      ] as const) {
+        const lease = await locks.acquire(name, { fenced: true });
+        const next = watch(locks.acquire(name));
+        const expected = [
+          ...[`redisson_lock_queue:${helper}`, `redisson_lock_timeout:${helper}`],
+          ...[`nestjs_fair_waiting:${helper}`, `redisson_lock_token:${helper}`, `shop:${name}`],
+        ];
+        await eventually(async () => (await keys()).length === 5);
+        expect(await keys()).toEqual(expected.sort());
+        await lease.release();
+        await (await next.promise).release();
+        expect(messages.at(-1)).toMatch(`redisson_lock__channel:${helper}:`);
+        await redis.admin.flushall();
+      }
+    });
+
+    it('keeps a Java thread behind it in the queue, and hands the lock to it', async () => {
+      const { locks } = open();
+      const java = new JavaFairLock(redis.admin, 'a');
+      const lease = await locks.acquire('a');
+      const b = await view.enqueue(locks, { waitTimeMs: 20_000 });
+      expect(await java.tryLock(10_000)).toBeGreaterThan(45_000);
+      await expectHorizons(50_000, 60_000);
+      await lease.release();
+      const second = await b.promise;
+      await expectHorizons(40_000);
+      expect(await java.tryLock()).toBeGreaterThan(30_000 - SLACK_MS);
+      await second.release();
+      await eventually(() => messages.includes(`${java.channel} 0`));
+      expect(await java.tryLock()).toBeNull();
+      expect(await view.holder()).toBe(java.owner);
+    });
+  });
+
+  describe('what we see of Java', () => {
+    it('waits behind its threads, with the score that the formula gives', async () => {
+      const [holder, first] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
+      expect(await holder?.tryLock()).toBeNull();
+      expect(await first?.tryLock(60_000)).toBeGreaterThan(29_000);
+      const ours = await view.enqueue(open().locks, { waitTimeMs: 10_000 });
+      await expectHorizons(90_000, 100_000);
+      await holder?.unlock();
+      expect(messages).toEqual([]);
+      expect(await first?.tryLock(60_000)).toBeNull();
+      await expectHorizons(40_000);
+      await view.everybodyListens();
+      await first?.unlock();
+      const sinceUnlock = new Stopwatch();
+      const lease = await ours.promise;
+      expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
+      expect(await view.holder()).toBe(lease.owner);
+      expect(messages).toContain(`redisson_lock__channel:{a}:${lease.owner} 0`);
+    });
+
+    it('refuses one attempt, and enters no queue for it, while a thread waits', async () => {
+      const { locks } = open();
+      const [holder, next] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
+      await holder?.tryLock();
+      await next?.tryLock();
+      await holder?.unlock();
+      expect(await redis.admin.exists('a')).toBe(0);
+      expect(await locks.tryAcquire('a')).toBeNull();
+      expect(await view.queue()).toEqual([next?.owner]);
+      expect(await next?.tryLock()).toBeNull();
+    });
+
+    it('goes on when the thread before it gives up', async () => {
+      const { locks } = open();
+      const [holder, next] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
+      await holder?.tryLock();
+      await next?.tryLock(50_000);
+      const ours = await view.enqueue(locks, { waitTimeMs: 60_000 });
+      await expectHorizons(80_000, 140_000);
+      await next?.giveUp(50_000);
+      await expectHorizons(90_000);
+      await view.everybodyListens();
+      await holder?.unlock();
+      await (await ours.promise).release();
+    });
+
+    it('throws out a thread at the head that has outlasted its score, as Redisson does', async () => {
+      const { locks } = open({ pollIntervalMs: 50 });
+      const [holder, dead] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
+      await holder?.tryLock(300_000, 200);
+      await dead?.tryLock(300);
+      const ours = await view.enqueue(locks);
+      const horizon = Number(await redis.admin.zscore(timeouts, dead?.owner ?? ''));
+      await (await ours.promise).release();
+      expect(await serverNow(redis.admin)).toBeGreaterThanOrEqual(horizon);
+      expect(await keys()).toEqual([]);
+    });
+
+    it('counts a hold that it re-entered', async () => {
+      const { locks } = open();
+      const java = new JavaFairLock(redis.admin, 'a');
+      await java.tryLock();
+      await java.tryLock();
+      await java.unlock();
+      expect(await locks.tryAcquire('a')).toBeNull();
+      await java.unlock();
+      expect((await locks.tryAcquire('a'))?.holdCount).toBe(1);
+    });
+
+    it('alternates with its threads in the order of their arrival', async () => {
+      const { locks } = open();
+      const order: string[] = [];
+      const first = await locks.acquire('a');
+      const threads = [1, 2, 3].map((n) => new JavaFairLock(redis.admin, 'a', n));
+      const ours = [];
+      for (const thread of threads) {
+        ours.push((await view.enqueue(locks)).promise);
+        await thread.tryLock();
+      }
+      const expected = await view.queue();
+      expect(expected).toHaveLength(6);
+      await view.everybodyListens();
+      await first.release();
+      for (const [i, thread] of threads.entries()) {
+        const lease = await ours[i];
+        order.push(lease?.owner ?? '');
+        await lease?.release();
+        await eventually(() => messages.includes(`${thread.channel} 0`));
+        expect(await thread.tryLock()).toBeNull();
+        order.push(thread.owner);
+        await thread.unlock();
+      }
+      expect(order).toEqual(expected);
+    });
+  });
+});
