@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError } from 'nestjs-redis-lock';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import {
+  ENTER,
+  LEAVE,
+  WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import { watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { seededRandom } from '../support/random.js';
+import { JavaFairLock } from '../support/redisson-fair.js';
+import { useRedis } from '../support/redis-server.js';
+import { FairView } from './fair-view.js';
+
+/** The connection breaks between a request and its answer, and ioredis sends the request again. */
+describe('FairLockService when an answer is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const view = new FairView(redis, 'a');
+  const open = useLocks(redis, (context) => new FairLockService(context));
+
+  /** A holder, and a client that only asks when it has to. */
+  const opened = async () => {
+    const [holder, client] = [
+      open(),
+      open({ connection: proxy.current.url, pollIntervalMs: 60_000 }),
+    ];
+    await (await client.locks.acquire('warm')).release();
+    const lease = await holder.locks.acquire('a');
+    // So that every script is known to the server.
+    await expect(client.locks.acquire('a', { waitTimeMs: 20 })).rejects.toThrow(LockTimeoutError);
+    await eventually(async () => (await view.queue()).length === 0);
+    return { ...client, lease };
+  };
+  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
+    proxy.current.loseReply({ containing: sha1, times: 1 });
+
+  it('enters the queue once', async () => {
+    const { locks, lease } = await opened();
+    const fault = loseAnswerTo(ENTER);
+    const waiter = await view.enqueue(locks, { waitTimeMs: 40_000 });
+    await eventually(() => fault.hits === 1);
+    await view.everybodyListens();
+    expect(await view.queue()).toEqual([waiter.owner]);
+    const [horizon = NaN] = await view.horizons();
+    expect(horizon).toBeLessThanOrEqual(70_000);
+    await lease.release();
+    await (await waiter.promise).release();
+  });
+
+  it('takes the lock from the queue once, and its time off once', async () => {
+    const { locks, lease } = await opened();
+    const waiter = await view.enqueue(locks, { waitTimeMs: 40_000 });
+    await view.everybodyListens();
+    const java = new JavaFairLock(redis.admin, 'a');
+    await java.tryLock(20_000);
+    const fault = loseAnswerTo(ENTER);
+    await lease.release();
+    const granted = await waiter.promise;
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ [waiter.owner]: '1' });
+    const [horizon = NaN] = await view.horizons();
+    expect(horizon).toBeGreaterThan(45_000);
+    expect(horizon).toBeLessThanOrEqual(50_000);
+    await granted.release();
+    expect(await java.tryLock()).toBeNull();
+  });
+
+  it('leaves the queue once, and takes its time off once', async () => {
+    const { locks, lease } = await opened();
+    const abort = new AbortController();
+    const waiter = await view.enqueue(locks, { waitTimeMs: 40_000, signal: abort.signal });
+    await view.everybodyListens();
+    const java = new JavaFairLock(redis.admin, 'a');
+    await java.tryLock(20_000);
+    const fault = loseAnswerTo(WITHDRAW);
+    abort.abort(new Error('no time'));
+    await expect(waiter.promise).rejects.toThrow('no time');
+    await eventually(() => fault.hits === 1);
+    await eventually(async () => (await view.queue()).length === 1);
+    const [horizon = NaN] = await view.horizons();
+    expect(horizon).toBeGreaterThan(45_000);
+    expect(horizon).toBeLessThanOrEqual(50_000);
+    await java.giveUp(20_000);
+    await lease.release();
+  });
+
+  it('releases once, and tells the next one', async () => {
+    const { locks, lease, eventsOf } = await opened();
+    await lease.release();
+    const ours = await locks.acquire('a');
+    const other = open({ pollIntervalMs: 60_000 });
+    const waiter = await view.enqueue(other.locks);
+    await view.everybodyListens();
+    const fault = loseAnswerTo(LEAVE);
+    await ours.release();
+    expect(fault.hits).toBe(1);
+    expect(eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
+    await (await waiter.promise).release();
+  });
+
+  it('keeps the order of its callers through an outage in which everything is lost', async () => {
+    const { locks, lease } = await opened();
+    const granted: number[] = [];
+    const callers = Array.from({ length: 5 }, (_, i) =>
+      locks.using('a', () => granted.push(i), { waitTimeMs: 60_000 }),
+    );
+    await eventually(async () => (await view.queue()).length === 5);
+    proxy.current.refuse();
+    proxy.current.cut();
+    await redis.admin.flushall();
+    const java = new JavaFairLock(redis.admin, 'a');
+    await java.tryLock();
+    await proxy.current.accept();
+    await eventually(async () => (await view.queue()).length === 5);
+    await java.unlock();
+    await Promise.all(callers);
+    expect(granted).toEqual([0, 1, 2, 3, 4]);
+    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('leaves nobody in the queue and nothing held, wherever a stream of calls is cut', async () => {
+    const random = seededRandom('fair-cuts');
+    const settings = { pollIntervalMs: 100 };
+    const [{ locks }, other] = [
+      open({ connection: proxy.current.url, ...settings }),
+      open(settings),
+    ];
+    let inside = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++inside);
+      await redis.admin.ping();
+      inside -= 1;
+    };
+    for (let round = 0; round < 30; round += 1) {
+      const victim = proxy.current.counts.accepted - random.int(0, 1);
+      const fault = proxy.current.cutAfter(
+        random.pick(['toServer', 'toClient'] as const),
+        random.int(1, 1_500),
+        { kind: random.pick(['rst', 'fin'] as const), where: ({ index }) => index === victim },
+      );
+      const callers = [locks, other.locks, locks, other.locks, locks].map((service, i) =>
+        watch(service.using('a', work, { waitTimeMs: i === 2 ? 5 : 20_000 })),
+      );
+      const outcomes = await Promise.allSettled(callers.map(({ promise }) => promise));
+      for (const [i, outcome] of outcomes.entries())
+        if (outcome.status === 'rejected') expect(i).toBe(2);
+      fault.heal();
+      await eventually(async () => (await redis.admin.keys('*a*')).length === 0);
+    }
+    expect(most).toBe(1);
+    expect(proxy.current.counts.cut).toBeGreaterThan(10);
+  }, 20_000);
+});
