@@ -28,24 +28,32 @@ export interface Bug {
 }
 
 /** A script in which one text is replaced by another; it must be there, or the bug were not. */
-export function script(
+export function brokenScript(
   { name, lua }: { name: string; lua: string },
   text: string | RegExp,
   replacement: string,
-): Bug {
+): { lua: string; sha1: string } {
   const broken = lua.replace(text, () => replacement);
   if (broken === lua) throw new Error(`${name} has no ${String(text)} to be replaced`);
-  const sha1 = createHash('sha1').update(broken).digest('hex');
+  return { lua: broken, sha1: createHash('sha1').update(broken).digest('hex') };
+}
+
+export function script(
+  original: { name: string; lua: string },
+  text: string | RegExp,
+  replacement: string,
+): Bug {
+  const broken = brokenScript(original, text, replacement);
   return connection(
     class extends PassThrough {
       protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S) {
-        return script.name === name ? { ...script, lua: broken, sha1 } : script;
+        return script.name === original.name ? { ...script, ...broken } : script;
       }
     },
   );
 }
 
-function connection(Broken: new (inner: RedisConnection) => RedisConnection): Bug {
+export function connection(Broken: new (inner: RedisConnection) => RedisConnection): Bug {
   return { options: { decorate: (inner) => new Broken(inner) } };
 }
 

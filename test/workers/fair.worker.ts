@@ -1,0 +1,36 @@
+import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { openApplication, type Application } from '../faults/support/application.js';
+import { RecordingConnection } from '../faults/support/fair-record.js';
+import { serve } from '../support/worker.js';
+
+let application: Application;
+let isStopped = false;
+let callers: Promise<void>[] = [];
+
+async function call(locks: FairLockService, name: string): Promise<void> {
+  while (!isStopped) await locks.using(name, () => undefined, { waitTimeMs: 60_000 });
+}
+
+const api = {
+  open(url: string, settings: Partial<LockSettings>, aliveMs: number): void {
+    const decorate = (port: RecordingConnection['inner']) => new RecordingConnection(port, aliveMs);
+    application = openApplication(url, { settings, decorate });
+  },
+
+  /** Callers that come back at once when they have had the lock, until the worker is stopped. */
+  begin(names: string[], callersOfEach: number): void {
+    const locks = new FairLockService(application.context);
+    callers = names.flatMap((name) =>
+      Array.from({ length: callersOfEach }, () => call(locks, name)),
+    );
+  },
+
+  async close(): Promise<void> {
+    isStopped = true;
+    await Promise.all(callers);
+    await application.close();
+  },
+};
+export type Api = typeof api;
+serve(api);
