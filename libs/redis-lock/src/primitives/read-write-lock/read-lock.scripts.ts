@@ -1,0 +1,220 @@
+import { enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import { defineScript } from '../../core/script.js';
+import {
+  FOR_ALL,
+  FOR_NEXT,
+  inspection,
+  MODE,
+  READER,
+  READERS,
+  refuseUnheld,
+  SHRINK,
+  WRITER,
+} from './read-write-hash.js';
+import { GIVE_TURN, TURN_KEYS, WAITING } from './turns.js';
+
+/**
+ * Free, read by others, or written by the companion → read by this owner too. Behind writers that
+ * wait only a reader gets in that holds the lock already, or whose turn it is.
+ * Nobody's lease becomes shorter; a nested entry (count > 1) never creates a hold.
+ */
+export const READ_ENTER = defineScript({
+  name: 'read-lock.enter',
+  keys: ['lock', 'prefix', ...TURN_KEYS],
+  args: ['owner', 'holdCount', 'leaseMs', 'companion', 'memoryMs', 'channel'],
+  numbers: ['holdCount', 'leaseMs', 'memoryMs'],
+  channels: ['channel'],
+  body: `
+if holdCount == 0 or leaseMs == 0 then
+  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+end
+${MODE}
+${READERS}
+${SHRINK}
+${WAITING}
+${GIVE_TURN}
+local held = mode and redis.call('hget', lock, owner)
+local left = mode and redis.call('pttl', lock) or 0
+if not held then
+  if holdCount > 1 then return ${String(LOST)} end
+  if mode == 'write' then
+    if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
+      ${refuseUnheld(WRITER)}
+      if memoryMs > 0 then remember(readers, owner, memoryMs) end
+      return {left}
+    end
+  else
+    if left == -1 then
+      ${refuseUnheld(READER)}
+    end
+    if isAwaited(writers) and not redis.call('zscore', turn, owner) then
+      if memoryMs > 0 then remember(readers, owner, memoryMs) end
+      if redis.call('exists', patience) == 0 then
+        giveTurn()
+        announce(channel, '${FOR_ALL}')
+      end
+      if not redis.call('zscore', turn, owner) then
+        return {math.max(0, redis.call('pttl', patience))}
+      end
+    end
+  end
+end
+local key = prefix .. owner .. ':rwlock_timeout:'
+if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
+if redis.call('pttl', key .. holdCount) < leaseMs then
+  redis.call('set', key .. holdCount, '1', 'px', leaseMs)
+end
+if not mode then
+  redis.call('hset', lock, 'mode', 'read', owner, holdCount)
+elseif tonumber(held or 0) ~= holdCount then
+  redis.call('hset', lock, owner, holdCount)
+end
+if left < leaseMs then
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    if not held then redis.call('del', key .. holdCount) end
+    if not held then redis.call('hdel', lock, owner) end
+    if not mode then redis.call('del', lock) end
+    return expiry
+  end
+end
+if not held and redis.call('exists', readers, turn) > 0 then
+  redis.call('zrem', readers, owner)
+  redis.call('zrem', turn, owner)
+end
+return ${String(GRANTED)}`,
+  reply: enterAnswer,
+});
+
+/** Only commands that Redis allows when its memory is full, until the first of them has written. */
+const LEAVE = `
+local function leave()
+  local mode = redis.call('hget', lock, 'mode')
+  local held = mode and redis.call('hget', lock, owner)
+  if not held then return 'absent' end
+  if holdCount > 0 then
+    if tonumber(held) > holdCount then
+      shrink(owner, held, holdCount)
+      local counted = redis.pcall('hset', lock, owner, holdCount)
+      -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+      if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+        return counted
+      end
+    end
+    return 'done'
+  end
+  local lease = shrink(owner, held, 0)
+  redis.call('hdel', lock, owner)
+  -- The writer's own lease is not to be touched.
+  if mode == 'write' then return 'done' end
+  -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long.
+  local isLongest = lease + 10 >= redis.call('pttl', lock)
+  local longest = longestLease(isLongest and math.huge or 1)
+  if longest > 0 then
+    if isLongest then redis.call('pexpire', lock, longest) end
+    return 'done'
+  end
+  redis.call('del', lock)
+  return announce(channel, '${FOR_NEXT}') and 'done' or 'unannounced'
+end`;
+
+/** Ours → fewer holds, or out; the last reader that lives frees the lock and says so. */
+export const READ_LEAVE = defineScript({
+  name: 'read-lock.leave',
+  keys: ['lock', 'prefix'],
+  args: ['owner', 'holdCount', 'channel'],
+  numbers: ['holdCount'],
+  channels: ['channel'],
+  body: `
+${READERS}
+${SHRINK}
+${LEAVE}
+return leave()`,
+  reply: leaveAnswer,
+});
+
+/** A reader that has given up: forgets that it waited, also in its turn, and what it was granted. */
+export const READ_WITHDRAW = defineScript({
+  name: 'read-lock.withdraw',
+  keys: ['lock', 'prefix', 'readers', 'turn'],
+  args: ['owner', 'channel'],
+  channels: ['channel'],
+  body: `
+local holdCount = 0
+${READERS}
+${SHRINK}
+${LEAVE}
+redis.call('zrem', readers, owner)
+local endsTurn = redis.call('zrem', turn, owner) == 1 and redis.call('exists', turn) == 0
+local answer = leave()
+-- The writers that let it go first need not wait any more.
+if endsTurn and answer == 'absent' then announce(channel, '${FOR_NEXT}') end
+return answer`,
+  reply: leaveAnswer,
+});
+
+/** For each lock and reader a lease: prolongs what that reader holds, and creates nothing. */
+export const READ_RENEW = defineScript({
+  name: 'read-lock.renew',
+  keys: [],
+  args: [],
+  body: `
+for i = 2, #KEYS, 2 do
+  if not string.find(ARGV[i], '^[1-9]%d*$') or #ARGV[i] > 15 then
+    return redis.error_reply('LOCKARG a lease is not a whole number')
+  end
+end
+local answers = {}
+for i = 1, #KEYS, 2 do
+  local lock, owner, leaseMs = KEYS[i], ARGV[i], tonumber(ARGV[i + 1])
+  local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
+  local held = redis.pcall('hget', lock, owner)
+  if type(held) == 'table' then
+    -- A key of another type is a no. That Redis may not be asked is none.
+    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+    held = false
+  end
+  local isAlive = 0
+  for n = 1, math.min(tonumber(held) or 0, 10000) do
+    local left = redis.call('pttl', key .. n)
+    if left >= 0 then
+      isAlive = 1
+      if left < leaseMs then redis.call('pexpire', key .. n, leaseMs) end
+    end
+  end
+  -- Never shorter: another reader's lease, or the writer's, may be the longer one.
+  if isAlive == 1 and redis.call('pttl', lock) < leaseMs then
+    redis.call('pexpire', lock, leaseMs)
+  end
+  answers[(i + 1) / 2] = isAlive
+end
+return answers`,
+  reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
+});
+
+export const READ_INSPECT = defineScript({
+  name: 'read-lock.inspect',
+  keys: ['lock', 'prefix'],
+  args: [],
+  body: `
+${MODE}
+${READERS}
+if not mode then return {0} end
+local answer, isHeld = {0}, false
+local fields = redis.call('hgetall', lock)
+for i = 1, #fields, 2 do
+  local isReader = string.find(fields[i], ${READER})
+  local left = isReader and leaseOf(fields[i], fields[i + 1]) or 0
+  if left > 0 then
+    answer[1] = math.max(answer[1], left)
+    answer[#answer + 1] = fields[i]
+  end
+  isHeld = isHeld or isReader or string.find(fields[i], ${WRITER})
+end
+if not isHeld then
+  return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
+end
+return answer`,
+  reply: inspection,
+});
