@@ -5,7 +5,8 @@ import { PROMPT_MS, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** What is left of a client that vanishes. That of a killed process is in test/faults. */
-export function describeCrash({ redis, open, deadWaiterMs = 0 }: LockSuite): void {
+export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: LockSuite): void {
+  const openOther = openRival ?? open;
   describe('a client that vanishes', () => {
     /** A client whose connection can be ended under it, for good. */
     const mortal = async (settings: Parameters<typeof open>[0] = {}) => {
@@ -20,7 +21,7 @@ export function describeCrash({ redis, open, deadWaiterMs = 0 }: LockSuite): voi
     const waiters = async () => (await redis.admin.pubsub('CHANNELS')).length;
 
     it('keeps the lock for no longer than its lease', async () => {
-      const [holder, next] = [await mortal({ leaseTimeMs: 500 }), open()];
+      const [holder, next] = [await mortal({ leaseTimeMs: 500 }), openOther()];
       const lease = await holder.locks.acquire('a');
       const waiting = next.locks.acquire('a');
       await eventually(async () => (await waiters()) === 1);
@@ -33,7 +34,7 @@ export function describeCrash({ redis, open, deadWaiterMs = 0 }: LockSuite): voi
     });
 
     it('stops nobody behind it for long when it was only waiting', async () => {
-      const [holder, waiter, next] = [open(), await mortal(), open()];
+      const [holder, waiter, next] = [openOther(), await mortal(), open()];
       const lease = await holder.locks.acquire('a');
       const vanished = watch(waiter.locks.acquire('a'));
       const waiting = next.locks.acquire('a');
@@ -47,7 +48,8 @@ export function describeCrash({ redis, open, deadWaiterMs = 0 }: LockSuite): voi
     });
 
     it('leaves no key without an end at any moment', async () => {
-      const clients = [open({ leaseTimeMs: 300 }), open()];
+      const clients = [open({ leaseTimeMs: 300 }), openOther()];
+      const optionsOf = (i: number) => (openRival === undefined ? { fenced: i % 2 === 0 } : {});
       const looker = { isOn: true };
       const seen = new Set<boolean>();
       const looking = (async () => {
@@ -60,9 +62,7 @@ export function describeCrash({ redis, open, deadWaiterMs = 0 }: LockSuite): voi
         clients.flatMap(({ locks }) =>
           Array.from({ length: 10 }, async (_, i) => {
             for (let round = 0; round < 10; round += 1) {
-              await locks.using('a', () =>
-                locks.using('a', () => undefined, { fenced: i % 2 === 0 }),
-              );
+              await locks.using('a', () => locks.using('a', () => undefined, optionsOf(i)));
             }
           }),
         ),

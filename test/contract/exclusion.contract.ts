@@ -6,18 +6,56 @@ import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.j
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** Who gets in, and who does not. */
-export function describeExclusion({ redis, open }: LockSuite): void {
+export function describeExclusion({ redis, open, openRival = open }: LockSuite): void {
   describe('exclusion', () => {
     it('grants a free lock, and it is locked for everybody', async () => {
-      const [ours, others] = [open(), open()];
+      const [ours, others, rival] = [open(), open(), openRival()];
       const lease = await ours.locks.acquire('a');
       expect(lease).toMatchObject({ name: 'a', state: 'held', holdCount: 1 });
       expect(await others.locks.get('a').isLocked()).toBe(true);
-      expect(await others.locks.tryAcquire('a')).toBeNull();
+      expect(await rival.locks.tryAcquire('a')).toBeNull();
       await lease.release();
       expect(await others.locks.get('a').isLocked()).toBe(false);
     });
 
+    it('never confuses names, whatever they are', async () => {
+      const [{ locks }, rival] = [open(), openRival()];
+      const names = ['a', 'A', 'a ä', 'a/b?*[]', '{a}b', 'constructor', '__proto__', '商品_1'];
+      const leases = await Promise.all(names.map((name) => locks.tryAcquire(name)));
+      expect(leases.map((lease) => lease?.name)).toEqual(names);
+      for (const name of names) expect(await rival.locks.tryAcquire(name)).toBeNull();
+    });
+
+    it('resolves tryAcquire with null while somebody else has it, and holds nothing then', async () => {
+      const [ours, rival] = [open(), openRival()];
+      const lease = await rival.locks.acquire('a');
+      expect(await ours.locks.tryAcquire('a')).toBeNull();
+      expect(await ours.locks.tryAcquire('a', { waitTimeMs: 20 })).toBeNull();
+      await lease.release();
+      for (const { locks } of [ours, rival]) expect(await locks.get('a').isLocked()).toBe(false);
+    });
+
+    it('grants nothing whose answer took longer than the lease: it asks again', async () => {
+      const { locks } = open();
+      await (await locks.acquire('a')).release();
+      redis.pause();
+      const acquiring = locks.acquire('a', { leaseTimeMs: 200 });
+      const sentAt = performance.now();
+      await eventually(() => performance.now() - sentAt > 250);
+      redis.resume();
+      const lease = await acquiring;
+      lease.assertHeld();
+      expect(lease.remainingMs).toBeGreaterThan(0);
+      expect(lease.owner).toMatch(/:3$/);
+      await lease.release();
+      await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
+    });
+  });
+}
+
+/** Nobody but one gets in, in the order in which the callers of a process came. */
+export function describeOneAtATime({ redis, open }: LockSuite): void {
+  describe('one at a time', () => {
     it('makes every top-level acquisition a new owner, so that siblings never overlap', async () => {
       const { locks } = open();
       const section = new Section();
@@ -50,44 +88,6 @@ export function describeExclusion({ redis, open }: LockSuite): void {
       expect(await redis.admin.get('count')).toBe('60');
     });
 
-    it('never confuses names, whatever they are', async () => {
-      const { locks } = open();
-      const names = ['a', 'A', 'a ä', 'a/b?*[]', '{a}b', 'constructor', '__proto__', '商品_1'];
-      const leases = await Promise.all(names.map((name) => locks.tryAcquire(name)));
-      expect(leases.map((lease) => lease?.name)).toEqual(names);
-      for (const name of names) expect(await locks.tryAcquire(name)).toBeNull();
-    });
-
-    it('resolves tryAcquire with null while somebody else has it, and holds nothing then', async () => {
-      const [ours, others] = [open(), open()];
-      const lease = await others.locks.acquire('a');
-      expect(await ours.locks.tryAcquire('a')).toBeNull();
-      expect(await ours.locks.tryAcquire('a', { waitTimeMs: 20 })).toBeNull();
-      await lease.release();
-      expect(await others.locks.get('a').isLocked()).toBe(false);
-    });
-
-    it('grants nothing whose answer took longer than the lease: it asks again', async () => {
-      const { locks } = open();
-      await (await locks.acquire('a')).release();
-      redis.pause();
-      const acquiring = locks.acquire('a', { leaseTimeMs: 200 });
-      const sentAt = performance.now();
-      await eventually(() => performance.now() - sentAt > 250);
-      redis.resume();
-      const lease = await acquiring;
-      lease.assertHeld();
-      expect(lease.remainingMs).toBeGreaterThan(0);
-      expect(lease.owner).toMatch(/:3$/);
-      await lease.release();
-      await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
-    });
-  });
-}
-
-/** How long a caller waits, and how it stops waiting. */
-export function describeWaiting({ redis, open }: LockSuite): void {
-  describe('waiting', () => {
     it('serves the callers of one process in their order', async () => {
       const { locks } = open();
       const first = await locks.acquire('a');
@@ -99,9 +99,14 @@ export function describeWaiting({ redis, open }: LockSuite): void {
       await Promise.all(callers);
       expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     });
+  });
+}
 
+/** How long a caller waits, and how it stops waiting. */
+export function describeWaiting({ redis, open, openRival = open }: LockSuite): void {
+  describe('waiting', () => {
     it('is woken by the release of another client, not by its poll', async () => {
-      const [ours, others] = [open({ pollIntervalMs: 60_000 }), open()];
+      const [ours, others] = [open({ pollIntervalMs: 60_000 }), openRival()];
       const lease = await others.locks.acquire('a');
       const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
       await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
@@ -114,7 +119,7 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('gives up after waitTimeMs with a LockTimeoutError that says what was going on', async () => {
-      const [ours, others] = [open(), open()];
+      const [ours, others] = [open(), openRival()];
       await others.locks.acquire('a', { leaseTimeMs: 20_000 });
       const stopwatch = new Stopwatch();
       const error = await ours.locks.acquire('a', { waitTimeMs: 100 }).catch((e: unknown) => e);
@@ -134,8 +139,8 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('keeps waitTimeMs for each of the callers that queue behind each other', async () => {
-      const { locks } = open();
-      const lease = await locks.acquire('a');
+      const [{ locks }, rival] = [open(), openRival()];
+      const lease = await rival.locks.acquire('a');
       const stopwatch = new Stopwatch();
       await Promise.all(
         [40, 80, 120].map(async (waitTimeMs) => {
@@ -147,7 +152,7 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('makes exactly one attempt with a waitTimeMs of 0', async () => {
-      const [ours, others] = [open(), open()];
+      const [ours, others] = [open(), openRival()];
       await others.locks.acquire('a');
       await ours.locks.tryAcquire('a');
       const sent = await redis.commandsDuring(() =>
@@ -158,8 +163,8 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('waits for ever with a waitTimeMs of Infinity, until it is granted', async () => {
-      const { locks } = open();
-      const lease = await locks.acquire('a');
+      const [{ locks }, rival] = [open(), openRival()];
+      const lease = await rival.locks.acquire('a');
       const waiting = watch(locks.acquire('a', { waitTimeMs: Infinity }));
       await roundTrips(redis, 3);
       expect(waiting.state).toBe('pending');
@@ -168,7 +173,7 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('frees nothing when a waiter gives up', async () => {
-      const [ours, others, third] = [open(), open(), open()];
+      const [ours, others, third] = [open(), openRival(), open()];
       const lease = await others.locks.acquire('a');
       await expect(ours.locks.acquire('a', { waitTimeMs: 30 })).rejects.toThrow(LockTimeoutError);
       await roundTrips(redis, 3);
@@ -177,7 +182,7 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     });
 
     it('gets the lock when the lease of a silent holder ends', async () => {
-      const [ours, others] = [open(), open()];
+      const [ours, others] = [open(), openRival()];
       await others.locks.acquire('a', { leaseTimeMs: 300 });
       const stopwatch = new Stopwatch();
       const lease = await ours.locks.acquire('a');
@@ -203,8 +208,8 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     it.each([new Error('no time'), 'no time', 0, null])(
       'stops the waiting at once, and rejects with the reason untouched: %p',
       async (reason) => {
-        const { locks } = open();
-        const lease = await locks.acquire('a');
+        const [{ locks }, rival] = [open(), openRival()];
+        const lease = await rival.locks.acquire('a');
         const abort = new AbortController();
         const waiting = watch(locks.acquire('a', { signal: abort.signal, waitTimeMs: Infinity }));
         await roundTrips(redis, 2);
@@ -218,8 +223,8 @@ export function describeWaiting({ redis, open }: LockSuite): void {
     );
 
     it('lets the next in line go on when the first is aborted', async () => {
-      const { locks } = open();
-      const lease = await locks.acquire('a');
+      const [{ locks }, rival] = [open(), openRival()];
+      const lease = await rival.locks.acquire('a');
       const abort = new AbortController();
       const first = locks.acquire('a', { signal: abort.signal });
       const second = locks.acquire('a');
@@ -280,7 +285,7 @@ export function describeWaiting({ redis, open }: LockSuite): void {
 }
 
 /** What happens while Redis cannot be asked. */
-export function describeOutage({ redis, open }: LockSuite): void {
+export function describeOutage({ redis, open, openRival = open }: LockSuite): void {
   describe('a Redis that stands still', () => {
     it('keeps waitTimeMs, and blames Redis and not another holder', async () => {
       const { locks } = open();
@@ -299,7 +304,7 @@ export function describeOutage({ redis, open }: LockSuite): void {
     });
 
     it('makes nobody shut out by whoever gave up meanwhile', async () => {
-      const { locks } = open();
+      const [{ locks }, rival] = [open(), openRival()];
       await locks.get('a').isLocked();
       redis.pause();
       const gaveUp = await Promise.allSettled(
@@ -310,7 +315,7 @@ export function describeOutage({ redis, open }: LockSuite): void {
       expect(gaveUp.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
       const lease = await waiting;
       lease.assertHeld();
-      expect(await locks.tryAcquire('a')).toBeNull();
+      expect(await rival.locks.tryAcquire('a')).toBeNull();
     });
   });
 }

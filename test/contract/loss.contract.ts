@@ -19,7 +19,7 @@ export function describeLoss(suite: LockSuite): void {
   });
 }
 
-function describeKeeping({ redis, open }: LockSuite): void {
+function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   it('counts from the moment at which the request was sent', async () => {
     const { locks } = open();
     await locks.get('a').isLocked();
@@ -37,7 +37,7 @@ function describeKeeping({ redis, open }: LockSuite): void {
   });
 
   it('is renewed by the watchdog for as long as it is held, and no longer', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
     const lease = await ours.locks.acquire('a');
     await eventually(() => ours.eventsOf('renewed').length >= 5);
     lease.assertHeld();
@@ -51,7 +51,7 @@ function describeKeeping({ redis, open }: LockSuite): void {
   });
 
   it('ends by itself when it was given a fixed lease time', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
     const lease = await ours.locks.acquire('a', { leaseTimeMs: 400 });
     await others.locks.acquire('a');
     expect(lease.state).toBe('lost');
@@ -60,7 +60,7 @@ function describeKeeping({ redis, open }: LockSuite): void {
   });
 
   it('is not renewed past maxHoldMs, and is over one lease later at the latest', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
     const stopwatch = new Stopwatch();
     const lease = await ours.locks.acquire('a', { maxHoldMs: 500 });
     await others.locks.acquire('a');
@@ -89,7 +89,7 @@ function describeKeeping({ redis, open }: LockSuite): void {
   });
 }
 
-function describeRenew({ redis, open }: LockSuite): void {
+function describeRenew({ redis, open, openRival = open }: LockSuite): void {
   it('lasts at least as long as renew() asks for, from the moment of the call', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a', { leaseTimeMs: 1_000 });
@@ -126,9 +126,9 @@ function describeRenew({ redis, open }: LockSuite): void {
   });
 
   it('is lost when renew() finds another owner, or none', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, admin, others] = [open(), open(), openRival()];
     const lease = await ours.locks.acquire('a');
-    await others.locks.get('a').forceRelease();
+    await admin.locks.get('a').forceRelease();
     const next = await others.locks.acquire('a', { leaseTimeMs: 5_000 });
     await expect(lease.renew(60_000)).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
     expect(lease.state).toBe('lost');
@@ -265,7 +265,7 @@ function describeLosing({ redis, open }: LockSuite): void {
   });
 }
 
-function describeSuspension({ redis, open }: LockSuite): void {
+function describeSuspension({ redis, open, openRival = open }: LockSuite): void {
   /** The monotonic clock stands still while the wall clock goes on, as on a suspended Linux. */
   class SuspendableClock {
     suspendedMs = 0;
@@ -309,7 +309,7 @@ function describeSuspension({ redis, open }: LockSuite): void {
 
   it('loses a lease that Redis has ended meanwhile, at the first look at it', async () => {
     const clock = new SuspendableClock();
-    const [ours, others] = [open({ clock }), open()];
+    const [ours, others] = [open({ clock }), openRival()];
     const lease = await ours.locks.acquire('a');
     clock.suspendedMs = 60_000;
     await redis.admin.del('a');

@@ -15,14 +15,21 @@ import { Stopwatch } from '../support/stopwatch.js';
 export function describeReentrancy(suite: LockSuite): void {
   describe('re-entrancy', () => {
     describeJoining(suite);
-    describeTurns(suite);
     describeOutliving(suite);
     describeDoubt(suite);
     describeLeaseTimes(suite);
   });
 }
 
-function describeJoining({ redis, open }: LockSuite): void {
+/** Where one holder excludes all others, also those of its own process, siblings take turns. */
+export function describeSiblings(suite: LockSuite): void {
+  describe('siblings', () => {
+    describeStrangers(suite);
+    describeTurns(suite);
+  });
+}
+
+function describeJoining({ redis, open, openRival = open }: LockSuite): void {
   it('joins the hold that surrounds the call: same owner, one hold more', async () => {
     const { locks } = open();
     await locks.using('a', async (outer) => {
@@ -56,7 +63,7 @@ function describeJoining({ redis, open }: LockSuite): void {
   });
 
   it('frees the lock only when every hold is given back', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, others] = [open(), openRival()];
     await ours.locks.using('a', async () => {
       for (let round = 0; round < 3; round += 1) await ours.locks.using('a', () => undefined);
       expect(await others.locks.tryAcquire('a')).toBeNull();
@@ -64,6 +71,37 @@ function describeJoining({ redis, open }: LockSuite): void {
     await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
   });
 
+  it('joins an outer hold through the scope of another lock', async () => {
+    const { locks } = open();
+    await locks.using('a', ({ owner }) =>
+      locks.using('b', () =>
+        locks.using('a', async (lease) => {
+          expect(lease).toMatchObject({ owner, holdCount: 2 });
+          expect(CurrentLock.lease()).toBe(lease);
+        }),
+      ),
+    );
+    expect(() => CurrentLock.lease()).toThrow(LockStateError);
+  });
+
+  it('gives back what a join got that was given up: the hold count is never wrong', async () => {
+    const [ours, others] = [open(), openRival()];
+    await ours.locks.using('a', async (lease) => {
+      redis.pause();
+      const given = await ours.locks.acquire('a', { waitTimeMs: 30 }).catch((e: unknown) => e);
+      redis.resume();
+      expect(given).toBeInstanceOf(LockBackendError);
+      expect(given).toMatchObject({ outcome: 'unknown', retryable: true });
+      const next = await ours.locks.acquire('a');
+      expect(next.holdCount).toBe(2);
+      await next.release();
+      lease.assertHeld();
+    });
+    await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
+  });
+}
+
+function describeStrangers({ open }: LockSuite): void {
   it('never joins outside a scope, even in the same async chain', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a');
@@ -93,35 +131,6 @@ function describeJoining({ redis, open }: LockSuite): void {
       expect(b.holdCount).toBe(1);
       await b.release();
     });
-  });
-
-  it('joins an outer hold through the scope of another lock', async () => {
-    const { locks } = open();
-    await locks.using('a', ({ owner }) =>
-      locks.using('b', () =>
-        locks.using('a', async (lease) => {
-          expect(lease).toMatchObject({ owner, holdCount: 2 });
-          expect(CurrentLock.lease()).toBe(lease);
-        }),
-      ),
-    );
-    expect(() => CurrentLock.lease()).toThrow(LockStateError);
-  });
-
-  it('gives back what a join got that was given up: the hold count is never wrong', async () => {
-    const [ours, others] = [open(), open()];
-    await ours.locks.using('a', async (lease) => {
-      redis.pause();
-      const given = await ours.locks.acquire('a', { waitTimeMs: 30 }).catch((e: unknown) => e);
-      redis.resume();
-      expect(given).toBeInstanceOf(LockBackendError);
-      expect(given).toMatchObject({ outcome: 'unknown', retryable: true });
-      const next = await ours.locks.acquire('a');
-      expect(next.holdCount).toBe(2);
-      await next.release();
-      lease.assertHeld();
-    });
-    await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
   });
 }
 
@@ -284,57 +293,6 @@ function describeTurns({ redis, open }: LockSuite): void {
       await locks.using('a', () => undefined);
     });
   });
-}
-
-function describeOutliving({ redis, open }: LockSuite): void {
-  it('lets a child that outlives its parent keep the lock, and the watchdog goes on', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), open()];
-    const child = await ours.locks.using('a', () => ours.locks.acquire('a'));
-    expect(child).toMatchObject({ state: 'held', holdCount: 2 });
-    const renewals = ours.eventsOf('renewed').length;
-    await eventually(() => ours.eventsOf('renewed').length >= renewals + 3);
-    child.assertHeld();
-    expect(await others.locks.tryAcquire('a')).toBeNull();
-    await child.release();
-    expect(await others.locks.get('a').isLocked()).toBe(false);
-  });
-
-  it('lets a child keep the lock whose answer comes after its parent was given back', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 1_000 }), open()];
-    const parent = await ours.locks.acquire('a');
-    await parent.release();
-    let joining: Promise<Lease> | undefined;
-    await ours.locks.using('a', async () => {
-      redis.pause();
-      joining = ours.locks.acquire('a');
-      // The join is on its way when the parent is given back.
-      await new Promise(setImmediate);
-      setImmediate(() => redis.resume());
-    });
-    const child = await joining;
-    expect(child?.state).toBe('held');
-    child?.assertHeld();
-    expect(await others.locks.tryAcquire('a')).toBeNull();
-    await eventually(() => ours.eventsOf('renewed').length >= 3);
-    child?.assertHeld();
-    await child?.release();
-    expect(await others.locks.get('a').isLocked()).toBe(false);
-  });
-
-  it('makes an acquisition in a leftover scope a new top-level owner', async () => {
-    const { locks } = open();
-    const gate = new Gate();
-    let late: Promise<Lease> | undefined;
-    const owner = await locks.using('a', (lease) => {
-      late = gate.opened.then(() => locks.acquire('a'));
-      return lease.owner;
-    });
-    gate.open();
-    const lease = await late;
-    expect(lease?.holdCount).toBe(1);
-    expect(lease?.owner).not.toBe(owner);
-    await lease?.release();
-  });
 
   it('makes it a new owner also while a child keeps the lock: then it waits', async () => {
     const { locks } = open();
@@ -369,6 +327,70 @@ function describeOutliving({ redis, open }: LockSuite): void {
     expect(lease.owner).not.toBe(parts.first.owner);
     await lease.release();
   });
+
+  it('tells a child that waits for its sibling at once that the parent is lost', async () => {
+    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const work = ours.locks.using('a', async (lease) => {
+      await ours.locks.acquire('a');
+      const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
+      await admin.locks.get('a').forceRelease();
+      await eventually(() => lease.state === 'lost');
+      await eventually(() => waiting.state !== 'pending', { withinMs: PROMPT_MS });
+      await expect(waiting.promise).rejects.toThrow(LeaseLostError);
+    });
+    await expect(work).rejects.toThrow(LeaseLostError);
+  });
+}
+
+function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
+  it('lets a child that outlives its parent keep the lock, and the watchdog goes on', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
+    const child = await ours.locks.using('a', () => ours.locks.acquire('a'));
+    expect(child).toMatchObject({ state: 'held', holdCount: 2 });
+    const renewals = ours.eventsOf('renewed').length;
+    await eventually(() => ours.eventsOf('renewed').length >= renewals + 3);
+    child.assertHeld();
+    expect(await others.locks.tryAcquire('a')).toBeNull();
+    await child.release();
+    expect(await others.locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('lets a child keep the lock whose answer comes after its parent was given back', async () => {
+    const [ours, others] = [open({ leaseTimeMs: 1_000 }), openRival()];
+    const parent = await ours.locks.acquire('a');
+    await parent.release();
+    let joining: Promise<Lease> | undefined;
+    await ours.locks.using('a', async () => {
+      redis.pause();
+      joining = ours.locks.acquire('a');
+      // The join is on its way when the parent is given back.
+      await new Promise(setImmediate);
+      setImmediate(() => redis.resume());
+    });
+    const child = await joining;
+    expect(child?.state).toBe('held');
+    child?.assertHeld();
+    expect(await others.locks.tryAcquire('a')).toBeNull();
+    await eventually(() => ours.eventsOf('renewed').length >= 3);
+    child?.assertHeld();
+    await child?.release();
+    expect(await others.locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('makes an acquisition in a leftover scope a new top-level owner', async () => {
+    const { locks } = open();
+    const gate = new Gate();
+    let late: Promise<Lease> | undefined;
+    const owner = await locks.using('a', (lease) => {
+      late = gate.opened.then(() => locks.acquire('a'));
+      return lease.owner;
+    });
+    gate.open();
+    const lease = await late;
+    expect(lease?.holdCount).toBe(1);
+    expect(lease?.owner).not.toBe(owner);
+    await lease?.release();
+  });
 }
 
 function describeDoubt({ redis, open }: LockSuite): void {
@@ -394,19 +416,6 @@ function describeDoubt({ redis, open }: LockSuite): void {
       await expect(ours.locks.acquire('a')).rejects.toMatchObject({ reason: 'gone' });
       expect(lease.state).toBe('lost');
       await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
-    });
-    await expect(work).rejects.toThrow(LeaseLostError);
-  });
-
-  it('tells a child that waits for its sibling at once that the parent is lost', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
-    const work = ours.locks.using('a', async (lease) => {
-      await ours.locks.acquire('a');
-      const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
-      await admin.locks.get('a').forceRelease();
-      await eventually(() => lease.state === 'lost');
-      await eventually(() => waiting.state !== 'pending', { withinMs: PROMPT_MS });
-      await expect(waiting.promise).rejects.toThrow(LeaseLostError);
     });
     await expect(work).rejects.toThrow(LeaseLostError);
   });

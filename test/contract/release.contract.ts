@@ -22,9 +22,61 @@ export function describeRelease(suite: LockSuite): void {
   });
 }
 
-function describeGivingBack({ redis, open }: LockSuite): void {
+/** How long a caller is kept when Redis never answers. */
+export function describePatience({ redis, open }: LockSuite): void {
+  describe('a release that Redis does not answer', () => {
+    it('lets neither the result nor the error of the work be masked by a release that fails', async () => {
+      const client = open();
+      const thrown = new Error('no stock');
+      const options = { leaseTimeMs: 10_000 };
+      const gate = new Gate();
+      const works = [
+        client.locks.using('a', () => gate.opened.then(() => 42), options),
+        client.locks.using('b', () => gate.opened.then(() => Promise.reject(thrown)), options),
+      ] as const;
+      const outcomes = Promise.allSettled(works);
+      await eventually(() => client.eventsOf('acquired').length === 2);
+      redis.pause();
+      gate.open();
+      expect(await outcomes).toEqual([
+        { status: 'fulfilled', value: 42 },
+        { status: 'rejected', reason: thrown },
+      ]);
+      redis.resume();
+      const failed = client.eventsOf('release-failed');
+      expect(failed.map(({ name }) => name)).toEqual(['a', 'b']);
+      for (const { error } of failed) expect(error).toBeInstanceOf(LockBackendError);
+      // The release is tried on: nobody has to wait for the lease to end.
+      for (const name of ['a', 'b']) {
+        await eventually(async () => !(await client.locks.get(name).isLocked()), {
+          withinMs: PROMPT_MS,
+        });
+      }
+    });
+
+    it('closes in bounded time also when Redis never answers', async () => {
+      const { locks, close } = open();
+      const lease = await locks.acquire('a', { leaseTimeMs: 4_000 });
+      const given = await locks.acquire('c');
+      redis.pause();
+      const waiting = watch(locks.acquire('b'));
+      const releasing = watch(given.release());
+      await new Promise(setImmediate);
+      const stopwatch = new Stopwatch();
+      await close();
+      expect(stopwatch.ms).toBeLessThan(5_000);
+      await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+      await expect(releasing.promise).rejects.toThrow(LockBackendError);
+      expect(lease.state).toBe('lost');
+      redis.resume();
+      await redis.admin.flushall();
+    });
+  });
+}
+
+function describeGivingBack({ redis, open, openRival = open }: LockSuite): void {
   it('gives back exactly one hold; again it is a no-op that sends nothing', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, others] = [open(), openRival()];
     const lease = await ours.locks.acquire('a');
     await Promise.all([lease.release(), lease.release()]);
     expect(lease).toMatchObject({ state: 'released', remainingMs: 0 });
@@ -38,15 +90,15 @@ function describeGivingBack({ redis, open }: LockSuite): void {
   });
 
   it('shares one answer among those who release at the same time', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, admin] = [open(), open()];
     const lease = await ours.locks.acquire('a');
-    await others.locks.get('a').forceRelease();
+    await admin.locks.get('a').forceRelease();
     const answers = await Promise.allSettled([lease.release(), lease.release()]);
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
   it('lets a later acquisition succeed at once after release() has resolved', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, others] = [open(), openRival()];
     for (let round = 0; round < 20; round += 1) {
       await (await ours.locks.acquire('a', { waitTimeMs: 0 })).release();
       await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
@@ -92,9 +144,9 @@ function describeGivingBack({ redis, open }: LockSuite): void {
   });
 
   it('rejects the release of a lease that was lost, and touches no other owner', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, admin, others] = [open(), open(), openRival()];
     const lease = await ours.locks.acquire('a');
-    await others.locks.get('a').forceRelease();
+    await admin.locks.get('a').forceRelease();
     const next = await others.locks.acquire('a');
     const { signal } = lease;
     await expect(lease.release()).rejects.toThrow(LeaseLostError);
@@ -108,7 +160,7 @@ function describeGivingBack({ redis, open }: LockSuite): void {
   });
 
   it('takes force from whoever holds it, tells so once, and wakes the waiters', async () => {
-    const [ours, admin, third] = [open(), open(), open({ pollIntervalMs: 60_000 })];
+    const [ours, admin, third] = [open(), open(), openRival({ pollIntervalMs: 60_000 })];
     await ours.locks.acquire('a');
     const waiting = third.locks.acquire('a', { waitTimeMs: 60_000 });
     await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
@@ -122,7 +174,7 @@ function describeGivingBack({ redis, open }: LockSuite): void {
   });
 }
 
-function describeUsing({ redis, open }: LockSuite): void {
+function describeUsing({ redis, open, openRival = open }: LockSuite): void {
   it('passes the result of the work on, whether it is a value, a promise or a thenable', async () => {
     const { locks } = open();
     const thenable = {
@@ -161,8 +213,8 @@ function describeUsing({ redis, open }: LockSuite): void {
   );
 
   it('runs no work without the lock', async () => {
-    const { locks } = open();
-    const lease = await locks.acquire('a');
+    const [{ locks }, rival] = [open(), openRival()];
+    const lease = await rival.locks.acquire('a');
     let ran = false;
     const work = () => (ran = true);
     await expect(locks.using('a', work, { waitTimeMs: 0 })).rejects.toThrow('somebody else');
@@ -208,35 +260,6 @@ function describeUsing({ redis, open }: LockSuite): void {
     expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'gone' }]);
   });
 
-  it('lets neither the result nor the error of the work be masked by a release that fails', async () => {
-    const client = open();
-    const thrown = new Error('no stock');
-    const options = { leaseTimeMs: 10_000 };
-    const gate = new Gate();
-    const works = [
-      client.locks.using('a', () => gate.opened.then(() => 42), options),
-      client.locks.using('b', () => gate.opened.then(() => Promise.reject(thrown)), options),
-    ] as const;
-    const outcomes = Promise.allSettled(works);
-    await eventually(() => client.eventsOf('acquired').length === 2);
-    redis.pause();
-    gate.open();
-    expect(await outcomes).toEqual([
-      { status: 'fulfilled', value: 42 },
-      { status: 'rejected', reason: thrown },
-    ]);
-    redis.resume();
-    const failed = client.eventsOf('release-failed');
-    expect(failed.map(({ name }) => name)).toEqual(['a', 'b']);
-    for (const { error } of failed) expect(error).toBeInstanceOf(LockBackendError);
-    // The release is tried on: nobody has to wait for the lease to end.
-    for (const name of ['a', 'b']) {
-      await eventually(async () => !(await client.locks.get(name).isLocked()), {
-        withinMs: PROMPT_MS,
-      });
-    }
-  });
-
   it('does not mind a work that releases its lease itself', async () => {
     const { locks } = open();
     const result = await locks.using('a', async (lease) => {
@@ -253,17 +276,19 @@ function describeUsing({ redis, open }: LockSuite): void {
   });
 }
 
-function describeShutdown({ redis, open }: LockSuite): void {
+function describeShutdown({ redis, open, openRival = open }: LockSuite): void {
   it('refuses new callers and sends those who wait away, with their reason', async () => {
-    const { locks, context } = open();
-    const lease = await locks.acquire('a');
+    const [{ locks, context }, rival] = [open(), openRival()];
+    const own = await locks.acquire('own');
+    const lease = await rival.locks.acquire('a');
     const waiting = watch(locks.acquire('a', { waitTimeMs: Infinity }));
     await roundTrips(redis, 3);
     context.refuse();
     await expect(waiting.promise).rejects.toThrow(LockShutdownError);
     await expect(locks.acquire('b')).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await expect(locks.tryAcquire('b')).rejects.toThrow(LockShutdownError);
-    lease.assertHeld();
+    own.assertHeld();
+    await own.release();
     await lease.release();
   });
 
@@ -292,7 +317,7 @@ function describeShutdown({ redis, open }: LockSuite): void {
   });
 
   it('takes the rest from its holders when it closes, and frees it', async () => {
-    const [ours, others] = [open(), open()];
+    const [ours, others] = [open(), openRival()];
     const lease = await ours.locks.acquire('a');
     const { signal } = lease;
     await ours.close();
@@ -340,24 +365,6 @@ function describeShutdown({ redis, open }: LockSuite): void {
     await Promise.all([releasing, closing.promise]);
     expect(ours.eventsOf('released')).toHaveLength(1);
     expect(await others.locks.get('a').isLocked()).toBe(false);
-  });
-
-  it('closes in bounded time also when Redis never answers', async () => {
-    const { locks, close } = open();
-    const lease = await locks.acquire('a', { leaseTimeMs: 4_000 });
-    const given = await locks.acquire('c');
-    redis.pause();
-    const waiting = watch(locks.acquire('b'));
-    const releasing = watch(given.release());
-    await new Promise(setImmediate);
-    const stopwatch = new Stopwatch();
-    await close();
-    expect(stopwatch.ms).toBeLessThan(5_000);
-    await expect(waiting.promise).rejects.toThrow(LockShutdownError);
-    await expect(releasing.promise).rejects.toThrow(LockBackendError);
-    expect(lease.state).toBe('lost');
-    redis.resume();
-    await redis.admin.flushall();
   });
 
   it('can be closed twice, and refuses everything afterwards', async () => {

@@ -2,11 +2,16 @@ import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
+/** What every kind of lock offers. */
+export type LockVerbs = Pick<NamedLocks, 'acquire' | 'tryAcquire' | 'using' | 'get'>;
+
 /** What the behaviour suites need to know of a primitive. */
 export interface LockSuite {
   readonly redis: RedisFixture;
   /** Another client of the primitive, as another process would be. */
-  readonly open: OpenLocks<NamedLocks>;
+  readonly open: OpenLocks<LockVerbs>;
+  /** A client of what a shared lock excludes; an exclusive lock excludes its own kind. */
+  readonly openRival?: OpenLocks<LockVerbs>;
   /** How long a waiter that vanishes may stop those behind it; 0. */
   readonly deadWaiterMs?: number;
 }
