@@ -35,6 +35,14 @@ if left then
   return {left}
 end`;
 
+/** Whether nobody else waits to write. */
+const FORGET = `
+local function forget(writer)
+  if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
+  redis.call('del', patience)
+  return true
+end`;
+
 /**
  * Free, or read by dead readers only → written by this owner. Whoever is refused and waits is
  * remembered, and keeps new readers out. The lease of a nested entry is never added to, nor is any
@@ -47,6 +55,7 @@ end
 ${MODE}
 ${READERS}
 ${WAITING}
+${FORGET}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
 if not held then
@@ -62,7 +71,7 @@ if not held then
     redis.call('del', lock)
     return expiry
   end
-  redis.call('zrem', writers, owner)
+  forget(owner)
 else
   if tonumber(held) ~= holdCount then redis.call('hset', lock, field, holdCount) end
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
@@ -145,8 +154,9 @@ local holdCount = 0
 ${READERS}
 ${WAITING}
 ${GIVE_TURN}
+${FORGET}
 ${LEAVE}
-local isLast = redis.call('zrem', writers, owner) == 1 and not isAwaited(writers)
+local isLast = forget(owner)
 local answer = leave()
 if isLast and answer == 'absent' then announce(channel, '${FOR_ALL}') end
 return answer`,
