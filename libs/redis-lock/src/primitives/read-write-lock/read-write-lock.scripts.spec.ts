@@ -1,0 +1,434 @@
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '../../../../../test/support/redis-server.js';
+import { inOrder, type Script } from '../../core/script.js';
+import { RENEW } from '../../core/hash-lock.js';
+import {
+  READ_ENTER,
+  READ_INSPECT,
+  READ_LEAVE,
+  READ_RENEW,
+  READ_WITHDRAW,
+} from './read-lock.scripts.js';
+import { turnKeys } from './turns.js';
+import {
+  WRITE_ENTER,
+  WRITE_ENTER_FENCED,
+  WRITE_INSPECT,
+  WRITE_LEAVE,
+  WRITE_WITHDRAW,
+} from './write-lock.scripts.js';
+
+const CLIENT = '6f1b7c1e-52c4-4a0c-9d2f-0e6d1a4b8c3d';
+const A = `${CLIENT}:1`;
+const B = `${CLIENT}:2`;
+const C = `${CLIENT}:3`;
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+const channel = 'redisson_rwlock:{k}';
+const keys = { lock: 'k', prefix: '{k}:', token: 't', ...turnKeys('k') };
+const { writers, patience, readers, turn } = keys;
+const hold = (owner: string, n: number) => `{k}:${owner}:rwlock_timeout:${n}`;
+const granted = { kind: 'granted', fencingToken: undefined };
+const busy = expect.objectContaining({ kind: 'busy' });
+
+describe('the scripts of the read-write lock', () => {
+  const redis = useRedis();
+
+  /** As ioredis delivers it: everything is text. */
+  const run = async <K extends keyof typeof keys, A extends string, R>(
+    script: Script<K, A, R>,
+    args: Readonly<Record<string, string | number>>,
+  ): Promise<R> => {
+    const names = inOrder<string>(script.keys, keys);
+    const values = inOrder<string | number>(script.args, args);
+    return script.decode(await redis.admin.eval(script.lua, names.length, ...names, ...values));
+  };
+  const read = (owner: string, more: Record<string, string | number> = {}) =>
+    run(READ_ENTER, {
+      ...{ owner, holdCount: 1, leaseMs: 30_000, companion: '', memoryMs: 0, channel },
+      ...more,
+    });
+  const write = (owner: string, more: Record<string, string | number> = {}) =>
+    run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, ...more });
+  const endRead = (owner: string, holdCount = 0) => run(READ_LEAVE, { owner, holdCount, channel });
+  const endWrite = (owner: string, holdCount = 0) =>
+    run(WRITE_LEAVE, { owner, holdCount, channel });
+  const renew = async (...pairs: [string, string | number][]) => {
+    const names = pairs.flatMap(() => ['k', '{k}:']);
+    return READ_RENEW.decode(
+      await redis.admin.eval(READ_RENEW.lua, names.length, ...names, ...pairs.flat()),
+    );
+  };
+
+  /** Everything there is to see, with TTLs rounded to seconds. */
+  const look = async () => {
+    const seen: Record<string, unknown> = {};
+    for (const key of (await redis.admin.keys('*')).sort()) {
+      const type = await redis.admin.type(key);
+      let value: unknown = null;
+      if (type === 'hash') value = await redis.admin.hgetall(key);
+      if (type === 'string') value = await redis.admin.get(key);
+      if (type === 'zset') value = await redis.admin.zrange(key, 0, -1);
+      seen[key] = { value, seconds: Math.round((await redis.admin.pttl(key)) / 1_000) };
+    }
+    return seen;
+  };
+  const one = (seconds: number) => ({ value: '1', seconds });
+  const held = (value: Record<string, string>, seconds = 30) => ({ value, seconds });
+
+  describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
+    /** Runs the step again and again: answers and state have to be those of the first time. */
+    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
+      const first = await step();
+      const state = await look();
+      for (let again = 1; again < times; again += 1) {
+        expect(await step()).toEqual(first);
+        expect(await look()).toEqual(state);
+      }
+      return first;
+    };
+
+    it('read-lock.enter takes a free lock, or one that is read, once', async () => {
+      expect(await repeatedly(() => read(A))).toEqual(granted);
+      expect(await repeatedly(() => read(B, { leaseMs: 60_000 }))).toEqual(granted);
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '1', [B]: '1' }, 60),
+        [hold(A, 1)]: one(30),
+        [hold(B, 1)]: one(60),
+      });
+    });
+
+    it('read-lock.enter goes to the count it names, up or down, and shortens nothing', async () => {
+      await read(A, { leaseMs: 20_000 });
+      expect(await repeatedly(() => read(A, { holdCount: 2, leaseMs: 60_000 }))).toEqual(granted);
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '2' }, 60),
+        [hold(A, 1)]: one(20),
+        [hold(A, 2)]: one(60),
+      });
+      expect(await repeatedly(() => read(A, { leaseMs: 1_000 }))).toEqual(granted);
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '1' }, 60),
+        [hold(A, 1)]: one(60),
+      });
+    });
+
+    it('neither enter creates a nested hold: an absent owner has lost it', async () => {
+      expect(await repeatedly(() => read(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => write(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await look()).toEqual({});
+      await read(B);
+      expect(await repeatedly(() => read(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => write(B, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+    });
+
+    it('read-lock.enter waits for a writer, and is remembered if it has time', async () => {
+      await write(A);
+      expect(await read(B)).toEqual(busy);
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
+      for (let time = 0; time < times; time += 1) {
+        expect(await read(B, { memoryMs: 3_000 })).toEqual(busy);
+        expect(await look()).toEqual({
+          k: held({ mode: 'write', [`${A}:write`]: '1' }),
+          [readers]: { value: [B], seconds: 3 },
+        });
+      }
+    });
+
+    it('read-lock.enter lets the companion of a writer in, and nobody else', async () => {
+      await write(A);
+      expect(await repeatedly(() => read(B, { companion: A }))).toEqual(granted);
+      expect(await read(C, { companion: B })).toEqual(busy);
+      expect(await look()).toEqual({
+        k: held({ mode: 'write', [`${A}:write`]: '1', [B]: '1' }),
+        [hold(B, 1)]: one(30),
+      });
+    });
+
+    it('write-lock.enter takes a free lock once, goes to its count, and adds no lease', async () => {
+      expect(await repeatedly(() => write(A))).toEqual(granted);
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
+      await repeatedly(() => write(A, { holdCount: 2, leaseMs: 60_000 }));
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '2' }, 60) });
+      await repeatedly(() => write(A, { holdCount: 3, leaseMs: 1_000 }));
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '3' }, 60) });
+    });
+
+    it('write-lock.enter-fenced hands out one token for one hold, and none when refused', async () => {
+      const fenced = (owner: string, holdCount: number) =>
+        run(WRITE_ENTER_FENCED, {
+          ...{ owner, holdCount, leaseMs: 30_000, memoryMs: 0, tokenTtlMs: WEEK_MS },
+        });
+      const first = (await repeatedly(() => fenced(A, 1))) as { fencingToken: number };
+      const nested = (await repeatedly(() => fenced(A, 2))) as { fencingToken: number };
+      expect(nested.fencingToken).toBeGreaterThan(first.fencingToken);
+      for (let time = 0; time < times; time += 1) expect(await fenced(B, 1)).toEqual(busy);
+      expect(await redis.admin.get('t')).toBe(String(nested.fencingToken));
+    });
+
+    it('write-lock.enter waits for readers, and marks that it does if it has time', async () => {
+      await read(A, { leaseMs: 10_000 });
+      expect(await write(B)).toEqual(busy);
+      for (let time = 0; time < times; time += 1) {
+        expect(await write(B, { memoryMs: 3_000 })).toEqual(busy);
+        expect(await look()).toEqual({
+          k: held({ mode: 'read', [A]: '1' }, 10),
+          [hold(A, 1)]: one(10),
+          [writers]: { value: [B], seconds: 3 },
+          [patience]: one(5),
+        });
+      }
+      expect(await read(C)).toEqual(busy);
+      expect(await read(A, { holdCount: 2 })).toEqual(granted);
+      await endRead(A);
+      expect(await repeatedly(() => write(B))).toEqual(granted);
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${B}:write`]: '1' }) });
+    });
+
+    it('write-lock.enter passes readers that are dead, and forgets them', async () => {
+      await read(A);
+      await read(B);
+      await redis.admin.del(hold(A, 1));
+      expect(await repeatedly(() => write(C).then(({ kind }) => kind))).toBe('busy');
+      expect(await redis.admin.hkeys('k')).toEqual(['mode', B]);
+      await redis.admin.del(hold(B, 1));
+      expect(await repeatedly(() => write(C))).toEqual(granted);
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${C}:write`]: '1' }) });
+    });
+
+    it('read-lock.leave goes down to its count and keeps the longest lease', async () => {
+      await read(A, { leaseMs: 20_000 });
+      await read(A, { holdCount: 2, leaseMs: 60_000 });
+      await read(A, { holdCount: 3, leaseMs: 40_000 });
+      expect(await repeatedly(() => endRead(A, 1))).toBe('done');
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '1' }, 60),
+        [hold(A, 1)]: one(60),
+      });
+      expect(await repeatedly(() => endRead(A, 2))).toBe('done');
+      expect(await redis.admin.hget('k', A)).toBe('1');
+    });
+
+    it('read-lock.leave to 0 leaves the lease of the longest other reader, and frees it last', async () => {
+      await read(A, { leaseMs: 20_000 });
+      await read(B, { leaseMs: 60_000 });
+      await redis.resetCommandStats();
+      expect(await endRead(B)).toBe('done');
+      for (let again = 1; again < times; again += 1) expect(await endRead(B)).toBe('absent');
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '1' }, 20),
+        [hold(A, 1)]: one(20),
+      });
+      const answers = [];
+      for (let time = 0; time < times; time += 1) answers.push(await endRead(A));
+      expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+      expect(await look()).toEqual({});
+      expect((await redis.commandStats()).publish).toBe(1);
+    });
+
+    it('write-lock.leave goes down to its count, and frees the lock once', async () => {
+      await write(A);
+      await write(A, { holdCount: 2 });
+      await redis.resetCommandStats();
+      expect(await repeatedly(() => endWrite(A, 1))).toBe('done');
+      expect((await redis.commandStats()).publish).toBeUndefined();
+      const answers = [];
+      for (let time = 0; time < times; time += 1) answers.push(await endWrite(A));
+      expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+      expect(await look()).toEqual({});
+      expect((await redis.commandStats()).publish).toBe(1);
+    });
+
+    it('write-lock.leave leaves the writer its reads, and gives those who wait a turn', async () => {
+      await write(A, { leaseMs: 60_000 });
+      await read(B, { companion: A, leaseMs: 10_000 });
+      await write(C, { memoryMs: 3_000 });
+      await read(`${CLIENT}:9`, { memoryMs: 3_000 });
+      await endWrite(A);
+      for (let again = 1; again < times; again += 1) expect(await endWrite(A)).toBe('absent');
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [B]: '1' }, 10),
+        [hold(B, 1)]: one(10),
+        [writers]: { value: [C], seconds: 3 },
+        [patience]: one(5),
+        [turn]: { value: [`${CLIENT}:9`], seconds: 1 },
+      });
+      expect(await read(`${CLIENT}:8`)).toEqual(busy);
+      expect(await repeatedly(() => read(`${CLIENT}:9`, { memoryMs: 3_000 }))).toEqual(granted);
+      expect(await redis.admin.exists(turn)).toBe(0);
+    });
+
+    it('neither leave touches what somebody else holds', async () => {
+      await read(B);
+      expect(await repeatedly(() => endRead(A))).toBe('absent');
+      expect(await repeatedly(() => endWrite(B))).toBe('absent');
+      await endRead(B);
+      await write(B);
+      expect(await repeatedly(() => endWrite(A))).toBe('absent');
+      expect(await repeatedly(() => endRead(B))).toBe('absent');
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${B}:write`]: '1' }) });
+    });
+
+    it('read-lock.withdraw forgets who waited, and gives back what was granted', async () => {
+      await write(A);
+      await read(B, { memoryMs: 3_000 });
+      await run(READ_WITHDRAW, { owner: B, channel });
+      expect(await repeatedly(() => run(READ_WITHDRAW, { owner: B, channel }))).toBe('absent');
+      expect(await redis.admin.exists(readers, turn)).toBe(0);
+      await endWrite(A);
+      await read(B);
+      expect(await run(READ_WITHDRAW, { owner: B, channel })).toBe('done');
+      expect(await look()).toEqual({});
+    });
+
+    it('write-lock.withdraw takes the mark away, and says so once', async () => {
+      await read(A);
+      await write(B, { memoryMs: 3_000 });
+      await write(C, { memoryMs: 3_000 });
+      await redis.resetCommandStats();
+      await repeatedly(() => run(WRITE_WITHDRAW, { owner: C, channel }));
+      expect((await redis.commandStats()).publish).toBeUndefined();
+      await repeatedly(() => run(WRITE_WITHDRAW, { owner: B, channel }));
+      expect((await redis.commandStats()).publish).toBe(1);
+      expect(await redis.admin.exists(writers, patience)).toBe(0);
+    });
+
+    it('read-lock.renew prolongs every hold of its reader, and creates nothing', async () => {
+      await read(A, { leaseMs: 10_000 });
+      await read(A, { holdCount: 2, leaseMs: 60_000 });
+      await read(B, { leaseMs: 10_000 });
+      await redis.admin.del(hold(B, 1));
+      const answers = await repeatedly(() => renew([A, 20_000], [B, 20_000], [C, 20_000]));
+      expect(answers).toEqual([true, false, false]);
+      expect(await look()).toEqual({
+        k: held({ mode: 'read', [A]: '2', [B]: '1' }, 60),
+        [hold(A, 1)]: one(20),
+        [hold(A, 2)]: one(60),
+      });
+      await redis.admin.set('k', 'x');
+      expect(await repeatedly(() => renew([A, 20_000]))).toEqual([false]);
+    });
+
+    it('inspect shows the holders of a side, and changes nothing', async () => {
+      const free = { remainingMs: 0, owners: [] };
+      const [seeRead, seeWrite] = [() => run(READ_INSPECT, {}), () => run(WRITE_INSPECT, {})];
+      expect(await repeatedly(seeRead)).toEqual(free);
+      expect(await repeatedly(seeWrite)).toEqual(free);
+      await read(A);
+      await read(B, { leaseMs: 10_000 });
+      await read(C);
+      await redis.admin.del(hold(C, 1));
+      expect((await seeRead()).owners.toSorted()).toEqual([A, B]);
+      expect((await seeRead()).remainingMs).toBeGreaterThan(29_000);
+      expect(await repeatedly(seeWrite)).toEqual(free);
+      for (const owner of [A, B, C]) await endRead(owner);
+      await write(A);
+      await redis.admin.persist('k');
+      expect(await repeatedly(seeWrite)).toEqual({ remainingMs: Infinity, owners: [A] });
+      expect(await repeatedly(seeRead)).toEqual(free);
+    });
+  });
+
+  it('a release that is delivered after the next grant leaves that alone', async () => {
+    await write(A);
+    await endWrite(A);
+    await read(B);
+    expect(await endWrite(A)).toBe('absent');
+    await endRead(B);
+    await write(C);
+    expect(await endRead(B)).toBe('absent');
+    expect(await look()).toEqual({ k: held({ mode: 'write', [`${C}:write`]: '1' }) });
+  });
+
+  it('a corrupt count does not stop Redis', async () => {
+    await read(A);
+    await redis.admin.hset('k', B, '999999999999', C, 'many');
+    expect(await write(`${CLIENT}:4`)).toEqual(busy);
+    expect(await redis.admin.hkeys('k')).toEqual(['mode', A]);
+  });
+
+  it('leaves and renews with 1,000 readers without looking at all of them each time', async () => {
+    const owners = Array.from({ length: 1_000 }, (_, i) => `${CLIENT}:${i + 1}`);
+    for (const [i, owner] of owners.entries()) await read(owner, { leaseMs: 30_000 + 100 * i });
+    await redis.resetCommandStats();
+    for (const owner of owners.slice(0, 100)) await endRead(owner);
+    expect((await redis.commandStats()).pttl).toBeLessThan(10 * 100);
+  });
+
+  describe('when the memory of Redis is full', () => {
+    it('everything can be given back, also from writing to reading', async () => {
+      await write(A);
+      await read(B, { companion: A });
+      await read(B, { holdCount: 2, companion: A });
+      await write(C, { memoryMs: 3_000 });
+      await redis.admin.config('SET', 'maxmemory', '1');
+      try {
+        await expect(read(`${CLIENT}:5`, { companion: A })).rejects.toThrow('OOM');
+        expect(await read(`${CLIENT}:5`, { memoryMs: 3_000 })).toEqual(busy);
+        expect(await endRead(B, 1)).toBe('done');
+        expect(await endWrite(A)).toBe('done');
+        expect(await redis.admin.hgetall('k')).toEqual({ mode: 'read', [B]: '1' });
+        expect(await endRead(B)).toBe('done');
+        expect(await redis.admin.exists('k')).toBe(0);
+        await expect(write(A)).rejects.toThrow('OOM');
+      } finally {
+        await redis.admin.config('SET', 'maxmemory', '0');
+      }
+    });
+  });
+
+  describe('arguments', () => {
+    const BAD = [
+      ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'inf', '9223372036854775807'],
+      ...['1'.repeat(400), '1000000000000000', '１００', '1\n', 'abc'],
+    ];
+    const fenced = { owner: A, holdCount: 1, leaseMs: 500, memoryMs: 0, tokenTtlMs: 1_000 };
+    const scripts: [string, (bad: string | number) => Promise<unknown>][] = [
+      ['read enter: lease', (bad) => read(A, { leaseMs: bad })],
+      ['read enter: hold count', (bad) => read(A, { holdCount: bad })],
+      ['read enter: memory', (bad) => read(A, { memoryMs: bad })],
+      ['write enter: lease', (bad) => write(A, { leaseMs: bad })],
+      ['write enter: hold count', (bad) => write(A, { holdCount: bad })],
+      ['write enter: memory', (bad) => write(A, { memoryMs: bad })],
+      ...['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'].map(
+        (number): [string, (bad: string | number) => Promise<unknown>] => [
+          `fenced enter: ${number}`,
+          (bad) => run(WRITE_ENTER_FENCED, { ...fenced, [number]: bad }),
+        ],
+      ),
+      ['read leave', (bad) => endRead(A, bad as number)],
+      ['write leave', (bad) => endWrite(A, bad as number)],
+      ['renew', (bad) => renew([A, bad])],
+      ['renew: a later lease', (bad) => renew([A, 60_000], [B, bad])],
+    ];
+
+    it.each(scripts)('%s is refused before the first write', async (_, call) => {
+      for (const bad of BAD) await expect(call(bad)).rejects.toThrow('LOCKARG');
+      expect(await look()).toEqual({});
+      await read(A);
+      await read(A, { holdCount: 2 });
+      const before = await look();
+      for (const bad of BAD) await expect(call(bad)).rejects.toThrow('LOCKARG');
+      expect(await look()).toEqual(before);
+    });
+
+    it.each(scripts.filter(([name]) => /lease|enter: hold|renew/.test(name)))(
+      '%s of 0 is refused',
+      async (_, call) => {
+        await expect(call(0)).rejects.toThrow('LOCKARG');
+        expect(await look()).toEqual({});
+      },
+    );
+  });
+
+  const ALL = [
+    ...[READ_ENTER, READ_LEAVE, READ_WITHDRAW, READ_RENEW, READ_INSPECT],
+    ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_LEAVE, WRITE_WITHDRAW, WRITE_INSPECT, RENEW],
+  ] as Script<string, string, unknown>[];
+
+  it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {
+    expect(lua).not.toMatch(/undefined|\[object|NaN/);
+    for (const reply of [2, 'x', null, undefined, {}, [null], [1.5, null]]) {
+      expect(() => decode(reply)).toThrow('makes no sense');
+    }
+  });
+});
