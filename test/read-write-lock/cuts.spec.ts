@@ -1,0 +1,177 @@
+import { describe, expect, it } from '@jest/globals';
+import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import {
+  READ_ENTER,
+  READ_LEAVE,
+  READ_RENEW,
+  READ_WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
+import {
+  WRITE_ENTER,
+  WRITE_ENTER_FENCED,
+  WRITE_LEAVE,
+  WRITE_WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import { watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useProxy } from '../support/lock-client.js';
+import { seededRandom } from '../support/random.js';
+import { useRedis } from '../support/redis-server.js';
+import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
+import { useReadWriteLocks } from './sides.js';
+
+/** The connection breaks between a request and its answer, and ioredis sends the request again. */
+describe('a read-write lock when an answer is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const { open } = useReadWriteLocks(redis);
+
+  /** A client whose scripts Redis knows. */
+  const opened = async () => {
+    const client = open({ connection: proxy.current.url });
+    const { read, write } = client.locks.get('warm');
+    await read.using((lease) => lease.renew());
+    await write.using((lease) => lease.renew());
+    await write.using(() => undefined, { fenced: true });
+    await redis.admin.hset('warm', { mode: 'write', [`${THREAD_1}:write`]: 1 });
+    for (const side of [read, write]) {
+      await expect(side.acquire({ waitTimeMs: 20 })).rejects.toThrow('somebody else');
+    }
+    await eventually(async () => (await redis.admin.keys('nestjs_*')).length === 0);
+    await redis.admin.flushdb();
+    return client;
+  };
+  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
+    proxy.current.loseReply({ containing: sha1, times: 1 });
+  const readers = (lease: { owner: string }, count: number, seconds = 30) => ({
+    a: [{ mode: 'read', [lease.owner]: String(count) }, seconds],
+    ...Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [
+        timeoutKey('a', lease.owner, i + 1),
+        ['1', seconds],
+      ]),
+    ),
+  });
+
+  it('a read is granted once, counted once when nested, and given back once', async () => {
+    const { read } = (await opened()).locks.get('a');
+    const taking = loseAnswerTo(READ_ENTER);
+    await read.using(async (outer) => {
+      expect(taking.hits).toBe(1);
+      expect(await look(redis.admin)).toEqual(readers(outer, 1));
+      const nesting = loseAnswerTo(READ_ENTER);
+      const inner = await read.acquire();
+      expect(nesting.hits).toBe(1);
+      expect(await look(redis.admin)).toEqual(readers(outer, 2));
+      const leaving = loseAnswerTo(READ_LEAVE);
+      await inner.release();
+      expect(leaving.hits).toBe(1);
+      expect(await look(redis.admin)).toEqual(readers(outer, 1));
+    });
+    expect(await look(redis.admin)).toEqual({});
+  });
+
+  it('a write is granted once, with one token, counted once, and given back once', async () => {
+    const { write } = (await opened()).locks.get('a');
+    const taking = loseAnswerTo(WRITE_ENTER_FENCED);
+    await write.using(
+      async ({ owner, fencingToken }) => {
+        expect(taking.hits).toBe(1);
+        expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(fencingToken));
+        const nesting = loseAnswerTo(WRITE_ENTER);
+        const inner = await write.acquire();
+        expect(nesting.hits).toBe(1);
+        expect(await redis.admin.hget('a', `${owner}:write`)).toBe('2');
+        const leaving = loseAnswerTo(WRITE_LEAVE);
+        await inner.release();
+        expect(leaving.hits).toBe(1);
+        expect(await redis.admin.hget('a', `${owner}:write`)).toBe('1');
+      },
+      { fenced: true },
+    );
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it.each([
+    ['read', READ_LEAVE],
+    ['write', WRITE_LEAVE],
+  ] as const)('the last release of a %s hold counts as done', async (side, script) => {
+    const client = await opened();
+    const lease = await client.locks.get('a')[side].acquire();
+    const fault = loseAnswerTo(script);
+    await lease.release();
+    expect(fault.hits).toBe(1);
+    expect(client.eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
+    expect(client.eventsOf('lost')).toEqual([]);
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it('a downgrade happens once, and the read goes on', async () => {
+    const { read, write } = (await opened()).locks.get('a');
+    const writing = await write.acquire();
+    await redis.admin.hset('a', THREAD_1, 1);
+    await redis.admin.set(timeoutKey('a', THREAD_1, 1), 1, 'PX', 30_000);
+    const fault = loseAnswerTo(WRITE_LEAVE);
+    await writing.release();
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
+    const entering = loseAnswerTo(READ_ENTER);
+    await (await read.acquire()).release();
+    expect(entering.hits).toBe(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
+  });
+
+  it.each([
+    ['read', READ_RENEW],
+    ['write', RENEW],
+  ] as const)('a %s hold is prolonged by renew() once more, which does no harm', async (...row) => {
+    const [side, script] = row;
+    const lease = await (await opened()).locks.get('a')[side].acquire({ leaseTimeMs: 10_000 });
+    const fault = loseAnswerTo(script);
+    await lease.renew(20_000);
+    expect(fault.hits).toBe(1);
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    expect(await redis.admin.pttl('a')).toBeGreaterThan(15_000);
+  });
+
+  it.each([
+    ['read', READ_WITHDRAW],
+    ['write', WRITE_WITHDRAW],
+  ] as const)('who gives up waiting to %s leaves nothing', async (side, script) => {
+    const client = await opened();
+    const holder = await open().locks.get('a').write.acquire();
+    const fault = loseAnswerTo(script);
+    const waiting = watch(client.locks.get('a')[side].acquire({ waitTimeMs: 50 }));
+    await expect(waiting.promise).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });
+    await eventually(() => fault.hits === 1);
+    await eventually(async () => (await redis.admin.keys('nestjs_*')).length === 0);
+    await holder.release();
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('counts right and leaves nothing, wherever a stream of reads in writes is cut', async () => {
+    const random = seededRandom('cuts/read-write');
+    const { read, write } = (await opened()).locks.get('a');
+    for (let round = 0; round < 20; round += 1) {
+      const newest = proxy.current.counts.accepted;
+      const direction = random.pick(['toServer', 'toClient'] as const);
+      const fault = proxy.current.cutAfter(direction, random.int(1, 2_000), {
+        kind: random.pick(['rst', 'fin'] as const),
+        where: ({ index }) => index === newest,
+      });
+      const reading = await write.using(() =>
+        read.using(async ({ owner }) => {
+          const lease = await read.acquire();
+          expect(lease.owner).toBe(owner);
+          expect(await redis.admin.hget('a', owner)).toBe('2');
+          return lease;
+        }),
+      );
+      expect(await look(redis.admin)).toEqual(readers(reading, 1));
+      await reading.release();
+      expect(await redis.admin.keys('*')).toEqual([]);
+      fault.heal();
+    }
+    expect(proxy.current.counts.cut).toBeGreaterThan(5);
+  });
+});
