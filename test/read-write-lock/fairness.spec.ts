@@ -237,8 +237,10 @@ describe('who goes first at a read-write lock', () => {
       const written = await lockOf().write.acquire();
       const abort = new AbortController();
       const { read } = lockOf({ pollIntervalMs: 60_000 });
+      await redis.resetCommandStats();
       const reading = watch(read.acquire({ ...FOR_LONG, signal: abort.signal }));
-      await areWaiting(1);
+      // At first, and once more when it listens.
+      await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) >= 2);
       // The turn of a reader that does not hear of it, since it is about to leave.
       await redis.admin.rename(READERS, TURN);
       await redis.admin.del('a');

@@ -35,8 +35,10 @@ ${WAITING}
 ${GIVE_TURN}
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
+local isAlone = true
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
+  isAlone = redis.call('exists', writers, readers, turn) == 0
   if mode == 'write' then
     if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
       ${refuseUnheld(WRITER)}
@@ -47,7 +49,7 @@ if not held then
     if left == -1 then
       ${refuseUnheld(READER)}
     end
-    if isAwaited(writers) and not redis.call('zscore', turn, owner) then
+    if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
       if redis.call('exists', patience) == 0 then
         giveTurn()
@@ -61,7 +63,7 @@ if not held then
 end
 local key = prefix .. owner .. ':rwlock_timeout:'
 if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
-if redis.call('pttl', key .. holdCount) < leaseMs then
+if not held or redis.call('pttl', key .. holdCount) < leaseMs then
   redis.call('set', key .. holdCount, '1', 'px', leaseMs)
 end
 if not mode then
@@ -79,7 +81,7 @@ if left < leaseMs then
     return expiry
   end
 end
-if not held and redis.call('exists', readers, turn) > 0 then
+if not isAlone then
   redis.call('zrem', readers, owner)
   redis.call('zrem', turn, owner)
 end

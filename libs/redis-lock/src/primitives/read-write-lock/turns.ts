@@ -55,6 +55,7 @@ end`;
 /** Lua: those who wait to read go first, once. */
 export const GIVE_TURN = `
 local function giveTurn()
+  if redis.call('exists', readers, writers) == 0 then return end
   if isAwaited(readers) then
     redis.call('rename', readers, turn)
     redis.call('pexpire', turn, ${String(TURN_MS)})
