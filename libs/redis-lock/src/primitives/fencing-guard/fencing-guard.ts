@@ -1,0 +1,96 @@
+import { describeValue, LeaseLostError, LockArgumentError } from '../../core/errors.js';
+import { TOKEN_TTL_MS } from '../../core/fencing-token.js';
+import { helperKey, KeySpace } from '../../core/key-space.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { ANSWER_MS } from '../../core/redis-connection.js';
+import { answerWithin } from '../../core/until-answered.js';
+import { GUARDED_WRITE } from './fencing-guard.scripts.js';
+
+/** Commands that write to one key, and that change nothing when they are sent twice in a row. */
+const COMMANDS = ['set', 'del', 'hset', 'hdel', 'sadd', 'srem'] as const;
+export type GuardedCommand = (typeof COMMANDS)[number];
+
+/** Parts of an UPDATE. The value is bound by the database's client, at each of the placeholders. */
+export interface SqlFence {
+  /** For SET: the row notes the token of its writer. */
+  readonly assignment: string;
+  /** For WHERE: no newer holder has written. */
+  readonly condition: string;
+  readonly value: number;
+}
+
+/** A column, or a position, as it may stand in the text of a statement. */
+const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const PLACEHOLDER = /^(\?|\$[1-9][0-9]{0,4})$/;
+
+/** What is behind a lock may be any key: no prefix of the module is put before it. */
+const RESOURCES = new KeySpace('');
+
+/**
+ * Keeps a holder whose lease is over from writing, however late he notices: a resource that has seen
+ * the fencing token of a newer holder refuses his.
+ */
+export class FencingGuard {
+  constructor(private readonly context: LockContext) {}
+
+  /**
+   * Runs `command key …args` in the Redis of the locks, unless a newer holder has written to the key
+   * through a guard within the last seven days. Looking and writing are one step.
+   * @param token `fencingToken` of a lease that was acquired with `{ fenced: true }`
+   * @throws {LeaseLostError} a newer holder has been there (`overtaken`); nothing is written
+   * @throws {LockBackendError} Redis could not be asked; it may be asked again
+   * @throws {LockArgumentError} the token or the command is none
+   */
+  async write(
+    token: number | undefined,
+    key: string,
+    command: GuardedCommand,
+    ...args: readonly (string | number)[]
+  ): Promise<void> {
+    checkToken(token);
+    const guarded = RESOURCES.key(key);
+    if (!COMMANDS.includes(command)) {
+      throw new LockArgumentError(
+        `the command must be one of ${COMMANDS.join(', ')}, not ${describeValue(command)}`,
+      );
+    }
+    const { connection } = this.context;
+    const keys = [guarded, helperKey('nestjs_fence', guarded)];
+    const values = [token, TOKEN_TTL_MS, command, ...args];
+    const reply = await answerWithin(ANSWER_MS, this.context, key, () =>
+      connection.run(GUARDED_WRITE, keys, values),
+    );
+    if (!reply.value) throw new LeaseLostError(key, 'overtaken');
+  }
+
+  /**
+   * The same for a row in a database: an UPDATE that has both parts changes no row once a newer holder
+   * has written. Whoever runs it looks at the number of changed rows.
+   * @param column of type BIGINT, in which each row notes the newest token
+   * @param placeholder `?`, or `$3` where positions have numbers
+   * @throws {LockArgumentError} the token, the column or the placeholder is none
+   */
+  static sql(column: string, token: number | undefined, placeholder: string): SqlFence {
+    checkToken(token);
+    checkText('column', column, COLUMN);
+    checkText('placeholder', placeholder, PLACEHOLDER);
+    return {
+      assignment: `${column} = ${placeholder}`,
+      condition: `(${column} IS NULL OR ${column} <= ${placeholder})`,
+      value: token,
+    };
+  }
+}
+
+function checkToken(token: unknown): asserts token is number {
+  if (Number.isSafeInteger(token) && Number(token) > 0) return;
+  throw new LockArgumentError(
+    `the fencing token must be that of a lease with { fenced: true }, not ${describeValue(token)}`,
+  );
+}
+
+/** Nothing but this keeps a text from being more of a statement than it should be. */
+function checkText(what: string, text: unknown, pattern: RegExp): void {
+  if (typeof text === 'string' && pattern.test(text)) return;
+  throw new LockArgumentError(`the ${what} cannot be ${describeValue(text)}`);
+}
