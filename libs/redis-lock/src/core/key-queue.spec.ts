@@ -149,6 +149,30 @@ describe('KeyQueue', () => {
     });
   });
 
+  describe('by a grant that holds for all', () => {
+    const FOR_ALL = answer({ kind: 'granted', fencingToken: undefined, isForAll: true });
+
+    it('lets everybody go on who was there when it was asked for, also behind one that left', async () => {
+      const queue = open();
+      const [first, second, third, late] = Array.from({ length: 4 }, () => new Caller());
+      const leave = queue.enter(first as Caller);
+      queue.enter(second as Caller);
+      queue.enter(third as Caller);
+      await jest.advanceTimersByTimeAsync(1);
+      queue.enter(late as Caller);
+      leave();
+      await reply(first as Caller, FOR_ALL);
+      expect(first).toMatchObject({ outcomes: [], grantsTooLate: 0 });
+      for (const caller of [second, third]) {
+        expect(caller?.outcomes).toEqual([{ kind: 'granted', reply: FOR_ALL }]);
+        expect(caller?.attempts).toEqual([]);
+      }
+      expect(late?.outcomes).toEqual([]);
+      await reply(late as Caller, FOR_ALL);
+      expect(late?.outcomes).toHaveLength(1);
+    });
+  });
+
   it('knows nothing while Redis does not answer, and what it has answered otherwise', async () => {
     const queue = open();
     const caller = new Caller();

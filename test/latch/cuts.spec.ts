@@ -1,0 +1,188 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockBackendError } from 'nestjs-redis-lock';
+import {
+  COUNT_DOWN,
+  DELETE,
+  GET_COUNT,
+  TRY_SET_COUNT,
+} from '../../libs/redis-lock/src/primitives/count-down-latch/count-down-latch.scripts.js';
+import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { PROMPT_MS, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+const LONG_MS = 60_000;
+/** How long a caller waits for an answer: looks, and changes. */
+const [LOOK_MS, CHANGE_MS] = [1_000, 2_000];
+
+/** The connection breaks between a request and its answer, and ioredis sends the request again. */
+describe('LatchService when an answer is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LatchService(context));
+
+  const opened = async (settings: Parameters<typeof open>[0] = {}) => {
+    const client = open({ connection: proxy.current.url, ...settings });
+    const warm = client.locks.get('warm');
+    await warm.trySetCount(1);
+    await warm.countDown();
+    await warm.delete();
+    await warm.wait();
+    return { ...client, latch: client.locks.get('a') };
+  };
+  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
+    proxy.current.loseReply({ containing: sha1, times: 1 });
+
+  it('counts a count-down once', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(3);
+    const fault = loseAnswerTo(COUNT_DOWN);
+    expect(await latch.countDown()).toBe(2);
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.get('a')).toBe('2');
+    expect(await latch.countDown()).toBe(1);
+  });
+
+  it('keeps the note of a request that may arrive once more', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(3);
+    loseAnswerTo(COUNT_DOWN);
+    await latch.countDown();
+    await latch.countDown();
+    // Those of the requests before and after it are gone in the end.
+    await eventually(async () => {
+      expect(await redis.admin.keys('nestjs_latch_request:{a}:*')).toHaveLength(1);
+    });
+  });
+
+  it('answers what the first delivery has done, to set and to delete', async () => {
+    const { latch } = await opened();
+    const setting = loseAnswerTo(TRY_SET_COUNT);
+    expect(await latch.trySetCount(3)).toBe(true);
+    const deleting = loseAnswerTo(DELETE);
+    expect(await latch.delete()).toBe(true);
+    expect([setting.hits, deleting.hits]).toEqual([1, 1]);
+  });
+
+  it('does not open for others by a count-down that is sent again', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(2);
+    const waiting = watch(open().locks.get('a').wait({ waitTimeMs: LONG_MS }));
+    loseAnswerTo(COUNT_DOWN);
+    await latch.countDown();
+    expect(waiting.state).toBe('pending');
+    await latch.countDown();
+    expect(await waiting.promise).toBe(true);
+  });
+
+  it('gets through a request that was lost before it was executed', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(2);
+    const fault = proxy.current.loseRequest({ containing: COUNT_DOWN.sha1, times: 1 });
+    expect(await latch.countDown()).toBe(1);
+    expect(fault.hits).toBe(1);
+  });
+
+  it('waits on when the answer to its look is lost', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(1);
+    const fault = loseAnswerTo(GET_COUNT);
+    const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    await eventually(() => fault.hits === 1);
+    await open().locks.get('a').countDown();
+    expect(await waiting.promise).toBe(true);
+  });
+
+  /** Takes Redis away from every connection that there is, or will be. */
+  const faults = {
+    down: () => {
+      proxy.current.refuse();
+      proxy.current.cut();
+    },
+    hung: () => {
+      redis.pause();
+    },
+  };
+  const healed = async () => {
+    redis.resume();
+    await proxy.current.heal();
+    // Nobody else will ever end a connection of which one side has gone unnoticed.
+    proxy.current.cut();
+  };
+
+  describe.each(Object.entries(faults))('while Redis is %s', (_, takeAway) => {
+    it('keeps every time limit, says that it could not ask, and counts down when it is back', async () => {
+      const { latch, eventsOf } = await opened();
+      await latch.trySetCount(5);
+      takeAway();
+      const calls: [work: Promise<unknown>, limitMs: number][] = [
+        [latch.wait({ waitTimeMs: 150 }), 150],
+        [latch.wait({ waitTimeMs: 0 }), LOOK_MS],
+        [latch.getCount(), LOOK_MS],
+        [latch.trySetCount(1), CHANGE_MS],
+        [latch.countDown(), CHANGE_MS],
+      ];
+      const abort = new AbortController();
+      const aborted = watch(latch.wait({ signal: abort.signal, waitTimeMs: Infinity }));
+      const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
+      await Promise.all(
+        calls.map(async ([work, limitMs]) => {
+          const stopwatch = new Stopwatch();
+          const error: unknown = await work.catch((e: unknown) => e);
+          expect(stopwatch.realMs).toBeLessThan(limitMs + PROMPT_MS);
+          expect(error).toBeInstanceOf(LockBackendError);
+          expect(error).toMatchObject({ code: 'LOCK_BACKEND', lockName: 'a', retryable: true });
+        }),
+      );
+      abort.abort(new Error('no time'));
+      await expect(aborted.promise).rejects.toThrow('no time');
+      expect(waiting.state).toBe('pending');
+
+      await healed();
+      // The count-down whose caller was left without an answer has been told after all, once.
+      await eventually(async () => (await redis.admin.get('a')) === '4');
+      for (let left = 3; left >= 0; left -= 1) expect(await latch.countDown()).toBe(left);
+      expect(await waiting.promise).toBe(true);
+      expect(eventsOf('release-failed')).toEqual([]);
+    }, 15_000);
+  });
+
+  it('counts down once however often the caller is left without an answer', async () => {
+    const { latch } = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
+    await redis.admin.set('a', 9);
+    const fault = proxy.current.loseReply({ containing: COUNT_DOWN.sha1, times: 4 });
+    expect(await latch.countDown()).toBe(8);
+    expect(fault.hits).toBe(4);
+    expect(await redis.admin.get('a')).toBe('8');
+  });
+
+  it('goes on counting down when Redis refuses for a while, and tells the caller why', async () => {
+    const { latch } = await opened();
+    await latch.trySetCount(2);
+    await redis.admin.acl('SETUSER', 'default', '-decr');
+    try {
+      const error: unknown = await latch.countDown().catch((e: unknown) => e);
+      expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown' });
+    } finally {
+      await redis.admin.acl('SETUSER', 'default', '+@all');
+    }
+    await eventually(async () => (await redis.admin.get('a')) === '1');
+  });
+
+  it('leaves no count-down behind that comes after the end of the application', async () => {
+    const client = await opened();
+    await client.latch.trySetCount(2);
+    faults.down();
+    const counting = watch(client.latch.countDown());
+    await client.close();
+    await expect(counting.promise).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    await eventually(() => client.eventsOf('release-failed').length === 1);
+    await healed();
+    await open().locks.get('other').getCount();
+    expect(await redis.admin.get('a')).toBe('2');
+  });
+
+  const onProxy = () => ({ host: '127.0.0.1', port: proxy.current.port });
+});

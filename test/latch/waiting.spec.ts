@@ -1,0 +1,239 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockShutdownError } from 'nestjs-redis-lock';
+import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+const CHANNEL = 'redisson_countdownlatch__channel__{a}';
+const LONG_MS = 60_000;
+
+describe('LatchService: waiting', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LatchService(context));
+
+  const latchOf = (settings: Parameters<typeof open>[0] = {}) => open(settings).locks.get('a');
+  const listening = async (count = 1) => {
+    const [, listeners] = await redis.admin.pubsub('NUMSUB', CHANNEL);
+    return Number(listeners) === count;
+  };
+
+  it('goes on when the count has come to zero, and not before', async () => {
+    // Only a message can be that quick.
+    const [latch, other] = [latchOf({ pollIntervalMs: LONG_MS }), latchOf()];
+    await latch.trySetCount(2);
+    const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    await eventually(() => listening());
+    expect(await other.countDown()).toBe(1);
+    await roundTrips(redis, 5);
+    expect(waiting.state).toBe('pending');
+    const sinceOpening = new Stopwatch();
+    expect(await other.countDown()).toBe(0);
+    expect(await waiting.promise).toBe(true);
+    expect(sinceOpening.ms).toBeLessThan(PROMPT_MS);
+  });
+
+  it('goes on at once when the latch is open, was never set, or was deleted', async () => {
+    const latch = latchOf();
+    expect(await latch.wait()).toBe(true);
+    await latch.trySetCount(1);
+    await latch.countDown();
+    expect(await latch.wait({ waitTimeMs: Infinity })).toBe(true);
+    await latch.trySetCount(1);
+    await latch.delete();
+    expect(await latch.wait()).toBe(true);
+  });
+
+  it('answers false when time is over', async () => {
+    const latch = latchOf();
+    await latch.trySetCount(1);
+    const stopwatch = new Stopwatch();
+    expect(await latch.wait({ waitTimeMs: 120 })).toBe(false);
+    expect(stopwatch.realMs).toBeGreaterThanOrEqual(115);
+    expect(stopwatch.ms).toBeLessThan(120 + PROMPT_MS);
+    expect(await latch.getCount()).toBe(1);
+  });
+
+  it('waits for the waitTimeMs of the module unless told otherwise', async () => {
+    const latch = latchOf({ waitTimeMs: 80 });
+    await latch.trySetCount(1);
+    const stopwatch = new Stopwatch();
+    expect(await latch.wait()).toBe(false);
+    expect(stopwatch.realMs).toBeGreaterThanOrEqual(75);
+  });
+
+  it('only looks when it has no time, whatever those who wait were told last', async () => {
+    const client = open({ pollIntervalMs: LONG_MS, connection: proxy.current.url });
+    const latch = client.locks.get('a');
+    await latch.trySetCount(1);
+    proxy.current.drop('toClient', { where: ({ subscriber }) => subscriber, containing: CHANNEL });
+    const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    const sent = await redis.commandsDuring(async () => {
+      expect(await latch.wait({ waitTimeMs: 0 })).toBe(false);
+    });
+    expect(sent.evalsha).toBeLessThanOrEqual(2);
+    await redis.admin.del('a');
+    expect(await latch.wait({ waitTimeMs: 0 })).toBe(true);
+    await client.close();
+    await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+  });
+
+  it('rejects with the reason of its signal, at once and untouched', async () => {
+    const latch = latchOf();
+    await latch.trySetCount(1);
+    for (const waitTimeMs of [LONG_MS, Infinity]) {
+      const abort = new AbortController();
+      const waiting = watch(latch.wait({ signal: abort.signal, waitTimeMs }));
+      await roundTrips(redis, 2);
+      const reason = new Error('no time');
+      abort.abort(reason);
+      await expect(waiting.promise).rejects.toBe(reason);
+    }
+    await eventually(() => listening(0));
+  });
+
+  it.each([0, LONG_MS])(
+    'sends nothing for a signal that is aborted already: %d',
+    async (waitTimeMs) => {
+      const latch = latchOf();
+      await latch.trySetCount(1);
+      const reason = new Error('too late');
+      const sent = await redis.commandsDuring(() =>
+        expect(latch.wait({ signal: AbortSignal.abort(reason), waitTimeMs })).rejects.toBe(reason),
+      );
+      expect(sent).toEqual({});
+    },
+  );
+
+  it('rejects when the application closes, waiting or asked later', async () => {
+    const client = open();
+    const latch = client.locks.get('a');
+    await latch.trySetCount(1);
+    const waiting = watch(latch.wait({ waitTimeMs: Infinity }));
+    await roundTrips(redis, 2);
+    client.context.refuse();
+    await expect(waiting.promise).rejects.toThrow(LockShutdownError);
+    await expect(latch.wait()).rejects.toThrow(LockShutdownError);
+    // Whoever finishes his work meanwhile counts down still.
+    expect(await latch.countDown()).toBe(0);
+  });
+
+  it('goes on when the latch is deleted', async () => {
+    const latch = latchOf({ pollIntervalMs: LONG_MS });
+    await latch.trySetCount(5);
+    const waiting = latch.wait({ waitTimeMs: LONG_MS });
+    await eventually(() => listening());
+    expect(await latchOf().delete()).toBe(true);
+    expect(await waiting).toBe(true);
+  });
+
+  it('does not go on for a message that is not true', async () => {
+    const latch = latchOf({ pollIntervalMs: LONG_MS });
+    await latch.trySetCount(2);
+    const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    await eventually(() => listening());
+    for (const payload of ['0', '1', 'abc', '']) await redis.admin.publish(CHANNEL, payload);
+    await roundTrips(redis, 5);
+    expect(waiting.state).toBe('pending');
+    await redis.admin.del('a');
+    await redis.admin.publish(CHANNEL, '0');
+    expect(await waiting.promise).toBe(true);
+  });
+
+  it('finds out by its poll when the message is lost', async () => {
+    const latch = latchOf({ pollIntervalMs: 100, connection: proxy.current.url });
+    await latch.trySetCount(1);
+    const lost = proxy.current.drop('toClient', {
+      where: ({ subscriber }) => subscriber,
+      containing: 'message',
+    });
+    const waiting = latch.wait({ waitTimeMs: LONG_MS });
+    await eventually(() => listening());
+    const sinceOpening = new Stopwatch();
+    await latchOf().countDown();
+    expect(await waiting).toBe(true);
+    expect(sinceOpening.ms).toBeLessThan(5 * 100 + PROMPT_MS);
+    lost.heal();
+  });
+
+  it('finds out by its poll when nobody could be told, and says so', async () => {
+    const latch = latchOf({ pollIntervalMs: 100 });
+    await latch.trySetCount(1);
+    const waiting = latch.wait({ waitTimeMs: LONG_MS });
+    await eventually(() => listening());
+    const rules = ['on', 'nopass', '~*', 'resetchannels', '+@all'];
+    await redis.admin.acl('SETUSER', 'mute', ...rules);
+    const mute = open({ connection: redis.url.replace('//', '//mute:x@') });
+    expect(await mute.locks.get('a').countDown()).toBe(0);
+    expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
+    expect(await waiting).toBe(true);
+  });
+
+  it('finds out when its message connection is back', async () => {
+    const latch = latchOf({ pollIntervalMs: LONG_MS });
+    await latch.trySetCount(1);
+    const waiting = latch.wait({ waitTimeMs: LONG_MS });
+    await eventually(() => listening());
+    await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await redis.admin.del('a');
+    expect(await waiting).toBe(true);
+  });
+
+  it('polls ever more rarely where there are no messages', async () => {
+    const latch = latchOf({ wakeUp: 'poll' });
+    await latch.trySetCount(1);
+    const waiting = latch.wait({ waitTimeMs: LONG_MS });
+    expect(await listening(0)).toBe(true);
+    await latchOf().countDown();
+    expect(await waiting).toBe(true);
+    expect(await listening(0)).toBe(true);
+  });
+
+  it('lets 1,000 waiters of a process go on by one script', async () => {
+    const latch = latchOf({ pollIntervalMs: LONG_MS });
+    await latch.trySetCount(1);
+    await latch.getCount();
+    await redis.resetCommandStats();
+    const waiters = Array.from({ length: 1_000 }, () => latch.wait({ waitTimeMs: LONG_MS }));
+    // One when they come, and one when messages are heard.
+    await eventually(async () => (await redis.commandStats()).evalsha === 2);
+    const sent = await redis.commandsDuring(async () => {
+      await redis.admin.multi().del('a').publish(CHANNEL, '0').exec();
+      const answers = await Promise.all(waiters);
+      expect(answers.every((isOpen) => isOpen)).toBe(true);
+    });
+    expect(sent.evalsha).toBe(1);
+  });
+
+  it('asks anew for whoever comes while an answer is on its way', async () => {
+    const latch = latchOf({ connection: proxy.current.url });
+    await latch.getCount();
+    const answer = proxy.current.hold('toClient');
+    const early = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    await eventually(() => answer.hits > 0);
+    // What Redis has answered is of a time before the latch was set, and before the second waiter.
+    await redis.admin.set('a', 1);
+    const late = watch(latch.wait({ waitTimeMs: LONG_MS }));
+    answer.heal();
+    expect(await early.promise).toBe(true);
+    await eventually(() => listening());
+    expect(late.state).toBe('pending');
+    await latchOf().countDown();
+    expect(await late.promise).toBe(true);
+  });
+
+  it('is one latch for all who set, wait and count down at the same time', async () => {
+    const latches = [latchOf(), latchOf(), latchOf(), latchOf()];
+    for (let round = 0; round < 20; round += 1) {
+      const isSet = await Promise.all(latches.map((latch) => latch.trySetCount(4)));
+      expect(isSet.filter(Boolean)).toHaveLength(1);
+      const waiting = latches.map((latch) => watch(latch.wait({ waitTimeMs: LONG_MS })));
+      const left = await Promise.all(latches.map((latch) => latch.countDown()));
+      expect(left.toSorted()).toEqual([0, 1, 2, 3]);
+      for (const { promise } of waiting) expect(await promise).toBe(true);
+    }
+  });
+});
