@@ -1,0 +1,206 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockBackendError } from 'nestjs-redis-lock';
+import {
+  ACQUIRE,
+  CHANGE,
+  DRAIN,
+  TRY_SET_PERMITS,
+} from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.scripts.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
+import { PROMPT_MS, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+const LONG_MS = 60_000;
+/** How long a caller waits for an answer: looks or attempts, and changes. */
+const [LOOK_MS, CHANGE_MS] = [1_000, 2_000];
+
+/** The connection breaks between a request and its answer, and ioredis sends the request again. */
+describe('CountingSemaphore when an answer is lost', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new CountingSemaphores(context));
+
+  const onProxy = () => ({ host: '127.0.0.1', port: proxy.current.port });
+  const opened = async (settings: Parameters<typeof open>[0] = {}) => {
+    const client = open({ connection: proxy.current.url, ...settings });
+    const warm = client.locks.get('warm');
+    await warm.trySetPermits(1);
+    await warm.acquire();
+    await warm.release();
+    await warm.drainPermits();
+    return { ...client, semaphore: client.locks.get('a') };
+  };
+  const loseAnswerTo = ({ sha1 }: { sha1: string }, times = 1) =>
+    proxy.current.loseReply({ containing: sha1, times });
+  const free = async () => Number(await redis.admin.get('a'));
+
+  it.each(['acquire', 'release', 'addPermits', 'drainPermits', 'trySetPermits'] as const)(
+    'counts once what was sent twice: %s',
+    async (verb) => {
+      const { semaphore } = await opened();
+      if (verb !== 'trySetPermits') await redis.admin.set('a', 5);
+      const faults = [ACQUIRE, CHANGE, DRAIN, TRY_SET_PERMITS].map((script) =>
+        loseAnswerTo(script),
+      );
+      const steps = {
+        acquire: async () => expect(await semaphore.tryAcquire(3)).toBe(true),
+        release: () => semaphore.release(3),
+        addPermits: () => semaphore.addPermits(-3),
+        drainPermits: async () => expect(await semaphore.drainPermits()).toBe(5),
+        trySetPermits: async () => expect(await semaphore.trySetPermits(3)).toBe(true),
+      };
+      await steps[verb]();
+      expect(faults.map(({ hits }) => hits).filter((hits) => hits === 1)).toHaveLength(1);
+      const after = { acquire: 2, release: 8, addPermits: 2, drainPermits: 0, trySetPermits: 3 };
+      expect(await free()).toBe(after[verb]);
+    },
+  );
+
+  it('takes what is left once, and says so, although the second delivery finds too few', async () => {
+    const { semaphore } = await opened();
+    await redis.admin.set('a', 3);
+    const fault = loseAnswerTo(ACQUIRE);
+    await semaphore.acquire(3);
+    expect(fault.hits).toBe(1);
+    expect(await free()).toBe(0);
+  });
+
+  it('takes back what an attempt may have got whose outcome its caller never learns', async () => {
+    // ioredis may not send anything again: the attempt fails although it was executed.
+    const client = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
+    await redis.admin.set('a', 5);
+    const answers = loseAnswerTo(ACQUIRE, 100);
+    const acquiring = client.semaphore.acquire(2, { waitTimeMs: 100 });
+    await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+    answers.heal();
+    await eventually(async () => (await free()) === 5);
+  });
+
+  it('lets nothing be taken by a request that arrives after its caller has gone', async () => {
+    const { semaphore } = await opened();
+    await redis.admin.set('a', 5);
+    const held = proxy.current.hold('toServer', { containing: ACQUIRE.sha1, times: 1 });
+    const acquiring = semaphore.acquire(2, { waitTimeMs: 60_000 });
+    await eventually(() => held.hits === 1);
+    // Only the client's side: what is held reaches Redis long after the client has sent it again.
+    const present = proxy.current.counts.accepted;
+    for (const connection of proxy.current.connections) {
+      if (!connection.subscriber && connection.index <= present) connection.cut('rst', 'client');
+    }
+    await acquiring;
+    expect(await free()).toBe(3);
+    await semaphore.release(2);
+    held.heal();
+    await eventually(async () => (await redis.clients()).length <= 2);
+    expect(await free()).toBe(5);
+  });
+
+  it('forbids a refused attempt, that was sent twice, to take anything later', async () => {
+    const { semaphore } = await opened();
+    const fault = loseAnswerTo(ACQUIRE);
+    expect(await semaphore.tryAcquire(2)).toBe(false);
+    expect(fault.hits).toBe(1);
+    await eventually(async () => {
+      const [note = ''] = await redis.admin.keys('nestjs_semaphore_request:{a}:*');
+      expect(await redis.admin.get(note)).toBe('cancelled');
+    });
+  });
+
+  /** Takes Redis away from every connection that there is, or will be. */
+  const faults = {
+    down: () => {
+      proxy.current.refuse();
+      proxy.current.cut();
+    },
+    hung: () => {
+      redis.pause();
+    },
+  };
+  const healed = async () => {
+    redis.resume();
+    await proxy.current.heal();
+    // Nobody else will ever end a connection of which one side has gone unnoticed.
+    proxy.current.cut();
+  };
+
+  describe.each(Object.entries(faults))('while Redis is %s', (_, takeAway) => {
+    it('keeps every time limit, says that it could not ask, and loses no permit', async () => {
+      const { semaphore, eventsOf } = await opened();
+      await semaphore.trySetPermits(5);
+      await semaphore.acquire(2);
+      takeAway();
+      const calls: [work: Promise<unknown>, limitMs: number][] = [
+        [semaphore.acquire(1, { waitTimeMs: 150 }), 150],
+        [semaphore.tryAcquire(1, { waitTimeMs: 200 }), 200],
+        [semaphore.tryAcquire(1), LOOK_MS],
+        [semaphore.availablePermits(), LOOK_MS],
+        [semaphore.release(2), CHANGE_MS],
+      ];
+      const abort = new AbortController();
+      const aborted = watch(semaphore.acquire(1, { signal: abort.signal, waitTimeMs: Infinity }));
+      const waiting = watch(semaphore.acquire(4, { waitTimeMs: LONG_MS }));
+      await Promise.all(
+        calls.map(async ([work, limitMs]) => {
+          const stopwatch = new Stopwatch();
+          const error: unknown = await work.catch((e: unknown) => e);
+          expect(stopwatch.realMs).toBeLessThan(limitMs + PROMPT_MS);
+          expect(error).toBeInstanceOf(LockBackendError);
+          expect(error).toMatchObject({ code: 'LOCK_BACKEND', lockName: 'a', retryable: true });
+        }),
+      );
+      abort.abort(new Error('no time'));
+      await expect(aborted.promise).rejects.toThrow('no time');
+      expect(waiting.state).toBe('pending');
+
+      await healed();
+      // What was given back has arrived after all, once; those who gave up have nothing.
+      await waiting.promise;
+      await eventually(async () => (await free()) === 1);
+      await semaphore.release(4);
+      expect(await free()).toBe(5);
+      expect(eventsOf('release-failed')).toEqual([]);
+    }, 15_000);
+  });
+
+  it('tells why a release is refused, and gives back when it is no more', async () => {
+    const { semaphore } = await opened();
+    await redis.admin.set('a', 1);
+    await redis.admin.acl('SETUSER', 'default', '-incrby');
+    try {
+      const error: unknown = await semaphore.release().catch((e: unknown) => e);
+      expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown' });
+    } finally {
+      await redis.admin.acl('SETUSER', 'default', '+@all');
+    }
+    await eventually(async () => (await free()) === 2);
+  });
+
+  it('is refused while Redis has no memory, and loses no permit by it', async () => {
+    const { semaphore } = await opened();
+    await redis.admin.set('a', 2);
+    await semaphore.acquire();
+    await redis.admin.config('SET', 'maxmemory', '1');
+    try {
+      await expect(semaphore.acquire()).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+      await expect(semaphore.release()).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+      expect(await free()).toBe(1);
+    } finally {
+      await redis.admin.config('SET', 'maxmemory', '0');
+    }
+    await eventually(async () => (await free()) === 2);
+  });
+
+  it('starts from nothing after a restart without data', async () => {
+    const client = open();
+    const semaphore = client.locks.get('a');
+    await semaphore.trySetPermits(5);
+    const waiting = semaphore.acquire(6, { waitTimeMs: LONG_MS });
+    await redis.restart();
+    await eventually(async () => (await semaphore.availablePermits()) === 0);
+    await semaphore.addPermits(6);
+    await waiting;
+  }, 15_000);
+});
