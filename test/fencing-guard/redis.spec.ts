@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import { LeaseLostError, LockArgumentError, LockKeyError, LockService } from 'nestjs-redis-lock';
+import { GUARDED_WRITE } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
+import {
+  FencingGuard,
+  type GuardedCommand,
+} from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
+import { deliver, NO_NUMBERS } from '../support/deliver.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+describe('FencingGuard in Redis', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => ({
+    locks: new LockService(context),
+    guard: new FencingGuard(context),
+  }));
+  const overtaken = { name: 'LeaseLostError', code: 'LEASE_LOST', reason: 'overtaken' };
+
+  it('writes for the newest holder as often as he likes, and refuses those before', async () => {
+    const { guard } = open().locks;
+    await guard.write(7, 'stock', 'set', 3);
+    await guard.write(7, 'stock', 'set', 2);
+    await guard.write(9, 'stock', 'set', 1);
+    const writing = guard.write(8, 'stock', 'set', 99);
+    await expect(writing).rejects.toThrow(LeaseLostError);
+    await expect(writing).rejects.toMatchObject({
+      ...overtaken,
+      lockName: 'stock',
+      message: 'Lost lock "stock": a newer holder has written to what it guards',
+    });
+    await guard.write(9, 'stock', 'set', 0);
+    expect(await redis.admin.get('stock')).toBe('0');
+  });
+
+  it('takes the tokens of leases', async () => {
+    const { locks, guard } = open().locks;
+    const first = await locks.acquire('product_1', { fenced: true });
+    await guard.write(first.fencingToken, 'stock', 'hset', 'left', 5, 'by', 'first');
+    // The lease of the first is over, and he has not noticed.
+    await redis.admin.del('product_1');
+    const second = await locks.acquire('product_1', { fenced: true });
+    await guard.write(second.fencingToken, 'stock', 'hset', 'left', 4, 'by', 'second');
+    const late = guard.write(first.fencingToken, 'stock', 'hset', 'left', 9, 'by', 'first');
+    await expect(late).rejects.toMatchObject(overtaken);
+    expect(await redis.admin.hgetall('stock')).toEqual({ left: '4', by: 'second' });
+    await second.release();
+    await first.release().catch(() => undefined);
+  });
+
+  it('notes the newest token beside the key, in its slot, for a week', async () => {
+    const { guard } = open().locks;
+    await guard.write(LARGEST, 'stock', 'sadd', 'x');
+    await guard.write(1, '{shop}:stock', 'sadd', 'x');
+    expect((await redis.admin.keys('*')).toSorted()).toEqual([
+      ...['nestjs_fence:{shop}:stock', 'nestjs_fence:{stock}', 'stock', '{shop}:stock'],
+    ]);
+    expect(await redis.admin.get('nestjs_fence:{stock}')).toBe('9007199254740991');
+    const ttl = await redis.admin.pttl('nestjs_fence:{stock}');
+    expect(ttl).toBeGreaterThan(WEEK_MS - 60_000);
+    expect(ttl).toBeLessThanOrEqual(WEEK_MS);
+    await expect(guard.write(LARGEST - 1, 'stock', 'del')).rejects.toMatchObject(overtaken);
+    expect(await redis.admin.exists('stock')).toBe(1);
+  });
+
+  it('runs each of its commands, and puts no prefix before the key', async () => {
+    const { guard } = open({ keyPrefix: 'shop:' }).locks;
+    await guard.write(1, 's', 'set', 'value', 'px', 60_000);
+    await guard.write(1, 'h', 'hset', 'a', 1, 'b', 2);
+    await guard.write(1, 'h', 'hdel', 'a');
+    await guard.write(1, 'm', 'sadd', 'x', 'y');
+    await guard.write(1, 'm', 'srem', 'x');
+    expect(await redis.admin.pttl('s')).toBeGreaterThan(50_000);
+    expect(await redis.admin.hgetall('h')).toEqual({ b: '2' });
+    expect(await redis.admin.smembers('m')).toEqual(['y']);
+    await guard.write(1, 's', 'del');
+    expect(await redis.admin.exists('s')).toBe(0);
+  });
+
+  it('says when Redis refuses the write', async () => {
+    const { guard } = open().locks;
+    await redis.admin.rpush('list', 'x');
+    await expect(guard.write(1, 'list', 'hset', 'a', 1)).rejects.toMatchObject({
+      code: 'LOCK_STATE',
+    });
+    await expect(guard.write(1, 'short', 'hset', 'a')).rejects.toMatchObject({
+      ...{ code: 'LOCK_BACKEND', lockName: 'short' },
+    });
+    await redis.admin.set('nestjs_fence:{odd}', 'abc');
+    await expect(guard.write(1, 'odd', 'set', 1)).rejects.toMatchObject({ code: 'LOCK_STATE' });
+  });
+
+  it('writes what is sent twice as if it were sent once', async () => {
+    const { guard } = open({ connection: proxy.current.url }).locks;
+    await guard.write(1, 'warm', 'set', 1);
+    const fault = proxy.current.loseReply({ containing: GUARDED_WRITE.sha1, times: 1 });
+    await guard.write(5, 'stock', 'hset', 'left', 4);
+    expect(fault.hits).toBe(1);
+    expect(await redis.admin.hgetall('stock')).toEqual({ left: '4' });
+  });
+
+  it.each([1, 2, 3])('has a script that may be delivered %d times', async (times) => {
+    const write = (token: string) =>
+      deliver(
+        redis.admin,
+        GUARDED_WRITE,
+        ['k', 'f'],
+        [token, 60_000, 'hset', 'left', token],
+      );
+    for (let i = 0; i < times; i += 1) expect(await write('9')).toBe(true);
+    for (let i = 0; i < times; i += 1) expect(await write('8')).toBe(false);
+    expect(await redis.admin.hgetall('k')).toEqual({ left: '9' });
+    expect(await redis.admin.get('f')).toBe('9');
+  });
+
+  it('has a script that refuses bad arguments before the first write', async () => {
+    const tokens = [...NO_NUMBERS.filter((bad) => bad !== '1000000000000000'), '0', '01'];
+    for (const bad of [...tokens, '9007199254740992']) {
+      const writing = deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [bad, 60_000, 'set', 1]);
+      await expect(writing).rejects.toThrow('LOCKARG');
+    }
+    for (const bad of NO_NUMBERS) {
+      const writing = deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [1, bad, 'set', 1]);
+      await expect(writing).rejects.toThrow('LOCKARG');
+    }
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  describe('before anything is sent', () => {
+    const refuses = async (
+      [token, key, command]: [unknown, unknown, unknown],
+      error: new (...args: never[]) => Error,
+    ) => {
+      const { guard } = open().locks;
+      await guard.write(1, 'ready', 'set', 1);
+      const sent = await redis.commandsDuring(() =>
+        expect(
+          guard.write(token as number, key as string, command as GuardedCommand, 1),
+        ).rejects.toThrow(error),
+      );
+      expect(sent).toEqual({});
+    };
+
+    it.each([undefined, null, 0, -1, 1.5, NaN, 2 ** 53, '7', 7n, {}])(
+      'refuses %p as a token',
+      (token) => refuses([token, 'stock', 'set'], LockArgumentError),
+    );
+    it.each([undefined, 'get', 'incr', 'SET', 'eval', 'flushall', 'set; del', '', 1, {}])(
+      'refuses %p as a command',
+      (command) => refuses([1, 'stock', command], LockArgumentError),
+    );
+    it.each([undefined, '', 'a{b', '{a}', 'a\nb', 1])('refuses %p as a key', (key) =>
+      refuses([1, key, 'set'], LockKeyError),
+    );
+  });
+
+  it('writes what a user has typed as it is', async () => {
+    const { guard } = open().locks;
+    const typed = "'] = 1 redis.call('flushall') --";
+    await guard.write(1, 'stock', 'set', typed);
+    expect(await redis.admin.get('stock')).toBe(typed);
+  });
+});
