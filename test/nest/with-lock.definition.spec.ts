@@ -30,7 +30,7 @@ describe('a class definition throws', () => {
     );
   });
 
-  it.each([undefined, null, 7, {}, ['product'], Symbol('key')])('for the key %p', (key) => {
+  it.each([undefined, null, 7, {}, [], ['product', 7], Symbol('key')])('for the key %p', (key) => {
     refused(defined(key), 'on Stock.buy: the key must be a template');
     refused(defined(key, { via: 'interceptor' }), 'on Stock.buy: the key must be a template');
   });

@@ -14,17 +14,43 @@ export {
   type LeaseLostReason,
   type LockErrorCode,
 } from './core/errors.js';
-export type { Lease, LeaseState } from './core/lease.js';
+export type { Lease, LeaseState, PermitLease } from './core/lease.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
 export type { MultiLease } from './core/multi-lease.js';
 export type { MultiLock } from './core/multi-lock.js';
 export type { LockEvent, LockObserver } from './core/observer.js';
 export { CurrentLock } from './core/owner-scope.js';
 
+export {
+  LatchService,
+  type CountDownLatch,
+  type WaitOptions,
+} from './primitives/count-down-latch/latch-service.js';
+export { FairLockService } from './primitives/fair-lock/fair-lock-service.js';
+export {
+  FencingGuard,
+  type GuardedCommand,
+  type SqlFence,
+} from './primitives/fencing-guard/fencing-guard.js';
+export {
+  ReadWriteLockService,
+  type ReadWriteLock,
+} from './primitives/read-write-lock/read-write-lock-service.js';
 export { LockService } from './primitives/reentrant-lock/lock-service.js';
+export type {
+  CountingAcquireOptions,
+  CountingSemaphore,
+} from './primitives/semaphore/counting-semaphore.js';
+export type {
+  PermittedWork,
+  Semaphore,
+  SemaphoreAcquireOptions,
+} from './primitives/semaphore/semaphore.js';
+export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export { LockKey } from './nest/lock-key.js';
+export type { LockKind, LockNames } from './nest/lock-kinds.js';
 export { LockInterceptor } from './nest/lock.interceptor.js';
 export {
   RedisLockModule,
@@ -33,5 +59,14 @@ export {
   type RedisLockOptions,
   type RedisLockOptionsFactory,
 } from './nest/redis-lock.module.js';
-export { WithLock, type LockedMethodDecorator } from './nest/with-lock.decorator.js';
+export {
+  WithFairLock,
+  WithLock,
+  WithReadLock,
+  WithSemaphore,
+  WithWriteLock,
+  type KindDecorator,
+  type LockedMethodDecorator,
+  type WithLockKey,
+} from './nest/with-lock.decorator.js';
 export type { OnBusy, WithLockOptions } from './nest/with-lock.options.js';

@@ -133,6 +133,17 @@ export const LOCK_OPTIONS = [
   'minReplicas',
 ] as const satisfies readonly (keyof AcquireOptions)[];
 
+/** Readers write nothing that a token could guard. */
+export const READ_OPTIONS = [
+  'waitTimeMs',
+  'leaseTimeMs',
+  'signal',
+  'maxHoldMs',
+  'minReplicas',
+] as const satisfies readonly (keyof AcquireOptions)[];
+
+export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits'] as const;
+
 /** Fills in the defaults of one call and checks it; the only place that does either. */
 export function resolveAcquireOptions(
   options: AnyAcquireOptions | undefined,

@@ -2,39 +2,51 @@ import { Inject } from '@nestjs/common';
 
 import { LockConfigurationError } from '../core/errors.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { SERVICE_OF, type KindService, type LockKind, type LockServices } from './lock-kinds.js';
 
-/** Its text is the hint in Nest's own message when the module is missing. */
+/** Their texts are the hints in Nest's own message when the module is missing. */
 const HOST = Symbol.for('RedisLockModule.forRoot() for @WithLock');
+const hostOf = (kind: LockKind) => Symbol.for(`RedisLockModule.forRoot() for @WithLock: ${kind}`);
 
 /** Not on the instances: those may be frozen, compared or serialised. */
-const services = new WeakMap<object, LockService>();
+const services = new WeakMap<object, Map<symbol, unknown>>();
 
 /**
- * Lets Nest inject the lock service into every instance of the class, whatever its scope. Without
+ * Lets Nest inject what the kind needs into every instance of the class, whatever its scope. Without
  * the module the application does not start.
  */
-export function installHost(target: object): void {
+export function installHost(target: object, kind: LockKind): void {
+  inject(target, HOST, LockService);
+  const service = SERVICE_OF[kind];
+  if (service !== undefined) inject(target, hostOf(kind), service);
+}
+
+function inject(target: object, host: symbol, service: unknown): void {
   // A base class did it, and its injection is inherited.
-  if (HOST in target) return;
-  Object.defineProperty(target, HOST, {
+  if (host in target) return;
+  Object.defineProperty(target, host, {
     configurable: true,
     get(this: object) {
-      return services.get(this);
+      return services.get(this)?.get(host);
     },
-    set(this: object, service: LockService) {
-      services.set(this, service);
+    set(this: object, injected: unknown) {
+      const all = services.get(this) ?? new Map<symbol, unknown>();
+      services.set(this, all.set(host, injected));
     },
   });
-  Inject(LockService)(target, HOST);
+  Inject(service as typeof LockService)(target, host);
 }
 
 /**
- * The service of the application that made this object.
+ * The services of the application that made this object.
  * @throws {LockConfigurationError} Nest did not make it
  */
-export function lockServiceOf(instance: unknown, where: string): LockService {
-  const service = (instance as { readonly [HOST]?: LockService } | null | undefined)?.[HOST];
-  if (service !== undefined) return service;
+export function lockServicesOf(instance: unknown, where: string): LockServices {
+  const host = instance as Readonly<Record<symbol, unknown>> | null | undefined;
+  const locks = host?.[HOST] as LockService | undefined;
+  if (locks !== undefined) {
+    return { locks, ofKind: (kind) => host?.[hostOf(kind)] as KindService | undefined };
+  }
   throw new LockConfigurationError(
     `${where} was called on an object into which Nest has injected nothing: one made with new, by ` +
       'useFactory or useValue, still in its constructor, or lost with its method. Let Nest make ' +

@@ -1,16 +1,22 @@
 import {
   Inject,
   Injectable,
+  Optional,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
-import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { LockConfigurationError } from '../core/errors.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { compileTemplate } from './key-template.js';
 import type { DecoratedMethod } from './lock-key.js';
+import type { LockNames, LockServices } from './lock-kinds.js';
+import { namesFrom } from './lock-names.js';
 import { lockedObservable } from './locked-call.js';
 import type { LockPlan } from './with-lock.options.js';
 
@@ -18,7 +24,7 @@ const PLAN = Symbol.for('nestjs-redis-lock:interceptor-plan');
 
 interface InterceptorPlan extends LockPlan {
   readonly where: string;
-  nameOf(context: ExecutionContext): string;
+  namesOf(context: ExecutionContext): LockNames;
 }
 
 /**
@@ -27,15 +33,31 @@ interface InterceptorPlan extends LockPlan {
  */
 @Injectable()
 export class LockInterceptor implements NestInterceptor {
-  constructor(@Inject(LockService) private readonly locks: LockService) {}
+  readonly #services: LockServices;
+
+  constructor(
+    @Inject(LockService) locks: LockService,
+    @Optional() @Inject(FairLockService) fairLocks?: FairLockService,
+    @Optional() @Inject(ReadWriteLockService) readWriteLocks?: ReadWriteLockService,
+    @Optional() @Inject(SemaphoreService) semaphores?: SemaphoreService,
+  ) {
+    const ofKind = {
+      fair: fairLocks,
+      read: readWriteLocks,
+      write: readWriteLocks,
+      semaphore: semaphores,
+    };
+    this.#services = { locks, ofKind: (kind) => ofKind[kind] };
+  }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const plan = planOf(context.getHandler());
     if (plan === undefined) return next.handle();
     const call = {
       where: plan.where,
-      locks: () => this.locks,
-      name: () => plan.nameOf(context),
+      services: () => this.#services,
+      names: () => plan.namesOf(context),
+      kind: plan.kind,
       options: plan.acquire,
       onBusy: plan.onBusy.bind(plan, [context]),
     };
@@ -88,21 +110,25 @@ const REQUEST_PARTS = ['params', 'query', 'body'] as const;
 type Request = Readonly<Partial<Record<(typeof REQUEST_PARTS)[number], unknown>>>;
 
 /**
- * The function that makes the lock name from what the interceptor sees.
+ * The function that makes the lock names from what the interceptor sees.
  * @throws {LockConfigurationError} a placeholder that is no part of a request
  */
-export function nameFromContext(
+export function namesFromContext(
   key: unknown,
   where: string,
-): (context: ExecutionContext) => string {
-  if (isNameFunction(key)) return key;
-  if (typeof key !== 'string') {
-    throw new LockConfigurationError(
-      `${where}: the key must be a template such as 'product_<params.id>' or a function ` +
-        `(context) => string, not ${describeValue(key)}`,
-    );
-  }
-  return compileTemplate(key, where, ({ text, head, path }) => {
+  mayBeSeveral: boolean,
+): (context: ExecutionContext) => LockNames {
+  const maker = {
+    fill: (template: string) => nameFromRequest(template, where),
+    call: (fn: (context: ExecutionContext) => unknown, context: ExecutionContext) => fn(context),
+    forms:
+      "a template such as 'product_<params.id>', several of them, or a function (context) => string",
+  };
+  return namesFrom<ExecutionContext>(key, where, maker, mayBeSeveral);
+}
+
+function nameFromRequest(template: string, where: string): (context: ExecutionContext) => string {
+  return compileTemplate(template, where, ({ text, head, path }) => {
     const part = REQUEST_PARTS.find((name) => name === head);
     if (part === undefined || path.length === 0) {
       throw new LockConfigurationError(
@@ -112,10 +138,6 @@ export function nameFromContext(
     }
     return { start: part, path, read: (context) => requestOf(context, where)[part] };
   });
-}
-
-function isNameFunction(key: unknown): key is (context: ExecutionContext) => string {
-  return typeof key === 'function';
 }
 
 function requestOf(context: ExecutionContext, where: string): Request {

@@ -3,16 +3,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
 
 import { LockConfigurationError, LockTimeoutError } from '../core/errors.js';
-import type { AcquireOptions } from '../core/lock.js';
-import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import type { AnyAcquireOptions } from '../core/options.js';
+import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
 
 /** Something to be done under a lock, and what the decorator said about it. */
 export interface LockedCall {
   /** Begins the messages of errors. */
   readonly where: string;
-  locks(): LockService;
-  name(): string;
-  readonly options: AcquireOptions;
+  services(): LockServices;
+  names(): LockNames;
+  readonly kind: LockKind;
+  readonly options: AnyAcquireOptions;
   /** Answers in place of the work when somebody else has the lock, or throws the error. */
   onBusy(error: LockTimeoutError): unknown;
 }
@@ -26,14 +27,15 @@ async function underLock<T>(
   onBusy: (error: LockTimeoutError) => unknown,
   signal?: AbortSignal,
 ): Promise<unknown> {
-  const name = call.name();
+  const names = call.names();
   const progress = { hasBegun: false };
   try {
     const begin = () => {
       progress.hasBegun = true;
       return work();
     };
-    return await call.locks().using(name, begin, { ...call.options, signal });
+    const lock = usable(call.services(), call.kind, names);
+    return await lock.using(begin, { ...call.options, signal });
   } catch (error) {
     // A timeout of a lock that the work itself asked for is the work's own error.
     if (progress.hasBegun || !(error instanceof LockTimeoutError)) throw error;

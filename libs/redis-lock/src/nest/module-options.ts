@@ -17,6 +17,7 @@ const SETTINGS = [
   'waitTimeMs',
   'pollIntervalMs',
   'shutdownTimeoutMs',
+  'fairLockWaitTimeMs',
   'wakeUp',
   'observer',
 ] as const;

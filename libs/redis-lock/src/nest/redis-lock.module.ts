@@ -19,7 +19,12 @@ import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
 import { DEFAULT_URL, type ConnectionOption } from '../ioredis/redis-client.js';
+import { LatchService } from '../primitives/count-down-latch/latch-service.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
@@ -40,7 +45,7 @@ export interface RedisLockOptions extends Partial<LockSettings> {
 
 interface Visibility {
   /**
-   * Whether all modules have `LockService` and `@WithLock` without importing this one.
+   * Whether all modules have the services and decorators without importing this one.
    * @default true
    */
   readonly isGlobal?: boolean | undefined;
@@ -62,13 +67,23 @@ export interface RedisLockModuleAsyncOptions extends Visibility, Pick<ModuleMeta
   readonly useExisting?: Type<RedisLockOptionsFactory>;
 }
 
+/** What an application injects; each needs no more than the context. */
+const SERVICES = [
+  LockService,
+  FairLockService,
+  ReadWriteLockService,
+  SemaphoreService,
+  LatchService,
+  FencingGuard,
+] as const;
+
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
 const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
 const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
 const CONTEXT = Symbol.for('nestjs-redis-lock:context');
 
 /**
- * Provides `LockService`, and what `@WithLock` needs, for one Redis. When the application closes,
+ * Provides the services of all locks, and what the decorators need, for one Redis. When the application closes,
  * waiters are rejected, holders get `shutdownTimeoutMs` to finish, the rest is released, and the
  * connections of this library are closed.
  */
@@ -166,13 +181,13 @@ function assemble(
       { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
       { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
       { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
-      {
-        provide: LockService,
+      ...SERVICES.map((Service) => ({
+        provide: Service,
         inject: [CONTEXT],
-        useFactory: (context: LockContext) => new LockService(context),
-      },
+        useFactory: (context: LockContext) => new Service(context),
+      })),
     ],
-    exports: [LockService],
+    exports: [...SERVICES],
   };
 }
 

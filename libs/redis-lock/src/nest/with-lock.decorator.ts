@@ -2,10 +2,12 @@
 import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
-import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
-import { installHost, lockServiceOf } from './lock-host.js';
+import { LockConfigurationError, quoteName } from '../core/errors.js';
+import { installHost, lockServicesOf } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
-import { interceptByPlan, LockInterceptor, nameFromContext } from './lock.interceptor.js';
+import type { LockKind, LockNames } from './lock-kinds.js';
+import { namesFrom } from './lock-names.js';
+import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise } from './locked-call.js';
 import { resolvePlan, type LockPlan, type WithLockOptions } from './with-lock.options.js';
 
@@ -19,6 +21,9 @@ export type LockedMethodDecorator<A extends any[]> = <
     (Parameters<M> extends [...A, ...any[]] ? unknown : 'the key wants other arguments'),
 ) => void;
 
+/** A template, several of them for a multi lock, or a function that makes the names. */
+export type WithLockKey<A extends any[]> = LockNames | ((...args: A) => LockNames);
+
 /**
  * Runs a request to the handler under a lock, by an interceptor that leaves the method as it is.
  *
@@ -28,7 +33,7 @@ export type LockedMethodDecorator<A extends any[]> = <
  * template or an option cannot work, or the method is no handler that Nest intercepts
  */
 export function WithLock(
-  key: string | ((context: ExecutionContext) => string),
+  key: WithLockKey<[context: ExecutionContext]>,
   options: WithLockOptions<[context: ExecutionContext]> & { readonly via: 'interceptor' },
 ): MethodDecorator;
 /**
@@ -40,7 +45,7 @@ export function WithLock(
  * cannot be part of a name, and with `LeaseLostError` when the lock was lost meanwhile.
  * `CurrentLock.lease()` is the lease, inside the method.
  * @param key a template whose placeholders are arguments, as in `product_<id>` (see `LockKey`), or a
- * function of the arguments
+ * function of the arguments; several names are taken as one multi lock, all or nothing
  * @throws {LockConfigurationError} when the class is defined: the template, an option or the method
  * cannot work
  * @example
@@ -48,15 +53,64 @@ export function WithLock(
  * async buy(@LockKey('id') productId: string, buyer: string): Promise<Order> { … }
  */
 export function WithLock<A extends any[] = []>(
-  key: string | ((...args: A) => string),
+  key: WithLockKey<A>,
   options?: WithLockOptions<[...A, ...any[]]> & { readonly via?: 'method' | undefined },
 ): LockedMethodDecorator<A>;
-export function WithLock(
-  key: string | ((...args: any[]) => string),
-  options: WithLockOptions<any> = {},
-): MethodDecorator {
+export function WithLock(key: WithLockKey<any>, options: WithLockOptions<any> = {}) {
+  return lockDecorator('@WithLock', key, options);
+}
+
+/** `WithLock` for one kind of lock, which has all of its options but these. */
+export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
+  (
+    key: WithLockKey<[context: ExecutionContext]>,
+    options: Omit<WithLockOptions<[context: ExecutionContext]>, Without> & {
+      readonly via: 'interceptor';
+    },
+  ): MethodDecorator;
+  <A extends any[] = []>(
+    key: WithLockKey<A>,
+    options?: Omit<WithLockOptions<[...A, ...any[]]>, Without> & {
+      readonly via?: 'method' | undefined;
+    },
+  ): LockedMethodDecorator<A>;
+}
+
+function kindDecorator(name: string, kind: LockKind) {
+  return (key: unknown, options?: WithLockOptions<any>) =>
+    lockDecorator(name, key, { ...options, kind });
+}
+
+/** As `@WithLock`, by the fair lock: callers of all processes get it in the order of their calls. */
+export const WithFairLock: KindDecorator<'kind' | 'permits'> = kindDecorator(
+  '@WithFairLock',
+  'fair',
+);
+
+/** As `@WithLock`, by the read lock of the name: together with other readers, never with a writer. */
+export const WithReadLock: KindDecorator<'kind' | 'permits' | 'fenced'> = kindDecorator(
+  '@WithReadLock',
+  'read',
+);
+
+/** As `@WithLock`, by the write lock of the name: with no reader, and no other writer. */
+export const WithWriteLock: KindDecorator<'kind' | 'permits'> = kindDecorator(
+  '@WithWriteLock',
+  'write',
+);
+
+/**
+ * As `@WithLock`, by permits of the semaphore of the name: as many calls at once as it has permits.
+ * `SemaphoreService.get(name).trySetPermits(n)` says how many that are; before that, calls wait.
+ */
+export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = kindDecorator(
+  '@WithSemaphore',
+  'semaphore',
+);
+
+function lockDecorator(name: string, key: unknown, options: WithLockOptions<any>): MethodDecorator {
   return (target, property, descriptor: TypedPropertyDescriptor<any> | undefined) => {
-    const where = whereOf(key, target, property);
+    const where = whereOf(name, key, target, property);
     const method: unknown = descriptor?.value;
     if (typeof target === 'function') {
       throw new LockConfigurationError(`${where}: a static method has no object to take locks for`);
@@ -68,12 +122,14 @@ export function WithLock(
     }
     const plan = resolvePlan(options, where);
     const decorated: DecoratedMethod = { target, property };
+    const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {
-      interceptByPlan(decorated, method, { ...plan, where, nameOf: nameFromContext(key, where) });
+      const namesOf = namesFromContext(key, where, mayBeSeveral);
+      interceptByPlan(decorated, method, { ...plan, where, namesOf });
       UseInterceptors(LockInterceptor)(target, property, descriptor);
     } else {
-      installHost(target);
-      const locked = { ...plan, where, nameOf: nameOf(key, where, decorated) };
+      installHost(target, plan.kind);
+      const locked = { ...plan, where, namesOf: namesOf(key, where, decorated, mayBeSeveral) };
       descriptor.value = wrap(decorated, method as Method, locked);
     }
   };
@@ -83,30 +139,32 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 interface MethodPlan extends LockPlan {
   readonly where: string;
-  nameOf(args: readonly unknown[]): string;
+  namesOf(args: readonly unknown[]): LockNames;
 }
 
-function whereOf(key: unknown, target: object, property: string | symbol): string {
+function whereOf(
+  decorator: string,
+  key: unknown,
+  target: object,
+  property: string | symbol,
+): string {
   const owner = typeof target === 'function' ? target : target.constructor;
   const shown = typeof key === 'string' ? quoteName(key) : '…';
-  return `@WithLock(${shown}) on ${owner.name}.${String(property)}`;
+  return `${decorator}(${shown}) on ${owner.name}.${String(property)}`;
 }
 
-function nameOf(
+function namesOf(
   key: unknown,
   where: string,
   method: DecoratedMethod,
-): (args: readonly unknown[]) => string {
-  if (typeof key === 'string') return nameFromArguments(key, where, method);
-  if (isNameFunction(key)) return (args) => key(...args);
-  throw new LockConfigurationError(
-    `${where}: the key must be a template such as 'product_<id>' or a function ` +
-      `(...args) => string, not ${describeValue(key)}`,
-  );
-}
-
-function isNameFunction(key: unknown): key is (...args: readonly unknown[]) => string {
-  return typeof key === 'function';
+  mayBeSeveral: boolean,
+): (args: readonly unknown[]) => LockNames {
+  const maker = {
+    fill: (template: string) => nameFromArguments(template, where, method),
+    call: (fn: Method, args: readonly unknown[]) => fn(...args),
+    forms: "a template such as 'product_<id>', several of them, or a function (...args) => string",
+  };
+  return namesFrom<readonly unknown[]>(key, where, maker, mayBeSeveral);
 }
 
 function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Method {
@@ -115,8 +173,9 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
   const wrapper: Method = function (...args) {
     const call = {
       where,
-      locks: () => lockServiceOf(this, where),
-      name: () => plan.nameOf(args),
+      services: () => lockServicesOf(this, where),
+      names: () => plan.namesOf(args),
+      kind: plan.kind,
       options: acquire,
       onBusy: plan.onBusy.bind(plan, args),
     };

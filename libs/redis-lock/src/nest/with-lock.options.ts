@@ -5,7 +5,12 @@ import {
   type LockTimeoutError,
 } from '../core/errors.js';
 import type { AcquireOptions } from '../core/lock.js';
-import { DEFAULT_SETTINGS, resolveAcquireOptions } from '../core/options.js';
+import {
+  DEFAULT_SETTINGS,
+  resolveAcquireOptions,
+  type AnyAcquireOptions,
+} from '../core/options.js';
+import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
 
 /**
  * What happens when somebody else has the lock for the whole waiting time:
@@ -23,6 +28,16 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   AcquireOptions,
   'signal'
 > {
+  /**
+   * What is taken: the lock, the fair lock, one side of the read-write lock, or permits.
+   * @default 'lock'
+   */
+  readonly kind?: LockKind | undefined;
+  /**
+   * How many permits of a semaphore the call takes.
+   * @default 1
+   */
+  readonly permits?: number | undefined;
   /** @default 'throw' */
   readonly onBusy?: OnBusy<Args> | undefined;
   /**
@@ -37,19 +52,13 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
 
 /** The options of one decorator with nothing left open. */
 export interface LockPlan {
-  readonly acquire: AcquireOptions;
+  readonly kind: LockKind;
+  readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
   onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof WithLockOptions<[]>>([
-  'waitTimeMs',
-  'leaseTimeMs',
-  'fenced',
-  'maxHoldMs',
-  'onBusy',
-  'via',
-]);
+const KINDS = Object.keys(OPTIONS_OF);
 
 /**
  * Checks what a decorator was given, once, when the class is defined.
@@ -61,25 +70,40 @@ export function resolvePlan(options: unknown, where: string): LockPlan {
       `${where}: the options must be an object, not ${describeValue(options)}`,
     );
   }
-  for (const option of Object.keys(options)) {
-    if (OPTIONS.has(option)) continue;
+  const {
+    kind = 'lock',
+    via = 'method',
+    onBusy,
+    ...acquire
+  } = options as WithLockOptions<unknown[]>;
+  if (!KINDS.includes(kind)) {
     throw new LockConfigurationError(
-      `${where}: unknown option ${describeValue(option)}; the options are ${[...OPTIONS].join(', ')}`,
+      `${where}: kind must be one of ${KINDS.join(', ')}, not ${describeValue(kind)}`,
     );
   }
-  const { via = 'method', onBusy, ...acquire } = options as WithLockOptions<unknown[]>;
-  checkAcquire(acquire, where);
+  const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
+  refuseUnknown(acquire, known, where);
+  checkAcquire(acquire, known, where);
   if (!['method', 'interceptor'].includes(via)) {
     throw new LockConfigurationError(
       `${where}: via must be 'method' or 'interceptor', not ${describeValue(via)}`,
     );
   }
-  return { acquire, via, onBusy: busyHandler(onBusy, where) };
+  return { kind, acquire, via, onBusy: busyHandler(onBusy, where) };
 }
 
-function checkAcquire(acquire: AcquireOptions, where: string): void {
+function refuseUnknown(acquire: object, known: readonly string[], where: string): void {
+  const unknown = Object.keys(acquire).find((option) => !known.includes(option));
+  if (unknown === undefined) return;
+  const all = [...known, 'kind', 'onBusy', 'via'].join(', ');
+  throw new LockConfigurationError(
+    `${where}: unknown option ${describeValue(unknown)}; the options are ${all}`,
+  );
+}
+
+function checkAcquire(acquire: AnyAcquireOptions, known: readonly string[], where: string): void {
   try {
-    resolveAcquireOptions(acquire, DEFAULT_SETTINGS, 0);
+    resolveAcquireOptions(acquire, DEFAULT_SETTINGS, 0, known);
   } catch (error) {
     if (!(error instanceof LockArgumentError)) throw error;
     throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });

@@ -1,6 +1,6 @@
 import type { EnterRequest, LockProtocol, OwnerId, Renewal } from '../../core/hold-protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { LOCK_OPTIONS } from '../../core/options.js';
+import { READ_OPTIONS } from '../../core/options.js';
 import { surroundingLease } from '../../core/owner-scope.js';
 import {
   READ_ENTER,
@@ -15,7 +15,7 @@ import { memoryMs, turnKeys } from './turns.js';
 /** The side that many hold at a time, each by an owner of its own. */
 export class ReadLockProtocol implements LockProtocol {
   readonly kind = 'read-lock';
-  readonly options = LOCK_OPTIONS.filter((option) => option !== 'fenced');
+  readonly options = READ_OPTIONS;
   readonly nesting = 'together';
   readonly waiting = 'together';
   readonly isShared = true;

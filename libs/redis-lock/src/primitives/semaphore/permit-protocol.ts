@@ -8,7 +8,7 @@ import type {
 } from '../../core/hold-protocol.js';
 import { helperKey, suffixedKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
-import type { ResolvedAcquireOptions } from '../../core/options.js';
+import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/options.js';
 import type { Reply } from '../../core/redis-connection.js';
 import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
 
@@ -25,14 +25,7 @@ const MARK_POLLS = 3;
  */
 export class PermitProtocol implements HoldProtocol {
   readonly kind = 'semaphore';
-  readonly options = [
-    'permits',
-    'waitTimeMs',
-    'leaseTimeMs',
-    'signal',
-    'maxHoldMs',
-    'minReplicas',
-  ] as const;
+  readonly options = PERMIT_OPTIONS;
   readonly nesting = 'none';
   // Each release would wake all takers otherwise, and the large requests would come last.
   readonly waiting = 'in turn';

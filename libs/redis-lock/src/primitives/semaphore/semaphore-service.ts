@@ -1,6 +1,7 @@
 import { Acquirer } from '../../core/acquirer.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { Requests } from '../../core/requests.js';
+import { CountingSemaphores, type CountingSemaphore } from './counting-semaphore.js';
 import { NamedSemaphore } from './named-semaphore.js';
 import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore } from './semaphore.js';
@@ -11,10 +12,12 @@ import type { Semaphore } from './semaphore.js';
  */
 export class SemaphoreService {
   readonly #acquirer: Acquirer;
+  readonly #counting: CountingSemaphores;
   readonly #requests: Requests;
 
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
+    this.#counting = new CountingSemaphores(context);
     this.#requests = new Requests(context, 'nestjs_semaphore_request');
   }
 
@@ -25,5 +28,14 @@ export class SemaphoreService {
   get(name: string): Semaphore {
     this.context.keys.key(name);
     return new NamedSemaphore(name, this.context, this.#acquirer, this.#requests);
+  }
+
+  /**
+   * The counting semaphore of this name, as Redisson's `RSemaphore`: a bare number, without owners and
+   * leases. Costs nothing, as `get`.
+   * @throws {LockKeyError} the name cannot be used
+   */
+  counting(name: string): CountingSemaphore {
+    return this.#counting.get(name);
   }
 }

@@ -1,0 +1,51 @@
+import { describeValue, LockConfigurationError } from '../core/errors.js';
+import type { LockNames } from './lock-kinds.js';
+
+/** What makes the names of a decorated method's locks from its input: arguments, or a context. */
+export interface NameMaker<Input> {
+  /** @throws {LockConfigurationError} the template cannot be filled */
+  fill(template: string): (input: Input) => string;
+  call(key: (...args: readonly unknown[]) => unknown, input: Input): unknown;
+  /** The forms that a key may have, for messages. */
+  readonly forms: string;
+}
+
+/**
+ * The function that makes the names from whatever a decorator was given as its key.
+ * @param mayBeSeveral whether the kind of lock can be taken under several names at once
+ * @throws {LockConfigurationError} the key cannot work
+ */
+export function namesFrom<Input>(
+  key: unknown,
+  where: string,
+  maker: NameMaker<Input>,
+  mayBeSeveral: boolean,
+): (input: Input) => LockNames {
+  if (typeof key === 'string') return maker.fill(key);
+  if (Array.isArray(key) && key.length > 0 && key.every((one) => typeof one === 'string')) {
+    refuseSeveral(where, mayBeSeveral);
+    const fills = key.map((template) => maker.fill(template));
+    return (input) => fills.map((fill) => fill(input));
+  }
+  if (!isFunction(key)) {
+    throw new LockConfigurationError(
+      `${where}: the key must be ${maker.forms}, not ${describeValue(key)}`,
+    );
+  }
+  return (input) => {
+    const names = maker.call(key, input);
+    if (Array.isArray(names)) refuseSeveral(where, mayBeSeveral);
+    return names as LockNames;
+  };
+}
+
+function refuseSeveral(where: string, mayBeSeveral: boolean): void {
+  if (mayBeSeveral) return;
+  throw new LockConfigurationError(
+    `${where}: permits of several semaphores cannot be taken as one`,
+  );
+}
+
+function isFunction(key: unknown): key is (...args: readonly unknown[]) => unknown {
+  return typeof key === 'function';
+}
