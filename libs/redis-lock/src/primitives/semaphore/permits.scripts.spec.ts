@@ -94,6 +94,29 @@ describe('the scripts of the semaphore', () => {
       }
     });
 
+    it('enter lets somebody else in only if enough is left for the one who waits', async () => {
+      await put(3);
+      await redis.admin.set('w', `${C}:2`, 'PX', 3_000);
+      for (let time = 0; time < times; time += 1)
+        expect(await enter(`${A},${B}`, { markMs: 3_000 })).toMatchObject({ kind: 'busy' });
+      expect(await look()).toEqual({ free: '3', leases: {}, mark: `${C}:2` });
+      expect(await repeatedly(() => enter(A))).toEqual(granted);
+      expect(await look()).toEqual({ free: '2', leases: { [A]: 30 }, mark: `${C}:2` });
+    });
+
+    it.each([
+      [3, 1],
+      [2, undefined],
+    ])('enter of the one who waited tells the others what is left: of %d', async (free, told) => {
+      await put(free);
+      await redis.admin.set('w', `${A}:2`, 'PX', 3_000);
+      const sent = await redis.commandsDuring(async () => {
+        expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
+      });
+      expect(sent.publish).toBe(told);
+      expect(await look()).toMatchObject({ free: String(free - 2), mark: null });
+    });
+
     it('enter takes back what has expired, and gives it out', async () => {
       await put(0, [C, -5_000], [B, 20_000]);
       expect(await repeatedly(() => enter(A))).toEqual(granted);
