@@ -7,7 +7,7 @@ import type { Application, ApplicationOptions } from './support/application.js';
 import { useApplications } from './support/applications.js';
 import { Calls } from './support/calls.js';
 import { handOversOf } from './support/hand-over.js';
-import { ClusterGroup, killNode } from './support/topology.js';
+import { ClusterGroup, killNode } from '../support/topology.js';
 
 const LEASE_MS = 3_000;
 const WAIT_MS = 40_000;

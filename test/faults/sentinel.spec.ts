@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { useApplications } from './support/applications.js';
 import { Calls } from './support/calls.js';
-import { killNode, SentinelGroup } from './support/topology.js';
+import { killNode, SentinelGroup } from '../support/topology.js';
 
 const LEASE_MS = 12_000;
 const WAIT_MS = 40_000;
@@ -34,7 +34,7 @@ describe('LockService behind Sentinel', () => {
     );
     await eventually(() => calls.done > 100);
     // What the replica has not seen yet may be lost; this is about the failover alone.
-    await eventually(async () => expect(await group.replica.admin.exists(...names)).toBe(10));
+    await eventually(async () => expect(await group.replicas[0]?.admin.exists(...names)).toBe(10));
 
     await killNode(group.master);
     const doneBefore = calls.done;
@@ -42,9 +42,10 @@ describe('LockService behind Sentinel', () => {
     await calls.stop();
     expect(calls.unexpected).toEqual([]);
 
+    const promoted = await group.promoted();
     // Kept or told, and never anything else.
     for (const lease of held) {
-      const [owner] = await group.replica.admin.hkeys(lease.name);
+      const [owner] = await promoted.admin.hkeys(lease.name);
       if (lease.state === 'held') expect(owner).toBe(lease.owner);
       else expect(lease.state).not.toBe('released');
     }
@@ -55,6 +56,6 @@ describe('LockService behind Sentinel', () => {
       lease.assertHeld();
     });
     await Promise.all(granted.map((lease) => lease.release()));
-    expect(await group.replica.admin.keys('*product_?')).toEqual([]);
+    expect(await promoted.admin.keys('*product_?')).toEqual([]);
   });
 });

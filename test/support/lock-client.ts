@@ -5,6 +5,7 @@ import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import type { RedisConnection } from '../../libs/redis-lock/src/core/redis-connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import type { PublishOption } from '../../libs/redis-lock/src/ioredis/publish-option.js';
 import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
@@ -14,6 +15,7 @@ import type { RedisFixture } from './redis-server.js';
 export interface LockClientOptions extends Partial<LockSettings> {
   /** A url, ioredis options or a client; the server of the spec. */
   connection?: unknown;
+  publish?: PublishOption;
   clock?: Clock;
 }
 
@@ -51,7 +53,7 @@ export function useLocks<Locks>(
     await eventually(() => expectNothingLeft(redis), { withinMs: LEFTOVER_MS });
   });
 
-  return ({ connection = redis.url, clock = systemClock, ...settings } = {}) => {
+  return ({ connection = redis.url, publish, clock = systemClock, ...settings } = {}) => {
     const events: LockEvent[] = [];
     const observer = {
       observe: (event: LockEvent) => {
@@ -59,7 +61,7 @@ export function useLocks<Locks>(
         void settings.observer?.observe(event);
       },
     };
-    const port = openIoredisConnection(connection, observer);
+    const port = openIoredisConnection(connection, observer, publish);
     const context = contextOn(port, { ...settings, observer }, clock);
     const client: LockClient<Locks> = {
       locks: serviceOf(context),

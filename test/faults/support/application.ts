@@ -6,8 +6,10 @@ import type { LockSettings } from '../../../libs/redis-lock/src/core/options.js'
 import type { Clock } from '../../../libs/redis-lock/src/core/clock.js';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis-connection.js';
 import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import type { PublishOption } from '../../../libs/redis-lock/src/ioredis/publish-option.js';
 
 export interface ApplicationOptions {
+  publish?: PublishOption;
   settings?: Partial<LockSettings>;
   clock?: Clock;
   onEvent?: (event: LockEvent) => void;
@@ -30,7 +32,7 @@ export interface Application {
 /** An application on whatever `connection` of the module may be. */
 export function openApplication(
   connection: unknown,
-  { settings, clock, onEvent, decorate = (port) => port }: ApplicationOptions = {},
+  { publish, settings, clock, onEvent, decorate = (port) => port }: ApplicationOptions = {},
 ): Application {
   const events: LockEvent[] = [];
   const observer = {
@@ -40,7 +42,7 @@ export function openApplication(
     },
   };
   const context = new LockContext(
-    decorate(openIoredisConnection(connection)),
+    decorate(openIoredisConnection(connection, undefined, publish)),
     { observer, ...settings },
     clock,
   );

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 
+import { helperKey } from '../../../libs/redis-lock/src/core/key-space.js';
 import { eventually } from '../../support/eventually.js';
 import type { Application } from './application.js';
 
@@ -51,7 +52,7 @@ export async function handOversOf(
   return waits;
 }
 
-export const channelOf = (name: string) => `redisson_lock__channel:{${name}}`;
+export const channelOf = (name: string) => helperKey('redisson_lock__channel', name);
 
 /** `listeners` of a single server. */
 export const listenersOn = (redis: { readonly admin: Redis }) => async (channel: string) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import { LockBackendError } from './errors.js';
-import { defineScript, inOrder } from './script.js';
+import { callOf, defineScript, inOrder } from './script.js';
 
 describe('defineScript', () => {
   const redis = useRedis();
@@ -23,6 +23,40 @@ describe('defineScript', () => {
 
   it('calls the script what Redis calls it', async () => {
     expect(await redis.admin.script('LOAD', sum.lua)).toBe(sum.sha1);
+  });
+
+  describe('with a channel', () => {
+    const telling = defineScript({
+      name: 'telling',
+      keys: ['lock'],
+      args: ['count', 'channel', 'other'],
+      numbers: ['count'],
+      channels: ['channel', 'other'],
+      body: `announce(channel, 'a') announce(other, 'b') return {lock, count, channel, other, ARGV[1]}`,
+      reply: (raw) => raw,
+    });
+    const args = { other: 'news', channel: 'wake', count: 1 };
+
+    it.each([
+      ['plain', ['k'], [1, 'wake', 'news'], ['publish']],
+      ['sharded', ['k', 'wake', 'news'], [1, '', ''], ['spublish']],
+      ['both', ['k', 'wake', 'news'], [1, '', ''], ['publish', 'spublish']],
+    ] as const)('%s: names it where Redis looks for it', async (mode, keys, values, commands) => {
+      const call = callOf(telling, { lock: 'k' }, args, mode);
+      expect(call).toMatchObject({ keys, args: values });
+      expect(callOf(telling, ['k'], [1, 'wake', 'news'], mode)).toEqual(call);
+      expect(await redis.admin.script('LOAD', call.lua)).toBe(call.sha1);
+      const counts = await redis.commandsDuring(async () => {
+        const raw = await redis.admin.eval(call.lua, keys.length, ...keys, ...values);
+        expect(raw).toEqual(['k', 1, 'wake', 'news', '1']);
+      });
+      expect(counts).toEqual({ eval: 1, ...Object.fromEntries(commands.map((c) => [c, 2])) });
+    });
+
+    it('is one and the same text for all who publish plainly, or have nothing to publish', () => {
+      expect(callOf(telling, ['k'], args, 'plain').sha1).toBe(telling.sha1);
+      expect(callOf(sum, ['a', 'b'], ['x', 1], 'sharded').sha1).toBe(sum.sha1);
+    });
   });
 
   it('refuses a number that is none before the body runs', async () => {

@@ -9,14 +9,29 @@ export type ScriptArgs<A extends string> =
 /** What a script may answer: integers and strings, flat. Floats and nil do not survive the way. */
 export type RawReply = string | number | readonly (string | number)[];
 
-/** A Lua script that is called by names instead of by the numbers of KEYS and ARGV. */
-export interface Script<K extends string, A extends string, R> {
-  readonly name: string;
+/** By PUBLISH, by the SPUBLISH of a Cluster, or by both. Nobody hears by one what went by the other. */
+export type PublishMode = 'plain' | 'sharded' | 'both';
+
+export interface ScriptText {
   readonly lua: string;
   readonly sha1: string;
+}
+
+/** A Lua script that is called by names instead of by the numbers of KEYS and ARGV. */
+export interface Script<K extends string, A extends string, R> extends ScriptText {
+  readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
+  readonly channels: readonly A[];
+  /** The same script, which announces in another way than by PUBLISH. */
+  readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
   decode(raw: unknown): R;
+}
+
+/** What is sent to run a script. */
+export interface ScriptCall extends ScriptText {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
 }
 
 /**
@@ -32,25 +47,32 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   keys: readonly K[];
   args: readonly A[];
   numbers?: readonly NoInfer<A>[];
-  /** Arguments that are channels: the body tells them by `announce(channel, message)`. */
+  /**
+   * Arguments that are channels, or begin one in the same slot: the body tells them by
+   * `announce(channel, message)`. Where it is sharded, they stand at the end of KEYS.
+   */
   channels?: readonly NoInfer<A>[];
   body: string;
   reply: (raw: RawReply) => R | undefined;
 }): Script<K, A, R> {
   const { name, keys, args, numbers = [], channels = [], body, reply } = declaration;
-  const lua = [
-    ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
-    ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
-    ...numbers.map(numberGuard),
-    ...(channels.length > 0 ? [ANNOUNCE] : []),
-    body.trim(),
-  ].join('\n');
+  const textIn = (mode: PublishMode): ScriptText => {
+    const lua = [
+      ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
+      ...args.map((arg, i) => `local ${arg} = ${placeOf(arg, i, mode, channels)}`),
+      ...numbers.map(numberGuard),
+      ...(channels.length > 0 ? [ANNOUNCE[mode]] : []),
+      body.trim(),
+    ].join('\n');
+    return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+  };
   return {
+    ...textIn('plain'),
     name,
-    lua,
-    sha1: createHash('sha1').update(lua).digest('hex'),
     keys,
     args,
+    channels,
+    inMode: { sharded: once(() => textIn('sharded')), both: once(() => textIn('both')) },
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
       if (decoded === undefined) {
@@ -62,6 +84,27 @@ export function defineScript<K extends string, A extends string, R>(declaration:
       }
       return decoded;
     },
+  };
+}
+
+/** Names the channels among the keys where Redis Cluster has to see in which slot they are. */
+export function callOf<K extends string, A extends string>(
+  script: Script<K, A, unknown>,
+  keys: ScriptKeys<K>,
+  args: ScriptArgs<A>,
+  mode: PublishMode,
+): ScriptCall {
+  const { channels } = script;
+  const call = { keys: inOrder(script.keys, keys), args: inOrder(script.args, args) };
+  if (mode === 'plain' || channels.length === 0) {
+    return { lua: script.lua, sha1: script.sha1, ...call };
+  }
+  const places = channels.map((channel) => script.args.indexOf(channel));
+  return {
+    ...script.inMode[mode](),
+    keys: [...call.keys, ...places.map((place) => String(call.args[place]))],
+    // The others keep their numbers.
+    args: call.args.map((value, place) => (places.includes(place) ? '' : value)),
   };
 }
 
@@ -78,10 +121,37 @@ function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values i
   return Array.isArray(values);
 }
 
-/** Whether the message went out. A missing right to publish must not hide what the script has done. */
-const ANNOUNCE = `local function announce(channel, message)
-  return type(redis.pcall('publish', channel, message)) ~= 'table'
+const announceBy = (command: string) => `local function announce(channel, message)
+  return type(redis.pcall('${command}', channel, message)) ~= 'table'
 end`;
+
+/** Whether the message went out. A missing right to publish must not hide what the script has done. */
+const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
+  plain: announceBy('publish'),
+  sharded: announceBy('spublish'),
+  both: `local function announce(channel, message)
+  local toAll = redis.pcall('publish', channel, message)
+  local toShard = redis.pcall('spublish', channel, message)
+  return type(toAll) ~= 'table' or type(toShard) ~= 'table'
+end`,
+};
+
+function placeOf(
+  arg: string,
+  index: number,
+  mode: PublishMode,
+  channels: readonly string[],
+): string {
+  const channel = channels.indexOf(arg);
+  if (mode === 'plain' || channel === -1) return `ARGV[${String(index + 1)}]`;
+  // Counted from the end, since there may be more keys than were declared.
+  return `KEYS[#KEYS - ${String(channels.length - 1 - channel)}]`;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
 
 function numberGuard(name: string): string {
   return (

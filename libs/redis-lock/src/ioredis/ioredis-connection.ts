@@ -1,4 +1,4 @@
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 
 import { LockBackendError } from '../core/errors.js';
 import { tell, type LockObserver } from '../core/observer.js';
@@ -8,25 +8,38 @@ import type {
   RedisConnection,
   Reply,
 } from '../core/redis-connection.js';
-import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
+import {
+  callOf,
+  type PublishMode,
+  type Script,
+  type ScriptArgs,
+  type ScriptCall,
+  type ScriptKeys,
+} from '../core/script.js';
+import { ClusterMessages } from './cluster-messages.js';
 import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
-import { chooseClient, disconnect, isCluster } from './redis-client.js';
-import { brokenError, lockErrorOf, noConnectionError } from './reply-error.js';
+import { publishOption } from './publish-option.js';
+import { another, chooseClient, disconnect, isCluster } from './redis-client.js';
+import { brokenError, isNoScript, lockErrorOf, noConnectionError } from './reply-error.js';
+import { ReplicatedLines } from './replicated-lines.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
 
 /**
- * Redis through ioredis: one connection for commands, the caller's or our own, and one for messages,
- * which is opened when somebody first waits.
+ * Redis through ioredis: one connection for commands, the caller's or our own, one for messages,
+ * which is opened when somebody first waits, and one for what replicas must have. In a Cluster there
+ * may be one of the latter two for each master.
+ * @param publish how releases are announced in a Cluster
  * @throws {LockConfigurationError} the client cannot be used for locks
  */
 export function openIoredisConnection(
   connection: unknown,
   observer?: LockObserver,
+  publish?: unknown,
 ): RedisConnection {
-  const prepared = prepareIoredisConnection(connection, observer);
+  const prepared = prepareIoredisConnection(connection, observer, publish);
   prepared.open();
   return prepared;
 }
@@ -35,14 +48,29 @@ export function openIoredisConnection(
 export function prepareIoredisConnection(
   connection: unknown,
   observer?: LockObserver,
+  publish: unknown = 'auto',
 ): IoredisConnection {
+  const option = publishOption(publish);
   const { client, isOurs } = chooseClient(connection);
-  return new IoredisConnection(client, isOurs, observer);
+  const onTrouble = (error: unknown) => {
+    tell(observer, { type: 'messages-failed', error });
+  };
+  const messages = isCluster(client)
+    ? new ClusterMessages(client, option, onTrouble)
+    : new Subscriber((overrides) => another(client, overrides), onTrouble);
+  return new IoredisConnection(client, isOurs, messages, observer);
+}
+
+/** How releases are announced, and heard. */
+interface Messages {
+  readonly mode: PublishMode;
+  listen(channel: string, listener: ChannelListener): () => void;
+  close(): void;
 }
 
 export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
-  readonly #subscriber: Subscriber;
+  readonly #replicated: ReplicatedLines;
   readonly #cluster: Cluster | undefined;
   /** A Cluster has only one. */
   readonly #database: Database | undefined;
@@ -56,16 +84,12 @@ export class IoredisConnection implements RedisConnection {
   constructor(
     private readonly client: Redis | Cluster,
     private readonly isOurs: boolean,
+    private readonly messages: Messages,
     private readonly observer: LockObserver | undefined,
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
-    this.#subscriber = new Subscriber(
-      (overrides) => this.#subscriberClient(overrides),
-      (error) => {
-        tell(observer, { type: 'messages-failed', error });
-      },
-    );
+    this.#replicated = new ReplicatedLines(client, () => this.#database?.number ?? 0);
     client.on('ready', this.#onReady);
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
@@ -86,6 +110,7 @@ export class IoredisConnection implements RedisConnection {
     script: Script<K, A, R>,
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
+    minReplicas = 0,
   ): Promise<Reply<R>> {
     // ioredis goes on saying "ready" for a moment after a disconnect.
     const isOver = this.#isClosed && this.isOurs;
@@ -94,14 +119,17 @@ export class IoredisConnection implements RedisConnection {
       throw this.#notConnected();
     }
     if (this.#database?.isConfirmed === false) await this.#chosenDatabase(this.#database);
-    const values = [...inOrder(script.keys, keys), ...inOrder(script.args, args)];
-    const keyCount = Array.isArray(keys) ? keys.length : script.keys.length;
+    const call = callOf(script, keys, args, this.messages.mode);
+    if (minReplicas > 0) {
+      const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
+      return { value: script.decode(raw), ...reply };
+    }
     const breaks = this.#breaks;
     const sentAt = performance.now();
     const wasResent = () => this.#breaks !== breaks;
     let raw: unknown;
     try {
-      raw = await this.#evaluate(script, keyCount, values, wasResent);
+      raw = await this.#evaluate(call, wasResent);
     } catch (error) {
       throw this.#isAstray(wasResent()) ? brokenError() : error;
     }
@@ -110,7 +138,7 @@ export class IoredisConnection implements RedisConnection {
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
-    return this.#subscriber.listen(channel, listener);
+    return this.messages.listen(channel, listener);
   }
 
   onUp(listener: () => void): () => void {
@@ -130,7 +158,8 @@ export class IoredisConnection implements RedisConnection {
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;
     this.#upListeners.clear();
-    this.#subscriber.close();
+    this.messages.close();
+    this.#replicated.close();
     this.client.off('ready', this.#onReady);
     this.client.off('close', this.#onClose);
     this.#cluster?.off('+node', this.#watchNode);
@@ -141,18 +170,16 @@ export class IoredisConnection implements RedisConnection {
 
   /** EVALSHA; a server that has forgotten the script gets it with EVAL, which cannot be refused so. */
   async #evaluate(
-    script: Script<string, string, unknown>,
-    keyCount: number,
-    values: (string | number)[],
+    { lua, sha1, keys, args }: ScriptCall,
     wasResent: () => boolean,
   ): Promise<unknown> {
     try {
-      return await this.client.evalsha(script.sha1, keyCount, ...values);
+      return await this.client.evalsha(sha1, keys.length, ...keys, ...args);
     } catch (error) {
       if (!isNoScript(error)) throw lockErrorOf(error, wasResent());
     }
     try {
-      return await this.client.eval(script.lua, keyCount, ...values);
+      return await this.client.eval(lua, keys.length, ...keys, ...args);
     } catch (error) {
       throw lockErrorOf(error, wasResent());
     }
@@ -213,17 +240,6 @@ export class IoredisConnection implements RedisConnection {
     node.on('close', this.#onClose);
   };
 
-  /** In Cluster any node will do: a message published on one is heard on all. */
-  #subscriberClient(overrides: RedisOptions): Redis {
-    // A limit for each command would hide that the connection has fallen silent.
-    const options = { ...overrides, commandTimeout: undefined } as RedisOptions;
-    if (!isCluster(this.client)) return this.client.duplicate(options);
-    const nodes = this.client.nodes('all');
-    const node = nodes[Math.floor(Math.random() * nodes.length)];
-    if (node === undefined) throw this.#notConnected();
-    return node.duplicate({ ...options, readOnly: false });
-  }
-
   #tellOutage(error: unknown): void {
     if (this.#isClosed || this.#isOutageTold) return;
     this.#isOutageTold = true;
@@ -237,10 +253,4 @@ export class IoredisConnection implements RedisConnection {
     }
     return noConnectionError(this.#trouble);
   }
-}
-
-function isNoScript(error: unknown): boolean {
-  return (
-    error instanceof Object && 'message' in error && String(error.message).startsWith('NOSCRIPT')
-  );
 }

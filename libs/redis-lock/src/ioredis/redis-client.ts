@@ -55,6 +55,27 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
   return 'slots' in client && 'nodes' in client;
 }
 
+/** A client of its own to the same server, for what would be in the way of ordinary commands. */
+export function another(client: Redis, overrides: RedisOptions): Redis {
+  // A limit for each command would hide that the connection has fallen silent.
+  const options = { ...overrides, commandTimeout: undefined, readOnly: false };
+  return client.duplicate(options);
+}
+
+/** The node that has the slot, as far as the client knows; undefined if nobody has it. */
+export function masterOf(cluster: Cluster, slot: number): string | undefined {
+  return cluster.slots[slot]?.[0];
+}
+
+export function clientAt(
+  cluster: Cluster,
+  role: 'all' | 'master',
+  node: string,
+): Redis | undefined {
+  const isThere = ({ options }: Redis) => `${options.host ?? ''}:${String(options.port)}` === node;
+  return cluster.nodes(role).find(isThere);
+}
+
 /** Ends a client. One that has ended already would keep the process alive for two more seconds. */
 export function disconnect(client: Redis | Cluster): void {
   if (client.status !== 'end') client.disconnect();

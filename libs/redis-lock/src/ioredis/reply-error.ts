@@ -3,6 +3,7 @@ import {
   LockBackendError,
   LockKeyError,
   LockStateError,
+  ReplicationError,
   type BackendOutcome,
   type LockError,
 } from '../core/errors.js';
@@ -84,6 +85,17 @@ export function brokenError(): LockBackendError {
   return backendError(BROKEN, undefined);
 }
 
+/** Redis has done it, and too few replicas have confirmed that in time. */
+export function shortOfReplicasError(minReplicas: number, replicas: number): ReplicationError {
+  const message =
+    `${String(replicas)} of the ${String(minReplicas)} replicas that minReplicas asks for ` +
+    `confirmed the write; look after the replicas, or ask for fewer`;
+  return new ReplicationError(message, {
+    ...{ retryable: false, outcome: 'unknown' },
+    ...{ minReplicas, replicas },
+  });
+}
+
 /** Redis did not confirm the database of the connection, so nothing was sent. */
 export function unconfirmedDatabaseError(error: unknown): LockBackendError {
   const message = messageOf(error);
@@ -91,7 +103,21 @@ export function unconfirmedDatabaseError(error: unknown): LockBackendError {
   return backendError({ ...meaning, outcome: 'none' }, new Error(message));
 }
 
-function isReply(error: unknown): boolean {
+/** Redis does not know the command, or does not allow it: asking again is of no use. */
+export function isRefusal(error: unknown): boolean {
+  return isReply(error) && ['ERR', 'NOPERM'].includes(firstWord(messageOf(error)));
+}
+
+/** A reply says that another server has to be asked. */
+export function isElsewhere(error: unknown): boolean {
+  return isReply(error) && ['MOVED', 'READONLY'].includes(firstWord(messageOf(error)));
+}
+
+export function isNoScript(error: unknown): boolean {
+  return firstWord(messageOf(error)) === 'NOSCRIPT';
+}
+
+export function isReply(error: unknown): boolean {
   return error instanceof Object && 'name' in error && error.name === 'ReplyError';
 }
 

@@ -11,11 +11,16 @@ const CONNECT_MS = 3_000;
 /** Heartbeats without a channel after which the connection is given up. */
 const IDLE_BEATS = 120;
 
+const PLAIN = { join: 'subscribe', leave: 'unsubscribe', message: 'message' } as const;
+const SHARDED = { join: 'ssubscribe', leave: 'sunsubscribe', message: 'smessage' } as const;
+
 /**
  * The connection for messages. It lives while there is something to hear, and a minute longer. It is
  * replaced, not repaired, when it breaks or falls silent: every new one subscribes anew and says so.
  */
 export class Subscriber {
+  /** How those publish whom it hears. */
+  readonly mode = 'plain';
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
@@ -27,12 +32,17 @@ export class Subscriber {
   #failures = 0;
   #idleBeats = 0;
   #isClosed = false;
+  readonly #words: typeof PLAIN | typeof SHARDED;
 
   constructor(
     /** A new client each time, to whatever server is right at that time. */
     private readonly open: (overrides: RedisOptions) => Redis,
     private readonly onTrouble: (error: unknown) => void,
-  ) {}
+    /** Makes it one for sharded channels, of which this node may not be the right one any more. */
+    private readonly onAstray?: () => void,
+  ) {
+    this.#words = onAstray === undefined ? PLAIN : SHARDED;
+  }
 
   listen(channel: string, listener: ChannelListener): () => void {
     const listeners = this.#listeners.get(channel);
@@ -70,7 +80,7 @@ export class Subscriber {
     this.#refused.delete(channel);
     if (this.#client?.status === 'ready') {
       // Should it fail, the connection is broken and replaced by one without this channel.
-      this.#client.unsubscribe(channel).catch(() => undefined);
+      this.#client[this.#words.leave](channel).catch(() => undefined);
     }
   }
 
@@ -89,14 +99,20 @@ export class Subscriber {
     if (client === undefined) return;
     this.#client = client;
     // Without a listener ioredis prints every failed attempt.
-    client.on('error', () => undefined);
+    client.on('error', () => {
+      // An unsubscription that nobody asked for confuses ioredis 5, which says so; a cut ends the client.
+      if (client.status === 'ready') this.#onAstray(client);
+    });
+    client.on('moved', () => {
+      this.#onAstray(client);
+    });
     client.on('ready', () => {
       this.#onReady(client);
     });
     client.on('end', () => {
       if (this.#client === client) this.#onBroken();
     });
-    client.on('message', (channel: string, payload: string) => {
+    client.on(this.#words.message, (channel: string, payload: string) => {
       for (const listener of this.#listeners.get(channel) ?? []) listener.message(payload);
     });
     client.connect().catch(() => {
@@ -135,7 +151,7 @@ export class Subscriber {
     const client = this.#client;
     const listeners = this.#listeners.get(channel);
     try {
-      await client?.subscribe(channel);
+      await client?.[this.#words.join](channel);
     } catch (error) {
       // A cut is dealt with by its own event; what is left is a refusal, such as a missing right.
       const isRefused = this.#client === client && client?.status === 'ready';
@@ -181,8 +197,14 @@ export class Subscriber {
     this.#heartbeat.unref();
   }
 
+  /** Redis has taken a channel away, or told that another node has it: all of them are asked for anew. */
+  #onAstray(client: Redis): void {
+    if (this.onAstray !== undefined && this.#client === client) this.#onBroken();
+  }
+
   #onBroken(): void {
     this.#drop();
+    this.onAstray?.();
     if (this.#isClosed || this.#reconnect !== undefined) return;
     const delayMs = Math.min(reconnectDelayMs(++this.#failures), 250);
     this.#reconnect = setTimeout(() => {

@@ -5,6 +5,7 @@ import type { LockSettings } from '../core/options.js';
 export interface NamedOptions {
   /** Present but undefined is a missing environment variable, and no wish for the default. */
   readonly connection?: unknown;
+  readonly publish: unknown;
   readonly settings: Partial<LockSettings>;
 }
 
@@ -19,6 +20,7 @@ const SETTINGS = [
   'shutdownTimeoutMs',
   'fairLockWaitTimeMs',
   'wakeUp',
+  'publish',
   'observer',
 ] as const;
 
@@ -68,8 +70,8 @@ export function checkAsyncOptions(given: unknown, from: string): void {
 }
 
 function named(options: Options): NamedOptions {
-  const { connection, ...settings } = options;
-  return { ...('connection' in options && { connection }), settings };
+  const { connection, publish, ...settings } = options;
+  return { ...('connection' in options && { connection }), publish, settings };
 }
 
 function objectOf(given: unknown, from: string): Options {

@@ -18,6 +18,7 @@ import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
+import type { PublishOption } from '../ioredis/publish-option.js';
 import { DEFAULT_URL, type ConnectionOption } from '../ioredis/redis-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
@@ -41,6 +42,13 @@ export interface RedisLockOptions extends Partial<LockSettings> {
    * @default 'redis://127.0.0.1:6379'
    */
   readonly connection?: ConnectionOption;
+  /**
+   * How releases are announced in a Cluster: `auto` takes sharded messages where the servers have
+   * them, as Redisson does. All services that share locks need the same way, or some of them `both`;
+   * otherwise waiters find a free lock by their poll.
+   * @default 'auto'
+   */
+  readonly publish?: PublishOption | undefined;
 }
 
 interface Visibility {
@@ -198,7 +206,7 @@ function observerOf({ settings }: NamedOptions): LockObserver {
 /** Opens nothing yet: were it open while another provider fails, nobody could close it. */
 function connectionOf(options: NamedOptions, observer: LockObserver): IoredisConnection {
   const connection = 'connection' in options ? options.connection : DEFAULT_URL;
-  return prepareIoredisConnection(connection, observer);
+  return prepareIoredisConnection(connection, observer, options.publish);
 }
 
 function contextOf(

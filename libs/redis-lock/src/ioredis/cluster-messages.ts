@@ -1,0 +1,141 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+
+import type { ChannelListener } from '../core/redis-connection.js';
+import type { PublishMode } from '../core/script.js';
+import { hashSlot } from './hash-slot.js';
+import { detectMode, type PublishOption } from './publish-option.js';
+import { another, clientAt, masterOf } from './redis-client.js';
+import { Subscriber } from './subscriber.js';
+
+/** Between two questions to a Cluster that has not said yet whether it has sharded messages. */
+const DETECT_AGAIN_MS = 250;
+/** A message that was published plainly is heard on every node. */
+const ANY_NODE = '';
+
+/** A listener, and where it listens at present. */
+interface Route {
+  readonly channel: string;
+  readonly slot: number;
+  readonly listener: ChannelListener;
+  node: string | undefined;
+  stop: () => void;
+}
+
+/**
+ * The messages of a Cluster. Sharded ones are heard on the master of the channel's slot alone, and so
+ * by one subscriber for each master that somebody waits on; they follow the slots.
+ */
+export class ClusterMessages {
+  readonly #subscribers = new Map<string, Subscriber>();
+  readonly #routes = new Set<Route>();
+  #known: PublishMode | undefined;
+  #isDetecting = false;
+  #detectAgain: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(
+    private readonly cluster: Cluster,
+    publish: PublishOption,
+    private readonly onTrouble: (error: unknown) => void,
+  ) {
+    if (publish !== 'auto') this.#known = publish;
+    cluster.on('ready', this.#detect);
+    cluster.on('refresh', this.#follow);
+    this.#detect();
+  }
+
+  /** Until the Cluster has said what it has, nobody must miss a release. */
+  get mode(): PublishMode {
+    return this.#known ?? 'both';
+  }
+
+  listen(channel: string, listener: ChannelListener): () => void {
+    const route: Route = {
+      ...{ channel, slot: hashSlot(channel), listener },
+      ...{ node: undefined, stop: () => undefined },
+    };
+    this.#routes.add(route);
+    this.#send(route);
+    return () => {
+      this.#routes.delete(route);
+      route.stop();
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#detectAgain);
+    this.cluster.off('ready', this.#detect);
+    this.cluster.off('refresh', this.#follow);
+    this.#routes.clear();
+    for (const subscriber of this.#subscribers.values()) subscriber.close();
+    this.#subscribers.clear();
+  }
+
+  readonly #detect = (): void => {
+    if (this.#known !== undefined || this.#isDetecting || this.cluster.status !== 'ready') return;
+    this.#isDetecting = true;
+    void detectMode(this.cluster).then((mode) => {
+      this.#isDetecting = false;
+      if (this.#isClosed) return;
+      this.#known = mode;
+      if (mode !== undefined) this.#follow();
+      else this.#detectAgain = setTimeout(this.#detect, DETECT_AGAIN_MS).unref();
+    });
+  };
+
+  /** Slots have moved, or a replica has become a master: whoever listened elsewhere listens anew. */
+  readonly #follow = (): void => {
+    for (const route of this.#routes) this.#send(route);
+    const inUse = new Set([...this.#routes].map(({ node }) => node));
+    for (const [node, subscriber] of this.#subscribers) {
+      if (inUse.has(node) || clientAt(this.cluster, 'master', node) !== undefined) continue;
+      this.#subscribers.delete(node);
+      subscriber.close();
+    }
+  };
+
+  #send(route: Route): void {
+    const node = this.#nodeOf(route.slot);
+    if (node === route.node) return;
+    route.stop();
+    route.node = node;
+    route.stop =
+      node === undefined
+        ? () => undefined
+        : this.#subscriberOn(node).listen(route.channel, route.listener);
+  }
+
+  /** Undefined while that is not known, which the polls of the waiters bridge. */
+  #nodeOf(slot: number): string | undefined {
+    if (this.#known === undefined) return undefined;
+    return this.#known === 'sharded' ? masterOf(this.cluster, slot) : ANY_NODE;
+  }
+
+  #subscriberOn(node: string): Subscriber {
+    let subscriber = this.#subscribers.get(node);
+    if (subscriber === undefined) {
+      const open = (overrides: RedisOptions) => this.#open(node, overrides);
+      const onAstray = () => {
+        this.cluster.refreshSlotsCache();
+      };
+      subscriber =
+        node === ANY_NODE
+          ? new Subscriber(open, this.onTrouble)
+          : new Subscriber(open, this.onTrouble, onAstray);
+      this.#subscribers.set(node, subscriber);
+    }
+    return subscriber;
+  }
+
+  #open(node: string, overrides: RedisOptions): Redis {
+    const client =
+      node === ANY_NODE ? sampleOf(this.cluster.nodes('all')) : clientAt(this.cluster, 'all', node);
+    if (client === undefined) throw new Error('The cluster does not know the node at present');
+    return another(client, overrides);
+  }
+}
+
+function sampleOf<T>(list: readonly T[]): T | undefined {
+  return list[Math.floor(Math.random() * list.length)];
+}
