@@ -1,0 +1,258 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis, RedisOptions } from 'ioredis';
+import type { Lease, LockEvent } from 'nestjs-redis-lock';
+
+import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
+import type { Application } from '../faults/support/application.js';
+import { useApplications } from '../faults/support/applications.js';
+import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
+import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
+
+const NAME = 'product_1';
+const REPLICAS = 2;
+
+describe('minReplicas', () => {
+  const open = useApplications();
+  const clients: Redis[] = [];
+  let group: ReplicaGroup;
+  let master: Node;
+
+  beforeAll(async () => {
+    group = await ReplicaGroup.start(REPLICAS);
+    master = group.master;
+  }, 30_000);
+  afterAll(() => group.stop());
+  afterEach(async () => {
+    for (const { server } of group.replicas) server.resume();
+    for (const client of clients.splice(0)) client.disconnect();
+    await master.admin.flushall();
+  });
+
+  const own = <Client extends Redis>(client: Client): Client => {
+    client.on('error', () => undefined);
+    clients.push(client);
+    return client;
+  };
+  const opened = async (...options: Parameters<typeof open>): Promise<Application> => {
+    const application = open(...options);
+    await eventually(() => application.locks.get(NAME).remainingTimeMs());
+    return application;
+  };
+  const isOnReplicas = (db = 0) =>
+    Promise.all(
+      group.replicas.map(async ({ admin }) => {
+        await admin.select(db);
+        return admin.exists(NAME);
+      }),
+    );
+  const pauseReplicas = () => {
+    for (const { server } of group.replicas) server.pause();
+  };
+  const callsDuring = async (work: () => unknown) => {
+    await master.admin.config('RESETSTAT');
+    await work();
+    const info = await master.admin.info('commandstats');
+    const calls = [...info.matchAll(/^cmdstat_(\w+):calls=(\d+)/gm)];
+    return Object.fromEntries(calls.map(([, name, count]) => [name, Number(count)]));
+  };
+
+  describe('when the replicas are there', () => {
+    const ways: [string, (options: RedisOptions) => unknown][] = [
+      ['a connection of ours', (options) => ({ port: master.server.port, ...options })],
+      ...IOREDIS_VERSIONS.map(([version, { Redis }]): [string, (o: RedisOptions) => unknown] => [
+        `a client of the caller, ${version}`,
+        (options) => own(new Redis(master.server.port, options as never)),
+      ]),
+    ];
+
+    it.each(
+      ways.flatMap(([way, connection]) =>
+        [0, 3].map((db): [string, number, typeof connection] => [way, db, connection]),
+      ),
+    )('%s, database %d: each of them has the lock at the moment of the grant', async (...row) => {
+      const [, db, connection] = row;
+      const { locks } = await opened(connection({ db }));
+      for (const fenced of [false, true]) {
+        const lease = await locks.acquire(NAME, { minReplicas: REPLICAS, fenced });
+        expect(await isOnReplicas(db)).toEqual([1, 1]);
+        await lease.renew();
+        await locks.using(NAME, () => undefined, { minReplicas: 1, waitTimeMs: 0 }).catch(String);
+        await lease.release();
+      }
+    });
+
+    it('follows a client of the caller that chooses another database', async () => {
+      const client = own(new IOREDIS_VERSIONS[1]![1].Redis(master.server.port));
+      const { locks } = await opened(client);
+      await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
+      await client.select(5);
+      const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
+      expect(await isOnReplicas(5)).toEqual([1, 1]);
+      await lease.release();
+    });
+
+    it('asks once for all who ask at the same time', async () => {
+      const { locks } = await opened(master.server.url);
+      const names = Array.from({ length: 60 }, (_, i) => `${NAME}_${String(i)}`);
+      const take = (name: string) => locks.acquire(name, { minReplicas: REPLICAS });
+      await (await take(NAME)).release();
+      let leases: Lease[] = [];
+      const calls = await callsDuring(async () => {
+        leases = await Promise.all(names.map(take));
+      });
+      expect(calls).toMatchObject({ evalsha: 60, wait: 1 });
+      await Promise.all(leases.map((lease) => lease.release()));
+    });
+
+    it('leaves neither a key nor a connection behind', async () => {
+      const connections = async () => String(await master.admin.client('LIST')).match(/^id=/gm);
+      const before = await connections();
+      const application = await opened(master.server.url);
+      await application.locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
+      expect(await connections()).toHaveLength((before?.length ?? 0) + 2);
+      await application.close();
+      await eventually(async () => expect(await connections()).toHaveLength(before?.length ?? 0));
+      expect(await master.admin.keys('*')).toEqual([]);
+    });
+  });
+
+  describe('when too few of them have it', () => {
+    /** Every way in which a replica may be missing, and how it comes back. */
+    const FAULTS: [string, number, number, () => void | Promise<unknown>][] = [
+      ['more were asked for than there are', 3, 2, () => undefined],
+      ['one stands still', 2, 1, () => group.replicas[0]?.server.pause()],
+      ['one follows nobody any more', 2, 1, () => group.replicas[0]?.admin.replicaof('NO', 'ONE')],
+    ];
+
+    afterEach(async () => {
+      for (const { server } of group.replicas) server.resume();
+      await group.replicas[0]?.admin.replicaof('127.0.0.1', master.server.port);
+      await eventually(() => hasReplicas(master, REPLICAS), { withinMs: 15_000 });
+    });
+
+    it.each(FAULTS)('%s: refuses, names both numbers, and gives it back', async (...row) => {
+      const [, minReplicas, replicas, fault] = row;
+      const { locks } = await opened(master.server.url);
+      await fault();
+      for (const verb of ['acquire', 'tryAcquire'] as const) {
+        const error = await locks[verb](NAME, { minReplicas }).catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(ReplicationError);
+        expect(error).toMatchObject({
+          ...{ code: 'LOCK_REPLICATION', lockName: NAME, retryable: false, outcome: 'unknown' },
+          ...{ minReplicas, replicas },
+        });
+        const { message } = error as ReplicationError;
+        expect(message).toContain(`${String(replicas)} of the ${String(minReplicas)} replicas`);
+      }
+      // What was granted is given back, long before the lease of half a minute ends.
+      await eventually(async () => expect(await master.admin.exists(NAME)).toBe(0));
+      await (await locks.acquire(NAME, { waitTimeMs: 0 })).release();
+    });
+
+    it('lets no ordinary command wait', async () => {
+      const { locks } = await opened(master.server.url);
+      let isOver = false;
+      const refused = locks.acquire(NAME, { minReplicas: 3 }).finally(() => (isOver = true));
+      for (let i = 0; i < 20; i += 1) await locks.using('another', () => undefined);
+      expect(isOver).toBe(false);
+      await expect(refused).rejects.toThrow(ReplicationError);
+    });
+
+    it('gives back only what it has asked for: the outer hold stays', async () => {
+      const { locks } = await opened(master.server.url);
+      await locks.using(NAME, async (lease) => {
+        await expect(locks.acquire(NAME, { minReplicas: 3 })).rejects.toThrow(ReplicationError);
+        await eventually(async () =>
+          expect(await master.admin.hvals(NAME)).toEqual([String(lease.holdCount)]),
+        );
+        lease.assertHeld();
+      });
+    });
+
+    it('passes the lock on to a waiter that asks for less', async () => {
+      const [first, second] = [await opened(master.server.url), await opened(master.server.url)];
+      const refused = first.locks.acquire(NAME, { minReplicas: 3 });
+      const waiting = second.locks.acquire(NAME, { minReplicas: 2 });
+      await expect(refused).rejects.toThrow(ReplicationError);
+      await (await waiting).release();
+    });
+  });
+
+  describe('of a renewal', () => {
+    const heard = (events: readonly LockEvent[], type: LockEvent['type']) =>
+      events.filter((event) => event.type === type);
+
+    it('that too few have is a failed one: suspect, and lost at the deadline', async () => {
+      const settings = { leaseTimeMs: 1_500 };
+      const { locks, events } = await opened(master.server.url, { settings });
+      const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
+      pauseReplicas();
+      await eventually(() => lease.state === 'suspect');
+      await eventually(() => lease.state === 'lost');
+      expect(heard(events, 'renewal-failed')[0]).toMatchObject({
+        error: expect.any(ReplicationError) as unknown,
+      });
+      expect(lease.signal.reason).toMatchObject({
+        ...{ reason: 'expired', cause: expect.any(ReplicationError) as unknown },
+      });
+    });
+
+    it('is tried again, and counts as soon as the replicas are back', async () => {
+      const settings = { leaseTimeMs: 6_000 };
+      const { locks, events } = await opened(master.server.url, { settings });
+      const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
+      pauseReplicas();
+      await expect(lease.renew()).rejects.toMatchObject({
+        ...{ code: 'LOCK_REPLICATION', lockName: NAME, minReplicas: 2, replicas: 0 },
+      });
+      await eventually(() => lease.state === 'suspect');
+      for (const { server } of group.replicas) server.resume();
+      await eventually(() => heard(events, 'recovered').length > 0);
+      lease.assertHeld();
+      await lease.release();
+    });
+  });
+
+  describe('when the connection is cut', () => {
+    let proxy: FaultProxy;
+    let application: Application;
+    beforeEach(async () => {
+      proxy = await FaultProxy.start({ port: master.server.port });
+      application = await opened(proxy.url);
+    });
+    afterEach(async () => {
+      await proxy.heal();
+      await application.close();
+      await proxy.close();
+    });
+
+    it.each(['evalsha', 'wait'])(
+      'before the answer to %s: script and WAIT are sent again, and the grant is one',
+      async (command) => {
+        const { locks } = application;
+        // The connection is there, and the script known.
+        await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
+        const calls = await callsDuring(async () => {
+          proxy.loseReply({ containing: command, times: 1 });
+          const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
+          expect(await isOnReplicas()).toEqual([1, 1]);
+          expect(await master.admin.hvals(NAME)).toEqual(['1']);
+          await lease.release();
+        });
+        // Over the new connection WAIT has something to count, whatever the script has found.
+        expect(calls).toMatchObject({ wait: 2, set: 1 });
+      },
+    );
+
+    it('fails as a broken connection when it is cut again', async () => {
+      proxy.loseReply({ containing: 'wait' });
+      const refused = application.locks.tryAcquire(NAME, { minReplicas: REPLICAS });
+      await expect(refused).rejects.toMatchObject({
+        ...{ code: 'LOCK_BACKEND', retryable: true, outcome: 'unknown' },
+      });
+      await eventually(async () => expect(await master.admin.exists(NAME)).toBe(0));
+    });
+  });
+});
