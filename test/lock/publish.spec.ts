@@ -213,7 +213,7 @@ describe('publish, in a cluster', () => {
         { text: 't', prefix: 'news:{k}', owner: 'me' },
         ['t', 'news:{k}', 'me'],
       ]) {
-        const { value } = await connection.run(tell, ['k'], args as never);
+        const { value } = await connection.run(tell, ['k'], args);
         expect(value).toEqual(['k', 't', 'me', 1, 3]);
         await eventually(() => heard.at(-1) === '7');
         heard.pop();

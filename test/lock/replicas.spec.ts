@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Redis, RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
@@ -55,15 +55,15 @@ describe('minReplicas', () => {
     await work();
     const info = await master.admin.info('commandstats');
     const calls = [...info.matchAll(/^cmdstat_(\w+):calls=(\d+)/gm)];
-    return Object.fromEntries(calls.map(([, name, count]) => [name, Number(count)]));
+    return Object.fromEntries(calls.map(([, name, count]) => [name, Number(count)])) as object;
   };
 
   describe('when the replicas are there', () => {
     const ways: [string, (options: RedisOptions) => unknown][] = [
       ['a connection of ours', (options) => ({ port: master.server.port, ...options })],
-      ...IOREDIS_VERSIONS.map(([version, { Redis }]): [string, (o: RedisOptions) => unknown] => [
+      ...IOREDIS_VERSIONS.map(([version, ioredis]): [string, (o: RedisOptions) => unknown] => [
         `a client of the caller, ${version}`,
-        (options) => own(new Redis(master.server.port, options as never)),
+        (options) => own(new ioredis.Redis(master.server.port, options as never)),
       ]),
     ];
 
@@ -84,7 +84,7 @@ describe('minReplicas', () => {
     });
 
     it('follows a client of the caller that chooses another database', async () => {
-      const client = own(new IOREDIS_VERSIONS[1]![1].Redis(master.server.port));
+      const client = own(new Redis(master.server.port));
       const { locks } = await opened(client);
       await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
       await client.select(5);
@@ -120,7 +120,7 @@ describe('minReplicas', () => {
 
   describe('when too few of them have it', () => {
     /** Every way in which a replica may be missing, and how it comes back. */
-    const FAULTS: [string, number, number, () => void | Promise<unknown>][] = [
+    const FAULTS: [string, number, number, () => unknown][] = [
       ['more were asked for than there are', 3, 2, () => undefined],
       ['one stands still', 2, 1, () => group.replicas[0]?.server.pause()],
       ['one follows nobody any more', 2, 1, () => group.replicas[0]?.admin.replicaof('NO', 'ONE')],

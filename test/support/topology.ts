@@ -32,7 +32,7 @@ function field(text: string, name: string): string | undefined {
 
 /** A server, and a client that looks at it. */
 export interface Node {
-  readonly server: RedisServer;
+  server: RedisServer;
   readonly admin: Redis;
 }
 
@@ -46,6 +46,12 @@ export async function killNode({ server, admin }: Node): Promise<void> {
   // First, because ioredis keeps a timer for what is disconnected when it has ended.
   if (admin.status === 'ready') admin.disconnect();
   await server.kill();
+}
+
+/** A crash, and a start without data on the same port. */
+export async function restartNode(node: Node): Promise<void> {
+  await node.server.kill();
+  node.server = await startRedisServer({ port: node.server.port });
 }
 
 const QUICK_SYNC = ['--repl-diskless-sync-delay', '0'];
@@ -116,12 +122,13 @@ export class SentinelGroup extends ReplicaGroup {
     return { sentinels, name: SentinelGroup.NAME };
   }
 
-  /** The replica that was made the master. */
-  async promoted(): Promise<Node> {
-    for (const node of this.replicas) {
+  /** The master of the moment. */
+  async present(): Promise<Node> {
+    for (const node of [this.master, ...this.replicas]) {
+      if (node.admin.status !== 'ready') continue;
       if (field(await node.admin.info('replication'), 'role') === 'master') return node;
     }
-    throw new Error('There is no new master');
+    throw new Error('There is no master at present');
   }
 
   override async stop(): Promise<void> {
@@ -246,17 +253,18 @@ export class ClusterGroup {
   }
 
   /** Moves a slot with all that is in it, as an operator does; clients go on meanwhile. */
-  async moveSlot(slot: number, to: Node): Promise<void> {
+  async moveSlot(slot: number, to: Node, halfWay?: () => Promise<unknown>): Promise<void> {
     const from = await this.masterOf(slot);
     const [source, target] = [await idOf(from), await idOf(to)];
     await to.admin.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', source);
     await from.admin.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', target);
-    for (;;) {
-      const keys = (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', String(slot), '100')) as [];
-      if (keys.length === 0) break;
+    const rest = async () =>
+      (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', String(slot), '100')) as string[];
+    for (let keys = await rest(); keys.length > 0; keys = await rest()) {
       const place = [HOST, String(to.server.port), '', '0', '5000'];
       await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys);
     }
+    await halfWay?.();
     for (const { admin } of [to, from]) {
       await admin.call('CLUSTER', 'SETSLOT', String(slot), 'NODE', target);
     }

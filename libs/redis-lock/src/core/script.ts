@@ -22,7 +22,6 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
-  readonly channels: readonly A[];
   /** The same script, which announces in another way than by PUBLISH. */
   readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
   decode(raw: unknown): R;
@@ -47,10 +46,7 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   keys: readonly K[];
   args: readonly A[];
   numbers?: readonly NoInfer<A>[];
-  /**
-   * Arguments that are channels, or begin one in the same slot: the body tells them by
-   * `announce(channel, message)`. Where it is sharded, they stand at the end of KEYS.
-   */
+  /** Arguments that are channels, or begin one: the body tells them by `announce(channel, message)`. */
   channels?: readonly NoInfer<A>[];
   body: string;
   reply: (raw: RawReply) => R | undefined;
@@ -59,7 +55,7 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   const textIn = (mode: PublishMode): ScriptText => {
     const lua = [
       ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
-      ...args.map((arg, i) => `local ${arg} = ${placeOf(arg, i, mode, channels)}`),
+      ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
       ...numbers.map(numberGuard),
       ...(channels.length > 0 ? [ANNOUNCE[mode]] : []),
       body.trim(),
@@ -71,7 +67,6 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     name,
     keys,
     args,
-    channels,
     inMode: { sharded: once(() => textIn('sharded')), both: once(() => textIn('both')) },
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
@@ -87,25 +82,18 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   };
 }
 
-/** Names the channels among the keys where Redis Cluster has to see in which slot they are. */
+/**
+ * A channel is an argument also where it is sharded: among the keys, as one that never exists, it would
+ * make Redis answer TRYAGAIN for as long as its slot is on its way to another node.
+ */
 export function callOf<K extends string, A extends string>(
   script: Script<K, A, unknown>,
   keys: ScriptKeys<K>,
   args: ScriptArgs<A>,
   mode: PublishMode,
 ): ScriptCall {
-  const { channels } = script;
-  const call = { keys: inOrder(script.keys, keys), args: inOrder(script.args, args) };
-  if (mode === 'plain' || channels.length === 0) {
-    return { lua: script.lua, sha1: script.sha1, ...call };
-  }
-  const places = channels.map((channel) => script.args.indexOf(channel));
-  return {
-    ...script.inMode[mode](),
-    keys: [...call.keys, ...places.map((place) => String(call.args[place]))],
-    // The others keep their numbers.
-    args: call.args.map((value, place) => (places.includes(place) ? '' : value)),
-  };
+  const { lua, sha1 } = mode === 'plain' ? script : script.inMode[mode]();
+  return { lua, sha1, keys: inOrder(script.keys, keys), args: inOrder(script.args, args) };
 }
 
 /** The values of keys or arguments in the order in which the script declared them. */
@@ -135,18 +123,6 @@ const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
   return type(toAll) ~= 'table' or type(toShard) ~= 'table'
 end`,
 };
-
-function placeOf(
-  arg: string,
-  index: number,
-  mode: PublishMode,
-  channels: readonly string[],
-): string {
-  const channel = channels.indexOf(arg);
-  if (mode === 'plain' || channel === -1) return `ARGV[${String(index + 1)}]`;
-  // Counted from the end, since there may be more keys than were declared.
-  return `KEYS[#KEYS - ${String(channels.length - 1 - channel)}]`;
-}
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { startRedisServer } from '../../../../scripts/redis-server.mjs';
 import { eventually } from '../../../../test/support/eventually.js';
+import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useLocks, useProxy } from '../../../../test/support/lock-client.js';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import type { LockBackendError } from '../core/errors.js';
@@ -56,42 +57,44 @@ describe('openIoredisConnection', () => {
   afterEach(endOwn);
 
   describe('with a client of the caller', () => {
-    it.each<[string, () => Promise<Redis>]>([
-      [
-        'ready',
-        async () => {
-          const client = own(new Redis(redis.url));
-          await eventually(() => client.status === 'ready');
-          return client;
-        },
-      ],
-      ['connecting', async () => own(new Redis(redis.url))],
-      ['lazyConnect', async () => own(new Redis(redis.url, { lazyConnect: true }))],
-    ])('%s: works, is never closed, and is left without listeners of ours', async (_, make) => {
-      const client = await make();
-      const before = listenersOf(client);
-      await exercise(client);
-      expect(client.status).toBe('ready');
-      expect(await client.ping()).toBe('PONG');
-      expect(listenersOf(client)).toEqual(before);
-      endOwn();
-    });
+    describe.each(IOREDIS_VERSIONS)('%s', (_, ioredis) => {
+      it.each<[string, () => Promise<Redis>]>([
+        [
+          'ready',
+          async () => {
+            const client = own(new ioredis.Redis(redis.url));
+            await eventually(() => client.status === 'ready');
+            return client;
+          },
+        ],
+        ['connecting', async () => own(new ioredis.Redis(redis.url))],
+        ['lazyConnect', async () => own(new ioredis.Redis(redis.url, { lazyConnect: true }))],
+      ])('%s: works, is never closed, and is left without listeners of ours', async (_, make) => {
+        const client = await make();
+        const before = listenersOf(client);
+        await exercise(client);
+        expect(client.status).toBe('ready');
+        expect(await client.ping()).toBe('PONG');
+        expect(listenersOf(client)).toEqual(before);
+        endOwn();
+      });
 
-    it.each<[string, RedisOptions]>([
-      ['RESP2', { protocol: 2 }],
-      ['another database', { db: 3 }],
-      ['auto-pipelining', { enableAutoPipelining: true }],
-      ['an own time limit for commands', { commandTimeout: 5_000 }],
-      ['no limit of retries', { maxRetriesPerRequest: null }],
-      ['one retry', { maxRetriesPerRequest: 1 }],
-      ['no offline queue', { enableOfflineQueue: false }],
-      ['no ready check', { enableReadyCheck: false }],
-      ['replies of RESP3', { replyMapping: 'resp3' }],
-      ['a name', { connectionName: 'shop' }],
-    ])('works with %s', async (_, options) => {
-      const client = own(new Redis(redis.port, '127.0.0.1', options as never));
-      await exercise(client);
-      endOwn();
+      it.each<[string, RedisOptions]>([
+        ['RESP2', { protocol: 2 }],
+        ['another database', { db: 3 }],
+        ['auto-pipelining', { enableAutoPipelining: true }],
+        ['an own time limit for commands', { commandTimeout: 5_000 }],
+        ['no limit of retries', { maxRetriesPerRequest: null }],
+        ['one retry', { maxRetriesPerRequest: 1 }],
+        ['no offline queue', { enableOfflineQueue: false }],
+        ['no ready check', { enableReadyCheck: false }],
+        ['replies of RESP3', { replyMapping: 'resp3' }],
+        ['a name', { connectionName: 'shop' }],
+      ])('works with %s', async (_, options) => {
+        const client = own(new ioredis.Redis(redis.port, '127.0.0.1', options as never));
+        await exercise(client);
+        endOwn();
+      });
     });
 
     it('waits for messages without the time limit that the caller has for commands', async () => {

@@ -1,0 +1,115 @@
+import type { Redis } from 'ioredis';
+
+import { hashSlot } from '../../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { IOREDIS_VERSIONS } from '../../support/ioredis-versions.js';
+import {
+  ClusterGroup,
+  killNode,
+  MasterGroup,
+  restartNode,
+  SentinelGroup,
+  type Node,
+} from '../../support/topology.js';
+
+/** Servers, and how applications come to them. */
+export interface Topology {
+  /** What the `connection` of an application may be here. Clients have to be ended. */
+  readonly connections: readonly [string, () => unknown][];
+  /** Whether what was acknowledged is still there when a master was killed. */
+  readonly keepsData: boolean;
+  /** Whether every replica has a key of each of these names. */
+  areReplicated(names: readonly string[]): Promise<boolean>;
+  /** Ends a master as a crash would. */
+  killMaster(): Promise<void>;
+  /** Whether it was the master of this name. */
+  isHit(name: string): boolean;
+  /** How many replicas the master of this name has, once another one has taken over. */
+  replicasOf(name: string): number;
+  /** What is left in Redis. */
+  keys(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+
+const callersClients = (options: object): [string, () => unknown][] =>
+  IOREDIS_VERSIONS.map(([version, { Redis }]) => [
+    `a client of the caller, ${version}`,
+    () => new Redis(options),
+  ]);
+
+export async function startStandalone(): Promise<Topology> {
+  const group = await MasterGroup.start(1);
+  const [server] = group.masters as [Node];
+  const options = { host: HOST, port: server.server.port };
+  return {
+    connections: [['a url', () => server.server.url], ...callersClients(options)],
+    keepsData: false,
+    areReplicated: () => Promise.resolve(true),
+    killMaster: () => restartNode(server),
+    isHit: () => true,
+    replicasOf: () => 0,
+    keys: () => server.admin.keys('*'),
+    stop: () => group.stop(),
+  };
+}
+
+export async function startSentinel(): Promise<Topology> {
+  const group = await SentinelGroup.start();
+  return {
+    connections: [['options', () => group.connection], ...callersClients(group.connection)],
+    keepsData: true,
+    areReplicated: (names) => haveAll(group.replicas, names),
+    killMaster: () => killNode(group.master),
+    isHit: () => true,
+    replicasOf: () => group.replicas.length - 1,
+    keys: async () => (await group.present()).admin.keys('*'),
+    stop: () => group.stop(),
+  };
+}
+
+export interface ClusterTopology extends Topology {
+  readonly group: ClusterGroup;
+}
+
+export async function startCluster(): Promise<ClusterTopology> {
+  const group = await ClusterGroup.start();
+  const [victim] = group.masters as [Node];
+  const slots = 16_384 / group.masters.length;
+  const isHit = (name: string) => hashSlot(name) < slots;
+  const connections = IOREDIS_VERSIONS.map(([version, { Cluster }]): [string, () => unknown] => [
+    `a client of the caller, ${version}`,
+    () => new Cluster(group.addresses),
+  ]);
+  return {
+    group,
+    connections,
+    keepsData: true,
+    areReplicated: async (names) => {
+      for (const [i, replica] of group.replicas.entries()) {
+        const own = names.filter((name) => Math.floor(hashSlot(name) / slots) === i);
+        if (!(await haveAll([replica], own))) return false;
+      }
+      return true;
+    },
+    killMaster: () => killNode(victim),
+    isHit,
+    replicasOf: (name) => (isHit(name) ? 0 : 1),
+    keys: async () => {
+      const alive = group.nodes.filter(({ admin }) => admin.status === 'ready');
+      return (await Promise.all(alive.map(({ admin }) => admin.keys('*')))).flat();
+    },
+    stop: () => group.stop(),
+  };
+}
+
+async function haveAll(
+  nodes: readonly { readonly admin: Redis }[],
+  names: readonly string[],
+): Promise<boolean> {
+  for (const { admin } of nodes) {
+    const keys = (await admin.keys('*')).join('\n');
+    if (!names.every((name) => keys.includes(name))) return false;
+  }
+  return true;
+}

@@ -1,0 +1,314 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Cluster, Redis } from 'ioredis';
+
+import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
+import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { eventually } from '../support/eventually.js';
+import { seededRandom } from '../support/random.js';
+import { MasterGroup, killNode, type ClusterGroup, type Node } from '../support/topology.js';
+import type { Application, ApplicationOptions } from './support/application.js';
+import { useApplications } from './support/applications.js';
+import { Load } from './support/load.js';
+import { PRIMITIVES, type Take } from './support/primitives.js';
+import {
+  startCluster,
+  startSentinel,
+  startStandalone,
+  type ClusterTopology,
+  type Topology,
+} from './support/topologies.js';
+
+const NEVER_POLL_MS = 60_000;
+/** A hand-over by message takes a round trip; with a poll only, it would take a minute. */
+const BY_MESSAGE_MS = 5 * 1_000;
+const LEASE_MS = 12_000;
+const WAIT_MS = 40_000;
+const FAILOVER_MS = 30_000;
+const STARTING_MS = 60_000;
+
+const ODD_NAMES = [
+  ...['a', 'product 1', 'a:b', ':', '::a', 'a:', '{tag}a', 'a{tag}', 'a{b:c}d', '{a}:lock'],
+  ...[
+    '秒杀',
+    'ключ:{ключ}',
+    '🎟️',
+    'a\u00a0b',
+    '*',
+    'a?b[c]',
+    '%s',
+    '"',
+    "'",
+    '\\',
+    'a|b',
+    '-1',
+    '0',
+  ],
+  'x'.repeat(900),
+];
+
+/** Valid ones, of whatever is special to Redis or to the rules for names. */
+function namesAtRandom(count: number): string[] {
+  const random = seededRandom('names');
+  const pieces = [
+    'a',
+    'b',
+    '0',
+    ':',
+    '-',
+    '_',
+    '.',
+    '/',
+    '*',
+    '?',
+    '[',
+    ']',
+    '%',
+    '"',
+    '秒',
+    '🎟',
+    ' ',
+  ];
+  const text = () => Array.from({ length: random.int(1, 8) }, () => random.pick(pieces)).join('');
+  const tagged = () => `${text()}{${text()}}${text()}`;
+  return Array.from({ length: count }, () =>
+    `n${random.chance(0.5) ? tagged() : text()}`.trim(),
+  ).filter((name) => !name.endsWith('}') || !name.startsWith('{'));
+}
+
+const own: (Redis | Cluster)[] = [];
+
+/** What an application gets as its connection: a client is ended after the spec. */
+function connected(make: () => unknown): unknown {
+  const connection = make();
+  if (typeof connection === 'object' && connection !== null && 'disconnect' in connection) {
+    const client = connection as Redis;
+    client.on('error', () => undefined);
+    own.push(client);
+  }
+  return connection;
+}
+
+function useClients() {
+  const open = useApplications();
+  afterEach(() => {
+    for (const client of own.splice(0)) if (client.status !== 'end') client.disconnect();
+  });
+  return async (make: () => unknown, options?: ApplicationOptions): Promise<Application> => {
+    const application = open(connected(make), options);
+    await eventually(() => application.locks.get('warm').remainingTimeMs(), {
+      withinMs: FAILOVER_MS,
+    });
+    return application;
+  };
+}
+
+/** Fencing tokens are to outlive their locks. */
+const leftIn = async (topology: Topology) =>
+  (await topology.keys()).filter((key) => !key.startsWith('redisson_lock_token:'));
+
+describe.each<[string, () => Promise<Topology>]>([
+  ['a single server', startStandalone],
+  ['Sentinel', startSentinel],
+  ['a cluster', startCluster],
+])('on %s', (title, start) => {
+  const open = useClients();
+  let topology: Topology;
+
+  beforeAll(async () => {
+    topology = await start();
+  }, STARTING_MS);
+  afterAll(() => topology.stop());
+
+  /** Of the topology's connections, which are known only when it is there. */
+  const WAYS: [string, number][] = [
+    ['ioredis 5', -2],
+    ['ioredis 6', -1],
+  ];
+  if (title !== 'a cluster') WAYS.push(['what the library opens itself', 0]);
+  const way = (index: number) => topology.connections.at(index)?.[1] as () => unknown;
+
+  describe.each(PRIMITIVES)('%s', (_, primitive) => {
+    it.each(WAYS)(
+      'is taken, waited for and given back under every valid name by %s',
+      async (...row) => {
+        const connection = way(row[1]);
+        const names = [...new Set([...ODD_NAMES, ...namesAtRandom(60)])];
+        const holder = primitive((await open(connection)).context);
+        const settings = { pollIntervalMs: NEVER_POLL_MS };
+        const waiter = primitive((await open(connection, { settings })).context);
+        const held = await Promise.all(names.map((name) => holder(name, WAIT_MS)));
+        const waiting = names.map((name) => waiter(name, WAIT_MS));
+        const releasedAt = performance.now();
+        await Promise.all(held.map((lease) => lease.release()));
+        const granted = await Promise.all(waiting);
+        expect(performance.now() - releasedAt).toBeLessThan(BY_MESSAGE_MS);
+        await Promise.all(granted.map((lease) => lease.release()));
+        expect(await leftIn(topology)).toEqual([]);
+      },
+    );
+  });
+
+  if (title === 'a cluster') {
+    it('loses nothing while slots move to other masters and back', async () => {
+      const { group } = topology as ClusterTopology;
+      await moveSlotsUnderLoad(group, (options) => open(way(-1), options));
+    });
+
+    it('asks the replicas of the master that a slot is on its way to', async () => {
+      const { group } = topology as ClusterTopology;
+      const { locks } = await open(way(-1));
+      const name = 'product_1';
+      const slot = hashSlot(name);
+      const confirmed = async () => {
+        const lease = await locks.tryAcquire(name, { minReplicas: 1 });
+        expect(lease?.state).toBe('held');
+        await lease?.release();
+      };
+      await confirmed();
+      for (let round = 0; round < 2; round += 1) {
+        const from = await group.masterOf(slot);
+        const to = group.masters.find((master) => master !== from) as Node;
+        await group.moveSlot(slot, to, confirmed);
+        await confirmed();
+      }
+    });
+  }
+
+  it('holders keep it or are told, and waiters get in, when the master is killed', async () => {
+    const settings = { leaseTimeMs: LEASE_MS };
+    const [holder, waiter] = [await open(way(0), { settings }), await open(way(-1), { settings })];
+    const trials = await Promise.all(
+      PRIMITIVES.map(([kind, primitive]) =>
+        Trial.begin(kind, primitive(holder.context), primitive(waiter.context)),
+      ),
+    );
+    const names = trials.flatMap((trial) => trial.names);
+    await eventually(() => topology.areReplicated(names));
+
+    await topology.killMaster();
+    for (const trial of trials) await trial.goesOn(topology);
+    for (const trial of trials) await trial.end(topology);
+    await eventually(async () => expect(await leftIn(topology)).toEqual([]));
+    await confirmsByReplicas(waiter, topology);
+  }, 120_000);
+});
+
+/** One kind of lock while a master is killed. */
+class Trial {
+  private constructor(
+    readonly names: readonly string[],
+    private readonly held: readonly Awaited<ReturnType<Take>>[],
+    private readonly waiting: readonly ReturnType<Take>[],
+    private readonly load: Load,
+  ) {}
+
+  static async begin(kind: string, holder: Take, waiter: Take): Promise<Trial> {
+    const names = Array.from({ length: 20 }, (_, i) => `${kind}_${String(i)}`);
+    const held = await Promise.all(names.map((name) => holder(name, WAIT_MS)));
+    const waiting = names.map((name) => waiter(name, WAIT_MS));
+    const load = new Load(
+      waiter,
+      names.map((name) => `other_${name}`),
+    );
+    await eventually(() => load.done > 100, { withinMs: 20_000 });
+    return new Trial(names, held, waiting, load);
+  }
+
+  /** The servers work again, and no call has ended in another way than it may. */
+  async goesOn({ isHit }: Topology): Promise<void> {
+    const { load } = this;
+    expect(this.names.some(isHit)).toBe(true);
+    const doneBefore = load.doneOf(isHit);
+    await eventually(() => load.doneOf(isHit) > doneBefore + 100, { withinMs: FAILOVER_MS });
+    await load.stop();
+    expect(load.unexpected).toEqual([]);
+  }
+
+  async end({ isHit, keepsData }: Topology): Promise<void> {
+    const { held, names, waiting } = this;
+    for (const [i, { state }] of held.entries()) {
+      // Kept or told. What no failure has touched is kept.
+      const mayBe = isHit(names[i] ?? '') ? ['held', 'suspect', 'lost'] : ['held'];
+      if (state !== undefined) expect(mayBe).toContain(state);
+    }
+    if (keepsData) expect(held.filter(({ state }) => state === 'held')).not.toEqual([]);
+    await Promise.allSettled(held.map((lease) => lease.release()));
+    const granted = await Promise.all(waiting);
+    for (const [i, { state, fencingToken }] of granted.entries()) {
+      if (state !== undefined) expect(state).toBe('held');
+      const before = held[i]?.fencingToken;
+      if (before !== undefined) expect(fencingToken).toBeGreaterThan(before);
+    }
+    await Promise.all(granted.map((lease) => lease.release()));
+  }
+}
+
+/** As many replicas as are left confirm a grant, and one more is one too many. */
+async function confirmsByReplicas({ locks }: Application, topology: Topology): Promise<void> {
+  for (const name of ['product_1', 'product_2', 'product_3', 'product_4', 'product_5']) {
+    const left = topology.replicasOf(name);
+    const confirmed = () => locks.using(name, () => true, { minReplicas: left });
+    // The other replicas have yet to follow the new master.
+    await eventually(confirmed, { withinMs: FAILOVER_MS, everyMs: 50 });
+    const refused = locks.acquire(name, { minReplicas: left + 1 });
+    await expect(refused).rejects.toThrow(ReplicationError);
+    await expect(refused).rejects.toMatchObject({ minReplicas: left + 1, replicas: left });
+  }
+}
+
+async function moveSlotsUnderLoad(
+  group: ClusterGroup,
+  open: (options: ApplicationOptions) => Promise<Application>,
+): Promise<void> {
+  // Renewed all the time, on every node.
+  const settings = { leaseTimeMs: 1_000 };
+  const [holder, caller] = [await open({ settings }), await open({ settings })];
+  const names = Array.from({ length: 9 }, (_, i) => `moving_${String(i)}`);
+  const held = await Promise.all(names.map((name) => holder.locks.acquire(`{${name}}:held`)));
+  const takes = PRIMITIVES.map(([, primitive]) => primitive(caller.context));
+  const confirmed: Take = (name, waitTimeMs) =>
+    caller.locks.acquire(`{${name}}:confirmed`, { waitTimeMs, minReplicas: 1 });
+  const loads = [...takes, confirmed].map((take) => new Load(take, names));
+
+  for (const name of [...names, ...names]) {
+    const slot = hashSlot(name);
+    const from = await group.masterOf(slot);
+    const others = group.masters.filter((master) => master !== from);
+    const doneBefore = loads.map(({ done }) => done);
+    await group.moveSlot(slot, others[slot % 2] as Node);
+    await eventually(() => loads.every(({ done }, i) => done > Number(doneBefore[i]) + 20), {
+      withinMs: FAILOVER_MS,
+    });
+  }
+  await Promise.all(loads.map((load) => load.stop()));
+  for (const { unexpected, failed, overlaps } of loads) {
+    expect({ unexpected, failed, overlaps }).toEqual({ unexpected: [], failed: [], overlaps: [] });
+  }
+  for (const lease of held) lease.assertHeld();
+  await Promise.all(held.map((lease) => lease.release()));
+}
+
+describe('on five independent masters', () => {
+  const open = useClients();
+  let group: MasterGroup;
+
+  beforeAll(async () => {
+    group = await MasterGroup.start(5);
+  }, STARTING_MS);
+  afterAll(() => group.stop());
+
+  it('one that is killed is the trouble of its own callers alone', async () => {
+    const settings = { leaseTimeMs: 1_000, waitTimeMs: 300 };
+    const applications = await Promise.all(
+      group.masters.map(({ server }) => open(() => server.url, { settings })),
+    );
+    const held = await Promise.all(applications.map(({ locks }) => locks.acquire('product_1')));
+    await killNode(group.masters[0] as Node);
+    const [first, ...others] = held;
+    await eventually(() => first?.state === 'lost');
+    for (const lease of others) lease.assertHeld();
+    const refused = applications[0]?.locks.acquire('product_1');
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+    await Promise.all(others.map((lease) => lease.release()));
+  });
+});
