@@ -3,6 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
+import { ENTER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';
@@ -231,18 +232,20 @@ describe('minReplicas', () => {
     it.each(['evalsha', 'wait'])(
       'before the answer to %s: script and WAIT are sent again, and the grant is one',
       async (command) => {
-        const { locks } = application;
+        const { connection } = application.context;
+        const args = { owner: 'somebody:1', holdCount: 1, leaseMs: 30_000 };
+        const enter = () => connection.run(ENTER, { lock: NAME }, args, REPLICAS);
         // The connection is there, and the script known.
-        await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
+        expect(await enter()).toMatchObject({ resent: false });
+        await master.admin.del(NAME);
         const calls = await callsDuring(async () => {
           proxy.loseReply({ containing: command, times: 1 });
-          const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
-          expect(await isOnReplicas()).toEqual([1, 1]);
-          expect(await master.admin.hvals(NAME)).toEqual(['1']);
-          await lease.release();
+          expect(await enter()).toMatchObject({ value: { kind: 'granted' }, resent: true });
         });
+        expect(await isOnReplicas()).toEqual([1, 1]);
+        expect(await master.admin.hvals(NAME)).toEqual(['1']);
         // Over the new connection WAIT has something to count, whatever the script has found.
-        expect(calls).toMatchObject({ wait: 2, set: 1 });
+        expect(calls).toMatchObject({ evalsha: 2, wait: 2, set: 1 });
       },
     );
 
