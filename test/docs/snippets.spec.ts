@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGES = ['README.md', 'README.zh-CN.md', 'docs/usage.md'];
+const PAGES = ['README.md', 'README.zh-CN.md', 'docs/usage.md', 'docs/topologies.md'];
 
 /** The TypeScript of a page, each block as a file of its own, with its line in the page. */
 function snippetsOf(page: string): [file: string, where: string, text: string][] {
