@@ -10,7 +10,9 @@ import { isAlive } from './child.js';
 /** Calls per command, such as `{ evalsha: 3, 'client|setname': 1 }`. */
 export type CommandCounts = Record<string, number>;
 
-const ADMIN = 'test-admin';
+/** So begin the names of connections that are no application's. */
+const OF_THE_TEST = 'test-';
+const ADMIN = `${OF_THE_TEST}admin`;
 const ADMIN_COMMANDS = new Set(['info', 'config|resetstat', 'client|list']);
 
 /** A private server of one spec file; alive from `beforeAll` to `afterAll`. */
@@ -94,12 +96,12 @@ export class RedisFixture {
     return this.commandStats();
   }
 
-  /** The connections of everybody but `admin`, by name or else by address. */
+  /** The connections of applications, by name or else by address. */
   async clients(): Promise<string[]> {
     const list = String(await this.admin.client('LIST'));
     return [...list.matchAll(/\baddr=(\S+).* name=(\S*)/g)]
       .map(([, address = '', name = '']) => name || address)
-      .filter((client) => client !== ADMIN);
+      .filter((client) => !client.startsWith(OF_THE_TEST));
   }
 
   /** Ends everything this fixture started, and fails if something survived. */

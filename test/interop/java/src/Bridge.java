@@ -1,0 +1,158 @@
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * One Redisson client that is told what to do. A line of standard input is a call:
+ * {@code {"id": 1, "thread": "A", "object": "lock", "name": "a", "method": "tryLock", "args": [500, "MILLISECONDS"]}}.
+ * A line of standard output is its answer, {@code {"id": 1, "value": true}} or
+ * {@code {"id": 1, "error": {"type": "…", "message": "…"}}}. The calls of one thread run one after the
+ * other in a thread of that name, which is made when it is first named. Ends with standard input.
+ */
+public final class Bridge {
+  private static final Gson GSON = new GsonBuilder().serializeNulls().create();
+  private static final PrintStream OUT =
+      new PrintStream(System.out, true, StandardCharsets.UTF_8);
+
+  private final RedissonClient redisson;
+  private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
+  private final Map<String, Object> objects = new ConcurrentHashMap<>();
+
+  private Bridge(RedissonClient redisson) {
+    this.redisson = redisson;
+  }
+
+  /** Arguments: the url of the server and the lease that the watchdog renews, in milliseconds. */
+  public static void main(String[] args) throws Exception {
+    Config config = new Config();
+    config.setLockWatchdogTimeout(Long.parseLong(args[1]));
+    config.setThreads(4).setNettyThreads(4);
+    config
+        .useSingleServer()
+        .setAddress(args[0])
+        .setClientName("test-redisson")
+        .setDnsMonitoringInterval(-1)
+        .setConnectionMinimumIdleSize(1)
+        .setConnectionPoolSize(8);
+    new Bridge(Redisson.create(config)).serve();
+  }
+
+  private void serve() throws Exception {
+    say(Map.of("client", redisson.getId()));
+    var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      JsonObject call = GSON.fromJson(line, JsonObject.class);
+      threads
+          .computeIfAbsent(call.get("thread").getAsString(), (name) -> threadOf(name))
+          .execute(() -> answer(call));
+    }
+    // A thread may be waiting for a lock without end.
+    Runtime.getRuntime().halt(0);
+  }
+
+  private static ExecutorService threadOf(String name) {
+    return Executors.newSingleThreadExecutor((work) -> new Thread(work, name));
+  }
+
+  private void answer(JsonObject call) {
+    JsonObject answer = new JsonObject();
+    answer.add("id", call.get("id"));
+    try {
+      answer.add("value", GSON.toJsonTree(perform(call)));
+    } catch (Throwable thrown) {
+      Throwable error = thrown instanceof InvocationTargetException ? thrown.getCause() : thrown;
+      JsonObject described = new JsonObject();
+      described.addProperty("type", error.getClass().getSimpleName());
+      described.addProperty("message", String.valueOf(error.getMessage()));
+      answer.add("error", described);
+    }
+    say(answer);
+  }
+
+  private static synchronized void say(Object line) {
+    OUT.println(GSON.toJson(line));
+  }
+
+  private Object perform(JsonObject call) throws Exception {
+    String kind = call.get("object").getAsString();
+    if (kind.equals("owner")) return redisson.getId() + ":" + Thread.currentThread().getId();
+    // As in a Java service: an object belongs to whoever asked for it, because it keeps the lease.
+    String id = call.get("thread") + " " + kind + " " + call.get("name");
+    Object object = objects.get(id);
+    if (object == null) objects.put(id, object = objectOf(kind, call.get("name")));
+    return invoke(object, call.get("method").getAsString(), call.getAsJsonArray("args"));
+  }
+
+  private Object objectOf(String kind, JsonElement name) throws Exception {
+    switch (kind) {
+      case "readLock":
+        return redisson.getReadWriteLock(name.getAsString()).readLock();
+      case "writeLock":
+        return redisson.getReadWriteLock(name.getAsString()).writeLock();
+      case "multiLock":
+        List<RLock> locks = new ArrayList<>();
+        for (JsonElement each : name.getAsJsonArray()) {
+          locks.add(redisson.getLock(each.getAsString()));
+        }
+        return redisson.getMultiLock(locks.toArray(new RLock[0]));
+      default:
+        // By name, because a kind need not be there in every version.
+        String factory = "get" + Character.toUpperCase(kind.charAt(0)) + kind.substring(1);
+        return RedissonClient.class.getMethod(factory, String.class).invoke(redisson, name.getAsString());
+    }
+  }
+
+  private static Object invoke(Object object, String name, JsonArray args) throws Exception {
+    for (Method method : object.getClass().getMethods()) {
+      if (!method.getName().equals(name) || method.isBridge()) continue;
+      Object[] values = valuesFor(method.getParameterTypes(), args);
+      if (values == null) continue;
+      method.setAccessible(true);
+      return method.invoke(object, values);
+    }
+    throw new NoSuchMethodException(name + args);
+  }
+
+  /** The arguments as these types, or null when they do not fit. */
+  private static Object[] valuesFor(Class<?>[] types, JsonArray args) {
+    if (types.length != args.size()) return null;
+    Object[] values = new Object[types.length];
+    for (int i = 0; i < types.length; i += 1) {
+      values[i] = valueFor(types[i], args.get(i));
+      if (values[i] == null) return null;
+    }
+    return values;
+  }
+
+  private static Object valueFor(Class<?> type, JsonElement arg) {
+    if (arg.isJsonArray()) {
+      return Collection.class.isAssignableFrom(type) ? GSON.fromJson(arg, type) : null;
+    }
+    boolean isNumber = arg.getAsJsonPrimitive().isNumber();
+    if (type == long.class && isNumber) return arg.getAsLong();
+    if (type == int.class && isNumber) return arg.getAsInt();
+    if (type == String.class && !isNumber) return arg.getAsString();
+    if (type == TimeUnit.class && !isNumber) return TimeUnit.valueOf(arg.getAsString());
+    return null;
+  }
+}

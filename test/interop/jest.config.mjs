@@ -1,0 +1,13 @@
+import base from '../../jest.config.mjs';
+
+/** @type {import('jest').Config} */
+export default {
+  ...base,
+  rootDir: '../..',
+  roots: ['<rootDir>/test/interop'],
+  testRegex: '\\.interop\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/'],
+  // Each spec file has Java processes of its own.
+  maxWorkers: 1,
+  testTimeout: 60_000,
+};
