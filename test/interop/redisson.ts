@@ -43,6 +43,8 @@ interface Answer {
 export class Redisson {
   /** The version of this run. */
   static readonly version = process.env.REDISSON_VERSION ?? '';
+  /** It knows no fenced lock, and writes permits as text where later ones write bytes. */
+  static readonly is316 = Redisson.version.startsWith('3.16.');
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exited: Promise<unknown>;
   readonly #pending = new Map<

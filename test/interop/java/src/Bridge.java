@@ -124,7 +124,7 @@ public final class Bridge {
 
   private static Object invoke(Object object, String name, JsonArray args) throws Exception {
     for (Method method : object.getClass().getMethods()) {
-      if (!method.getName().equals(name) || method.isBridge()) continue;
+      if (!method.getName().equals(name)) continue;
       Object[] values = valuesFor(method.getParameterTypes(), args);
       if (values == null) continue;
       method.setAccessible(true);

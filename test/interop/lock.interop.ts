@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { describeExclusive } from './exclusive.suite.js';
+import { Redisson, useRedisson } from './redisson.js';
+import { MS } from './sides.js';
+
+describe('LockService and RLock', () => {
+  const redis = useRedis();
+  const java = useRedisson(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  describeExclusive({ redis, java, open, ours: (locks) => locks.get('a'), theirs: 'lock' });
+
+  it.each(['{shop}:1', 'stock:{shop}', '商品 1'])('meet on the name %s', async (name) => {
+    const { locks } = open({ pollIntervalMs: 60_000 });
+    await java.current.call('A', ['lock', name], 'lock');
+    expect(await locks.tryAcquire(name)).toBeNull();
+    const waiting = locks.acquire(name);
+    await java.current.call('A', ['lock', name], 'unlock');
+    const lease = await waiting;
+    expect(await java.current.call('A', ['lock', name], 'tryLock')).toBe(false);
+    await lease.release();
+  });
+
+  it('meet on a name that has a prefix on our side', async () => {
+    const { locks } = open({ keyPrefix: 'shop:' });
+    const lease = await locks.acquire('a');
+    expect(await java.current.call('A', ['lock', 'shop:a'], 'tryLock')).toBe(false);
+    expect(await java.current.call('A', ['lock', 'a'], 'tryLock')).toBe(true);
+    await java.current.call('A', ['lock', 'a'], 'unlock');
+    await lease.release();
+  });
+
+  it('meet when Java polls instead of listening', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    const waiting = java.current.call('A', ['spinLock', 'a'], 'tryLock', 20_000, MS);
+    await lease.release();
+    expect(await waiting).toBe(true);
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await java.current.call('A', ['spinLock', 'a'], 'unlock');
+  });
+
+  if (Redisson.is316) return;
+  describe('with fencing tokens', () => {
+    const on = ['fencedLock', 'a'] as const;
+    const token = () => java.current.call<number>('A', on, 'lockAndGetToken');
+
+    it('go on from the token of the other side', async () => {
+      const { locks } = open();
+      const tokens: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const lease = await locks.acquire('a', { fenced: true });
+        tokens.push(lease.fencingToken ?? NaN);
+        expect(await java.current.call('A', on, 'getToken')).toBe(lease.fencingToken);
+        await lease.release();
+        tokens.push(await token());
+        await java.current.call('A', on, 'unlock');
+      }
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+      expect(tokens[1]).toBe((tokens[0] ?? NaN) + 1);
+    });
+
+    it('exclude each other', async () => {
+      const { locks } = open();
+      await token();
+      expect(await locks.tryAcquire('a', { fenced: true })).toBeNull();
+      await java.current.call('A', on, 'unlock');
+      const lease = await locks.acquire('a', { fenced: true });
+      expect(await java.current.call('A', on, 'tryLockAndGetToken', 0, 5_000, MS)).toBeNull();
+      await lease.release();
+    });
+
+    it('rise above what Java has counted from nothing', async () => {
+      const { locks } = open();
+      expect(await token()).toBe(1);
+      await java.current.call('A', on, 'unlock');
+      const lease = await locks.acquire('a', { fenced: true });
+      expect(lease.fencingToken).toBeGreaterThan(1_000_000);
+      await lease.release();
+      expect(await token()).toBe((lease.fencingToken ?? NaN) + 1);
+      await java.current.call('A', on, 'unlock');
+    });
+  });
+});

@@ -1,0 +1,34 @@
+import type { Lock } from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import type { OpenLocks } from '../support/lock-client.js';
+import type { RedisFixture } from '../support/redis-server.js';
+import type { JavaFixture, JavaObject } from './redisson.js';
+
+/** What both sides know under the name `a`. */
+export interface Sides<Locks> {
+  readonly redis: RedisFixture;
+  readonly java: JavaFixture;
+  readonly open: OpenLocks<Locks>;
+  readonly ours: (locks: Locks) => Lock;
+  readonly theirs: JavaObject;
+}
+
+export const MS = 'MILLISECONDS';
+/** So long does Java wait where the spec is over long before. */
+export const LONG_MS = 25_000;
+/** Ours hears of a release by a message only. */
+export const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
+/** Far below the leases of 30 s whose end would wake a waiter without a message. */
+export const BY_MESSAGE_MS = 2_500;
+
+/** How many subscriptions there are, of both sides. */
+export async function subscriptions(redis: RedisFixture): Promise<number> {
+  const channels = (await redis.admin.pubsub('CHANNELS')) as string[];
+  if (channels.length === 0) return 0;
+  const counts = await redis.admin.pubsub('NUMSUB', ...channels);
+  return counts.reduce<number>((sum, count, i) => (i % 2 === 1 ? sum + Number(count) : sum), 0);
+}
+
+export async function listening(redis: RedisFixture, count: number): Promise<void> {
+  await eventually(async () => (await subscriptions(redis)) === count);
+}
