@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockService } from 'nestjs-redis-lock';
+import { Section } from '../contract/suite.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { useRedisson } from './redisson.js';
+import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL } from './sides.js';
+
+/** Redisson lets go of what stands in the way of others only after seconds. */
+const ROUNDS = 2;
+const BOTH = ['multiLock', ['a', 'b']] as const;
+
+describe('several locks as one, and RedissonMultiLock', () => {
+  const redis = useRedis();
+  const java = useRedisson(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  it('keep each other out of every lock', async () => {
+    const { locks } = open();
+    const both = locks.multi(['a', 'b']);
+    await java.current.call('A', BOTH, 'lock');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    expect(await locks.tryAcquire('b')).toBeNull();
+    expect(await both.tryAcquire()).toBeNull();
+    await java.current.call('A', BOTH, 'unlock');
+    const lease = await both.acquire();
+    expect(await java.current.call('A', BOTH, 'tryLock')).toBe(false);
+    expect(await java.current.call('A', ['lock', 'b'], 'tryLock')).toBe(false);
+    await lease.release();
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('give back what was granted when one lock is taken by the other side', async () => {
+    const { locks } = open();
+    await java.current.call('A', ['lock', 'b'], 'lock');
+    expect(await locks.multi(['a', 'b']).tryAcquire()).toBeNull();
+    expect(await redis.admin.exists('a')).toBe(0);
+    await java.current.call('A', ['lock', 'b'], 'unlock');
+    const lease = await locks.acquire('b');
+    expect(await java.current.call('A', BOTH, 'tryLock')).toBe(false);
+    expect(await redis.admin.exists('a')).toBe(0);
+    await lease.release();
+  });
+
+  it('wake each other up', async () => {
+    const { locks } = open(NO_POLL);
+    await java.current.call('A', BOTH, 'lock');
+    const waiting = locks.multi(['b', 'a']).acquire();
+    await listening(redis, 1);
+    const sinceUnlock = new Stopwatch();
+    await java.current.call('A', BOTH, 'unlock');
+    const lease = await waiting;
+    expect(sinceUnlock.ms).toBeLessThan(BY_MESSAGE_MS);
+    const javaWaiting = java.current.call('A', BOTH, 'tryLock', LONG_MS, MS);
+    await listening(redis, 1);
+    const sinceRelease = new Stopwatch();
+    await lease.release();
+    expect(await javaWaiting).toBe(true);
+    expect(sinceRelease.ms).toBeLessThan(BY_MESSAGE_MS);
+    await java.current.call('A', BOTH, 'unlock');
+  });
+
+  it('never wait for each other, though Java names them the other way round', async () => {
+    const other = ['multiLock', ['b', 'a']] as const;
+    const { locks } = open({ waitTimeMs: Infinity });
+    const section = new Section();
+    const fromNode = async () => {
+      for (let i = 0; i < ROUNDS; i += 1)
+        await locks.multi(['a', 'b']).using(() => section.run(() => undefined));
+    };
+    const fromJava = async (thread: string) => {
+      for (let i = 0; i < ROUNDS; i += 1) {
+        await java.current.call(thread, other, 'lock');
+        await section.run(() => undefined);
+        await java.current.call(thread, other, 'unlock');
+      }
+    };
+    await Promise.all([fromNode(), fromNode(), fromJava('A')]);
+    expect(section.entries).toBe(3 * ROUNDS);
+    expect(section.most).toBe(1);
+  });
+});
