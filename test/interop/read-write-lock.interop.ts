@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { ReadWriteLockService } from 'nestjs-redis-lock';
 import { watch } from '../contract/suite.js';
@@ -17,6 +17,8 @@ const WATCHDOG_MS = 1_500;
 describe('ReadWriteLockService and RReadWriteLock', () => {
   const redis = useRedis();
   const java = useRedisson(redis);
+  // It ends by itself in 5 s; a spec need not wait for that.
+  afterEach(() => redis.admin.del('nestjs_rwlock_patience:{a}'));
   const open = useLocks(redis, (context) => new ReadWriteLockService(context));
   const ours = (settings?: Parameters<typeof open>[0]) => open(settings).locks.get('a');
 

@@ -11,6 +11,11 @@ export interface Sides<Locks> {
   readonly open: OpenLocks<Locks>;
   readonly ours: (locks: Locks) => Lock;
   readonly theirs: JavaObject;
+  /**
+   * The waiters of Redisson 3.16's fair lock expect the end of the lease that they saw first. Once
+   * that was renewed they wait for a message, and sleep through the end of a crashed holder.
+   */
+  readonly javaSleepsOn?: boolean;
 }
 
 export const MS = 'MILLISECONDS';
