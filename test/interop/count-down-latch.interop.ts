@@ -27,6 +27,8 @@ describe('LatchService and RCountDownLatch', () => {
         watch(java.current.call('C', ON, 'await', LONG_MS, MS)),
       ];
       await listening(redis, 2);
+      await java.current.parked('B');
+      await java.current.parked('C');
       await latch.countDown();
       await java.current.call('A', ON, 'countDown');
       expect(await latch.getCount()).toBe(1);
@@ -72,7 +74,7 @@ describe('LatchService and RCountDownLatch', () => {
     const latch = ours();
     await latch.trySetCount(2);
     const waiting = java.current.call('A', ON, 'await', LONG_MS, MS);
-    await listening(redis, 1);
+    await java.current.parked('A');
     const sinceDelete = new Stopwatch();
     expect(await latch.delete()).toBe(true);
     expect(await waiting).toBe(true);

@@ -49,7 +49,7 @@ describe('the counting semaphore and RSemaphore', () => {
     await semaphore.trySetPermits(1);
     await semaphore.acquire();
     const waiting = watch(java.current.call('A', ON, 'acquire'));
-    await listening(redis, 1);
+    await java.current.parked('A');
     await semaphore.addPermits(-2);
     await roundTrips(redis, 3);
     expect(waiting.state).toBe('pending');
@@ -62,7 +62,7 @@ describe('the counting semaphore and RSemaphore', () => {
     const semaphore = ours();
     await semaphore.trySetPermits(1);
     const waiting = watch(java.current.call('A', ON, 'acquire', 3));
-    await listening(redis, 1);
+    await java.current.parked('A');
     await semaphore.release();
     await roundTrips(redis, 3);
     expect(waiting.state).toBe('pending');

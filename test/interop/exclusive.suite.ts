@@ -81,7 +81,7 @@ function describeJavaHolds<Locks>({ redis, java, open, ours, theirs }: Sides<Loc
       const lock = ours(open().locks);
       await java.current.call('A', on, 'lock');
       const waiting = java.current.call('B', on, 'tryLock', LONG_MS, MS);
-      await listening(redis, 1);
+      await java.current.parked('B');
       const sinceForce = new Stopwatch();
       expect(await lock.forceRelease()).toBe(true);
       expect(await waiting).toBe(true);
@@ -106,7 +106,7 @@ function describeNodeHolds<Locks>(sides: Sides<Locks>): void {
       await expect(java.current.call('A', on, 'unlock')).rejects.toMatchObject(NOT_THE_HOLDER);
       lease.assertHeld();
       const waiting = java.current.call('A', on, 'tryLock', LONG_MS, MS);
-      await listening(redis, 1);
+      await java.current.parked('A');
       const sinceRelease = new Stopwatch();
       await lease.release();
       expect(await waiting).toBe(true);

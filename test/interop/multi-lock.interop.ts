@@ -53,7 +53,7 @@ describe('several locks as one, and RedissonMultiLock', () => {
     const lease = await waiting;
     expect(sinceUnlock.ms).toBeLessThan(BY_MESSAGE_MS);
     const javaWaiting = java.current.call('A', BOTH, 'tryLock', LONG_MS, MS);
-    await listening(redis, 1);
+    await java.current.parked('A');
     const sinceRelease = new Stopwatch();
     await lease.release();
     expect(await javaWaiting).toBe(true);

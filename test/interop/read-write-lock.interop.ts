@@ -61,7 +61,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
       const { read } = ours();
       const leases = [await read.acquire(), await read.acquire()];
       const waiting = java.current.call('A', WRITE, 'tryLock', LONG_MS, MS);
-      await listening(redis, 1);
+      await java.current.parked('A');
       await leases[0]?.release();
       expect(await java.current.call('B', WRITE, 'tryLock')).toBe(false);
       const sinceRelease = new Stopwatch();
@@ -126,7 +126,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
       const waiting = threads.map((thread) =>
         java.current.call(thread, READ, 'tryLock', LONG_MS, MS),
       );
-      await listening(redis, 1);
+      for (const thread of threads) await java.current.parked(thread);
       const sinceRelease = new Stopwatch();
       await lease.release();
       expect(await Promise.all(waiting)).toEqual([true, true, true]);
@@ -158,7 +158,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
         const reading = await read.acquire();
         expect(await java.current.call('A', READ, 'tryLock')).toBe(false);
         const waits = watch(java.current.call('A', READ, 'tryLock', LONG_MS, MS));
-        await listening(redis, 1);
+        await java.current.parked('A');
         return [waits, reading, new Stopwatch()] as const;
       });
       expect(await waiting.promise).toBe(true);
@@ -191,7 +191,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
       const { read } = ours({ connection, leaseTimeMs: WATCHDOG_MS });
       await read.acquire();
       const waiting = java.current.call('A', WRITE, 'tryLock', LONG_MS, MS);
-      await listening(redis, 1);
+      await java.current.parked('A');
       connection.disconnect();
       const sinceCrash = new Stopwatch();
       expect(await waiting).toBe(true);
@@ -205,7 +205,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
       const { read } = ours();
       await java.current.call('A', READ, 'lock');
       const waiting = java.current.call('B', WRITE, 'tryLock', LONG_MS, MS);
-      await listening(redis, 1);
+      await java.current.parked('B');
       const sinceForce = new Stopwatch();
       expect(await read.forceRelease()).toBe(true);
       expect(await waiting).toBe(true);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { eventually } from '../support/eventually.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 const WATCHDOG_MS = 30_000;
@@ -95,7 +96,7 @@ export class Redisson {
   /** Calls a method of an object, in the thread of that name; calls of one thread take turns. */
   call<T extends JavaValue = JavaValue>(
     thread: string,
-    [object, name]: readonly [JavaObject | 'owner', string | readonly string[]],
+    [object, name]: readonly [JavaObject | 'owner' | 'isParked', string | readonly string[]],
     method: string,
     ...args: readonly JavaValue[]
   ): Promise<T> {
@@ -110,6 +111,14 @@ export class Redisson {
   /** The thread as the holder of a lock. */
   owner(thread: string): Promise<string> {
     return this.call<string>(thread, ['owner', ''], '');
+  }
+
+  /**
+   * Until the thread sleeps in its wait for a message. That it listens is not enough: of a message
+   * that lets several in, Redisson wakes those up that sleep at that moment.
+   */
+  async parked(thread: string): Promise<void> {
+    await eventually(() => this.call<boolean>(thread, ['isParked', ''], ''));
   }
 
   /** From here on the names mean new threads. */

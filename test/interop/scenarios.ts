@@ -1,4 +1,5 @@
-import { MS, type Stage } from './stage.js';
+import { MS } from './sides.js';
+import type { Stage } from './stage.js';
 
 /** What is played by Redisson alone, per primitive; the lock is called `a`. */
 export type Scenarios = Readonly<Record<string, Scenario>>;

@@ -71,7 +71,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
     await semaphore.trySetPermits(1);
     const lease = await semaphore.acquire();
     const waiting = java.current.call<string>('A', PERMITS, 'tryAcquire', LONG_MS, 60_000, MS);
-    await listening(redis, 1);
+    await java.current.parked('A');
     const sinceRelease = new Stopwatch();
     await lease.release();
     const id = await waiting;
@@ -98,7 +98,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
     await semaphore.trySetPermits(1);
     await semaphore.acquire();
     const waiting = java.current.call<string>('A', PERMITS, 'tryAcquire', LONG_MS, 60_000, MS);
-    await listening(redis, 1);
+    await java.current.parked('A');
     connection.disconnect();
     const sinceCrash = new Stopwatch();
     const id = await waiting;

@@ -18,6 +18,7 @@ export interface Sides<Locks> {
   readonly javaSleepsOn?: boolean;
 }
 
+/** The unit of a time that is an argument. */
 export const MS = 'MILLISECONDS';
 /** So long does Java wait where the spec is over long before. */
 export const LONG_MS = 25_000;

@@ -13,6 +13,7 @@ import {
   type WireKeys,
   type WireMessage,
 } from '../wire/wire-state.js';
+import { MS, subscriptions } from './sides.js';
 import { JavaError, type JavaObject, type JavaValue, type Redisson } from './redisson.js';
 
 /** So many looks in a row at the same state mean that nothing more comes. */
@@ -51,12 +52,13 @@ export class Stage {
 
   /** A call that waits for somebody else; `goesOn` is its end. */
   async waits(thread: string, target: Target, method: string, ...args: JavaValue[]): Promise<void> {
-    const before = await this.#subscriptions();
+    const before = await subscriptions(this.redis);
     const begun = await this.#begin(thread, target, method, args);
     const waiting: Waiting = { ...begun, over: false };
     void waiting.answer.then(() => (waiting.over = true));
     this.#waiting.set(thread, waiting);
-    await eventually(async () => (await this.#subscriptions()) > before);
+    await eventually(async () => (await subscriptions(this.redis)) > before);
+    await this.#processOf(thread).parked(thread);
     await this.#write(`${waiting.label} waits`);
     if (waiting.over) throw new Error(`"${waiting.label}" did not wait`);
   }
@@ -142,13 +144,6 @@ export class Stage {
     return { keys, listening: channels.map((channel) => this.#aliases.hide(channel)).sort() };
   }
 
-  async #subscriptions(): Promise<number> {
-    const channels = (await this.redis.admin.pubsub('CHANNELS')) as string[];
-    if (channels.length === 0) return 0;
-    const counts = (await this.redis.admin.pubsub('NUMSUB', ...channels)) as (string | number)[];
-    return counts.reduce<number>((sum, count, i) => (i % 2 === 1 ? sum + Number(count) : sum), 0);
-  }
-
   #processOf(thread: string): Redisson {
     return this.processes[thread === 'B' ? 1 : 0];
   }
@@ -165,6 +160,3 @@ export class Stage {
     return typeof value === 'string' ? this.#aliases.hide(value) : value;
   }
 }
-
-/** The unit of a time that is an argument. */
-export const MS = 'MILLISECONDS';

@@ -27,7 +27,8 @@ import org.redisson.config.Config;
  * {@code {"id": 1, "thread": "A", "object": "lock", "name": "a", "method": "tryLock", "args": [500, "MILLISECONDS"]}}.
  * A line of standard output is its answer, {@code {"id": 1, "value": true}} or
  * {@code {"id": 1, "error": {"type": "…", "message": "…"}}}. The calls of one thread run one after the
- * other in a thread of that name, which is made when it is first named. Ends with standard input.
+ * other in a thread of that name, which is made when it is first named; only {@code isParked} is
+ * answered at once. Ends with standard input.
  */
 public final class Bridge {
   private static final Gson GSON = new GsonBuilder().serializeNulls().create();
@@ -36,6 +37,7 @@ public final class Bridge {
 
   private final RedissonClient redisson;
   private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
+  private final Map<String, Thread> running = new ConcurrentHashMap<>();
   private final Map<String, Object> objects = new ConcurrentHashMap<>();
 
   private Bridge(RedissonClient redisson) {
@@ -62,16 +64,34 @@ public final class Bridge {
     var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       JsonObject call = GSON.fromJson(line, JsonObject.class);
-      threads
-          .computeIfAbsent(call.get("thread").getAsString(), (name) -> threadOf(name))
-          .execute(() -> answer(call));
+      String thread = call.get("thread").getAsString();
+      if (call.get("object").getAsString().equals("isParked")) {
+        answer(call);
+      } else {
+        threads.computeIfAbsent(thread, this::threadOf).execute(() -> answer(call));
+      }
     }
     // A thread may be waiting for a lock without end.
     Runtime.getRuntime().halt(0);
   }
 
-  private static ExecutorService threadOf(String name) {
-    return Executors.newSingleThreadExecutor((work) -> new Thread(work, name));
+  private ExecutorService threadOf(String name) {
+    return Executors.newSingleThreadExecutor(
+        (work) -> {
+          Thread thread = new Thread(work, name);
+          running.put(name, thread);
+          return thread;
+        });
+  }
+
+  /** Whether the thread sleeps until a message comes; not while it waits for an answer of Redis. */
+  private boolean isParked(String name) {
+    Thread thread = running.get(name);
+    if (thread == null) return false;
+    for (StackTraceElement frame : thread.getStackTrace()) {
+      if (frame.getClassName().matches(".*\\.(Semaphore|ReclosableLatch)")) return true;
+    }
+    return false;
   }
 
   private void answer(JsonObject call) {
@@ -95,6 +115,7 @@ public final class Bridge {
 
   private Object perform(JsonObject call) throws Exception {
     String kind = call.get("object").getAsString();
+    if (kind.equals("isParked")) return isParked(call.get("thread").getAsString());
     if (kind.equals("owner")) return redisson.getId() + ":" + Thread.currentThread().getId();
     // As in a Java service: an object belongs to whoever asked for it, because it keeps the lease.
     String id = call.get("thread") + " " + kind + " " + call.get("name");
