@@ -99,10 +99,10 @@ describe('who goes first at a read-write lock', () => {
       const writing = watch(waiter.locks.get('a').write.acquire(FOR_LONG));
       await isMarked();
       expect(await redis.admin.pttl(MARK)).toBeLessThanOrEqual(600);
-      const [, score] = await redis.admin.zrange(MARK, 0, -1, 'WITHSCORES');
+      const [, score] = await redis.admin.zrange(MARK, '0', '-1', 'WITHSCORES');
       // It asks again long before it would be forgotten.
       await eventually(
-        async () => (await redis.admin.zrange(MARK, 0, -1, 'WITHSCORES'))[1] !== score,
+        async () => (await redis.admin.zrange(MARK, '0', '-1', 'WITHSCORES'))[1] !== score,
       );
       await waiter.close();
       await expect(writing.promise).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
@@ -224,7 +224,7 @@ describe('who goes first at a read-write lock', () => {
       await redis.admin.zadd(READERS, Date.now() + 60_000, 'slow:1');
       await redis.admin.pexpire(READERS, 60_000);
       await written.release();
-      expect(await redis.admin.zrange(TURN, 0, -1)).toEqual(['slow:1']);
+      expect(await redis.admin.zrange(TURN, '0', '-1')).toEqual(['slow:1']);
       expect(await redis.admin.pttl(TURN)).toBeLessThanOrEqual(1_000);
       expect(await lockOf().write.tryAcquire()).toBeNull();
       // One that has crashed costs a second at most.

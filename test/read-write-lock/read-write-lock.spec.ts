@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { LeaseLostError, LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockKeyError,
+  LockService,
+  LockStateError,
+} from 'nestjs-redis-lock';
 import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/redis-server.js';
@@ -26,7 +32,6 @@ describe('ReadWriteLockService', () => {
   it('is no lock of another kind: LockService refuses the key', async () => {
     const client = open();
     await client.locks.get('a').read.acquire();
-    const { LockService } = await import('nestjs-redis-lock');
     await expect(new LockService(client.context).acquire('a')).rejects.toThrow(LockStateError);
   });
 

@@ -107,10 +107,10 @@ describe('what Redisson tests of a read-write lock', () => {
 
   it('testWriteRead: 20 readers that wait enter together when the writer leaves', async () => {
     const written = await lockOf().write.acquire();
-    const clients = [open(), open()];
+    const [ours, others] = [lockOf(), lockOf()];
     let inside = 0;
     const readers = Array.from({ length: 20 }, (_, i) =>
-      clients[i % 2]?.locks.get('a').read.using(async () => {
+      (i % 2 === 0 ? ours : others).read.using(async () => {
         inside += 1;
         await eventually(() => inside === 20);
       }),

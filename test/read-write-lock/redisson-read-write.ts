@@ -23,7 +23,7 @@ export async function look(redis: Redis): Promise<Record<string, unknown>> {
     let value: unknown = type;
     if (type === 'hash') value = await redis.hgetall(key);
     if (type === 'string') value = await redis.get(key);
-    if (type === 'zset') value = await redis.zrange(key, 0, -1);
+    if (type === 'zset') value = await redis.zrange(key, '0', '-1');
     seen[key] = [value, Math.round((await redis.pttl(key)) / 1_000)];
   }
   return seen;

@@ -1,3 +1,4 @@
+import type { AcquireOptions, LockedWork } from 'nestjs-redis-lock';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import type { LockVerbs } from '../contract/suite.js';
 import { useLocks, type OpenLocks } from '../support/lock-client.js';
@@ -20,7 +21,8 @@ function sideOf(
       get,
       acquire: async (name, how) => get(name).acquire(how),
       tryAcquire: async (name, how) => get(name).tryAcquire(how),
-      using: async (name, work, how) => get(name).using(work, how),
+      using: async <T>(name: string, work: LockedWork<T>, how?: AcquireOptions) =>
+        get(name).using(work, how),
     };
     return { ...client, locks };
   };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LockStateError } from 'nestjs-redis-lock';
+import { LockStateError, type Lease } from 'nestjs-redis-lock';
 import { Redis } from 'ioredis';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -286,7 +286,7 @@ describe('a read-write lock on the wire', () => {
 
     it('(a) nothing but mode and holders is ever in the hash', async () => {
       const { read, write } = lockOf();
-      const waiting = [];
+      const waiting: Promise<Lease>[] = [];
       await write.using(async () => {
         await read.using(async () => {
           waiting.push(lockOf().write.acquire(), lockOf().read.acquire());

@@ -67,7 +67,7 @@ describe('the scripts of the read-write lock', () => {
       let value: unknown = null;
       if (type === 'hash') value = await redis.admin.hgetall(key);
       if (type === 'string') value = await redis.admin.get(key);
-      if (type === 'zset') value = await redis.admin.zrange(key, 0, -1);
+      if (type === 'zset') value = await redis.admin.zrange(key, '0', '-1');
       seen[key] = { value, seconds: Math.round((await redis.admin.pttl(key)) / 1_000) };
     }
     return seen;

@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+
+import {
+  READ_ENTER,
+  READ_LEAVE,
+  READ_RENEW,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
+import {
+  ReadWriteLockService,
+  type ReadWriteLock,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
+import {
+  WRITE_ENTER,
+  WRITE_LEAVE,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/redis-server.js';
+import { Lab, Violation, within } from './support/lab.js';
+import { script, type Bug } from './support/planted.js';
+
+const NAME = 'price_1';
+/** On a machine that is busy with other things. */
+const ROUND_TRIP_MS = 200;
+
+function demand(isSo: boolean, otherwise: string): void {
+  if (!isSo) throw new Violation(otherwise);
+}
+
+function lockIn(lab: Lab, settings = {}): ReadWriteLock {
+  return new ReadWriteLockService(lab.open(lab.redis.url, { settings }).context).get(NAME);
+}
+
+/** The inner one of two nested holds is given back, and somebody who must not get in tries. */
+const endNested = (side: 'read' | 'write') => async (lab: Lab) => {
+  const lock = lockIn(lab)[side];
+  await lock.using(async () => {
+    await lock.using(() => undefined);
+    const other = await lockIn(lab).write.tryAcquire();
+    demand(other === null, 'a writer got in');
+  });
+};
+
+const nestLonger = (side: 'read' | 'write') => async (lab: Lab) => {
+  const lock = lockIn(lab)[side];
+  await lock.using(
+    () =>
+      lock.using(
+        async (lease) => {
+          demand(lease.remainingMs > 30_000, 'the lease is not what was asked for');
+          const pttl = await lab.redis.admin.pttl(NAME);
+          demand(pttl >= lease.remainingMs, `Redis lets others in in ${String(pttl)} ms`);
+        },
+        { leaseTimeMs: 60_000 },
+      ),
+    { leaseTimeMs: 5_000 },
+  );
+};
+
+interface Case {
+  situation: string;
+  workload: (lab: Lab) => Promise<void>;
+  /** Each must make the workload fail. */
+  planted: Record<string, Bug>;
+}
+
+const CASES: Case[] = [
+  {
+    situation: 'a nested read that is given back',
+    workload: endNested('read'),
+    planted: {
+      'a release deletes instead of counting': script(
+        READ_LEAVE,
+        'if holdCount > 0 then',
+        'if false then',
+      ),
+    },
+  },
+  {
+    situation: 'a nested write that is given back',
+    workload: endNested('write'),
+    planted: {
+      'a release deletes instead of counting': script(
+        WRITE_LEAVE,
+        'if holdCount > 0 then',
+        'if false then',
+      ),
+    },
+  },
+  {
+    situation: 'a nested read with a longer lease',
+    workload: nestLonger('read'),
+    planted: {
+      'an entry of a reader sets no TTL': script(
+        READ_ENTER,
+        'if left < leaseMs then',
+        'if not mode then',
+      ),
+    },
+  },
+  {
+    situation: 'a nested write with a longer lease',
+    workload: nestLonger('write'),
+    planted: {
+      'an entry of a writer sets no TTL': script(
+        WRITE_ENTER,
+        `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
+        '',
+      ),
+    },
+  },
+  {
+    situation: 'a reader with a long lease beside one that is renewed',
+    workload: async (lab) => {
+      const long = await lockIn(lab).read.acquire({ leaseTimeMs: 60_000 });
+      await lockIn(lab, { leaseTimeMs: 300 }).read.using((lease) => lease.renew());
+      const short = await lockIn(lab).read.acquire({ leaseTimeMs: 10_000 });
+      await short.renew();
+      const pttl = await lab.redis.admin.pttl(NAME);
+      demand(pttl >= long.remainingMs, `Redis lets others in in ${String(pttl)} ms`);
+    },
+    planted: {
+      'the renewal of a reader shortens': script(
+        READ_RENEW,
+        ` and redis.call('pttl', lock) < leaseMs`,
+        '',
+      ),
+    },
+  },
+  {
+    situation: 'a reader that waits for a writer who goes on reading',
+    workload: async (lab) => {
+      const { read, write } = lockIn(lab);
+      let waiting: Promise<unknown> | undefined;
+      const reading = await write.using(async () => {
+        waiting = lockIn(lab, { pollIntervalMs: 60_000 })
+          .read.acquire({ waitTimeMs: 60_000 })
+          .then((lease) => lease.release());
+        const { admin } = lab.redis;
+        await eventually(async () => (await admin.pubsub('CHANNELS')).length > 0);
+        const asked = async () => (await lab.redis.commandStats()).zadd ?? 0;
+        // Once at first, and once when it listens.
+        await eventually(async () => (await asked()) >= 2);
+        return read.acquire();
+      });
+      await within(5 * ROUND_TRIP_MS, waiting ?? Promise.resolve(), 'the reader gets in');
+      await reading.release();
+    },
+    planted: {
+      'a downgrade is not announced': script(
+        WRITE_LEAVE,
+        `redis.call('pexpire', lock, longest)`,
+        `redis.call('pexpire', lock, longest) return 'done'`,
+      ),
+    },
+  },
+  {
+    situation: 'readers that take turns to be there all the time',
+    workload: async (lab) => {
+      const writing = lockIn(lab).write;
+      let present = await lockIn(lab).read.acquire();
+      const isIn = writing.acquire({ waitTimeMs: 60_000 });
+      isIn.catch(() => undefined);
+      await eventually(async () => (await lab.redis.admin.keys('nestjs_*')).length > 0);
+      const next = lockIn(lab).read;
+      for (let round = 0; round < 5; round += 1) {
+        const successor = await next.tryAcquire();
+        demand(successor === null, 'a reader got in before the writer that waited');
+        if (successor !== null) present = successor;
+      }
+      await present.release();
+      await within(5 * ROUND_TRIP_MS, isIn, 'the writer gets in');
+    },
+    planted: {
+      'nobody looks for the mark of a writer': script(
+        READ_ENTER,
+        'isAwaited(writers) and',
+        'false and',
+      ),
+    },
+  },
+];
+
+describe.each(CASES)('$situation', ({ workload, planted }) => {
+  const redis = useRedis();
+  const referee = useRedis();
+
+  it('goes well with the library as it is', async () => {
+    await Lab.run({ redis, referee }, {}, workload);
+  });
+
+  it.each(Object.entries(planted))('is noticed to go wrong if %s', async (_, bug) => {
+    await expect(Lab.run({ redis, referee }, bug, workload)).rejects.toThrow(Violation);
+  });
+});
