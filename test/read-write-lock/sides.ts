@@ -21,8 +21,8 @@ function sideOf(
       get,
       acquire: async (name, how) => get(name).acquire(how),
       tryAcquire: async (name, how) => get(name).tryAcquire(how),
-      using: async <T>(name: string, work: LockedWork<T>, how?: AcquireOptions) =>
-        get(name).using(work, how),
+      using: <T>(name: string, work: LockedWork<T>, how?: AcquireOptions): Promise<Awaited<T>> =>
+        get(name).using<T>(work, how),
     };
     return { ...client, locks };
   };
