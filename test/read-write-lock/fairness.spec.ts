@@ -205,6 +205,21 @@ describe('who goes first at a read-write lock', () => {
       await Promise.all(writers);
     });
 
+    it('enter first also when the writer has crashed', async () => {
+      const order: string[] = [];
+      const crashed = new JavaThread(redis.admin);
+      await crashed.tryWrite('a', 400);
+      const writing = entering(order, 'writer', lockOf().write.acquire(FOR_LONG));
+      await isMarked();
+      const readers = [lockOf(), lockOf()].map(({ read }) =>
+        entering(order, 'reader', read.acquire(FOR_LONG)),
+      );
+      await areWaiting(2);
+      for (const lease of await Promise.all(readers)) await lease.release();
+      await (await writing).release();
+      expect(order).toEqual(['reader', 'reader', 'writer']);
+    });
+
     it('have their turn once: who comes later waits behind the writers', async () => {
       const written = await lockOf().write.acquire();
       const writing = watch(lockOf().write.acquire(FOR_LONG));

@@ -42,7 +42,11 @@ if not held then
   if mode == 'write' then
     if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
       ${refuseUnheld(WRITER)}
-      if memoryMs > 0 then remember(readers, owner, memoryMs) end
+      if memoryMs > 0 then
+        remember(readers, owner, memoryMs)
+        -- Its turn is due when the write ends, also if that is by a crash.
+        redis.call('del', patience)
+      end
       return {left}
     end
   else

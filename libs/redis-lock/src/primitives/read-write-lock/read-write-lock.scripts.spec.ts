@@ -48,7 +48,7 @@ describe('the scripts of the read-write lock', () => {
       ...more,
     });
   const write = (owner: string, more: Record<string, string | number> = {}) =>
-    run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, ...more });
+    run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
   const endRead = (owner: string, holdCount = 0) => run(READ_LEAVE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
     run(WRITE_LEAVE, { owner, holdCount, channel });
@@ -142,6 +142,11 @@ describe('the scripts of the read-write lock', () => {
         k: held({ mode: 'write', [`${A}:write`]: '1', [B]: '1' }),
         [hold(B, 1)]: one(30),
       });
+      await redis.resetCommandStats();
+      expect(await endRead(B)).toBe('done');
+      for (let again = 1; again < times; again += 1) expect(await endRead(B)).toBe('absent');
+      expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
+      expect((await redis.commandStats()).publish).toBeUndefined();
     });
 
     it('write-lock.enter takes a free lock once, goes to its count, and adds no lease', async () => {
@@ -156,7 +161,7 @@ describe('the scripts of the read-write lock', () => {
     it('write-lock.enter-fenced hands out one token for one hold, and none when refused', async () => {
       const fenced = (owner: string, holdCount: number) =>
         run(WRITE_ENTER_FENCED, {
-          ...{ owner, holdCount, leaseMs: 30_000, memoryMs: 0, tokenTtlMs: WEEK_MS },
+          ...{ owner, holdCount, leaseMs: 30_000, memoryMs: 0, channel, tokenTtlMs: WEEK_MS },
         });
       const first = (await repeatedly(() => fenced(A, 1))) as { fencingToken: number };
       const nested = (await repeatedly(() => fenced(A, 2))) as { fencingToken: number };
@@ -255,6 +260,23 @@ describe('the scripts of the read-write lock', () => {
       expect(await read(`${CLIENT}:8`)).toEqual(busy);
       expect(await repeatedly(() => read(`${CLIENT}:9`, { memoryMs: 3_000 }))).toEqual(granted);
       expect(await redis.admin.exists(turn)).toBe(0);
+    });
+
+    it('write-lock.enter gives readers their turn whose writer has crashed', async () => {
+      await write(A);
+      await read(B, { memoryMs: 3_000 });
+      await redis.admin.del('k');
+      await redis.resetCommandStats();
+      for (let time = 0; time < times; time += 1) {
+        expect(await write(C, { memoryMs: 3_000 })).toEqual(busy);
+        expect(await look()).toEqual({
+          [writers]: { value: [C], seconds: 3 },
+          [patience]: one(5),
+          [turn]: { value: [B], seconds: 1 },
+        });
+      }
+      expect((await redis.commandStats()).publish).toBe(1);
+      expect(await repeatedly(() => read(B))).toEqual(granted);
     });
 
     it('neither leave touches what somebody else holds', async () => {
@@ -381,7 +403,9 @@ describe('the scripts of the read-write lock', () => {
       ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'inf', '9223372036854775807'],
       ...['1'.repeat(400), '1000000000000000', '１００', '1\n', 'abc'],
     ];
-    const fenced = { owner: A, holdCount: 1, leaseMs: 500, memoryMs: 0, tokenTtlMs: 1_000 };
+    const fenced = {
+      ...{ owner: A, holdCount: 1, leaseMs: 500, memoryMs: 0, channel, tokenTtlMs: 1_000 },
+    };
     const scripts: [string, (bad: string | number) => Promise<unknown>][] = [
       ['read enter: lease', (bad) => read(A, { leaseMs: bad })],
       ['read enter: hold count', (bad) => read(A, { holdCount: bad })],

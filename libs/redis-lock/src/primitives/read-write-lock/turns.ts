@@ -4,7 +4,8 @@ import { helperKey } from '../../core/key-space.js';
  * Who goes first, among Node processes; Java sees nothing of it. Beside the lock, each with a TTL:
  *
  * - `writers`, owner → when it is forgotten: who waits to write. While one does, no new reader enters.
- * - `patience`: as long as it lives, readers put up with that. It is renewed whenever they had a turn.
+ * - `patience`: as long as it lives, readers put up with that; without it, a turn of theirs is due.
+ *   It is renewed whenever they had one.
  * - `readers`, owner → when it is forgotten: who waits to read.
  * - `turn`: the readers whose turn it is. They enter past the writers, and no writer enters before
  *   them. It ends when all of them have entered or left.

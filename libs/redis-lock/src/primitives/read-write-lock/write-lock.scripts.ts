@@ -12,7 +12,7 @@ import {
 } from './read-write-hash.js';
 import { GIVE_TURN, PATIENCE_MS, TURN_KEYS, WAITING } from './turns.js';
 
-/** Somebody else writes, or reads and lives, or the readers have their turn. */
+/** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
 const REFUSE = `
 local left
 if mode == 'write' then
@@ -25,7 +25,13 @@ elseif mode == 'read' then
   end
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
-if not left and redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
+if not left and redis.call('exists', turn, readers) > 0 then
+  if redis.call('exists', turn, patience) == 0 then
+    giveTurn()
+    announce(channel, '${FOR_ALL}')
+  end
+  if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
+end
 if left then
   if memoryMs > 0 then
     local isFirst = not isAwaited(writers)
@@ -55,6 +61,7 @@ end
 ${MODE}
 ${READERS}
 ${WAITING}
+${GIVE_TURN}
 ${FORGET}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
@@ -81,8 +88,9 @@ return ${granted}`;
 export const WRITE_ENTER = defineScript({
   name: 'write-lock.enter',
   keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs'],
+  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs'],
+  channels: ['channel'],
   body: enter('', String(GRANTED)),
   reply: enterAnswer,
 });
@@ -91,8 +99,9 @@ export const WRITE_ENTER = defineScript({
 export const WRITE_ENTER_FENCED = defineScript({
   name: 'write-lock.enter-fenced',
   keys: ['lock', 'prefix', ...TURN_KEYS, 'token'],
-  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'],
+  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel', 'tokenTtlMs'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'],
+  channels: ['channel'],
   body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
   reply: fencedAnswer,
 });

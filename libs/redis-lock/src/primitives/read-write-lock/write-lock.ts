@@ -44,7 +44,8 @@ export class WriteLockProtocol implements LockProtocol {
     const { connection, settings } = this.context;
     const keys = this.#keys(key);
     const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(settings.pollIntervalMs);
-    const args = { owner, holdCount, leaseMs, memoryMs: forgetMs };
+    const channel = channelOf(key);
+    const args = { owner, holdCount, leaseMs, memoryMs: forgetMs, channel };
     if (!fenced) return connection.run(WRITE_ENTER, keys, args, minReplicas);
     return connection.run(
       WRITE_ENTER_FENCED,
