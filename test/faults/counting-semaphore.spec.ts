@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { useWorkers } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { seededRandom } from '../support/random.js';
+import { useRedis } from '../support/redis-server.js';
+import type { Api } from '../workers/counting.worker.js';
+import { cutDuring } from './support/random-cuts.js';
+
+const WORKER = new URL('../workers/counting.worker.ts', import.meta.url);
+const [PROCESSES, INSTANCES, CALLERS] = [2, 4, 8];
+const SECTIONS = 10_000;
+const PERMITS = 5;
+const NAMES = Array.from({ length: 8 }, (_, i) => `semaphore_${i}`);
+
+/** No kills: what a killed holder has taken is gone, by design. */
+describe('CountingSemaphore in two processes, on a network that fails', () => {
+  const redis = useRedis();
+  const referee = useRedis();
+  const workers = useWorkers();
+  let proxy: FaultProxy;
+
+  beforeEach(async () => {
+    proxy = await FaultProxy.start({ port: redis.port });
+  });
+  afterEach(() => proxy.close());
+
+  it('never lets too many in, and has every permit at the end: 10,000 sections', async () => {
+    const random = seededRandom('counting-semaphore/faults');
+    for (const name of NAMES) await redis.admin.set(name, PERMITS);
+    const herd = await Promise.all(
+      Array.from({ length: PROCESSES }, () => workers.start<Api>(WORKER)),
+    );
+    await Promise.all(herd.map(({ call }) => call.open(proxy.url, referee.url, INSTANCES)));
+    const work = {
+      names: NAMES,
+      permits: PERMITS,
+      callers: CALLERS,
+      sections: SECTIONS / PROCESSES,
+    };
+    const running = Promise.all(
+      herd.map(({ call }) => call.run({ ...work, seed: String(random.next()) })),
+    );
+    const reports = await cutDuring(proxy, random, 40, running);
+
+    expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
+    const sections = reports.reduce((sum, report) => sum + report.sections, 0);
+    expect(sections).toBeGreaterThanOrEqual(SECTIONS);
+    expect(proxy.counts.cut).toBeGreaterThan(100);
+    // What was given back, or taken back, while Redis was away arrives yet.
+    await eventually(async () => {
+      expect(await redis.admin.mget(NAMES)).toEqual(NAMES.map(() => String(PERMITS)));
+    });
+    await Promise.all(herd.map(({ call }) => call.close()));
+    await Promise.all(herd.map((worker) => worker.end()));
+    expect(await redis.admin.mget(NAMES)).toEqual(NAMES.map(() => String(PERMITS)));
+    for (const note of await redis.admin.keys('nestjs_semaphore_request:*')) {
+      expect(await redis.admin.pttl(note)).not.toBe(-1);
+    }
+  });
+});
