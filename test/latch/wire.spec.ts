@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
+import { PassThrough } from '../support/pass-through.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
@@ -107,6 +110,17 @@ describe('LatchService on the wire', () => {
     await eventually(() => messages.length === 2);
     expect(messages[0]).toEqual(['redisson_countdownlatch__channel__{{shop}:1}', '1']);
     expect(await redis.admin.keys('nestjs_latch_request:{shop}:1:*')).not.toEqual([]);
+  });
+
+  it('stays in the slot of its key where there are slots: Redisson’s braces would leave it', async () => {
+    const inCluster = new (class extends PassThrough {
+      override place = (key: string) => ({ node: '', slot: hashSlot(key) });
+    })(open().connection);
+    const latches = new LatchService(new LockContext(inCluster));
+    await listener.subscribe(channelOf('a'), 'redisson_countdownlatch__channel__{shop}:1');
+    await latches.get('{shop}:1').trySetCount(1);
+    await latches.get('a').trySetCount(1);
+    await eventually(() => messages.length === 2);
   });
 
   it('puts the keyPrefix before the name, everywhere', async () => {
