@@ -22,7 +22,10 @@ export function describeLockContract(kind: string, suite: LockSuite): void {
 }
 
 /** Everything that is promised also by a lock that many may hold at a time. */
-export function describeSharedLockContract(kind: string, suite: Required<LockSuite>): void {
+export function describeSharedLockContract(
+  kind: string,
+  suite: LockSuite & Required<Pick<LockSuite, 'openRival'>>,
+): void {
   describe(kind, () => {
     describeWhatAllPromise(suite);
   });
