@@ -18,7 +18,7 @@ describe('KeySpace', () => {
     expect(() => new KeySpace('shop:').key(long)).toThrow(`longer than ${MAX_KEY_BYTES} bytes`);
   });
 
-  it.each(['shop ', ' shop', 'sh\0op', 'redisson_', '{a}{b}', '{', 'x'.repeat(1_025)])(
+  it.each(['shop ', ' shop', 'sh\0op', 'redisson_', 'nestjs_', '{a}{b}', '{', 'x'.repeat(1_025)])(
     'refuses %p as a prefix, which is a matter of the set-up',
     (prefix) => {
       expect(() => new KeySpace(prefix)).toThrow(LockConfigurationError);
@@ -29,6 +29,20 @@ describe('KeySpace', () => {
     expect(helperKey('redisson_lock__channel', 'a')).toBe('redisson_lock__channel:{a}');
     expect(helperKey('redisson_lock__channel', '{a}b')).toBe('redisson_lock__channel:{a}b');
     expect(helperKey('redisson_lock__channel', 'b{a}')).toBe('redisson_lock__channel:b{a}');
+  });
+
+  it.each([
+    'redisson_lock_queue:{a}',
+    'nestjs_fair_waiting:{a}',
+    '{a}:timeout',
+    '{a}b:timeout',
+    '{a}:0e7fa2a4-9d42-4c2a-9f57-0d5b3f6f1c11:53:rwlock_timeout:1',
+  ])('refuses %p, which is a helper key of another name', (name) => {
+    expect(() => new KeySpace('').key(name)).toThrow('helper key');
+  });
+
+  it.each(['timeout', 'job:timeout', 'timeout:{a}', 'rwlock_timeout'])('accepts %p', (name) => {
+    expect(new KeySpace('').key(name)).toBe(name);
   });
 
   it('takes both spellings of one letter for different names', () => {

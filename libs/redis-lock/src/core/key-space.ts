@@ -52,7 +52,7 @@ export function suffixedKey(key: string, suffix: string): string {
 class KeyPrefixError extends LockConfigurationError {}
 
 /** Nearly every name is of this form, and so passes with one look. */
-const PLAIN = /^(?!redisson_)[\w.:/-]{1,256}$/;
+const PLAIN = /^(?!redisson_|nestjs_)[\w.:/-]{1,256}$/;
 
 function isPlain(key: string): boolean {
   return PLAIN.test(key);
@@ -69,7 +69,9 @@ function problemOf(key: string): string | undefined {
   if (key.trim() !== key || key === '') return 'it begins or ends with white space';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return `it is longer than ${MAX_KEY_BYTES} bytes`;
   if (UNSAFE_CHARACTERS.test(key)) return 'it holds a control or an invisible character';
-  if (key.startsWith('redisson_')) return '"redisson_" begins the helper keys of locks';
+  const helper = ['redisson_', 'nestjs_'].find((prefix) => key.startsWith(prefix));
+  if (helper !== undefined) return `"${helper}" begins the helper keys of locks`;
+  if (/\}.*:timeout$|:rwlock_timeout:/.test(key)) return 'it is that of a helper key of another name';
   return hashTagProblem(key);
 }
 

@@ -1,0 +1,28 @@
+import { describe, it } from '@jest/globals';
+import { LockService, type Lease } from 'nestjs-redis-lock';
+import { expectCosts } from '../support/costs.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+describe('what a lock costs', () => {
+  const redis = useRedis();
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  it('is what docs/lock.md says', async () => {
+    const { locks } = open();
+    const other = open();
+    let lease: Lease | undefined;
+    const operations: [what: string, work: () => Promise<unknown>][] = [
+      ['acquire a free lock', async () => (lease = await locks.acquire('a'))],
+      ['be refused', () => other.locks.tryAcquire('a')],
+      ['renew', async () => lease?.renew(60_000)],
+      ['look who has it', () => locks.get('a').isLocked()],
+      ['release', async () => lease?.release()],
+      ['acquire with a token', async () => (lease = await locks.acquire('a', { fenced: true }))],
+      ['take it from its holder', () => other.locks.get('a').forceRelease()],
+    ];
+    // Redis knows the scripts from here on.
+    for (const [, work] of operations) await work();
+    await expectCosts(redis, 'lock.md', operations);
+  });
+});
