@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import {
+  LEAVE,
+  WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { channelOf } from '../support/redisson.js';
+import { useRedis, type CommandCounts } from '../support/redis-server.js';
+import { FairView } from './fair-view.js';
+
+const PAGE = readFileSync(new URL('../../docs/fair-lock.md', import.meta.url), 'utf8');
+const MANY = 10_000;
+
+/** `2: DEL LINDEX`, with the number of calls behind a command that is called more than once. */
+function inWords(counts: CommandCounts): string {
+  const { evalsha: _, eval: __, ...inner } = counts;
+  const names = Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const total = names.reduce((sum, [, count]) => sum + count, 0);
+  const list = names.map(([name, count]) => name.toUpperCase() + (count > 1 ? `×${count}` : ''));
+  return `${String(total)}: ${list.join(' ')}`;
+}
+
+describe('what a fair lock costs', () => {
+  const redis = useRedis();
+  const view = new FairView(redis, 'a');
+  const open = useLocks(redis, (context) => new FairLockService(context));
+  const channelPrefix = channelOf('a');
+  const enter = (owner: string) => () => view.enter({ owner });
+  const leave = (owner: string) => () => view.run(LEAVE, { owner, holdCount: 0, channelPrefix });
+  const withdraw = (owner: string) => () =>
+    view.run(WITHDRAW, { owner, waitMs: 300_000, channelPrefix });
+
+  it('is what docs/fair-lock.md says, in Redis commands', async () => {
+    const steps: [what: string, step: () => Promise<unknown>][] = [
+      ['acquire, free', enter('a:1')],
+      ['enter the queue', enter('a:2')],
+      ['enter it behind others', enter('a:3')],
+      ['poll, first in it', enter('a:2')],
+      ['poll, behind others', enter('a:3')],
+      ['release, somebody waits', leave('a:1')],
+      ['acquire, one behind', enter('a:2')],
+      ['give up, last in it', withdraw('a:3')],
+      ['release, nobody waits', leave('a:2')],
+    ];
+    const table: string[] = [];
+    for (const [what, step] of steps) {
+      table.push(`| ${what} | ${inWords(await redis.commandsDuring(step))} |`);
+    }
+    process.stdout.write(`${table.join('\n')}\n`);
+    const rows = PAGE.split('\n').map((line) => line.replace(/ +/g, ' '));
+    for (const row of table) expect(rows).toContain(row);
+  });
+
+  it('is one script per step of a waiter, and one more when its subscription stands', async () => {
+    const [holder, waiter] = [open(), open({ pollIntervalMs: 60_000 })];
+    const lease = await holder.locks.acquire('a');
+    await waiter.locks.tryAcquire('b').then((b) => b?.release());
+    const sent = await redis.commandsDuring(async () => {
+      const waiting = await view.enqueue(waiter.locks);
+      await view.everybodyListens();
+      await lease.release();
+      await (await waiting.promise).release();
+      await eventually(
+        async () => ((await redis.admin.pubsub('CHANNELS')) as string[]).length === 0,
+      );
+    });
+    expect((sent.evalsha ?? 0) + (sent.eval ?? 0)).toBeLessThanOrEqual(5 + (sent.eval ?? 0));
+    expect(sent).toMatchObject({ subscribe: 1, unsubscribe: 1, publish: 1 });
+  });
+
+  it('does not grow with the queue, but for the accounting of Redisson', async () => {
+    const { queue, timeouts, waiting } = view.keys;
+    const owners = Array.from({ length: MANY }, (_, i) => `a:${String(i)}`);
+    const [seconds = 0] = (await redis.admin.time()).map(Number);
+    for (let from = 0; from < MANY; from += 1_000) {
+      const some = owners.slice(from, from + 1_000);
+      await redis.admin.rpush(queue, ...some);
+      const score = (i: number) => (seconds + 300 * (from + i + 2)) * 1_000;
+      await redis.admin.zadd(timeouts, ...some.flatMap((owner, i) => [score(i), owner]));
+      const record = (i: number) => `${String((seconds + 900) * 1_000)} 300000 ${String(from + i)}`;
+      await redis.admin.hset(waiting, ...some.flatMap((owner, i) => [owner, record(i)]));
+    }
+    const cost = async (step: () => Promise<unknown>) => {
+      const counts = await redis.commandsDuring(step);
+      const ms = Number(
+        /cmdstat_eval:.*?usec=(\d+)/.exec(await redis.admin.info('commandstats'))?.[1] ?? 0,
+      );
+      const { eval: _, ...inner } = counts;
+      const total = Object.values(inner).reduce((sum, count) => sum + count, 0);
+      return { total, ms: ms / 1_000 };
+    };
+    const costs = {
+      taken: await cost(enter('a:0')),
+      entered: await cost(enter('b:1')),
+      polled: await cost(enter(`a:${String(MANY / 2)}`)),
+      released: await cost(leave('a:0')),
+      'given up': await cost(withdraw('b:1')),
+    };
+    for (const [what, { total, ms }] of Object.entries(costs)) {
+      process.stdout.write(`${what} with ${MANY} waiting: ${total} commands, ${ms} ms\n`);
+      if (what === 'taken') expect(total).toBeLessThan(MANY + 30);
+      else expect(total).toBeLessThan(40);
+    }
+  });
+});
