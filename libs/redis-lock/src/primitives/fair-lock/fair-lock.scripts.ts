@@ -63,7 +63,7 @@ end
 ${TAKE}
 -- A record without a place is left when Java has thrown it out.
 if head or own then
-  dequeue()
+  dequeue(1)
   sweep()
 end
 return ${granted}`;
@@ -139,7 +139,7 @@ ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}
 ${TELL_NEXT}
-local wasNext = dequeue()
+local wasNext = dequeue(-1)
 -- A key that holds something else by now is not ours to give back.
 local held = redis.pcall('hget', lock, owner)
 local isOurs = type(held) == 'string'

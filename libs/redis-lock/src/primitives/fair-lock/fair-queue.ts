@@ -176,7 +176,7 @@ local function waitInLine(own)
     enqueue(own)
     local refusal = keepKeys()
     if refusal then
-      dequeue()
+      dequeue(-1)
       return refusal
     end
   end
@@ -185,13 +185,13 @@ end`;
 
 /** `dequeue()` takes a waiter from any place. Needs `owner` and the number `waitMs`. */
 export const DEQUEUE = `
--- Answers whether it was the next.
-local function dequeue()
-  local place = redis.call('lpos', queue, owner)
+-- Searches from the head (1) or from the end (-1). Answers whether it was the next.
+local function dequeue(from)
+  local place = redis.call('lpos', queue, owner, 'rank', from)
   local hadScore = redis.call('zrem', timeouts, owner) == 1
   redis.call('hdel', waiting, owner)
   if not place then return false end
-  redis.call('lrem', queue, 1, owner)
+  redis.call('lrem', queue, from, owner)
   if hadScore then shift(place, -waitMs) end
   return place == 0
 end`;
