@@ -15,7 +15,14 @@ export function timeoutKey(key: string, owner: string, hold: number): string {
   return `${named}:rwlock_timeout:${String(hold)}`;
 }
 
-/** Everything in Redis, with TTLs rounded to seconds. */
+const LEASES_S = [1, 3, 5, 10, 20, 30, 40, 60, 7 * 24 * 60 * 60];
+
+/** The lease that is running down, in seconds. A machine that is busy may take a while to look. */
+export function leaseOf(pttl: number): number {
+  return LEASES_S.find((seconds) => pttl >= 0 && pttl <= seconds * 1_000) ?? pttl;
+}
+
+/** Everything in Redis, with its leases in seconds. */
 export async function look(redis: Redis): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const key of (await redis.keys('*')).sort()) {
@@ -24,7 +31,7 @@ export async function look(redis: Redis): Promise<Record<string, unknown>> {
     if (type === 'hash') value = await redis.hgetall(key);
     if (type === 'string') value = await redis.get(key);
     if (type === 'zset') value = await redis.zrange(key, '0', '-1');
-    seen[key] = [value, Math.round((await redis.pttl(key)) / 1_000)];
+    seen[key] = [value, leaseOf(await redis.pttl(key))];
   }
   return seen;
 }
@@ -42,21 +49,27 @@ export class JavaThread {
     const mode = await redis.hget(key, 'mode');
     const writes = (await redis.hexists(key, `${owner}:write`)) === 1;
     if (mode === 'write' && !writes) return redis.pttl(key);
-    if (mode === null) await redis.hset(key, 'mode', 'read');
-    const hold = await redis.hincrby(key, owner, 1);
-    const left = mode === null ? 0 : await redis.pttl(key);
-    await redis.set(timeoutKey(key, owner, hold), 1, 'PX', leaseMs);
-    await redis.pexpire(key, Math.max(left, leaseMs));
+    const hold = Number(await redis.hget(key, owner)) + 1;
+    const left = await redis.pttl(key);
+    // In one step, as a script does it: a reader without a lease is a dead one.
+    await redis
+      .multi()
+      .hset(key, 'mode', mode ?? 'read', owner, hold)
+      .set(timeoutKey(key, owner, hold), 1, 'PX', leaseMs)
+      .pexpire(key, Math.max(left, leaseMs))
+      .exec();
     return null;
   }
 
   async unlockRead(key: string): Promise<void> {
     const { redis, owner } = this;
     const mode = await redis.hget(key, 'mode');
-    if ((await redis.hexists(key, owner)) === 0) throw new Error('not locked by current thread');
-    const left = await redis.hincrby(key, owner, -1);
-    if (left === 0) await redis.hdel(key, owner);
-    await redis.del(timeoutKey(key, owner, left + 1));
+    const holds = Number(await redis.hget(key, owner));
+    if (holds === 0) throw new Error('not locked by current thread');
+    const leaving = redis.multi().del(timeoutKey(key, owner, holds));
+    if (holds > 1) leaving.hset(key, owner, holds - 1);
+    else leaving.hdel(key, owner);
+    await leaving.exec();
     if ((await redis.hlen(key)) > 1) {
       const longest = await this.#longestLease(key);
       if (longest > 0) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/script.js';
 import { RENEW } from '../../core/hash-lock.js';
@@ -59,7 +60,7 @@ describe('the scripts of the read-write lock', () => {
     );
   };
 
-  /** Everything there is to see, with TTLs rounded to seconds. */
+  /** Everything there is to see, with its leases in seconds. */
   const look = async () => {
     const seen: Record<string, unknown> = {};
     for (const key of (await redis.admin.keys('*')).sort()) {
@@ -68,7 +69,7 @@ describe('the scripts of the read-write lock', () => {
       if (type === 'hash') value = await redis.admin.hgetall(key);
       if (type === 'string') value = await redis.admin.get(key);
       if (type === 'zset') value = await redis.admin.zrange(key, '0', '-1');
-      seen[key] = { value, seconds: Math.round((await redis.admin.pttl(key)) / 1_000) };
+      seen[key] = { value, seconds: leaseOf(await redis.admin.pttl(key)) };
     }
     return seen;
   };
