@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError } from 'nestjs-redis-lock';
+import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
 import {
   ACQUIRE,
   CHANGE,
@@ -10,6 +12,7 @@ import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semapho
 import { PROMPT_MS, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
+import { PassThrough } from '../support/pass-through.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
@@ -36,6 +39,14 @@ describe('CountingSemaphore when an answer is lost', () => {
   const loseAnswerTo = ({ sha1 }: { sha1: string }, times = 1) =>
     proxy.current.loseReply({ containing: sha1, times });
   const free = async () => Number(await redis.admin.get('a'));
+
+  /** What forbids a request to take anything, should it arrive once more. */
+  const expectCancelled = () =>
+    eventually(async () => {
+      const notes = await redis.admin.keys('nestjs_semaphore_request:{a}:*');
+      expect(notes).toHaveLength(1);
+      expect(await redis.admin.get(notes[0] ?? '')).toBe('cancelled');
+    });
 
   it.each(['acquire', 'release', 'addPermits', 'drainPermits', 'trySetPermits'] as const)(
     'counts once what was sent twice: %s',
@@ -103,10 +114,54 @@ describe('CountingSemaphore when an answer is lost', () => {
     const fault = loseAnswerTo(ACQUIRE);
     expect(await semaphore.tryAcquire(2)).toBe(false);
     expect(fault.hits).toBe(1);
-    await eventually(async () => {
-      const [note = ''] = await redis.admin.keys('nestjs_semaphore_request:{a}:*');
-      expect(await redis.admin.get(note)).toBe('cancelled');
-    });
+    await expectCancelled();
+  });
+
+  it('forbids an attempt without an answer to take anything later, though the next was refused', async () => {
+    const client = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
+    const fault = loseAnswerTo(ACQUIRE);
+    const acquiring = client.semaphore.acquire(1, { waitTimeMs: 1_500 });
+    await expect(acquiring).rejects.toThrow(LockTimeoutError);
+    expect(fault.hits).toBe(1);
+    await expectCancelled();
+  });
+
+  it('forbids an attempt that is refused after its caller has gone', async () => {
+    const { semaphore } = await opened();
+    const answers = proxy.current.hold('toClient');
+    const abort = new AbortController();
+    const acquiring = watch(semaphore.acquire(1, { signal: abort.signal }));
+    await eventually(() => answers.hits > 0);
+    abort.abort(new Error('no time'));
+    await expect(acquiring.promise).rejects.toThrow('no time');
+    // The answer never comes; ioredis sends the attempt again, which is refused.
+    proxy.current.cut();
+    answers.heal();
+    await expectCancelled();
+  });
+
+  it('gives back what is granted in the very turn in which the signal aborts', async () => {
+    const { semaphore, context } = await opened();
+    await semaphore.release(50);
+    for (let hops = 0; hops < 20; hops += 1) {
+      const abort = new AbortController();
+      const hop = (left: number) =>
+        queueMicrotask(() => (left === 0 ? abort.abort(new Error('no time')) : hop(left - 1)));
+      const aborting = new (class extends PassThrough {
+        protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
+          const reply = await run();
+          if (script === ACQUIRE.name) hop(hops);
+          return reply;
+        }
+      })(context.connection);
+      const service = new CountingSemaphores(new LockContext(aborting));
+      const acquiring = service.get('a').acquire(2, { signal: abort.signal });
+      await acquiring.then(
+        () => semaphore.release(2),
+        (error: unknown) => expect(error).toBe(abort.signal.reason),
+      );
+      await eventually(async () => (await free()) === 50);
+    }
   });
 
   /** Takes Redis away from every connection that there is, or will be. */
