@@ -1,12 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import { EXPECTED, mismatchesOf } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
+import {
+  cellsOf,
+  EXPECTED,
+  EXPECTED_PARTS,
+  mismatchesOf,
+} from '../../apps/seckill-demo/src/arena/expected-matrix.js';
 import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
 import type { LoadOutcome, LoadResult } from '../../apps/seckill-demo/src/arena/load-result.js';
+import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
+import type { PartResult } from '../../apps/seckill-demo/src/arena/parts/part.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import type { StrategyName } from '../../apps/seckill-demo/src/strategies/strategy.js';
-import { loadResult } from './sample-results.js';
+import { loadResult, PARTS } from './sample-results.js';
 
 const load = (strategy: StrategyName, processes: number, outcome: LoadOutcome): LoadResult =>
   loadResult({ strategy, processes, outcome });
@@ -21,9 +28,14 @@ const allFaults = STRATEGY_NAMES.flatMap((strategy) =>
   }),
 );
 
+const nothing = { loads: [], faults: [], parts: [] };
+
 describe('mismatchesOf', () => {
-  it('finds nothing where every stage does as the matrix says', () => {
-    expect(mismatchesOf(allLoads, allFaults)).toEqual([]);
+  it('finds nothing where every stage and part does as expected', () => {
+    const all = { loads: allLoads, faults: allFaults, parts: PARTS };
+    expect(mismatchesOf(all)).toEqual([]);
+    const cells = STRATEGY_NAMES.length * (2 + FAULT_NAMES.length) + 8;
+    expect(cellsOf(all)).toBe(cells);
   });
 
   it.each([
@@ -36,7 +48,9 @@ describe('mismatchesOf', () => {
     ['lua-release', 1, 'breaks', 'undersells'],
   ] as const)('reports %s with %d processes when it %s', (strategy, processes, saw, expected) => {
     const result = load(strategy, processes, saw);
-    expect(mismatchesOf([result], [])).toEqual([{ kind: 'load', expected, result }]);
+    expect(mismatchesOf({ ...nothing, loads: [result] })).toEqual([
+      { kind: 'load', expected, result },
+    ]);
   });
 
   it('reports each fault that was expected and did not show', () => {
@@ -44,32 +58,55 @@ describe('mismatchesOf', () => {
       if (shown.outcome === 'ok') continue;
       const result: FaultResult = { ...shown, outcome: 'ok' };
       const mismatch = { kind: 'fault', expected: shown.outcome, result };
-      expect(mismatchesOf([], [result])).toEqual([mismatch]);
+      expect(mismatchesOf({ ...nothing, faults: [result] })).toEqual([mismatch]);
     }
   });
 
   it('reports a fault that redis-lock did not pass', () => {
     for (const fault of FAULT_NAMES) {
       const result: FaultResult = { strategy: 'redis-lock', fault, outcome: 'oversold' };
-      expect(mismatchesOf([], [result])).toHaveLength(1);
+      expect(mismatchesOf({ ...nothing, faults: [result] })).toHaveLength(1);
     }
   });
 
   it('asks only for what was run', () => {
-    expect(mismatchesOf([], [])).toEqual([]);
-    expect(mismatchesOf(allLoads.slice(0, 1), allFaults.slice(-1))).toEqual([]);
+    expect(mismatchesOf(nothing)).toEqual([]);
+    const some = { loads: allLoads.slice(0, 1), faults: allFaults.slice(-1), parts: [] };
+    expect(mismatchesOf(some)).toEqual([]);
+    expect(cellsOf(some)).toBe(2);
+  });
+
+  it('reports a part whose lock did not help, and one that did without it', () => {
+    for (const result of PARTS) {
+      const outcome = result.outcome === 'ok' ? 'torn' : 'ok';
+      const parts: PartResult[] = [{ ...result, outcome }];
+      const expected = EXPECTED_PARTS[result.part][result.withLock ? 'withLock' : 'withoutLock'];
+      const mismatch = { kind: 'part', expected, result: parts[0] };
+      expect(mismatchesOf({ ...nothing, parts })).toEqual(expected === undefined ? [] : [mismatch]);
+    }
+  });
+
+  it('takes the order that a plain lock across processes gives as it comes', () => {
+    const plain = PARTS.find(({ part, withLock }) => part === 'queue' && !withLock);
+    expect(plain?.outcome).toBe('overtakes');
+    const parts: PartResult[] = plain === undefined ? [] : [{ ...plain, outcome: 'ok' }];
+    expect(mismatchesOf({ ...nothing, parts })).toEqual([]);
+    expect(cellsOf({ ...nothing, parts })).toBe(0);
   });
 });
 
 describe('EXPECTED', () => {
-  it('lets redis-lock pass every fault and sell exactly the stock', () => {
-    const { oneProcess, severalProcesses, faults } = EXPECTED['redis-lock'];
-    expect([oneProcess, severalProcesses]).toEqual(['exact', 'exact']);
-    for (const outcome of Object.values(faults)) expect(['ok', 'refused']).toContain(outcome);
-  });
+  it.each(['redis-lock', 'fair'] as const)(
+    'lets %s pass every fault and sell exactly the stock',
+    (ours) => {
+      const { oneProcess, severalProcesses, faults } = EXPECTED[ours];
+      expect([oneProcess, severalProcesses]).toEqual(['exact', 'exact']);
+      for (const outcome of Object.values(faults)) expect(['ok', 'refused']).toContain(outcome);
+    },
+  );
 
   it('lets every other stage fail at something', () => {
-    for (const strategy of STRATEGY_NAMES.filter((name) => name !== 'redis-lock')) {
+    for (const strategy of STRATEGY_NAMES.slice(0, STRATEGY_NAMES.indexOf('redis-lock'))) {
       const { oneProcess, severalProcesses } = EXPECTED[strategy];
       expect([oneProcess, severalProcesses]).not.toEqual(['exact', 'exact']);
     }
@@ -87,6 +124,18 @@ describe('EXPECTED', () => {
       const row = rows.find((text) => text.startsWith(`| \`${strategy}\` `)) ?? '';
       const written = row.split('|').map((cell) => cell.trim());
       expect(written.slice(2, -1)).toEqual(cells.map(shown));
+    }
+  });
+
+  it('expects of each part what the README says', async () => {
+    const readme = new URL('../../apps/seckill-demo/README.md', import.meta.url);
+    const rows = (await readFile(readme, 'utf8')).split('\n');
+    for (const part of PART_NAMES) {
+      const row = rows.find((text) => text.startsWith(`| \`${part}\` `)) ?? '';
+      const written = row.split('|').map((cell) => cell.trim());
+      const { withoutLock = '', withLock } = EXPECTED_PARTS[part];
+      expect(written.at(-3)).toContain(withoutLock);
+      expect(written.at(-2)).toContain(withLock);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
+import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 
 const english = { LANG: 'en_US.UTF-8' };
@@ -15,6 +16,7 @@ describe('parseKnobs', () => {
         instances: 2,
         strategies: STRATEGY_NAMES,
         faults: FAULT_NAMES,
+        parts: PART_NAMES,
         language: 'en',
         json: false,
         port: 3_000,
@@ -30,6 +32,8 @@ describe('parseKnobs', () => {
     [['--strategies', 'none'], { strategies: [] }],
     [['--faults=frozen,slow-work'], { faults: ['slow-work', 'frozen'] }],
     [['--faults', 'none'], { faults: [] }],
+    [['--parts', 'cart,queue'], { parts: ['queue', 'cart'] }],
+    [['--parts=none'], { parts: [] }],
     [['--check', '--json'], { mode: 'check', json: true }],
     [['--tutorial', '--strategies', 'setnx'], { mode: 'tutorial', strategies: ['setnx'] }],
     [['--help'], { mode: 'help' }],
@@ -63,6 +67,7 @@ describe('parseKnobs', () => {
     [['--instances', '1'], '--instances cannot be "1"; allowed: 2..16'],
     [['--strategies', 'naive,hope'], '--strategies cannot be "hope"'],
     [['--strategies', ''], '--strategies cannot be ""'],
+    [['--parts', 'refund'], '--parts cannot be "refund"'],
     [['--faults', 'flood'], '--faults cannot be "flood"'],
     [['--lang', 'de'], '--lang cannot be "de"; allowed: zh, en'],
     [['--check=yes'], '--check takes no value'],
@@ -70,6 +75,7 @@ describe('parseKnobs', () => {
     [['--check', '--stock', '300'], '--check needs'],
     [['--check', '--stock', '1'], '--check needs'],
     [['--tutorial', '--stock', '5'], '--tutorial is always the same sale; leave --stock out'],
+    [['--tutorial', '--parts', 'none'], 'leave --parts out'],
     [['--tutorial', '--check'], 'leave --check out'],
   ])('refuses %j in one line', (args, message) => {
     const parsed = parseKnobs(args, english);

@@ -4,10 +4,11 @@ import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
 import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import type { Knobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import { checkText, reportJson, reportText } from '../../apps/seckill-demo/src/arena/report.js';
-import { faultTable, loadTable } from '../../apps/seckill-demo/src/arena/tables.js';
+import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
+import { faultTable, loadTable, partTable } from '../../apps/seckill-demo/src/arena/tables.js';
 import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
-import { loadResult } from './sample-results.js';
+import { loadResult, PARTS } from './sample-results.js';
 
 const OUTCOMES = ['exact', 'oversells', 'undersells', 'miscounts', 'breaks'] as const;
 
@@ -73,6 +74,23 @@ describe('faultTable', () => {
   });
 });
 
+describe('partTable', () => {
+  it('has a row for each part, with what was counted without its lock and with it', () => {
+    const [queue, , opening, ...others] = PARTS;
+    const shown = [queue, opening, ...others].filter((part) => part !== undefined);
+    const lines = partTable(shown, texts.en).split('\n');
+    expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['part', 'lock', 'without it', 'with it'],
+      [expect.stringMatching(/^─+$/)],
+      ['queue', 'fair lock', '190 inverted, 20 buyers', '-'],
+      ['opening', 'latch', '-', '0 early, 16 after'],
+      ['payment', 'semaphore', '5 paid, 15 thrown out', '20 paid, 0 thrown out'],
+      ['offer', 'read-write lock', '12 torn, 12 at once', '0 torn, 12 at once'],
+      ['cart', 'multi lock', '1 sold, 1 deadlocked', '30 sold, 0 deadlocked'],
+    ]);
+  });
+});
+
 describe('reportText', () => {
   /** As wide as a figure can get with the largest knobs, on a machine that is hopelessly slow. */
   const widest = {
@@ -100,45 +118,55 @@ describe('reportText', () => {
   it.each(['en', 'zh'])('fits into 80 columns, whatever was measured: %s', (language) => {
     // A holder that is dead deletes and writes nothing.
     const possible = faults.filter(({ fault }) => !fault.startsWith('killed'));
-    const report = { loads, faults: possible, tookMs: 1 };
+    const report = { loads, faults: possible, parts: PARTS, tookMs: 1 };
     const text = reportText(report, knobs('--stock=10000', '--buyers=5000', `--lang=${language}`));
     for (const line of text.split('\n')) expect([line, widthOf(line) <= 80]).toEqual([line, true]);
   });
 
-  it('leaves the faults out where none was played', () => {
-    const text = reportText({ loads, faults: [], tookMs: 1 }, knobs());
+  it('leaves the faults and the parts out where none was played', () => {
+    const text = reportText({ loads, faults: [], parts: [], tookMs: 1 }, knobs());
     expect(text).not.toContain(texts.en.faultTitle);
+    expect(text).not.toContain(texts.en.partTitle);
   });
 });
 
 describe('checkText', () => {
   it('says that all is as expected', () => {
-    const report = { loads: [naive], faults: [frozen], tookMs: 31_234 };
-    expect(checkText(report, knobs())).toBe('check passed: 2 cells as expected, 31.2 s');
-    expect(checkText(report, knobs('--lang', 'zh'))).toBe('检查通过：2 格全部符合预期，31.2 秒');
+    const report = { loads: [naive], faults: [frozen], parts: PARTS, tookMs: 31_234 };
+    expect(checkText(report, knobs())).toBe('check passed: 10 cells as expected, 31.2 s');
+    expect(checkText(report, knobs('--lang', 'zh'))).toBe('检查通过：10 格全部符合预期，31.2 秒');
   });
 
   it('names each cell that is not, a missing failure among them', () => {
     const loads = [{ ...naive, outcome: 'exact' as const }];
     const faults: FaultResult[] = [{ ...frozen, outcome: 'stale-write' }];
-    expect(checkText({ loads, faults, tookMs: 1_000 }, knobs()).split('\n')).toEqual([
-      'check FAILED: 2 cells not as expected, 1.0 s',
+    const parts = PARTS.map((part) => ({ ...part, outcome: 'ok' as const }));
+    const report = { loads, faults, parts, tookMs: 1_000 };
+    expect(checkText(report, knobs()).split('\n')).toEqual([
+      'check FAILED: 5 cells not as expected, 1.0 s',
       '  naive with 2 processes: expected "oversells", saw "exact"',
       '  redis-lock, frozen: expected "refused", saw "stale-write"',
+      '  payment: without the semaphore: expected "overloads", saw "ok"',
+      '  offer: without the read-write lock: expected "torn", saw "ok"',
+      '  cart: without the multi lock: expected "deadlock", saw "ok"',
     ]);
+    expect(checkText(report, knobs('--lang', 'zh'))).toContain('  payment：不用信号量：预期');
   });
 });
 
 describe('reportJson', () => {
   it('holds every figure and every mismatch', () => {
     const loads = [{ ...naive, outcome: 'exact' as const }];
-    const report: unknown = JSON.parse(reportJson({ loads, faults: [frozen], tookMs: 5 }, knobs()));
+    const report: unknown = JSON.parse(
+      reportJson({ loads, faults: [frozen], parts: PARTS, tookMs: 5 }, knobs()),
+    );
     expect(report).toMatchObject({
       stock: 100,
       buyers: 300,
       instances: 2,
       loads,
       faults: [frozen],
+      parts: PARTS,
       mismatches: [{ kind: 'load', expected: 'oversells' }],
     });
   });
@@ -154,12 +182,21 @@ describe('texts', () => {
   });
 
   it('names every knob, strategy and fault in a help of 80 columns', () => {
-    const knobs = ['--stock', '--buyers', '--instances', '--strategies', '--faults', '--check'];
+    const knobs = [
+      '--stock',
+      '--buyers',
+      '--instances',
+      '--strategies',
+      '--faults',
+      '--parts',
+      '--check',
+    ];
     const others = ['--tutorial', '--json', 'npm run -s demo -- --json', '--lang'];
     const surroundings = ['REDIS_URL', 'PORT', 'SECKILL_LOG_LEVEL'];
     for (const { help } of [texts.en, texts.zh]) {
       for (const word of [...knobs, ...others, ...surroundings]) expect(help).toContain(word);
-      for (const name of [...STRATEGY_NAMES, ...FAULT_NAMES]) expect(help).toContain(name);
+      for (const name of [...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES])
+        expect(help).toContain(name);
       for (const line of help.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80);
     }
   });
@@ -169,6 +206,8 @@ describe('texts', () => {
       ...FAULT_NAMES.map((fault) => texts.zh.striking('setnx', fault)),
       ...OUTCOMES.map((outcome) => texts.zh.verdict(loadResult({ outcome }))),
       texts.zh.rushing('naive', 2),
+      ...PARTS.map((part) => texts.zh.playing(part.part, part.withLock)),
+      ...PARTS.map((part) => texts.zh.partFigures(part)),
       texts.zh.loadTitle(100, 300),
       texts.zh.processes(2),
       texts.zh.foreignRedis('x'),
@@ -179,6 +218,7 @@ describe('texts', () => {
       texts.zh.help,
       texts.zh.loadNotes,
       texts.zh.faultNotes,
+      texts.zh.partNotes,
     ];
     expect(said).toContain('setnx：死在 SETNX 与 EXPIRE 之间');
     expect(said).toContain('setnx：GET 与 DEL 之间租约到期');

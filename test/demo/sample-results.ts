@@ -1,4 +1,5 @@
 import type { LoadResult } from '../../apps/seckill-demo/src/arena/load-result.js';
+import type { PartResult } from '../../apps/seckill-demo/src/arena/parts/part.js';
 
 /** A right sale of 100 pieces to 300 buyers, with whatever should differ. */
 export function loadResult(difference: Partial<LoadResult>): LoadResult {
@@ -20,3 +21,16 @@ export function loadResult(difference: Partial<LoadResult>): LoadResult {
     ...difference,
   };
 }
+
+/** Every part as it is expected; a plain lock mixes up the queue. */
+export const PARTS: readonly PartResult[] = [
+  { part: 'queue', withLock: false, outcome: 'overtakes', buyers: 20, inversions: 190 },
+  { part: 'queue', withLock: true, outcome: 'ok', buyers: 20, inversions: 0 },
+  { part: 'opening', withLock: true, outcome: 'ok', processes: 16, early: 0, sold: 16 },
+  { part: 'payment', withLock: false, outcome: 'overloads', paid: 5, refused: 15, inside: 5 },
+  { part: 'payment', withLock: true, outcome: 'ok', paid: 20, refused: 0, inside: 5 },
+  { part: 'offer', withLock: false, outcome: 'torn', readers: 12, together: 12, torn: 12 },
+  { part: 'offer', withLock: true, outcome: 'ok', readers: 12, together: 12, torn: 0 },
+  { part: 'cart', withLock: false, outcome: 'deadlock', sold: 1, soldOut: 0, stuck: 1 },
+  { part: 'cart', withLock: true, outcome: 'ok', sold: 30, soldOut: 10, stuck: 0 },
+];

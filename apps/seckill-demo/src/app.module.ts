@@ -3,7 +3,14 @@ import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
+import { CartController } from './cart/cart.controller.js';
+import { CartService } from './cart/cart.service.js';
 import { ErrorBodyFilter } from './error-body.filter.js';
+import { OfferController } from './offer/offer.controller.js';
+import { OfferService } from './offer/offer.service.js';
+import { PaymentGateway } from './payment/payment-gateway.js';
+import { PaymentController } from './payment/payment.controller.js';
+import { PaymentService } from './payment/payment.service.js';
 import { CancellationService } from './seckill/cancellation.service.js';
 import { GATE } from './seckill/gate.js';
 import type { Gate } from './seckill/gate.js';
@@ -11,6 +18,7 @@ import { SaleKeys } from './seckill/sale-keys.js';
 import { SaleLedger } from './seckill/sale-ledger.js';
 import { SALE_LOG } from './seckill/sale-log.js';
 import type { SaleLog } from './seckill/sale-log.js';
+import { SaleOpening } from './seckill/sale-opening.js';
 import { Sale } from './seckill/sale.js';
 import { SeckillController } from './seckill/seckill.controller.js';
 import { StockService } from './seckill/stock.service.js';
@@ -37,7 +45,7 @@ export class AppModule implements OnApplicationShutdown {
           waitTimeMs: settings.waitTimeMs,
         }),
       ],
-      controllers: [SeckillController],
+      controllers: [SeckillController, CartController, OfferController, PaymentController],
       providers: [
         { provide: SETTINGS, useValue: settings },
         { provide: REDIS, useFactory: () => connectRedis(settings.redisUrl) },
@@ -47,7 +55,8 @@ export class AppModule implements OnApplicationShutdown {
         // The one registered last is asked first.
         { provide: APP_FILTER, useClass: ErrorBodyFilter },
         { provide: APP_FILTER, useClass: LockExceptionFilter },
-        ...[SaleKeys, SaleLedger, Sale, StockService, CancellationService],
+        ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],
+        ...[CartService, OfferService, PaymentGateway, PaymentService],
         ...STRATEGIES,
         StrategyRegistry,
       ],

@@ -99,7 +99,8 @@ class Demo {
     const arena = new Arena(this.knobs, redis, this.#say, care);
     const loads = [...(await arena.rushes(1)), ...(await arena.rushes(this.knobs.instances))];
     const faults = await arena.faults();
-    return { loads, faults, tookMs: Math.round(performance.now() - startedAt) };
+    const parts = await arena.parts();
+    return { loads, faults, parts, tookMs: Math.round(performance.now() - startedAt) };
   }
 
   /** Prints what was measured; undefined when the demo goes on to serve. */
@@ -109,7 +110,7 @@ class Demo {
     else if (report.loads.length > 0) print(reportText(report, this.knobs));
     if (mode === 'check') {
       (json ? this.#note : print)(checkText(report, this.knobs));
-      return mismatchesOf(report.loads, report.faults).length === 0 ? 0 : 1;
+      return mismatchesOf(report).length === 0 ? 0 : 1;
     }
     return json ? 0 : undefined;
   }

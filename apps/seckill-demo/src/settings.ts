@@ -22,6 +22,8 @@ export interface Settings {
   readonly stockKey?: string | undefined;
   readonly leaseTimeMs: number;
   readonly waitTimeMs: number;
+  /** The sale opens when so many processes are ready; undefined: it is open. */
+  readonly processes?: number | undefined;
   readonly port: number;
   readonly logLevel: ShopLogLevel;
 }
@@ -32,6 +34,7 @@ const Environment = z.object({
   SECKILL_STOCK_KEY: z.string().optional(),
   SECKILL_LEASE_MS: z.coerce.number().int().positive().default(30_000),
   SECKILL_WAIT_MS: z.coerce.number().int().nonnegative().default(10_000),
+  SECKILL_PROCESSES: z.coerce.number().int().positive().optional(),
   SECKILL_LOG_LEVEL: z.enum(SHOP_LOG_LEVELS).default('log'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3_000),
 });
@@ -45,6 +48,7 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): Settings {
     stockKey: parsed.data.SECKILL_STOCK_KEY,
     leaseTimeMs: parsed.data.SECKILL_LEASE_MS,
     waitTimeMs: parsed.data.SECKILL_WAIT_MS,
+    processes: parsed.data.SECKILL_PROCESSES,
     port: parsed.data.PORT,
     logLevel: parsed.data.SECKILL_LOG_LEVEL,
   };

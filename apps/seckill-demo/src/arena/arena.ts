@@ -8,6 +8,10 @@ import type { FaultName, FaultResult } from './fault.js';
 import type { Knobs } from './knobs.js';
 import type { LoadResult } from './load-result.js';
 import { rush } from './load-run.js';
+import { PART_NAMES } from './parts/part.js';
+import type { PartResult } from './parts/part.js';
+import { HASTY_SCENES, PATIENT_SCENES } from './parts/scenes.js';
+import type { PartScene } from './parts/scenes.js';
 import { Progress } from './progress.js';
 import type { Texts } from './texts.js';
 
@@ -15,8 +19,13 @@ import type { Texts } from './texts.js';
 const FAULT_LEASE_MS = 1_800;
 /** Every buyer of a rush is answered before this is over, so nobody is busy for lack of time. */
 const RUSH_WAIT_MS = 60_000;
+/** Long enough for whoever has nobody before them. */
+const HASTY_WAIT_MS = 800;
 
-/** Plays every strategy through the rush and the faults, each on a product of its own. */
+/**
+ * Plays every strategy through the rush and the faults, and the other parts of the sale; each on
+ * products of its own.
+ */
 export class Arena {
   readonly #progress: Progress;
   #products = 0;
@@ -29,7 +38,8 @@ export class Arena {
     private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
   ) {
     const { strategies, faults } = knobs;
-    this.#progress = new Progress(strategies.length * (2 + faults.length));
+    const scenes = this.#chosen([...HASTY_SCENES, ...PATIENT_SCENES]);
+    this.#progress = new Progress(strategies.length * (2 + faults.length) + scenes.length);
   }
 
   async rushes(processes: number): Promise<LoadResult[]> {
@@ -55,6 +65,43 @@ export class Arena {
         this.#progress.step(this.say.striking(strategy, fault));
         results.push(await this.#strike(fleet, strategy, fault));
       }
+    }
+    this.#progress.clear();
+    await fleet.stop();
+    return results;
+  }
+
+  /** In the order of PART_NAMES, and without the lock before with it. */
+  async parts(): Promise<PartResult[]> {
+    const hasty = this.#chosen(HASTY_SCENES);
+    const isCold = hasty.some(({ part }) => part === 'opening');
+    const results = [
+      ...(await this.#play(hasty, {
+        SECKILL_WAIT_MS: `${HASTY_WAIT_MS}`,
+        SECKILL_COLD: isCold ? '1' : '',
+      })),
+      ...(await this.#play(this.#chosen(PATIENT_SCENES), { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` })),
+    ];
+    const place = ({ part, withLock }: PartResult): number =>
+      2 * PART_NAMES.indexOf(part) + Number(withLock);
+    return results.sort((a, b) => place(a) - place(b));
+  }
+
+  /** Without a strategy there is only the shop. */
+  #chosen(scenes: readonly PartScene[]): PartScene[] {
+    const { strategies, parts } = this.knobs;
+    return scenes.filter(({ part }) => strategies.length > 0 && parts.includes(part));
+  }
+
+  async #play(scenes: readonly PartScene[], extra: Record<string, string>): Promise<PartResult[]> {
+    if (scenes.length === 0) return [];
+    const fleet = await this.#start(this.knobs.instances, extra);
+    const results: PartResult[] = [];
+    for (const { part, withLock, play } of scenes) {
+      this.#progress.step(this.say.playing(part, withLock));
+      const { client, keyPrefix } = this.redis;
+      const newProduct = (): string => this.#newProduct();
+      results.push(await play({ fleet, redis: client, keyPrefix, newProduct }));
     }
     this.#progress.clear();
     await fleet.stop();

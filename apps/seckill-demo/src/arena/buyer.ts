@@ -55,7 +55,11 @@ export class Buyer {
 
   order(productId: string, strategy: StrategyName, name: string): Promise<Answer> {
     const path = `/api/products/${productId}/orders?strategy=${strategy}`;
-    return send(this.agent, 'POST', this.url + path, { buyer: name });
+    return this.ask('POST', path, { buyer: name });
+  }
+
+  ask(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Answer> {
+    return send(this.agent, method, this.url + path, body);
   }
 
   leave(): void {

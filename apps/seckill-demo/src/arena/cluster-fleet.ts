@@ -37,7 +37,7 @@ export class ClusterFleet implements Fleet {
       const fleet = new ClusterFleet(port, options);
       options.onFleet?.(fleet);
       try {
-        await fleet.refill();
+        await fleet.#fill({ SECKILL_PROCESSES: `${options.size}` });
         return fleet;
       } catch (error) {
         await fleet.stop();
@@ -66,11 +66,9 @@ export class ClusterFleet implements Fleet {
     };
   }
 
-  /** Puts a new process in the place of each that was killed. */
-  async refill(): Promise<void> {
-    this.#members = this.#members.filter((member) => member.isAlive);
-    const missing = this.options.size - this.#members.length;
-    await Promise.all(Array.from({ length: missing }, () => this.#fork()));
+  /** Puts a new process in the place of each that was killed. The sale has opened before. */
+  refill(): Promise<void> {
+    return this.#fill({});
   }
 
   /** From now on a process that dies is replaced, as a process manager would do it. */
@@ -92,9 +90,16 @@ export class ClusterFleet implements Fleet {
     for (const member of this.#members) void member.kill();
   }
 
-  async #fork(): Promise<void> {
+  async #fill(extra: Readonly<Record<string, string>>): Promise<void> {
+    this.#members = this.#members.filter((member) => member.isAlive);
+    const missing = this.options.size - this.#members.length;
+    await Promise.all(Array.from({ length: missing }, () => this.#fork(extra)));
+  }
+
+  async #fork(extra: Readonly<Record<string, string>>): Promise<void> {
     cluster.setupPrimary({ exec: WORKER, args: [] });
-    const worker = cluster.fork({ ...this.options.environment, PORT: String(this.port) });
+    const { environment } = this.options;
+    const worker = cluster.fork({ ...environment, ...extra, PORT: String(this.port) });
     const member = new ClusterMember(worker, {
       onHeld: () => {
         for (const listener of this.#listeners) listener();

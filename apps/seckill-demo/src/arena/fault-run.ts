@@ -119,7 +119,7 @@ async function frozen(scene: Scene): Promise<FaultOutcome> {
 
 /** Resolves once the next order is inside, is answered, or has waited longer than the lease. */
 async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<Answer> }> {
-  if (scene.strategy === 'redis-lock') {
+  if (isRenewed(scene.strategy)) {
     // A renewed lease has no end that could be brought forward: here time must really pass.
     const answer = scene.orderNext();
     await elapse(scene.leaseTimeMs * LONGER_THAN_THE_LEASE);
@@ -143,8 +143,12 @@ async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<A
  * The watchdog's lease is left alone: it ends by itself when its holder is dead or frozen.
  */
 async function endFixedLease({ redis, lockKey, strategy }: Scene): Promise<void> {
-  if (strategy === 'redis-lock') return;
+  if (isRenewed(strategy)) return;
   if ((await redis.pttl(lockKey)) > 0) await redis.pexpire(lockKey, 0);
+}
+
+function isRenewed(strategy: StrategyName): boolean {
+  return strategy === 'redis-lock' || strategy === 'fair';
 }
 
 function openGates(member: Member): void {

@@ -5,6 +5,8 @@ import { STRATEGY_NAMES } from '../strategies/strategy.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import { FAULT_NAMES } from './fault.js';
 import type { FaultName } from './fault.js';
+import { PART_NAMES } from './parts/part.js';
+import type { PartName } from './parts/part.js';
 import { texts } from './texts.js';
 import type { Language, Texts } from './texts.js';
 
@@ -14,6 +16,7 @@ export interface Knobs {
   readonly instances: number;
   readonly strategies: readonly StrategyName[];
   readonly faults: readonly FaultName[];
+  readonly parts: readonly PartName[];
   readonly language: Language;
   readonly json: boolean;
   /** The port to serve on if it is free; 0: any. */
@@ -44,6 +47,7 @@ const DECLARED: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>
   instances: { type: 'string' },
   strategies: { type: 'string' },
   faults: { type: 'string' },
+  parts: { type: 'string' },
   lang: { type: 'string' },
   check: { type: 'boolean' },
   tutorial: { type: 'boolean' },
@@ -100,6 +104,7 @@ function knobsFrom(given: Given, language: Language, environment: NodeJS.Process
     instances: numberKnob(given, 'instances', say),
     strategies: listKnob(given, 'strategies', STRATEGY_NAMES, say),
     faults: listKnob(given, 'faults', FAULT_NAMES, say),
+    parts: listKnob(given, 'parts', PART_NAMES, say),
     language,
     json: given.has('json'),
     port: numberFrom('PORT', port, { min: 0, max: 65_535 }, say),
@@ -119,7 +124,7 @@ function knobsFrom(given: Given, language: Language, environment: NodeJS.Process
 function modeOf(given: Given, say: Texts): Knobs['mode'] {
   if (given.has('help')) return 'help';
   if (!given.has('tutorial')) return given.has('check') ? 'check' : 'serve';
-  const fixed = ['check', 'json', 'stock', 'buyers', 'instances', 'faults'].find((name) =>
+  const fixed = ['check', 'json', 'stock', 'buyers', 'instances', 'faults', 'parts'].find((name) =>
     given.has(name),
   );
   if (fixed !== undefined) throw new KnobError(say.notWithTutorial(`--${fixed}`));
@@ -145,7 +150,7 @@ function numberFrom(
 
 function listKnob<T extends string>(
   given: Given,
-  name: 'strategies' | 'faults',
+  name: 'strategies' | 'faults' | 'parts',
   known: readonly T[],
   say: Texts,
 ): readonly T[] {

@@ -73,6 +73,7 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
     case 'lua-release':
       return tooManyRefused(rush);
     case 'redis-lock':
+    case 'fair':
       return undefined;
   }
 }
@@ -106,10 +107,14 @@ function tooManyRefused({ stock, buyers }: Rush): Certainty {
   };
 }
 
-async function closeEverywhere(fleet: Fleet, point: GatePoint, count: number): Promise<void> {
+export async function closeEverywhere(
+  fleet: Fleet,
+  point: GatePoint,
+  count: number,
+): Promise<void> {
   await Promise.all(fleet.members.map((member) => member.closeGate(point, count)));
 }
 
-function openEverywhere(fleet: Fleet, point: GatePoint): void {
+export function openEverywhere(fleet: Fleet, point: GatePoint): void {
   for (const member of fleet.members) member.openGate(point);
 }

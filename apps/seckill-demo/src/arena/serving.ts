@@ -13,8 +13,11 @@ export function bannerFor(url: string, pids: readonly number[]): ServingBanner {
       `curl -i -X POST ${product}/orders ${json} -d '{"buyer":"alice"}'`,
       `curl -i -X POST '${product}/orders?strategy=setnx' ${json} -d '{"buyer":"bob"}'`,
       `curl ${product}`,
+      `curl -X POST ${product}/orders/alice/payment`,
       `curl -X DELETE ${product}/orders/alice`,
       `curl -X PUT ${product}/stock ${json} -d '{"stock":5}'`,
+      `curl -X PUT ${url}/api/products/2/offer ${json} -d '{"price":4900,"stock":5}'`,
+      `curl -X POST ${url}/api/carts/orders ${json} -d '{"buyer":"carol","products":["2","1"]}'`,
     ],
   };
 }

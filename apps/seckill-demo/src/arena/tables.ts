@@ -3,6 +3,8 @@ import { STRATEGY_NAMES } from '../strategies/strategy.js';
 import { FAULT_NAMES } from './fault.js';
 import type { FaultName, FaultResult } from './fault.js';
 import type { LoadResult } from './load-result.js';
+import { PART_NAMES } from './parts/part.js';
+import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 const RULE = '─';
@@ -76,6 +78,21 @@ export function faultTable(
     const outcomeOf = (fault: FaultName) =>
       cells.find((result) => result.fault === fault)?.outcome ?? 'none';
     table.push([strategy, ...shown.map((fault) => say.outcomes[outcomeOf(fault)])]);
+  }
+  return trimmed(table);
+}
+
+/** One row for each part: what was measured without its lock, and with it. */
+export function partTable(results: readonly PartResult[], say: Texts): string {
+  const table = new Table({ ...plain('  '), head: [...say.partColumns] });
+  for (const part of PART_NAMES) {
+    const played = results.filter((result) => result.part === part);
+    if (played.length === 0) continue;
+    const figures = (withLock: boolean): string => {
+      const result = played.find((one) => one.withLock === withLock);
+      return result === undefined ? '-' : say.partFigures(result);
+    };
+    table.push([part, say.partLocks[part], figures(false), figures(true)]);
   }
   return trimmed(table);
 }

@@ -1,4 +1,6 @@
+import type { Mismatch } from './expected-matrix.js';
 import type { LoadResult } from './load-result.js';
+import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 export const english: Texts = {
@@ -10,18 +12,21 @@ export const english: Texts = {
     '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
   help: `npm run demo [-- knobs]
 
-Sells one product in eight ways, from no lock to this library, and shows how
-each cheaper way fails. Then keeps serving until Ctrl-C.
+Sells one product in nine ways, from no lock to this library, and shows how
+each cheaper way fails; then what the other locks are for. Then keeps serving
+until Ctrl-C.
 
   --stock N         pieces in stock (100)
   --buyers N        buyers who order at the same moment (300)
   --instances N     processes of the second measurement, and of the server (2)
   --strategies A,B  only these stages, or "none": naive, in-process, setnx,
                     setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock
+                    redis-lock, fair
   --faults A,B      only these faults, or "none": killed-in-section,
                     killed-before-expire, slow-work, lease-ends-before-del,
                     frozen
+  --parts A,B       only these other parts of the sale, or "none": queue,
+                    opening, payment, offer, cart
   --check           compares all with the expected matrix, serves nothing, and
                     exits 0 or 1
   --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its
@@ -44,6 +49,8 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
   rushing: (strategy, processes) => `${strategy}: the rush, ${count(processes, 'process', 'es')}`,
   striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replaceAll('\n', ' ')}`,
+  playing: (part, withLock) =>
+    `${part}: ${withLock ? 'with' : 'without'} the ${english.partLocks[part]}`,
 
   loadTitle: (stock, buyers) =>
     `The rush: ${stock} in stock, ${buyers} buyers at once, each tries once`,
@@ -90,16 +97,27 @@ books. -: no lock in Redis. A stage without SETNX and EXPIRE is killed right
 after it took the lock; one without GET and DEL is held right before it gives
 the lock back.`,
 
+  partTitle: 'The rest of the sale: what the other locks are for',
+  partColumns: ['part', 'lock', 'without it', 'with it'],
+  partLocks: {
+    queue: 'fair lock',
+    opening: 'latch',
+    payment: 'semaphore',
+    offer: 'read-write lock',
+    cart: 'multi lock',
+  },
+  partFigures: figuresOf,
+  partNotes: `queue: pairs of buyers who bought in another order than they came, measured and
+not promised without the fair lock. opening: orders while one process was not
+ready, and after. payment: a gateway that takes five at a time. offer: buyers
+who saw an old price with new stock. cart: two buyers, A and B against B and A.`,
+
   checkPassed: (cells, seconds) => `check passed: ${cells} cells as expected, ${seconds} s`,
   checkFailed: (mismatches, seconds) =>
     `check FAILED: ${count(mismatches, 'cell')} not as expected, ${seconds} s`,
   mismatch: (mismatch) => {
     const { expected, result } = mismatch;
-    const where =
-      mismatch.kind === 'load'
-        ? `${result.strategy} with ${count(mismatch.result.processes, 'process', 'es')}`
-        : `${result.strategy}, ${mismatch.result.fault}`;
-    return `  ${where}: expected "${expected}", saw "${result.outcome}"`;
+    return `  ${whereOf(mismatch)}: expected "${expected}", saw "${result.outcome}"`;
   },
 
   tutorialLines: `10 in stock, 11 buyers. What the log lines say:
@@ -128,6 +146,34 @@ function verdictOf(result: LoadResult): string {
       return `No answer for ${result.failed}.`;
     case 'exact':
       return result.sold < result.stock ? 'Everybody got one.' : 'Sold out exactly.';
+  }
+}
+
+function figuresOf(result: PartResult): string {
+  switch (result.part) {
+    case 'queue':
+      return `${result.inversions} inverted, ${result.buyers} buyers`;
+    case 'opening':
+      return `${result.early} early, ${result.sold} after`;
+    case 'payment':
+      return `${result.paid} paid, ${result.refused} thrown out`;
+    case 'offer':
+      return `${result.torn} torn, ${result.together} at once`;
+    case 'cart':
+      return `${result.sold} sold, ${result.stuck} deadlocked`;
+  }
+}
+
+function whereOf(mismatch: Mismatch): string {
+  switch (mismatch.kind) {
+    case 'load': {
+      const { strategy, processes } = mismatch.result;
+      return `${strategy} with ${count(processes, 'process', 'es')}`;
+    }
+    case 'fault':
+      return `${mismatch.result.strategy}, ${mismatch.result.fault}`;
+    case 'part':
+      return english.playing(mismatch.result.part, mismatch.result.withLock);
   }
 }
 

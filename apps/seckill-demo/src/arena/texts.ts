@@ -2,6 +2,7 @@ import type { StrategyName } from '../strategies/strategy.js';
 import type { Mismatch } from './expected-matrix.js';
 import type { FaultName, FaultOutcome } from './fault.js';
 import type { LoadResult } from './load-result.js';
+import type { PartName, PartResult } from './parts/part.js';
 import { english } from './texts.en.js';
 import { chinese } from './texts.zh.js';
 
@@ -21,6 +22,7 @@ export interface Texts {
   redisUnreachable(reason: string): string;
   rushing(strategy: StrategyName, processes: number): string;
   striking(strategy: StrategyName, fault: FaultName): string;
+  playing(part: PartName, withLock: boolean): string;
 
   loadTitle(stock: number, buyers: number): string;
   readonly loadColumns: readonly [
@@ -47,6 +49,18 @@ export interface Texts {
   readonly faults: Readonly<Record<FaultName, string>>;
   readonly outcomes: Readonly<Record<FaultOutcome, string>>;
   readonly faultNotes: string;
+
+  readonly partTitle: string;
+  readonly partColumns: readonly [
+    part: string,
+    lock: string,
+    withoutLock: string,
+    withLock: string,
+  ];
+  readonly partLocks: Readonly<Record<PartName, string>>;
+  /** What was counted, in at most 26 columns. */
+  partFigures(result: PartResult): string;
+  readonly partNotes: string;
 
   checkPassed(cells: number, seconds: string): string;
   checkFailed(mismatches: number, seconds: string): string;

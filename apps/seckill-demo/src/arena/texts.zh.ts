@@ -1,4 +1,6 @@
+import type { Mismatch } from './expected-matrix.js';
 import type { LoadResult } from './load-result.js';
+import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 export const chinese: Texts = {
@@ -9,18 +11,20 @@ export const chinese: Texts = {
   checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
   help: `npm run demo [-- 选项]
 
-用八种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错。
-然后持续提供服务，直到 Ctrl-C。
+用九种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错；
+再看其他几种锁各管什么。然后持续提供服务，直到 Ctrl-C。
 
   --stock N         库存（100）
   --buyers N        同时下单的人数（300）
   --instances N     第二轮测量与最后提供服务的进程数（2）
   --strategies A,B  只跑这些阶段，或 none：naive, in-process, setnx,
                     setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock
+                    redis-lock, fair
   --faults A,B      只跑这些故障，或 none：killed-in-section,
                     killed-before-expire, slow-work, lease-ends-before-del,
                     frozen
+  --parts A,B       只跑秒杀的这些其他环节，或 none：queue, opening, payment,
+                    offer, cart
   --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1
   --tutorial        教程同款：库存 10，11 人抢购，单进程，日志与教程一致
   --json            以 JSON 输出测量结果，不提供服务。npm 会先打印自己的几行，
@@ -38,6 +42,7 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
   rushing: (strategy, processes) => `${strategy}：抢购，${processes} 个进程`,
   striking: (strategy, fault) => `${strategy}：${oneLine(chinese.faults[fault])}`,
+  playing: (part, withLock) => `${part}：${withLock ? '用' : '不用'}${chinese.partLocks[part]}`,
 
   loadTitle: (stock, buyers) => `抢购：库存 ${stock}，${buyers} 人同时下单，每人只试一次`,
   loadColumns: [
@@ -81,15 +86,26 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
 没有 SETNX 与 EXPIRE 两步的阶段，在刚拿到锁时被杀；没有 GET 与 DEL 两步的阶段，
 停在即将放锁之前。`,
 
+  partTitle: '秒杀的其他环节：另外几种锁各管什么',
+  partColumns: ['环节', '锁', '不用它', '用它'],
+  partLocks: {
+    queue: '公平锁',
+    opening: '闭锁',
+    payment: '信号量',
+    offer: '读写锁',
+    cart: '联锁',
+  },
+  partFigures: figuresOf,
+  partNotes: `queue：购买顺序与到达顺序相反的买家对数；不用公平锁时只测量，不作保证。
+opening：还有一个进程没准备好时卖出的订单，以及全部就绪之后的。payment：支付网关
+一次只接五人。offer：看到旧价格配新库存的人。cart：两个买家，一个买 A 和 B，
+一个买 B 和 A。`,
+
   checkPassed: (cells, seconds) => `检查通过：${cells} 格全部符合预期，${seconds} 秒`,
   checkFailed: (mismatches, seconds) => `检查未通过：${mismatches} 格不符合预期，${seconds} 秒`,
   mismatch: (mismatch) => {
     const { expected, result } = mismatch;
-    const where =
-      mismatch.kind === 'load'
-        ? `${result.strategy}，${mismatch.result.processes} 个进程`
-        : `${result.strategy}，${mismatch.result.fault}`;
-    return `  ${where}：预期 "${expected}"，实际 "${result.outcome}"`;
+    return `  ${whereOf(mismatch)}：预期 "${expected}"，实际 "${result.outcome}"`;
   },
 
   tutorialLines: '教程同款：库存 10，11 人抢购。',
@@ -115,6 +131,32 @@ function verdictOf(result: LoadResult): string {
       return `${result.failed} 人没有答复。`;
     case 'exact':
       return result.sold < result.stock ? '人人有份。' : '正好卖完。';
+  }
+}
+
+function figuresOf(result: PartResult): string {
+  switch (result.part) {
+    case 'queue':
+      return `${result.buyers} 人，逆序 ${result.inversions} 对`;
+    case 'opening':
+      return `提前 ${result.early} 单，之后 ${result.sold} 单`;
+    case 'payment':
+      return `付款 ${result.paid}，被赶出 ${result.refused}`;
+    case 'offer':
+      return `读错 ${result.torn}，同时读 ${result.together}`;
+    case 'cart':
+      return `售出 ${result.sold}，死锁 ${result.stuck}`;
+  }
+}
+
+function whereOf(mismatch: Mismatch): string {
+  switch (mismatch.kind) {
+    case 'load':
+      return `${mismatch.result.strategy}，${mismatch.result.processes} 个进程`;
+    case 'fault':
+      return `${mismatch.result.strategy}，${mismatch.result.fault}`;
+    case 'part':
+      return chinese.playing(mismatch.result.part, mismatch.result.withLock);
   }
 }
 

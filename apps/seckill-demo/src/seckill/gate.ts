@@ -1,5 +1,13 @@
-/** The places where the arena may hold an order, in the order in which an order passes them. */
-export const GATE_POINTS = ['doors', 'lock-set', 'before-write', 'before-delete'] as const;
+/** The places where the arena may hold a process or a request, in the order in which it passes them. */
+export const GATE_POINTS = [
+  'warm-up',
+  'doors',
+  'lock-set',
+  'between-reads',
+  'before-write',
+  'before-delete',
+  'at-gateway',
+] as const;
 export type GatePoint = (typeof GATE_POINTS)[number];
 
 /**

@@ -5,7 +5,7 @@ import {
   HttpStatus,
   NotFoundException,
 } from '@nestjs/common';
-import type { OrderOutcome } from './order-outcome.js';
+import type { OrderOutcome, Refusal } from './order-outcome.js';
 
 export interface OrderAnswer {
   readonly remaining: number;
@@ -15,9 +15,11 @@ export const NO_SUCH_PRODUCT = 'no such product; PUT its stock first';
 
 /** What an outcome is in HTTP: an answer, or the exception that carries the refusal. */
 export function answerTo(outcome: OrderOutcome): OrderAnswer {
-  switch (outcome.kind) {
-    case 'sold':
-      return { remaining: outcome.remaining };
+  return outcome.kind === 'sold' ? { remaining: outcome.remaining } : refuse(outcome);
+}
+
+export function refuse(refusal: Refusal): never {
+  switch (refusal.kind) {
     case 'sold-out':
       throw new GoneException('sold out');
     case 'duplicate':

@@ -1,5 +1,6 @@
-export type OrderOutcome =
-  | { readonly kind: 'sold'; readonly remaining: number }
+export type OrderOutcome = { readonly kind: 'sold'; readonly remaining: number } | Refusal;
+
+export type Refusal =
   | { readonly kind: 'sold-out' }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'busy' }

@@ -23,4 +23,16 @@ export class SaleKeys {
   orders(productId: string): string {
     return `${this.settings.keyPrefix}orders:${productId}`;
   }
+
+  payments(productId: string): string {
+    return `${this.settings.keyPrefix}payments:${productId}`;
+  }
+
+  price(productId: string): string {
+    return `${this.settings.keyPrefix}price:${productId}`;
+  }
+
+  gateway(): string {
+    return `${this.settings.keyPrefix}payment_gateway`;
+  }
 }

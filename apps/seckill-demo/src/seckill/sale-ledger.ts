@@ -11,7 +11,14 @@ export interface ProductState {
   readonly orders: number;
 }
 
-/** What the sale keeps in Redis: the stock counter, and who ordered. It knows no lock. */
+/** Redis may only note a payment of an order that is still there when it has been paid. */
+const RECORD_PAYMENT = /* lua */ `
+  if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+  redis.call('SADD', KEYS[2], ARGV[1])
+  return 1
+`;
+
+/** What the sale keeps in Redis: the stock counter, who ordered, and who paid. It knows no lock. */
 @Injectable()
 export class SaleLedger {
   constructor(
@@ -30,12 +37,17 @@ export class SaleLedger {
 
   /** One transaction, so that a crash cannot leave a piece gone and nobody who ordered it. */
   async recordSale(productId: string, buyer: string, remaining: number): Promise<void> {
-    await commit(
-      this.redis
-        .multi()
-        .set(this.keys.stock(productId), remaining)
-        .hset(this.keys.orders(productId), buyer, remaining),
-    );
+    await this.recordSales(new Map([[productId, remaining]]), buyer);
+  }
+
+  /** One piece of each product; `remaining` says what is left of it. */
+  async recordSales(remaining: ReadonlyMap<string, number>, buyer: string): Promise<void> {
+    const transaction = this.redis.multi();
+    for (const [productId, left] of remaining) {
+      transaction.set(this.keys.stock(productId), left);
+      transaction.hset(this.keys.orders(productId), buyer, left);
+    }
+    await commit(transaction);
   }
 
   async recordCancellation(productId: string, buyer: string, remaining: number): Promise<void> {
@@ -43,8 +55,28 @@ export class SaleLedger {
       this.redis
         .multi()
         .set(this.keys.stock(productId), remaining)
-        .hdel(this.keys.orders(productId), buyer),
+        .hdel(this.keys.orders(productId), buyer)
+        .srem(this.keys.payments(productId), buyer),
     );
+  }
+
+  async hasPaid(productId: string, buyer: string): Promise<boolean> {
+    return (await this.redis.sismember(this.keys.payments(productId), buyer)) === 1;
+  }
+
+  /** Resolves with false when there is no such order, or no longer. */
+  async recordPayment(productId: string, buyer: string): Promise<boolean> {
+    const [orders, payments] = [this.keys.orders(productId), this.keys.payments(productId)];
+    return (await this.redis.eval(RECORD_PAYMENT, 2, orders, payments, buyer)) === 1;
+  }
+
+  async priceOf(productId: string): Promise<number | null> {
+    const price = await this.redis.get(this.keys.price(productId));
+    return price === null ? null : Number(price);
+  }
+
+  async setPrice(productId: string, price: number): Promise<void> {
+    await this.redis.set(this.keys.price(productId), price);
   }
 
   async openSale(productId: string, stock: number): Promise<void> {
@@ -53,7 +85,7 @@ export class SaleLedger {
         .multi()
         .set(this.keys.stock(productId), stock)
         .set(this.keys.openingStock(productId), stock)
-        .del(this.keys.orders(productId)),
+        .del(this.keys.orders(productId), this.keys.payments(productId)),
     );
   }
 

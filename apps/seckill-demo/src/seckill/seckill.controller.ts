@@ -20,6 +20,7 @@ import type { Gate } from './gate.js';
 import { answerTo, NO_SUCH_PRODUCT } from './order-answer.js';
 import type { OrderAnswer } from './order-answer.js';
 import type { ProductState } from './sale-ledger.js';
+import { SaleOpening } from './sale-opening.js';
 import { OrderBody, OrderParams, OrderQuery, ProductParams, StockBody } from './seckill.schemas.js';
 import { StockService } from './stock.service.js';
 
@@ -32,6 +33,7 @@ export class SeckillController {
     private readonly strategies: StrategyRegistry,
     private readonly stock: StockService,
     private readonly cancellations: CancellationService,
+    private readonly opening: SaleOpening,
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
@@ -42,6 +44,7 @@ export class SeckillController {
     @Body({ schema: OrderBody }) { buyer }: OrderBody,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<OrderAnswer> {
+    await this.opening.opened();
     await this.gate.reach('doors');
     const outcome = await this.strategies.get(strategy).order(id, buyer);
     if (outcome.kind === 'busy') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { STRATEGY_NAMES } from '../strategies/strategy.js';
 
 /** Everything that comes in becomes part of a Redis key or field, so it is short and plain. */
-const ProductId = z
+export const ProductId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "_" or "-"');
 
-const Buyer = z
+export const Buyer = z
   .string()
   .regex(/^[\p{L}\p{N}_.@-]{1,64}$/u, 'must be 1 to 64 letters, digits or _ . @ -');
 

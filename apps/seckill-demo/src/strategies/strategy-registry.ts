@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { FairStrategy } from './fair.js';
 import { InProcessStrategy } from './in-process.js';
 import { LuaReleaseStrategy } from './lua-release.js';
 import { NaiveStrategy } from './naive.js';
@@ -18,6 +19,7 @@ export const STRATEGIES = [
   OwnerCheckStrategy,
   LuaReleaseStrategy,
   RedisLockStrategy,
+  FairStrategy,
 ];
 
 @Injectable()
@@ -33,6 +35,7 @@ export class StrategyRegistry {
     ownerCheck: OwnerCheckStrategy,
     luaRelease: LuaReleaseStrategy,
     redisLock: RedisLockStrategy,
+    fair: FairStrategy,
   ) {
     this.#byName = {
       naive,
@@ -43,6 +46,7 @@ export class StrategyRegistry {
       'owner-check': ownerCheck,
       'lua-release': luaRelease,
       'redis-lock': redisLock,
+      fair,
     };
   }
 

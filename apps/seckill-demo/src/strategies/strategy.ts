@@ -1,6 +1,6 @@
 import type { OrderOutcome } from '../seckill/order-outcome.js';
 
-/** The tutorial's stages, in its order; each is one answer to "who may sell now?". */
+/** The tutorial's stages, in its order, and one more; each is one answer to "who may sell now?". */
 export const STRATEGY_NAMES = [
   'naive',
   'in-process',
@@ -10,6 +10,7 @@ export const STRATEGY_NAMES = [
   'owner-check',
   'lua-release',
   'redis-lock',
+  'fair',
 ] as const;
 export type StrategyName = (typeof STRATEGY_NAMES)[number];
 

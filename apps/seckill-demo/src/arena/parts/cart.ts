@@ -1,0 +1,93 @@
+import { Buyer, openSale, stateOf } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import { ordersHeld } from '../fleet.js';
+import type { Fleet } from '../fleet.js';
+import { isBusy, isSold, ledgerDifference } from '../load-result.js';
+import { closeEverywhere, openEverywhere } from '../load-run.js';
+import type { ProductState } from '../../seckill/sale-ledger.js';
+import type { CartResult, PartPlan } from './part.js';
+
+const CARTS_EACH = 20;
+/** The second product runs out before the carts do. */
+const STOCK = [2 * CARTS_EACH, 1.5 * CARTS_EACH] as const;
+const SOLD_OUT = 410;
+
+type Pair = readonly [string, string];
+type ProductStates = readonly [ProductState, ProductState];
+
+/** Two buyers in two processes, of whom one always wants A and B, and the other B and A. */
+export async function cart(plan: PartPlan): Promise<CartResult> {
+  return withPair(plan, async (buyers, [a, b]) => {
+    const answers = await Promise.all([
+      cartsOf(buyers[0], 'first', [a, b]),
+      cartsOf(buyers[1], 'second', [b, a]),
+    ]);
+    return { answers: answers.flat(), withLock: true };
+  });
+}
+
+/** The same without the multi lock: both have taken their first lock before either asks for more. */
+export async function cartOneByOne(plan: PartPlan): Promise<CartResult> {
+  const { fleet } = plan;
+  return withPair(plan, async (buyers, [a, b]) => {
+    const order = (buyer: Buyer, name: string, products: Pair): Promise<Answer> =>
+      buyer.ask('POST', '/api/carts/orders?strategy=one-by-one', { buyer: name, products });
+    await closeEverywhere(fleet, 'lock-set', 1);
+    const pending = [order(buyers[0], 'first', [a, b]), order(buyers[1], 'second', [b, a])];
+    await ordersHeld(fleet, 'lock-set', 2);
+    openEverywhere(fleet, 'lock-set');
+    return { answers: await Promise.all(pending), withLock: false };
+  });
+}
+
+export function judgeCarts(
+  answers: readonly Answer[],
+  states: ProductStates,
+  withLock: boolean,
+): CartResult {
+  const sold = answers.filter(isSold).length;
+  const soldOut = answers.filter(({ status }) => status === SOLD_OUT).length;
+  const stuck = answers.filter(isBusy).length;
+  const isPartial = states.some((state) => state.orders !== sold || ledgerDifference(state) !== 0);
+  const isRight = sold + soldOut === answers.length && sold === Math.min(...STOCK);
+  const outcome = stuck > 0 ? 'deadlock' : isPartial ? 'partial' : isRight ? 'ok' : 'error';
+  return { part: 'cart', withLock, outcome, sold, soldOut, stuck };
+}
+
+async function withPair(
+  { fleet, newProduct }: PartPlan,
+  play: (
+    buyers: readonly [Buyer, Buyer],
+    products: Pair,
+  ) => Promise<{ readonly answers: readonly Answer[]; readonly withLock: boolean }>,
+): Promise<CartResult> {
+  const products = [newProduct(), newProduct()] as const;
+  await openSale(fleet.url, products[0], STOCK[0]);
+  await openSale(fleet.url, products[1], STOCK[1]);
+  const buyers = [await buyerAt(fleet, 0), await buyerAt(fleet, 1)] as const;
+  try {
+    const { answers, withLock } = await play(buyers, products);
+    const states = [
+      await stateOf(fleet.url, products[0]),
+      await stateOf(fleet.url, products[1]),
+    ] as const;
+    return judgeCarts(answers, states, withLock);
+  } finally {
+    openEverywhere(fleet, 'lock-set');
+    for (const buyer of buyers) buyer.leave();
+  }
+}
+
+/** In a process of its own, where there is more than one. */
+function buyerAt({ url, members }: Fleet, place: number): Promise<Buyer> {
+  return Buyer.at(url, members[place % members.length]?.pid ?? 0);
+}
+
+async function cartsOf(buyer: Buyer, name: string, products: Pair): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let number = 1; number <= CARTS_EACH; number += 1) {
+    const body = { buyer: `${name}-${number}`, products };
+    answers.push(await buyer.ask('POST', '/api/carts/orders', body));
+  }
+  return answers;
+}

@@ -1,0 +1,63 @@
+import { Buyer } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import { ordersHeld } from '../fleet.js';
+import { closeEverywhere, openEverywhere } from '../load-run.js';
+import type { OfferResult, PartPlan } from './part.js';
+
+const READERS = 12;
+const OLD = { price: 9_900, stock: 10 };
+const NEW = { price: 4_900, stock: 500 };
+const OK = 200;
+const BUSY = 423;
+
+export interface OfferEvidence {
+  /** How many readers stood between their two reads at the same moment. */
+  readonly together: number;
+  readonly read: readonly Answer[];
+  /** The merchant's change while all of them stood there, and the one after they had gone. */
+  readonly changedWithin: Answer;
+  readonly changedAfter: Answer;
+}
+
+/** Everybody has read the price and not yet the stock; then the merchant changes both. */
+export async function offer(
+  { fleet, newProduct }: PartPlan,
+  strategy: 'naive' | 'read-write-lock',
+): Promise<OfferResult> {
+  const path = `/api/products/${newProduct()}/offer`;
+  const [merchant, ...readers] = await Buyer.crowd(fleet.url, READERS + 1);
+  if (merchant === undefined) throw new Error('nobody is there');
+  try {
+    await merchant.ask('PUT', path, OLD);
+    await closeEverywhere(fleet, 'between-reads', READERS);
+    const reading = readers.map((reader) => reader.ask('GET', `${path}?strategy=${strategy}`));
+    await ordersHeld(fleet, 'between-reads', READERS);
+    const together = fleet.members.reduce((sum, member) => sum + member.held('between-reads'), 0);
+    const changedWithin = await merchant.ask('PUT', path, NEW);
+    openEverywhere(fleet, 'between-reads');
+    const read = await Promise.all(reading);
+    const changedAfter = await merchant.ask('PUT', path, NEW);
+    const withLock = strategy === 'read-write-lock';
+    return judgeOffer({ together, read, changedWithin, changedAfter }, withLock);
+  } finally {
+    openEverywhere(fleet, 'between-reads');
+    for (const somebody of [merchant, ...readers]) somebody.leave();
+  }
+}
+
+export function judgeOffer(evidence: OfferEvidence, withLock: boolean): OfferResult {
+  const { together, read, changedWithin, changedAfter } = evidence;
+  const torn = read.filter((answer) => answer.status === OK && isTorn(answer)).length;
+  const isRight =
+    read.every(({ status }) => status === OK) &&
+    together === read.length &&
+    changedWithin.status === BUSY &&
+    changedAfter.status === OK;
+  const outcome = torn > 0 ? 'torn' : isRight ? 'ok' : 'error';
+  return { part: 'offer', withLock, outcome, readers: read.length, together, torn };
+}
+
+function isTorn({ body }: Answer): boolean {
+  const { price, stock } = JSON.parse(body) as typeof OLD;
+  return (price === OLD.price) !== (stock === OLD.stock);
+}

@@ -1,0 +1,43 @@
+import type { Redis } from 'ioredis';
+import type { Fleet } from '../fleet.js';
+
+/** What a sale needs besides the one lock around the stock; each part shows another kind of lock. */
+export const PART_NAMES = ['queue', 'opening', 'payment', 'offer', 'cart'] as const;
+export type PartName = (typeof PART_NAMES)[number];
+
+/**
+ * - `ok`: nobody was wronged, and everybody was served.
+ * - `overtakes`: somebody bought before somebody who had come earlier.
+ * - `sells-early`: a process sold while another one was not ready.
+ * - `overloads`: the payment gateway was given more than it takes.
+ * - `torn`: somebody was shown an old price with new stock.
+ * - `deadlock`: carts waited for each other until one gave up.
+ * - `partial`: a cart was sold by halves.
+ * - `error`: the part could not be played through.
+ */
+export type PartOutcome =
+  'ok' | 'overtakes' | 'sells-early' | 'overloads' | 'torn' | 'deadlock' | 'partial' | 'error';
+
+type Played<Part extends PartName, Figures> = Readonly<Figures> & {
+  readonly part: Part;
+  /** Whether the part's lock was used, or the way that does without it. */
+  readonly withLock: boolean;
+  readonly outcome: PartOutcome;
+};
+
+export type QueueResult = Played<'queue', { buyers: number; inversions: number }>;
+export type OpeningResult = Played<'opening', { processes: number; early: number; sold: number }>;
+/** `inside` is the most that the gateway has seen at once and taken. */
+export type PaymentResult = Played<'payment', { paid: number; refused: number; inside: number }>;
+export type OfferResult = Played<'offer', { readers: number; together: number; torn: number }>;
+export type CartResult = Played<'cart', { sold: number; soldOut: number; stuck: number }>;
+export type PartResult = QueueResult | OpeningResult | PaymentResult | OfferResult | CartResult;
+
+/** Where a part is played. */
+export interface PartPlan {
+  readonly fleet: Fleet;
+  /** The arena's own connection, to see who waits where. */
+  readonly redis: Redis;
+  readonly keyPrefix: string;
+  readonly newProduct: () => string;
+}

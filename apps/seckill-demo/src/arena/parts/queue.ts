@@ -1,0 +1,76 @@
+import { Buyer, openSale } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import { ordersHeld } from '../fleet.js';
+import type { Fleet, Member } from '../fleet.js';
+import { isSold } from '../load-result.js';
+import type { PartPlan, QueueResult } from './part.js';
+import { until } from './until.js';
+
+const BUYERS = 20;
+
+/**
+ * One buyer is inside, the others come one by one, to each process in turn. What remains in stock
+ * after an order tells the order of purchase.
+ */
+export async function queue(plan: PartPlan, strategy: 'redis-lock' | 'fair'): Promise<QueueResult> {
+  const productId = plan.newProduct();
+  await openSale(plan.fleet.url, productId, BUYERS);
+  const line = await lineUp(plan.fleet);
+  const pending: Array<Promise<Answer>> = [];
+  let isLineInRedis = strategy === 'fair';
+  for (const [place, { buyer, member }] of line.entries()) {
+    if (place === 0) await member.closeGate('lock-set', 1);
+    await atTheDoors(plan.fleet, member, () => {
+      pending.push(buyer.order(productId, strategy, `buyer-${place + 1}`));
+    });
+    if (place === 0) await ordersHeld(plan.fleet, 'lock-set', 1);
+    else isLineInRedis &&= await stoodInLine(plan, productId, place);
+  }
+  line[0]?.member.openGate('lock-set');
+  const answers = await Promise.all(pending);
+  for (const { buyer } of line) buyer.leave();
+  return judgeQueue(answers, strategy === 'fair');
+}
+
+export function judgeQueue(inOrderOfArrival: readonly Answer[], withLock: boolean): QueueResult {
+  const left = inOrderOfArrival.filter(isSold).map(remainingAfter);
+  const inversions = inversionsIn(left);
+  const isComplete = left.length === inOrderOfArrival.length;
+  const outcome = !isComplete ? 'error' : inversions === 0 ? 'ok' : 'overtakes';
+  return { part: 'queue', withLock, outcome, buyers: inOrderOfArrival.length, inversions };
+}
+
+/** How many pairs are the wrong way round: less was left after the one who came earlier bought last. */
+function inversionsIn(left: readonly number[]): number {
+  return left.reduce((sum, mine, place) => {
+    return sum + left.slice(place + 1).filter((later) => later > mine).length;
+  }, 0);
+}
+
+function remainingAfter({ body }: Answer): number {
+  return (JSON.parse(body) as { remaining: number }).remaining;
+}
+
+async function lineUp({ url, members }: Fleet): Promise<Array<{ buyer: Buyer; member: Member }>> {
+  const line: Array<{ buyer: Buyer; member: Member }> = [];
+  while (line.length < BUYERS) {
+    for (const member of members) line.push({ buyer: await Buyer.at(url, member.pid), member });
+  }
+  return line.slice(0, BUYERS);
+}
+
+/** Resolves once the order has gone on from the doors and asked for its lock. */
+async function atTheDoors(fleet: Fleet, member: Member, order: () => void): Promise<void> {
+  await member.closeGate('doors', 1);
+  order();
+  await ordersHeld(fleet, 'doors', 1, { members: [member] });
+  member.openGate('doors');
+  // Whatever the member answers next, it answers after the order went on.
+  await member.closeGate('doors', 0);
+}
+
+/** Which of two processes reaches Redis first is known when it is seen there. */
+function stoodInLine(plan: PartPlan, productId: string, waiters: number): Promise<boolean> {
+  const key = `redisson_lock_queue:{${plan.keyPrefix}product_${productId}}`;
+  return until(async () => (await plan.redis.llen(key)) >= waiters);
+}

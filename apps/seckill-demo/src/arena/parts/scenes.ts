@@ -1,0 +1,30 @@
+import { cart, cartOneByOne } from './cart.js';
+import { offer } from './offer.js';
+import { opening } from './opening.js';
+import type { PartName, PartPlan, PartResult } from './part.js';
+import { payment } from './payment.js';
+import { queue } from './queue.js';
+
+/** One part, with its lock or without. */
+export interface PartScene {
+  readonly part: PartName;
+  readonly withLock: boolean;
+  readonly play: (plan: PartPlan) => Promise<PartResult>;
+}
+
+/** In a fleet that starts cold and soon gives up waiting: there a refusal is what has to be seen. */
+export const HASTY_SCENES: readonly PartScene[] = [
+  { part: 'opening', withLock: true, play: opening },
+  { part: 'offer', withLock: false, play: (plan) => offer(plan, 'naive') },
+  { part: 'offer', withLock: true, play: (plan) => offer(plan, 'read-write-lock') },
+  { part: 'cart', withLock: false, play: cartOneByOne },
+];
+
+/** In a fleet where nobody is refused for lack of time. */
+export const PATIENT_SCENES: readonly PartScene[] = [
+  { part: 'queue', withLock: false, play: (plan) => queue(plan, 'redis-lock') },
+  { part: 'queue', withLock: true, play: (plan) => queue(plan, 'fair') },
+  { part: 'payment', withLock: false, play: (plan) => payment(plan, 'naive') },
+  { part: 'payment', withLock: true, play: (plan) => payment(plan, 'semaphore') },
+  { part: 'cart', withLock: true, play: cart },
+];

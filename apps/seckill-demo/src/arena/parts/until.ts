@@ -1,0 +1,14 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import { STEP_LIMIT_MS } from '../fleet.js';
+
+const ASK_EVERY_MS = 2;
+
+/** Asks until it is so; resolves with false when that takes longer than any step on any machine. */
+export async function until(isSo: () => Promise<boolean>): Promise<boolean> {
+  const limit = Date.now() + STEP_LIMIT_MS;
+  while (!(await isSo())) {
+    if (Date.now() > limit) return false;
+    await elapse(ASK_EVERY_MS);
+  }
+  return true;
+}

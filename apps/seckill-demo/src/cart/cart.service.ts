@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LockService } from 'nestjs-redis-lock';
+import { GATE } from '../seckill/gate.js';
+import type { Gate } from '../seckill/gate.js';
+import type { Refusal } from '../seckill/order-outcome.js';
+import { SaleLedger } from '../seckill/sale-ledger.js';
+
+export type CartOutcome =
+  { readonly kind: 'sold'; readonly remaining: ReadonlyMap<string, number> } | Refusal;
+
+/** One piece of each of several products, or nothing. */
+@Injectable()
+export class CartService {
+  constructor(
+    private readonly locks: LockService,
+    private readonly ledger: SaleLedger,
+    @Inject(GATE) private readonly gate: Gate,
+  ) {}
+
+  /** All locks as one: whatever the order of the cart, nobody holds what another one waits for. */
+  order(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
+    return this.locks.multi(productIds.map(nameOf)).using((lease) =>
+      this.#sellAll(productIds, buyer, () => {
+        lease.assertHeld();
+      }),
+    );
+  }
+
+  /** How not to do it: A then B here and B then A there wait for each other until one gives up. */
+  orderOneByOne(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
+    return this.#holding(productIds, (assertHeld) => this.#sellAll(productIds, buyer, assertHeld));
+  }
+
+  async #holding(
+    [next, ...later]: readonly string[],
+    work: (assertHeld: () => void) => Promise<CartOutcome>,
+  ): Promise<CartOutcome> {
+    if (next === undefined) return work(() => undefined);
+    return this.locks.using(nameOf(next), async (lease) => {
+      await this.gate.reach('lock-set');
+      return this.#holding(later, (assertLater) =>
+        work(() => {
+          lease.assertHeld();
+          assertLater();
+        }),
+      );
+    });
+  }
+
+  async #sellAll(
+    productIds: readonly string[],
+    buyer: string,
+    assertHeld: () => void,
+  ): Promise<CartOutcome> {
+    const remaining = new Map<string, number>();
+    for (const productId of productIds) {
+      const [stock, hasOrdered] = await Promise.all([
+        this.ledger.stockOf(productId),
+        this.ledger.hasOrdered(productId, buyer),
+      ]);
+      if (stock === null) return { kind: 'unknown-product' };
+      if (hasOrdered) return { kind: 'duplicate' };
+      if (stock <= 0) return { kind: 'sold-out' };
+      remaining.set(productId, stock - 1);
+    }
+    assertHeld();
+    await this.ledger.recordSales(remaining, buyer);
+    return { kind: 'sold', remaining };
+  }
+}
+
+function nameOf(productId: string): string {
+  return `product_${productId}`;
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { LockKey, SemaphoreService, WithLock } from 'nestjs-redis-lock';
+import { SaleLedger } from '../seckill/sale-ledger.js';
+import { AT_ONCE, PaymentGateway } from './payment-gateway.js';
+
+export type PaymentOutcome =
+  | { readonly kind: 'paid'; readonly inside: number }
+  | { readonly kind: 'no-order' | 'paid-before' };
+
+@Injectable()
+export class PaymentService {
+  constructor(
+    private readonly semaphores: SemaphoreService,
+    private readonly gateway: PaymentGateway,
+    private readonly ledger: SaleLedger,
+  ) {}
+
+  /** Waits for one of the five permits that all processes share; a crashed payer's comes back. */
+  async pay(productId: string, buyer: string): Promise<PaymentOutcome> {
+    const permits = this.semaphores.get('payments');
+    // The first one sets it, whichever process that is.
+    await permits.trySetPermits(AT_ONCE);
+    return permits.using(() => this.payAtOnce(productId, buyer));
+  }
+
+  /** How not to do it: as many at once as there are buyers. Only one order is not paid twice. */
+  @WithLock('payment_<id>_<buyer>')
+  async payAtOnce(
+    @LockKey('id') productId: string,
+    @LockKey('buyer') buyer: string,
+  ): Promise<PaymentOutcome> {
+    const [hasOrdered, hasPaid] = await Promise.all([
+      this.ledger.hasOrdered(productId, buyer),
+      this.ledger.hasPaid(productId, buyer),
+    ]);
+    if (!hasOrdered) return { kind: 'no-order' };
+    if (hasPaid) return { kind: 'paid-before' };
+    const inside = await this.gateway.charge(`${productId}:${buyer}`);
+    const isRecorded = await this.ledger.recordPayment(productId, buyer);
+    return isRecorded ? { kind: 'paid', inside } : { kind: 'no-order' };
+  }
+}
