@@ -28,7 +28,7 @@ describe('npm run demo', () => {
 
   it('--check measures, strikes, compares and leaves nothing behind', async () => {
     const some = ['--strategies', 'in-process,set-nx-px,redis-lock', '--faults', 'frozen'];
-    const parts = ['--parts', 'opening,cart'];
+    const parts = ['--parts', 'opening,offer'];
     const demo = DemoProcess.start([
       '--check',
       '--json',
