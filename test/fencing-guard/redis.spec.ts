@@ -105,12 +105,7 @@ describe('FencingGuard in Redis', () => {
 
   it.each([1, 2, 3])('has a script that may be delivered %d times', async (times) => {
     const write = (token: string) =>
-      deliver(
-        redis.admin,
-        GUARDED_WRITE,
-        ['k', 'f'],
-        [token, 60_000, 'hset', 'left', token],
-      );
+      deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [token, 60_000, 'hset', 'left', token]);
     for (let i = 0; i < times; i += 1) expect(await write('9')).toBe(true);
     for (let i = 0; i < times; i += 1) expect(await write('8')).toBe(false);
     expect(await redis.admin.hgetall('k')).toEqual({ left: '9' });

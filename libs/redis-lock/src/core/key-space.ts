@@ -71,7 +71,8 @@ function problemOf(key: string): string | undefined {
   if (UNSAFE_CHARACTERS.test(key)) return 'it holds a control or an invisible character';
   const helper = ['redisson_', 'nestjs_'].find((prefix) => key.startsWith(prefix));
   if (helper !== undefined) return `"${helper}" begins the helper keys of locks`;
-  if (/\}.*:timeout$|:rwlock_timeout:/.test(key)) return 'it is that of a helper key of another name';
+  if (/\}.*:timeout$|:rwlock_timeout:/.test(key))
+    return 'it is that of a helper key of another name';
   return hashTagProblem(key);
 }
 
