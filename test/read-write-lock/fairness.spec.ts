@@ -121,6 +121,7 @@ describe('who goes first at a read-write lock', () => {
       await (await read.acquire()).release();
       expect(stopwatch.ms).toBeLessThan(5 * 400);
       await reading.release();
+      await redis.admin.del(PATIENCE);
     });
 
     it.each(['gives up', 'is aborted', 'closes'])(
@@ -152,7 +153,7 @@ describe('who goes first at a read-write lock', () => {
       const reading = await lockOf().read.acquire();
       const staying = lockOf().write.acquire(FOR_LONG);
       await isMarked();
-      const leaving = lockOf().write.acquire({ waitTimeMs: 100 });
+      const leaving = lockOf().write.acquire({ waitTimeMs: 300 });
       await expect(leaving).rejects.toThrow(LockTimeoutError);
       await eventually(async () => (await redis.admin.zcard(MARK)) === 1);
       expect(await lockOf().read.tryAcquire()).toBeNull();

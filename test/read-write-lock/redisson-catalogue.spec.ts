@@ -38,11 +38,11 @@ describe('what Redisson tests of a read-write lock', () => {
   });
 
   it('testReadLockExpirationRenewal: 50 readers outlast their lease and leave cleanly', async () => {
-    const client = open({ leaseTimeMs: 400 });
+    const client = open({ leaseTimeMs: 900 });
     const { read, write } = client.locks.get('a');
     const leases = await Promise.all(Array.from({ length: 50 }, () => read.acquire()));
     const stopwatch = new Stopwatch();
-    await eventually(() => stopwatch.realMs > 800);
+    await eventually(() => stopwatch.realMs > 1_100);
     expect(await write.tryAcquire()).toBeNull();
     await Promise.all(leases.map((lease) => lease.release()));
     expect(client.eventsOf('lost')).toEqual([]);
@@ -184,12 +184,12 @@ describe('what Redisson tests of a read-write lock', () => {
   });
 
   it('testReadWriteTTL: both are renewed while both are held, and the read goes on alone', async () => {
-    const client = open({ leaseTimeMs: 600 });
+    const client = open({ leaseTimeMs: 900 });
     const { read, write } = client.locks.get('a');
     const least = async () => {
       const seen: number[] = [];
       const stopwatch = new Stopwatch();
-      while (stopwatch.realMs < 700) seen.push(await redis.admin.pttl('a'));
+      while (stopwatch.realMs < 1_000) seen.push(await redis.admin.pttl('a'));
       return Math.min(...seen);
     };
     const reading = await write.using(async () => {
@@ -273,7 +273,7 @@ describe('what Redisson tests of a read-write lock', () => {
   it('testMultiInstanceReadLockZombieCleanup: a crashed reader does not block a writer when another went on reading', async () => {
     const zombie = new JavaThread(redis.admin);
     await zombie.tryRead('a', 300);
-    const client = open({ leaseTimeMs: 300 });
+    const client = open({ leaseTimeMs: 900 });
     const reading = await client.locks.get('a').read.acquire();
     await eventually(async () => (await redis.admin.exists(timeoutKey('a', THREAD_1, 1))) === 0);
     await eventually(() => client.eventsOf('renewed').length >= 2);
