@@ -90,7 +90,7 @@ describe('FencingGuard in Redis', () => {
     await expect(guard.write(1, 'short', 'hset', 'a')).rejects.toMatchObject({
       ...{ code: 'LOCK_BACKEND', lockName: 'short' },
     });
-    await redis.admin.set('nestjs_fence:{odd}', 'abc');
+    await redis.admin.set('nestjs_fence:{odd}', 'abc', 'PX', 60_000);
     await expect(guard.write(1, 'odd', 'set', 1)).rejects.toMatchObject({ code: 'LOCK_STATE' });
   });
 
