@@ -14,6 +14,8 @@ export interface LockSuite {
   readonly openRival?: OpenLocks<LockVerbs>;
   /** How long a waiter that vanishes may stop those behind it; 0. */
   readonly deadWaiterMs?: number;
+  /** It waits for no answer for longer than a part of the lease. */
+  readonly isHeardInTime?: boolean;
 }
 
 /** Five times what the library promises on an idle machine. */

@@ -209,7 +209,7 @@ class RenewalCounter extends PassThrough {
   #running = 0;
 
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
-    if (script !== 'reentrant.renew') return run();
+    if (script !== 'hash-lock.renew') return run();
     this.most = Math.max(this.most, ++this.#running);
     try {
       return await run();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { ENTER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';

@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
-import { ENTER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';

@@ -1,10 +1,15 @@
+import { takeToken } from './fencing-token.js';
 import type { EnterAnswer, Inspection, LeaveAnswer, Renewal } from './hold-protocol.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 import { defineScript, type RawReply } from './script.js';
 
 /**
  * What all locks share that are a hash with one field on the wire, owner → hold count, as Redisson's
- * RLock and RFairLock are; and how the scripts of all locks answer.
+ * RLock and RFairLock are; and how the scripts of all locks answer. RLock itself is this hash `name`
+ * with a TTL, and its releases are published as `0` on `redisson_lock__channel:{name}`.
+ *
+ * Unlike there, no script counts up or down. Each names the count it wants, so that a script which
+ * ioredis sends again after a cut changes nothing.
  */
 
 /** What a script answers when it has granted, and when the owner is gone that should be there. */
@@ -18,6 +23,84 @@ if redis.call('hlen', lock) ~= 1 or not string.find(redis.call('hkeys', lock)[1]
   local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end`;
+
+/**
+ * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
+ * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
+ */
+const enter = (token: string, granted: string) => `
+if holdCount == 0 or leaseMs == 0 then
+  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+end
+local held = redis.call('hget', lock, owner)
+if not held then
+  if holdCount > 1 then return ${String(LOST)} end
+  if redis.call('exists', lock) == 1 then
+    ${REFUSE_OTHERS}
+    return {redis.call('pttl', lock)}
+  end
+end
+${token}
+if not held then
+  redis.call('hset', lock, owner, holdCount)
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return expiry
+  end
+else
+  if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
+  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+end
+return ${granted}`;
+
+export const ENTER = defineScript({
+  name: 'hash-lock.enter',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'leaseMs'],
+  numbers: ['holdCount', 'leaseMs'],
+  body: enter('', String(GRANTED)),
+  reply: enterAnswer,
+});
+
+/**
+ * As ENTER, with a token that is larger than every one before. The server's time as its floor keeps
+ * that true when the counter was lost. An entry that was sent twice gets the token of the first.
+ */
+export const ENTER_FENCED = defineScript({
+  name: 'hash-lock.enter-fenced',
+  keys: ['lock', 'token'],
+  args: ['owner', 'holdCount', 'leaseMs', 'tokenTtlMs'],
+  numbers: ['holdCount', 'leaseMs', 'tokenTtlMs'],
+  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
+  reply: fencedAnswer,
+});
+
+/** Ours → fewer, or free and announced. Only commands that Redis allows when its memory is full. */
+export const LEAVE = defineScript({
+  name: 'hash-lock.leave',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'channel'],
+  numbers: ['holdCount'],
+  channels: ['channel'],
+  body: `
+local held = redis.call('hget', lock, owner)
+if not held then return 'absent' end
+if holdCount > 0 then
+  if tonumber(held) > holdCount then
+    local counted = redis.pcall('hset', lock, owner, holdCount)
+    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+      return counted
+    end
+  end
+  return 'done'
+end
+redis.call('del', lock)
+return announce(channel, '0') and 'done' or 'unannounced'`,
+  reply: leaveAnswer,
+});
 
 /** For each key an owner and a lease: prolongs what its owner holds, and creates nothing. */
 export const RENEW = defineScript({

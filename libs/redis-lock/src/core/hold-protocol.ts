@@ -1,3 +1,4 @@
+import type { LockBackendError } from './errors.js';
 import type { AcquireOptions } from './lock.js';
 import type { ResolvedAcquireOptions } from './options.js';
 import type { Reply } from './redis-connection.js';
@@ -38,6 +39,9 @@ export interface Renewal {
   readonly leaseTimeMs: number;
 }
 
+/** Whether the owner still holds it; an error when that is not known of this one, but of others. */
+export type RenewalAnswer = boolean | LockBackendError;
+
 export interface Inspection {
   /** 0 when the lock is free, `Infinity` when the lease never ends. */
   readonly remainingMs: number;
@@ -74,7 +78,10 @@ export interface HoldProtocol {
   /** Makes Redis forget a caller that has left: what it was granted, and that it waited. */
   withdraw(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<unknown>>;
   /** One script for keys of one slot; answers for each whether its owner still holds it. */
-  renew(renewals: readonly Renewal[], minReplicas: number): Promise<Reply<readonly boolean[]>>;
+  renew(
+    renewals: readonly Renewal[],
+    minReplicas: number,
+  ): Promise<Reply<readonly RenewalAnswer[]>>;
   /** The channel on which this owner is told to try again. */
   wakeUpChannel(key: string, owner: OwnerId): string;
 }

@@ -41,7 +41,9 @@ export type LockEvent =
   /** The outage that `connection-failed` told of is over, as the next attempt has shown. */
   | { readonly type: 'connection-restored' }
   /** Wake-up messages cannot be received; waiting goes on by polling. */
-  | { readonly type: 'messages-failed'; readonly error: unknown };
+  | { readonly type: 'messages-failed'; readonly error: unknown }
+  /** The set-up works, and gives less than it seems to. */
+  | { readonly type: 'warning'; readonly message: string };
 
 /** Hears of every event. What it throws, or rejects with, never reaches a caller of the lock. */
 export interface LockObserver {

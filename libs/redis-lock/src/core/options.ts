@@ -66,7 +66,7 @@ export interface Range {
 }
 
 const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
-const LEASE: Range = { min: 10, max: DAY_MS };
+export const LEASE: Range = { min: 10, max: DAY_MS };
 /** A Java service reads the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
 /** Of one call; all of them travel in one script. */

@@ -357,4 +357,21 @@ describe('Watchdog', () => {
     expect(expired).toEqual([['n:a', 'gone']]);
     renew.mockRestore();
   });
+
+  it('doubts the one hold of which an answer knows nothing, and renews it sooner', async () => {
+    const unsure = new LockBackendError('nobody knows', { retryable: true, outcome: 'unknown' });
+    prompt = false;
+    const [sure, doubtful] = [hold('n:a'), hold('n:b')];
+    const renew = jest.spyOn(protocol, 'renew').mockImplementationOnce(async (renewals) => ({
+      value: renewals.map(({ key }) => (key === 'n:a' ? true : unsure)),
+      ...{ sentAt: systemClock.now(), resent: false },
+    }));
+    for (const one of [sure, doubtful]) watchdog.renewSoon(one);
+    await advance(1);
+    expect([sure.state, doubtful.state]).toEqual(['held', 'suspect']);
+    expect(doubtful.doubt).toBe(unsure);
+    await advance(INTERVAL_MS / 4);
+    expect(sent.map(({ keys }) => keys)).toEqual([['n:b']]);
+    renew.mockRestore();
+  });
 });

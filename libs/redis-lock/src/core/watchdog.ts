@@ -2,7 +2,7 @@ import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
 import { LockBackendError } from './errors.js';
 import type { Hold } from './hold.js';
-import type { Renewal } from './hold-protocol.js';
+import type { Renewal, RenewalAnswer } from './hold-protocol.js';
 import { tell, type LockObserver } from './observer.js';
 import type { RedisConnection } from './redis-connection.js';
 
@@ -174,15 +174,17 @@ export class Watchdog {
       const { value, sentAt } = await running;
       tell(this.observer, { type: 'renewed', leases: holds.length });
       holds.forEach((hold, i) => {
-        this.#onAnswer(hold, value[i] === true, sentAt, renewals[i]?.leaseTimeMs ?? 0);
+        this.#onAnswer(hold, value[i] ?? false, sentAt, renewals[i]?.leaseTimeMs ?? 0);
       });
     } catch (error) {
       tell(this.observer, { type: 'renewal-failed', leases: holds.length, error });
-      for (const hold of holds) {
-        if (hold.isLive) this.#doubt(hold, error);
-        this.#postpone(hold, Math.max(BUSY_RETRY_MS, this.#intervalMs / 4));
-      }
+      for (const hold of holds) this.#onFailure(hold, error);
     }
+  }
+
+  #onFailure(hold: Hold, error: unknown): void {
+    if (hold.isLive) this.#doubt(hold, error);
+    this.#postpone(hold, Math.max(BUSY_RETRY_MS, this.#intervalMs / 4));
   }
 
   /** Never asks for less than Redis has promised already. */
@@ -191,10 +193,14 @@ export class Watchdog {
     return { key: hold.key, owner: hold.owner, leaseTimeMs };
   }
 
-  #onAnswer(hold: Hold, isHeld: boolean, sentAt: number, leaseTimeMs: number): void {
+  #onAnswer(hold: Hold, answer: RenewalAnswer, sentAt: number, leaseTimeMs: number): void {
     hold.renewing = false;
     if (!hold.isLive || !this.#holds.has(hold)) return;
-    if (!isHeld) {
+    if (answer instanceof LockBackendError) {
+      this.#onFailure(hold, answer);
+      return;
+    }
+    if (!answer) {
       this.onLost(hold, 'gone');
       return;
     }

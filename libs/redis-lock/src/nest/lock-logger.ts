@@ -16,6 +16,7 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   'connection-failed': 'warn',
   'connection-restored': 'log',
   'messages-failed': 'warn',
+  warning: 'warn',
 };
 
 /** Tells Nest's log about locks, and then the application's own observer. */
@@ -73,6 +74,8 @@ function textOf(event: LockEvent): string {
       return 'Redis can be used for locks again';
     case 'messages-failed':
       return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
+    case 'warning':
+      return event.message;
   }
 }
 

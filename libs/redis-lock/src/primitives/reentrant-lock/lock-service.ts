@@ -1,5 +1,5 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
-import { INSPECT, renewHashes } from '../../core/hash-lock.js';
+import { ENTER, ENTER_FENCED, INSPECT, LEAVE, renewHashes } from '../../core/hash-lock.js';
 import type {
   EnterAnswer,
   EnterRequest,
@@ -15,7 +15,6 @@ import { asLock, multiLock, type MultiLock } from '../../core/multi-lock.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
-import { ENTER, ENTER_FENCED, LEAVE } from './reentrant-lock.scripts.js';
 
 /**
  * Reentrant locks on Redis: one holder at a time among all processes that share the server, Java

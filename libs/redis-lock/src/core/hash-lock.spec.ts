@@ -1,15 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '../../../../../test/support/redis-server.js';
-import { inOrder, type Script } from '../../core/script.js';
-import { INSPECT, RENEW } from '../../core/hash-lock.js';
-import { ENTER, ENTER_FENCED, LEAVE } from './reentrant-lock.scripts.js';
+import { useRedis } from '../../../../test/support/redis-server.js';
+import { ENTER, ENTER_FENCED, INSPECT, LEAVE, RENEW } from './hash-lock.js';
+import { inOrder, type Script } from './script.js';
 
 const A = 'c0ffee00-0000-4000-8000-000000000001:1';
 const B = 'c0ffee00-0000-4000-8000-000000000002:1';
 const CHANNEL = 'redisson_lock__channel:{k}';
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
-describe('the scripts of the reentrant lock', () => {
+describe('the scripts of a lock that is a hash', () => {
   const redis = useRedis();
 
   /** As ioredis delivers it: everything is text. */
