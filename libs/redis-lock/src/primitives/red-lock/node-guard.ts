@@ -1,0 +1,111 @@
+import type { Clock } from '../../core/clock.js';
+import { LockBackendError, LockConfigurationError } from '../../core/errors.js';
+import type { RedisConnection } from '../../core/redis-connection.js';
+import { IDENTIFY, type ServerIdentity } from './red-lock.scripts.js';
+
+/**
+ * Keeps a server from voting that may have forgotten locks: one that has restarted votes again when
+ * every lease is over that it could have given before. Asks at every new connection who is there.
+ */
+export class NodeGuard {
+  readonly #stopListening: () => void;
+  /** Counts connections: what is asked over one may be answered by another server over the next. */
+  #term = 0;
+  #isKnown = false;
+  #asking: Promise<void> | undefined;
+  #runId: string | undefined;
+  #votesFrom = Infinity;
+  #unfit: Error | undefined;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly clock: Clock,
+    private readonly longestLeaseMs: number,
+    onKnown: () => void,
+  ) {
+    this.#stopListening = connection.onUp(() => {
+      this.#term++;
+      this.#isKnown = false;
+      this.#asking = undefined;
+      this.identify().then(onKnown, () => undefined);
+    });
+  }
+
+  /** Of the server as it was last seen. */
+  get runId(): string | undefined {
+    return this.#runId;
+  }
+
+  /** Resolves once the server of this connection is known. */
+  async identify(): Promise<void> {
+    while (!this.#isKnown) {
+      const asking = (this.#asking ??= this.#ask());
+      try {
+        await asking;
+      } finally {
+        if (this.#asking === asking) this.#asking = undefined;
+      }
+    }
+  }
+
+  /**
+   * Resolves with the term in which the server may vote.
+   * @throws {LockBackendError} it may not vote yet, or could not be asked who it is
+   * @throws {LockConfigurationError} it is no independent master
+   */
+  async admit(): Promise<number> {
+    await this.identify();
+    if (this.#unfit !== undefined) throw this.#unfit;
+    const leftMs = this.#votesFrom - this.clock.now();
+    if (leftMs > 0) throw restartedError(leftMs);
+    return this.#term;
+  }
+
+  /** Whether the connection is the same still, and so the server. */
+  isStill(term: number): boolean {
+    return term === this.#term;
+  }
+
+  close(): void {
+    this.#stopListening();
+  }
+
+  async #ask(): Promise<void> {
+    const term = this.#term;
+    const { value, resent } = await this.connection.run(IDENTIFY, [], []);
+    if (resent || term !== this.#term) return;
+    this.#learn(value);
+    this.#isKnown = true;
+  }
+
+  #learn(server: ServerIdentity): void {
+    const isNew = server.runId !== this.#runId;
+    const isFirst = this.#runId === undefined;
+    this.#unfit = unfitness(server, isFirst);
+    if (!isNew) return;
+    // A restart that was noticed is younger than any uptime, which a clock that is set may have made.
+    const ageMs = isFirst ? server.uptimeMs : 0;
+    this.#votesFrom = this.clock.now() + Math.max(0, this.longestLeaseMs - ageMs);
+    this.#runId = server.runId;
+  }
+}
+
+/** One that was a master before is not set up wrongly: it does not vote, and the others decide. */
+function unfitness({ isMaster, isCluster }: ServerIdentity, isFirst: boolean): Error | undefined {
+  if (isMaster && !isCluster) return undefined;
+  const what = isCluster ? 'part of a Redis Cluster' : 'a replica';
+  if (isFirst) {
+    return new LockConfigurationError(
+      `A node of the red lock is ${what}; it must be a master that stands alone`,
+    );
+  }
+  return new LockBackendError(`it is ${what} now`, { retryable: true, outcome: 'none' });
+}
+
+function restartedError(leftMs: number): LockBackendError {
+  const left = String(Math.ceil(leftMs / 1_000));
+  return new LockBackendError(
+    `it has started a short while ago, and does not vote for another ${left} s because it may have forgotten locks`,
+    { retryable: true, outcome: 'none' },
+  );
+}

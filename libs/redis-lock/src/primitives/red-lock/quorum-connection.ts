@@ -1,0 +1,192 @@
+import { systemClock, type Clock } from '../../core/clock.js';
+import { describeValue, LockConfigurationError, LockStateError } from '../../core/errors.js';
+import { tell, type LockObserver } from '../../core/observer.js';
+import { LEASE } from '../../core/options.js';
+import {
+  ANSWER_MS,
+  type ChannelListener,
+  type KeyPlace,
+  type RedisConnection,
+} from '../../core/redis-connection.js';
+import { Poll, quorumOf } from './poll.js';
+import { VotingNode } from './voting-node.js';
+
+/** A node that takes longer has not voted; for short leases it is a tenth of the lease. */
+const LONGEST_VOTE_MS = ANSWER_MS / 2;
+const SHORTEST_VOTE_MS = 100;
+/** A release is heard from all nodes within this time, or by polling. */
+const MESSAGE_MS = ANSWER_MS / 2;
+
+export interface QuorumSettings {
+  /**
+   * The longest lease that any process of the fleet asks for. A node that has restarted does not vote
+   * for so long.
+   */
+  readonly longestLeaseMs: number;
+  readonly clock?: Clock;
+  readonly observer?: LockObserver | undefined;
+}
+
+/** The independent servers of a red lock, as one connection: what a majority says is so. */
+export class QuorumConnection implements RedisConnection {
+  readonly nodes: readonly VotingNode[];
+  /** How many nodes make a majority. */
+  readonly quorum: number;
+  readonly longestLeaseMs: number;
+  readonly clock: Clock;
+  readonly #upListeners = new Set<() => void>();
+
+  /** @throws {LockConfigurationError} there is no node, or one is there twice */
+  constructor(
+    connections: readonly RedisConnection[],
+    { longestLeaseMs, clock = systemClock, observer }: QuorumSettings,
+  ) {
+    checkConnections(connections);
+    checkLongestLease(longestLeaseMs);
+    this.clock = clock;
+    this.longestLeaseMs = longestLeaseMs;
+    this.quorum = quorumOf(connections.length);
+    const onKnown = () => {
+      for (const listener of [...this.#upListeners]) listener();
+    };
+    this.nodes = connections.map(
+      (connection) => new VotingNode(connection, clock, longestLeaseMs, onKnown),
+    );
+    const message = weaknessOf(connections.length);
+    if (message !== undefined) tell(observer, { type: 'warning', message });
+  }
+
+  /**
+   * Resolves once every node that answers has said who it is.
+   * @throws {LockConfigurationError} a node is a replica or part of a Cluster, or two are one server
+   */
+  async check(): Promise<void> {
+    const poll = this.poll((node) => node.admit(ANSWER_MS));
+    await poll.until(() => poll.isComplete || undefined);
+    const error = poll.error();
+    if (error instanceof LockConfigurationError) throw error;
+    this.refuseTwins();
+  }
+
+  /** @throws {LockConfigurationError} two nodes are one server, which would vote twice */
+  refuseTwins(): void {
+    const runIds = this.nodes.map(({ guard }) => guard.runId);
+    runIds.forEach((runId, i) => {
+      const twin = runIds.indexOf(runId);
+      if (runId === undefined || twin === i) return;
+      throw new LockConfigurationError(
+        `Nodes ${String(twin + 1)} and ${String(i + 1)} of the red lock are one and the same server; ` +
+          'each node must be a server of its own',
+      );
+    });
+  }
+
+  /** How long a node has for its vote. */
+  limitMs(leaseTimeMs: number): number {
+    return Math.min(LONGEST_VOTE_MS, Math.max(SHORTEST_VOTE_MS, leaseTimeMs / 10));
+  }
+
+  poll<R>(ask: (node: VotingNode) => Promise<R>): Poll<R> {
+    return new Poll(this.nodes.map(ask), this.quorum);
+  }
+
+  /** Each node is asked by itself: there is no server that could run a script for all. */
+  run(): Promise<never> {
+    return Promise.reject(new LockStateError('A script of a red lock has to be run by its nodes'));
+  }
+
+  /** A message counts once a majority has sent it: before that, the lock is not free. */
+  listen(channel: string, listener: ChannelListener): () => void {
+    const heard = new Majority(this, MESSAGE_MS);
+    const confirmed = new Set<VotingNode>();
+    const stops = this.nodes.map((node) =>
+      node.connection.listen(channel, {
+        message: (payload) => {
+          if (heard.isReachedBy(node)) listener.message(payload);
+        },
+        confirmed: () => {
+          const isAgain = confirmed.has(node);
+          confirmed.add(node);
+          if (isAgain || confirmed.size === this.quorum) listener.confirmed();
+        },
+      }),
+    );
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** Calls back every time a node has come back, and it is known who it is. */
+  onUp(listener: () => void): () => void {
+    this.#upListeners.add(listener);
+    return () => {
+      this.#upListeners.delete(listener);
+    };
+  }
+
+  place(): KeyPlace {
+    return EVERYWHERE;
+  }
+
+  async close(): Promise<void> {
+    this.#upListeners.clear();
+    await Promise.all(this.nodes.map((node) => node.close()));
+  }
+}
+
+const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
+
+/** Tells when so many nodes have said the same thing that it is said by a majority. */
+class Majority {
+  readonly #heard = new Map<VotingNode, number>();
+  /** Those who have not yet said what a majority has said already. */
+  readonly #late = new Set<VotingNode>();
+  #reachedAt = -Infinity;
+
+  constructor(
+    private readonly connection: QuorumConnection,
+    private readonly withinMs: number,
+  ) {}
+
+  isReachedBy(node: VotingNode): boolean {
+    const { clock, nodes, quorum } = this.connection;
+    const since = clock.now() - this.withinMs;
+    if (this.#late.delete(node) && this.#reachedAt > since) return false;
+    for (const [other, at] of this.#heard) if (at < since) this.#heard.delete(other);
+    this.#heard.set(node, clock.now());
+    if (this.#heard.size < quorum) return false;
+    this.#late.clear();
+    for (const other of nodes) if (!this.#heard.has(other)) this.#late.add(other);
+    this.#heard.clear();
+    this.#reachedAt = clock.now();
+    return true;
+  }
+}
+
+function checkConnections(connections: unknown): void {
+  if (!Array.isArray(connections) || connections.length === 0) {
+    const given = Array.isArray(connections) ? 'an empty list' : describeValue(connections);
+    throw new LockConfigurationError(
+      `redLock.nodes must be a list of independent Redis servers, best three or five, not ${given}`,
+    );
+  }
+  if (new Set(connections).size < connections.length) {
+    throw new LockConfigurationError('redLock.nodes has the same client twice');
+  }
+}
+
+function checkLongestLease(value: unknown): void {
+  if (Number.isInteger(value) && Number(value) >= LEASE.min && Number(value) <= LEASE.max) return;
+  throw new LockConfigurationError(
+    `redLock.longestLeaseMs must be a whole number of milliseconds from ${String(LEASE.min)} to ` +
+      `${String(LEASE.max)}, not ${describeValue(value)}`,
+  );
+}
+
+function weaknessOf(nodes: number): string | undefined {
+  if (nodes < 3) {
+    return `A red lock of ${String(nodes)} node${nodes === 1 ? '' : 's'} outlives the loss of none; take three or five`;
+  }
+  if (nodes % 2 === 1) return undefined;
+  return `A red lock of ${String(nodes)} nodes outlives the loss of no more of them than one of ${String(nodes - 1)}; take an odd number`;
+}

@@ -1,0 +1,243 @@
+import { LockArgumentError, LockBackendError } from '../../core/errors.js';
+import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { ENTER, ENTER_FENCED, INSPECT, LEAVE, renewHashes } from '../../core/hash-lock.js';
+import type {
+  EnterAnswer,
+  EnterRequest,
+  Inspection,
+  LeaveAnswer,
+  LockProtocol,
+  OwnerId,
+  Renewal,
+  RenewalAnswer,
+} from '../../core/hold-protocol.js';
+import { helperKey } from '../../core/key-space.js';
+import { LOCK_OPTIONS } from '../../core/options.js';
+import type { RedisConnection, Reply } from '../../core/redis-connection.js';
+import { Poll } from './poll.js';
+import type { QuorumConnection } from './quorum-connection.js';
+import { GIVE_BACK, RAISE_TOKEN } from './red-lock.scripts.js';
+import {
+  entryVerdict,
+  inspectionVerdict,
+  leaveVerdict,
+  nestedEntryVerdict,
+  renewalVerdict,
+  type EntryVerdict,
+  type LeaveVerdict,
+} from './verdicts.js';
+import type { VotingNode } from './voting-node.js';
+
+/** After votes were split everybody pauses for a random time: up to this at first, then ever longer. */
+const SPLIT_MS = 100;
+const MOST_DOUBLINGS = 5;
+/** At least, so that what was given back is given back everywhere. */
+const SHORTEST_PAUSE_MS = 20;
+
+/** The plain lock on each of several servers; whoever has it on a majority has it. */
+export class RedLockProtocol implements LockProtocol {
+  readonly kind = 'red-lock';
+  readonly options = LOCK_OPTIONS.filter((option) => option !== 'minReplicas');
+  readonly nesting = 'in turn';
+  readonly waiting = 'in turn';
+  readonly isShared = false;
+  readonly remembersWaiters = false;
+  /** Who holds a lock, as far as this process knows. */
+  readonly #holders = new Set<OwnerId>();
+  readonly #splits = new WeakMap<EnterRequest, number>();
+
+  constructor(private readonly connection: QuorumConnection) {}
+
+  async enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    const { connection } = this;
+    this.#refuseLongLease(request.leaseTimeMs);
+    connection.refuseTwins();
+    const isNested = request.holdCount > 1;
+    const limitMs = connection.limitMs(request.leaseTimeMs);
+    const sentAt = connection.clock.now();
+    const poll = connection.poll((node) =>
+      node.enter(owner, limitMs, (redis) => enterAt(redis, key, owner, request)),
+    );
+    try {
+      const verdict = await poll.until(() =>
+        isNested ? nestedEntryVerdict(poll) : entryVerdict(poll),
+      );
+      const value = await this.#answerTo(verdict, key, request);
+      if (value.kind === 'granted') this.#holders.add(owner);
+      else this.#giveBackVotes(key, owner, poll);
+      return { value, sentAt, resent: false };
+    } catch (error) {
+      // Of a nested entry, the votes are those of the hold.
+      if (!isNested) this.#giveBackVotes(key, owner, poll);
+      throw error;
+    }
+  }
+
+  async leave(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+    const { connection } = this;
+    const sentAt = connection.clock.now();
+    const limitMs = connection.limitMs(Infinity);
+    const isLast = holdCount === 0;
+    const leave = async (redis: RedisConnection): Promise<Reply<LeaveVerdict>> => {
+      const reply = await this.#leaveAt(redis, key, owner, holdCount);
+      // The first delivery may have freed it.
+      const isDoubtful = isLast && reply.resent && reply.value === 'absent';
+      return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
+    };
+    if (isLast) this.#holders.delete(owner);
+    const poll = connection.poll((node) =>
+      isLast ? node.giveBack(owner, limitMs, leave) : node.ask(limitMs, leave),
+    );
+    const value = await poll.until(() => leaveVerdict(poll, isLast));
+    if (value !== 'uncertain') return { value, sentAt, resent: false };
+    // As after a cut: it counts as done if the lease was still valid.
+    return { value: 'absent', sentAt, resent: true };
+  }
+
+  /** The nodes that do not answer are asked on in the background. */
+  async withdraw(key: string, owner: OwnerId): Promise<Reply<undefined>> {
+    const { connection } = this;
+    const sentAt = connection.clock.now();
+    const limitMs = connection.limitMs(Infinity);
+    this.#holders.delete(owner);
+    const poll = connection.poll((node) =>
+      node.giveBack(owner, limitMs, (redis) => this.#leaveAt(redis, key, owner, 0)),
+    );
+    await poll.until(() => poll.isComplete || undefined);
+    return { value: undefined, sentAt, resent: false };
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<Reply<readonly RenewalAnswer[]>> {
+    const { connection } = this;
+    const leaseTimeMs = Math.max(...renewals.map((renewal) => renewal.leaseTimeMs));
+    this.#refuseLongLease(leaseTimeMs);
+    const limitMs = connection.limitMs(leaseTimeMs);
+    const sentAt = connection.clock.now();
+    const asked = connection.nodes.map((node) =>
+      node.vote(limitMs, (redis) => renewHashes(redis, renewals, 0)),
+    );
+    const poll = new Poll(asked, connection.quorum);
+    const verdicts = await poll.until(() => {
+      const known = renewals.map((_, lock) => renewalVerdict(poll, lock));
+      return poll.isComplete || !known.includes(undefined) ? known : undefined;
+    });
+    if (verdicts.every((verdict) => verdict === undefined)) throw poll.error();
+    renewals.forEach((renewal, lock) => {
+      if (verdicts[lock] === true) this.#restore(renewal, asked, lock);
+      if (verdicts[lock] === false) this.#giveBackVotes(renewal.key, renewal.owner, undefined);
+    });
+    const value = verdicts.map((verdict) => verdict ?? doubt(poll));
+    return { value, sentAt, resent: false };
+  }
+
+  async inspect(key: string): Promise<Reply<Inspection>> {
+    const { connection } = this;
+    const sentAt = connection.clock.now();
+    const limitMs = connection.limitMs(Infinity);
+    const poll = connection.poll((node) =>
+      node.ask(limitMs, (redis) => redis.run(INSPECT, { lock: key }, {})),
+    );
+    const value = await poll.until(() => inspectionVerdict(poll));
+    return { value, sentAt, resent: false };
+  }
+
+  wakeUpChannel(key: string): string {
+    return helperKey('redisson_lock__channel', key);
+  }
+
+  async #answerTo(verdict: EntryVerdict, key: string, request: EnterRequest): Promise<EnterAnswer> {
+    if (verdict.kind === 'split') return { kind: 'busy', remainingMs: this.#pause(request) };
+    if (verdict.kind !== 'granted') return verdict;
+    if (!request.fenced) return { kind: 'granted', fencingToken: undefined };
+    const fencingToken = Math.max(...verdict.votes.map((vote) => vote.fencingToken ?? 0));
+    await this.#spread(key, fencingToken, request);
+    return { kind: 'granted', fencingToken };
+  }
+
+  /**
+   * Resolves once a majority knows the token: whoever is granted the lock next hears of it from one
+   * of them, and gets a larger one.
+   */
+  async #spread(key: string, token: number, { leaseTimeMs }: EnterRequest): Promise<void> {
+    const { connection } = this;
+    const args = { fence: String(token), tokenTtlMs: TOKEN_TTL_MS };
+    const poll = connection.poll((node) =>
+      node.vote(connection.limitMs(leaseTimeMs), (redis) =>
+        redis.run(RAISE_TOKEN, { token: tokenKey(key) }, args),
+      ),
+    );
+    await poll.until(() => {
+      if (poll.failures > poll.minority) throw poll.error();
+      return poll.values.length >= poll.quorum || undefined;
+    });
+  }
+
+  /** Doubled at every further split, so that any number of contenders come to an end. */
+  #pause(request: EnterRequest): number {
+    const splits = this.#splits.get(request) ?? 0;
+    this.#splits.set(request, Math.min(splits + 1, MOST_DOUBLINGS));
+    return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
+  }
+
+  /** In the background, and from every node that may have given its vote. */
+  #giveBackVotes(key: string, owner: OwnerId, poll: Poll<EnterAnswer> | undefined): void {
+    const { connection } = this;
+    this.#holders.delete(owner);
+    connection.nodes.forEach((node, i) => {
+      if (poll?.mayHaveDone(i, ({ kind }) => kind === 'granted') === false) return;
+      node
+        .giveBack(owner, connection.limitMs(Infinity), (redis) =>
+          redis.run(GIVE_BACK, { lock: key }, { owner }),
+        )
+        .catch(() => undefined);
+    });
+  }
+
+  /**
+   * A node that has forgotten the lock, or never had it, gets it while the others confirm it: else a
+   * long hold would not outlive the restart of a few nodes one after the other.
+   */
+  #restore(renewal: Renewal, asked: readonly Promise<readonly boolean[]>[], lock: number): void {
+    const { connection } = this;
+    const { key, owner, leaseTimeMs } = renewal;
+    const restore = async (node: VotingNode, answer: Promise<readonly boolean[]> | undefined) => {
+      const isHeld = (await answer)?.[lock] === true;
+      // An answer may come after the release.
+      if (isHeld || !this.#holders.has(owner)) return;
+      const args = { owner, holdCount: 1, leaseMs: leaseTimeMs };
+      await node.enter(owner, connection.limitMs(leaseTimeMs), (redis) =>
+        redis.run(ENTER, { lock: key }, args),
+      );
+    };
+    connection.nodes.forEach((node, i) => {
+      restore(node, asked[i]).catch(() => undefined);
+    });
+  }
+
+  #leaveAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
+    const channel = this.wakeUpChannel(key);
+    return redis.run(LEAVE, { lock: key }, { owner, holdCount, channel });
+  }
+
+  #refuseLongLease(leaseTimeMs: number): void {
+    const { longestLeaseMs } = this.connection;
+    if (leaseTimeMs <= longestLeaseMs) return;
+    throw new LockArgumentError(
+      `leaseTimeMs of a red lock must be at most ${String(longestLeaseMs)}, the time for which a ` +
+        `restarted node does not vote, not ${String(leaseTimeMs)}; raise redLock.longestLeaseMs`,
+    );
+  }
+}
+
+function doubt(poll: Poll<unknown>): LockBackendError {
+  const error = poll.error();
+  if (error instanceof LockBackendError) return error;
+  return new LockBackendError(error.message, { retryable: true, outcome: 'unknown', cause: error });
+}
+
+function enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: EnterRequest) {
+  const { holdCount, leaseTimeMs: leaseMs } = request;
+  if (!request.fenced) return redis.run(ENTER, { lock: key }, { owner, holdCount, leaseMs });
+  const args = { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS };
+  return redis.run(ENTER_FENCED, { lock: key, token: tokenKey(key) }, args);
+}

@@ -1,0 +1,26 @@
+import { LockConfigurationError } from '../../core/errors.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { NamedLocks } from '../../core/named-locks.js';
+import type { QuorumConnection } from './quorum-connection.js';
+import { RedLockProtocol } from './red-lock-protocol.js';
+
+/**
+ * Locks on several independent Redis servers: one holder at a time, as long as a majority of the
+ * servers answers. Fencing on one server is safer where the resource can check a token.
+ */
+export class RedLockService extends NamedLocks {
+  /**
+   * @param context that of this service alone, on this connection
+   * @throws {LockConfigurationError} its lease is longer than the longest that the nodes guard against
+   */
+  constructor(context: LockContext, connection: QuorumConnection) {
+    const { leaseTimeMs } = context.settings;
+    const { longestLeaseMs } = connection;
+    if (leaseTimeMs > longestLeaseMs) {
+      throw new LockConfigurationError(
+        `redLock.longestLeaseMs must be at least leaseTimeMs, ${String(leaseTimeMs)}, not ${String(longestLeaseMs)}`,
+      );
+    }
+    super(context, new RedLockProtocol(connection));
+  }
+}

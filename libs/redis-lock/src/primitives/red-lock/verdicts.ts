@@ -1,0 +1,92 @@
+import type { EnterAnswer, Inspection, LeaveAnswer } from '../../core/hold-protocol.js';
+import type { Poll } from './poll.js';
+
+/**
+ * What the answers of the nodes mean together. Each function answers undefined as long as further
+ * answers may change that, and throws when too few nodes can be asked.
+ */
+
+export type Vote = EnterAnswer;
+type Grants = readonly (EnterAnswer & { kind: 'granted' })[];
+
+export type EntryVerdict =
+  /** By these votes; there may be more. */
+  | { readonly kind: 'granted'; readonly votes: Grants }
+  | { readonly kind: 'lost' }
+  /** Others have it. */
+  | { readonly kind: 'busy'; readonly remainingMs: number }
+  /** Some votes are ours and some are not: others want it now as well, or too few nodes are free. */
+  | { readonly kind: 'split' };
+
+export function entryVerdict(poll: Poll<Vote>): EntryVerdict | undefined {
+  const { values, quorum } = poll;
+  const votes = values.filter((vote) => vote.kind === 'granted');
+  if (votes.length >= quorum) return { kind: 'granted', votes };
+  if (poll.failures > poll.minority) throw poll.error();
+
+  const busy = values.filter((vote) => vote.kind === 'busy');
+  // With a quorum against it and no vote for it, the rest would change nothing.
+  const isDecided = poll.isComplete || (votes.length === 0 && busy.length >= quorum);
+  if (!isDecided) return undefined;
+  if (votes.length > 0) return { kind: 'split' };
+  return { kind: 'busy', remainingMs: timeUntilFree(busy, quorum) };
+}
+
+/** A nested entry finds the owner in place. Where it does not, the lock was lost on that node. */
+export function nestedEntryVerdict(poll: Poll<Vote>): EntryVerdict | undefined {
+  const votes = poll.values.filter((vote) => vote.kind === 'granted');
+  if (votes.length >= poll.quorum) return { kind: 'granted', votes };
+  if (poll.values.length - votes.length > poll.minority) return { kind: 'lost' };
+  if (poll.isComplete || poll.failures > poll.minority) throw poll.error();
+  return undefined;
+}
+
+/** When so many nodes are free that there may be a quorum. */
+function timeUntilFree(busy: readonly { readonly remainingMs: number }[], quorum: number): number {
+  const times = busy.map(({ remainingMs }) => remainingMs).sort(ascending);
+  return times[Math.min(quorum, times.length) - 1] ?? 0;
+}
+
+/** Two that never end are alike; their difference would be no number. */
+function ascending(a: number, b: number): number {
+  return a === b ? 0 : a - b;
+}
+
+/** `uncertain`: it is free of it now, and whether it was held before is not known. */
+export type LeaveVerdict = LeaveAnswer | 'uncertain';
+
+export function leaveVerdict(poll: Poll<LeaveVerdict>, isLast: boolean): LeaveVerdict | undefined {
+  const { quorum, minority } = poll;
+  if (poll.count((answer) => answer === 'done') >= quorum) return 'done';
+  if (poll.count((answer) => answer === 'absent') > minority) return 'absent';
+  if (poll.failures > minority) throw poll.error();
+  if (!poll.isComplete) return undefined;
+  const freed = poll.count((answer) => answer === 'done' || answer === 'unannounced');
+  if (freed >= quorum) return 'unannounced';
+  if (isLast) return 'uncertain';
+  throw poll.error();
+}
+
+/** Of one lock in a batch: held, gone, or undefined as long as it may be either. */
+export function renewalVerdict(poll: Poll<readonly boolean[]>, lock: number): boolean | undefined {
+  if (poll.count((answers) => answers[lock] === true) >= poll.quorum) return true;
+  if (poll.count((answers) => answers[lock] !== true) > poll.minority) return false;
+  return undefined;
+}
+
+/** An owner counts who has a quorum, or may have one with the nodes that do not answer. */
+export function inspectionVerdict(poll: Poll<Inspection>): Inspection | undefined {
+  if (poll.failures > poll.minority) throw poll.error();
+  if (!poll.isComplete) return undefined;
+  const needed = Math.max(1, poll.quorum - poll.failures);
+  const times = new Map<string, number[]>();
+  for (const { owners, remainingMs } of poll.values) {
+    for (const owner of owners) times.set(owner, [...(times.get(owner) ?? []), remainingMs]);
+  }
+  for (const [owner, ofOwner] of times) {
+    // Its lease ends on the node that makes the quorum.
+    const remainingMs = ofOwner.sort(ascending).at(-needed);
+    if (remainingMs !== undefined) return { owners: [owner], remainingMs };
+  }
+  return { owners: [], remainingMs: 0 };
+}

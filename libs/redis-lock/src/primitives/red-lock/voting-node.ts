@@ -1,0 +1,188 @@
+import type { Clock } from '../../core/clock.js';
+import { Deadline, OVER } from '../../core/deadline.js';
+import { LockBackendError } from '../../core/errors.js';
+import type { OwnerId } from '../../core/hold-protocol.js';
+import type { RedisConnection, Reply } from '../../core/redis-connection.js';
+import { NodeGuard } from './node-guard.js';
+
+/** Between two tries to give something back that could not be given back at once. */
+const RETRY_MS = 1_000;
+/** How long a close waits for what is on its way. */
+const CLOSING_MS = 500;
+
+export type Ask<R> = (connection: RedisConnection) => Promise<Reply<R>>;
+
+/** What the node may still hold for an owner who does not want it. */
+interface Debt {
+  readonly pay: Ask<unknown>;
+  readonly until: number;
+  isBeingPaid: boolean;
+}
+
+/**
+ * One server of a red lock. It answers within a limit or counts as silent, and while it owes an
+ * answer it is asked nothing else. The scripts of one owner run one after the other.
+ */
+export class VotingNode {
+  readonly guard: NodeGuard;
+  /** For each owner the end of the last step. */
+  readonly #steps = new Map<OwnerId, Promise<unknown>>();
+  readonly #debts = new Map<OwnerId, Debt>();
+  #overdue = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isPaying = false;
+  #isClosed = false;
+
+  constructor(
+    readonly connection: RedisConnection,
+    private readonly clock: Clock,
+    private readonly longestLeaseMs: number,
+    onKnown: () => void,
+  ) {
+    this.guard = new NodeGuard(connection, clock, longestLeaseMs, () => {
+      onKnown();
+      void this.#payAll();
+    });
+  }
+
+  /**
+   * Resolves if the server may vote now.
+   * @throws {LockBackendError} not yet, or it does not answer
+   * @throws {LockConfigurationError} it is no independent master
+   */
+  async admit(limitMs: number): Promise<void> {
+    await this.#within(limitMs, () => this.guard.admit());
+  }
+
+  /** An answer that counts: of a server that may vote, and was the same all the time. */
+  vote<R>(limitMs: number, ask: Ask<R>): Promise<R> {
+    return this.#within(limitMs, (isOver) => this.#counted(ask, isOver));
+  }
+
+  /** As `vote`, in turn with the owner's other steps. What was owed for the owner is its own again. */
+  enter<R>(owner: OwnerId, limitMs: number, ask: Ask<R>): Promise<R> {
+    // What becomes owed from now on stays owed, also when it does before this is sent.
+    const debt = this.#debts.get(owner);
+    return this.#within(limitMs, (isOver) =>
+      this.#inTurn(owner, async () => {
+        const value = await this.#counted(ask, isOver);
+        if (debt !== undefined && this.#debts.get(owner) === debt) this.#debts.delete(owner);
+        return value;
+      }),
+    );
+  }
+
+  /** Any answer, whoever the server is. */
+  ask<R>(limitMs: number, ask: Ask<R>): Promise<R> {
+    return this.#within(limitMs, (isOver) => this.#plain(ask, isOver));
+  }
+
+  /**
+   * Gives back what the owner has here, or may get here still. Should that fail, it is tried again
+   * in the background for as long as a lease may last.
+   */
+  async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>): Promise<R> {
+    const until = this.clock.now() + this.longestLeaseMs;
+    const debt: Debt = { pay, until, isBeingPaid: false };
+    this.#debts.set(owner, debt);
+    try {
+      return (await this.#within(limitMs, () => this.#pay(owner, debt))) as R;
+    } catch (error) {
+      this.#payLater();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      clearTimeout(this.#timer);
+      this.guard.close();
+      const steps = Promise.all(this.#steps.values());
+      await new Deadline(this.clock, CLOSING_MS, undefined).race(steps);
+      this.#debts.clear();
+    }
+    await this.connection.close();
+  }
+
+  async #counted<R>(ask: Ask<R>, isOver: () => boolean): Promise<R> {
+    const term = await this.guard.admit();
+    if (isOver()) throw silence('none');
+    const { value, resent } = await ask(this.connection);
+    if (!resent && this.guard.isStill(term)) return value;
+    // The answer may come from a server that has restarted meanwhile, and knows nothing.
+    throw new LockBackendError('its connection broke', { retryable: true, outcome: 'unknown' });
+  }
+
+  async #plain<R>(ask: Ask<R>, isOver: () => boolean): Promise<R> {
+    if (isOver()) throw silence('none');
+    return (await ask(this.connection)).value;
+  }
+
+  /** @param start is told whether it is too late to send anything */
+  async #within<R>(limitMs: number, start: (isOver: () => boolean) => Promise<R>): Promise<R> {
+    if (this.#overdue > 0) throw silence('none');
+    const deadline = new Deadline(this.clock, limitMs, undefined);
+    const running = start(() => deadline.remainingMs === 0);
+    const outcome = await deadline.race(running);
+    if (outcome !== OVER) return outcome;
+    this.#overdue++;
+    const onAnswer = () => {
+      this.#overdue--;
+      if (this.#overdue === 0) void this.#payAll();
+    };
+    running.then(onAnswer, onAnswer);
+    throw silence('unknown');
+  }
+
+  #inTurn<R>(owner: OwnerId, step: () => Promise<R>): Promise<R> {
+    const former = this.#steps.get(owner);
+    const running = former === undefined ? step() : former.then(step);
+    const end: Promise<unknown> = running
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#steps.get(owner) === end) this.#steps.delete(owner);
+      });
+    this.#steps.set(owner, end);
+    return running;
+  }
+
+  async #pay(owner: OwnerId, debt: Debt): Promise<unknown> {
+    debt.isBeingPaid = true;
+    try {
+      return await this.#inTurn(owner, async () => {
+        if (this.#debts.get(owner) !== debt) throw silence('none');
+        const { value } = await debt.pay(this.connection);
+        if (this.#debts.get(owner) === debt) this.#debts.delete(owner);
+        return value;
+      });
+    } finally {
+      debt.isBeingPaid = false;
+    }
+  }
+
+  /** One after the other: after an outage there may be many. */
+  async #payAll(): Promise<void> {
+    if (this.#isPaying) return;
+    this.#isPaying = true;
+    for (const [owner, debt] of this.#debts) {
+      if (this.#overdue > 0 || this.#isClosed) break;
+      if (this.clock.now() >= debt.until) this.#debts.delete(owner);
+      else if (!debt.isBeingPaid) await this.#pay(owner, debt).catch(() => undefined);
+    }
+    this.#isPaying = false;
+    this.#payLater();
+  }
+
+  #payLater(): void {
+    if (this.#isClosed || this.#debts.size === 0) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#payAll();
+    }, RETRY_MS).unref();
+  }
+}
+
+function silence(outcome: 'none' | 'unknown'): LockBackendError {
+  return new LockBackendError('it does not answer in time', { retryable: true, outcome });
+}
