@@ -1,0 +1,47 @@
+import { LockError } from 'nestjs-redis-lock';
+
+import type { Random } from '../../support/random.js';
+import type { RedLockClient } from '../../support/red-lock-client.js';
+import { History, nowUs } from './history.js';
+import { isHeld } from './lab.js';
+import { pause } from './pace.js';
+
+/** What the callers of one client have seen. */
+export interface RedReport {
+  readonly history: History;
+  sections: number;
+  lost: number;
+  refused: number;
+}
+
+/**
+ * Takes the lock again and again, holds it for a random time, and writes down when it was held: up to
+ * the last moment at which the lease said so.
+ */
+export async function takeTurns(
+  { locks }: RedLockClient,
+  { name, random, isOver }: { name: string; random: Random; isOver: () => boolean },
+): Promise<RedReport> {
+  const report: RedReport = { history: new History(), sections: 0, lost: 0, refused: 0 };
+  while (!isOver()) {
+    try {
+      const lease = await locks.acquire(name, { fenced: true, waitTimeMs: 3_000 });
+      if (!isHeld(lease)) continue;
+      const startUs = nowUs();
+      let endUs = startUs;
+      const until = performance.now() + random.int(0, 40);
+      while (performance.now() < until && isHeld(lease)) {
+        endUs = nowUs();
+        await pause(1);
+      }
+      report.history.add(name, startUs, endUs, lease.fencingToken);
+      report.sections += 1;
+      await lease.release();
+    } catch (error) {
+      if (!(error instanceof LockError)) throw error;
+      if (error.code === 'LEASE_LOST') report.lost += 1;
+      else report.refused += 1;
+    }
+  }
+  return report;
+}

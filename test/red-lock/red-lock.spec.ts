@@ -1,0 +1,430 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockShutdownError,
+  LockTimeoutError,
+} from 'nestjs-redis-lock';
+import { readFileSync } from 'node:fs';
+import { GIVE_BACK } from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
+import { Section, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { PassThrough } from '../support/pass-through.js';
+import { AgedServer, useProxies, useRedLocks, useServers } from '../support/red-lock-client.js';
+import type { RedisFixture } from '../support/redis-server.js';
+
+const STRANGER = 'c0ffee00-0000-4000-8000-000000000009:1';
+const LEASE_MS = 2_000;
+
+/** Who holds the lock on each node, or ''. */
+const holdersOn = (servers: readonly RedisFixture[], name = 'a') =>
+  Promise.all(servers.map(async ({ admin }) => (await admin.hkeys(name)).join()));
+
+const holdsOn = async (servers: readonly RedisFixture[], owner: string, name = 'a') =>
+  (await holdersOn(servers, name)).filter((holder) => holder === owner).length;
+
+/** As another process would have it. */
+const occupy = ({ admin }: RedisFixture, name = 'a') =>
+  admin.multi().hset(name, STRANGER, 1).pexpire(name, 60_000).exec();
+
+describe('RedLockService on three servers', () => {
+  const servers = useServers(3);
+  const proxies = useProxies(servers);
+  const open = useRedLocks(servers);
+  const openProxied = (options: Parameters<typeof open>[0] = {}) =>
+    open({ ...options, nodes: proxies.map(({ url }) => url) });
+  const ready = async (client: ReturnType<typeof open>) => {
+    await eventually(() => client.connection.nodes.every(({ guard }) => guard.runId !== undefined));
+    return client;
+  };
+  const allBack = async ({ connection }: ReturnType<typeof open>) => {
+    await Promise.all(proxies.map((proxy) => proxy.heal()));
+    const admitted = () => Promise.all(connection.nodes.map((node) => node.admit(1_000)));
+    await eventually(() => admitted().then(() => true));
+  };
+
+  it('holds the lock on every node, in the format of the plain lock, and frees it on every node', async () => {
+    const { locks } = await ready(open());
+    const lease = await locks.acquire('a');
+    await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+    for (const { admin } of servers) {
+      expect(await admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+      expect(await admin.pttl('a')).toBeGreaterThan(25_000);
+    }
+    expect(await locks.get('a').isLocked()).toBe(true);
+    expect(await locks.get('a').remainingTimeMs()).toBeGreaterThan(25_000);
+    await lease.release();
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+    expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it('excludes clients from each other: an unguarded counter is exact', async () => {
+    const clients = await Promise.all([open(), open(), open()].map(ready));
+    const section = new Section();
+    const { admin } = servers[0] as RedisFixture;
+    await Promise.all(
+      clients.flatMap(({ locks }) =>
+        Array.from({ length: 5 }, () =>
+          locks.using('a', () =>
+            section.run(async () => admin.set('count', Number(await admin.get('count')) + 1)),
+          ),
+        ),
+      ),
+    );
+    expect(section).toMatchObject({ entries: 15, most: 1 });
+    expect(await admin.get('count')).toBe('15');
+  });
+
+  it('grants with one node held by somebody else, whichever it is', async () => {
+    const { locks } = await ready(open());
+    for (const server of servers) {
+      await occupy(server);
+      const lease = await locks.tryAcquire('a');
+      expect(await holdsOn(servers, lease?.owner ?? '')).toBe(2);
+      await lease?.release();
+      expect(await server.admin.hkeys('a')).toEqual([STRANGER]);
+      await server.admin.del('a');
+    }
+  });
+
+  it('refuses with two nodes held by somebody else, and keeps no vote', async () => {
+    const { locks } = await ready(open());
+    const [first, second] = servers as [RedisFixture, RedisFixture, RedisFixture];
+    await Promise.all([occupy(first), occupy(second)]);
+    expect(await locks.tryAcquire('a')).toBeNull();
+    const sinceStart = performance.now();
+    await expect(locks.acquire('a', { waitTimeMs: 200 })).rejects.toThrow(LockTimeoutError);
+    expect(performance.now() - sinceStart).toBeLessThan(1_000);
+    await eventually(async () =>
+      expect(await holdersOn(servers)).toEqual([STRANGER, STRANGER, '']),
+    );
+    await Promise.all([first.admin.del('a'), second.admin.del('a')]);
+  });
+
+  it('joins a hold in a nested call, and frees the lock with the last release', async () => {
+    const { locks } = await ready(open());
+    await locks.using('a', async ({ owner }) => {
+      await locks.using('a', async (inner) => {
+        expect(inner).toMatchObject({ owner, holdCount: 2 });
+        await eventually(async () => expect(await holdsOn(servers, owner)).toBe(3));
+      });
+      expect(await holdsOn(servers, owner)).toBe(3);
+    });
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it.each([
+    ['down', (node: number) => servers[node]?.kill()],
+    ['slow', (node: number) => proxies[node]?.delay('both', 700)],
+    ['hung', (node: number) => servers[node]?.pause()],
+    [
+      'refusing',
+      (node: number) => {
+        proxies[node]?.refuse();
+        proxies[node]?.cut();
+      },
+    ],
+    ['silent', (node: number) => proxies[node]?.blackhole()],
+  ])('serves as before with one node %s', async (kind, fail) => {
+    const { locks } = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    try {
+      await fail(1);
+      const sinceStart = performance.now();
+      for (let i = 0; i < 5; i += 1) {
+        await locks.using(
+          'a',
+          async (lease) => {
+            await locks.using('a', () => undefined);
+            await lease.renew();
+            expect(lease.fencingToken).toBeGreaterThan(0);
+          },
+          { fenced: true },
+        );
+      }
+      // No step waits for the node, not even for the time that a vote may take.
+      expect(performance.now() - sinceStart).toBeLessThan(2_000);
+    } finally {
+      if (kind === 'down') await servers[1]?.start();
+      servers[1]?.resume();
+      await proxies[1]?.heal();
+    }
+  });
+
+  it('gives a vote back that comes too late to be of use', async () => {
+    const { locks } = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    await Promise.all([0, 2].map((node) => occupy(servers[node] as RedisFixture)));
+    const fault = proxies[1]?.hold('toClient');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await eventually(async () => (await servers[1]?.admin.exists('a')) === 1);
+    fault?.heal();
+    await eventually(async () => (await servers[1]?.admin.exists('a')) === 0);
+    for (const node of [0, 2]) await servers[node]?.admin.del('a');
+  });
+
+  it('fails within the waiting time with a majority down, names why, and leaves no vote', async () => {
+    const client = await ready(openProxied());
+    const { locks } = client;
+    for (const node of [1, 2]) {
+      proxies[node]?.refuse();
+      proxies[node]?.cut();
+    }
+    const sinceStart = performance.now();
+    const acquiring = locks.acquire('a', { waitTimeMs: 600 });
+    await expect(acquiring).rejects.toMatchObject({
+      ...{ code: 'LOCK_QUORUM', retryable: true, lockName: 'a' },
+      causes: [undefined, { code: 'LOCK_BACKEND' }, { code: 'LOCK_BACKEND' }],
+    });
+    await expect(acquiring).rejects.toThrow(/1 of 3 nodes answered, and 2 have to agree/);
+    expect(performance.now() - sinceStart).toBeLessThan(3_000);
+    await eventually(async () => (await servers[0]?.admin.exists('a')) === 0);
+    await allBack(client);
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it('gets the lock as soon as a majority is back', async () => {
+    const client = await ready(openProxied());
+    const { locks } = client;
+    for (const node of [1, 2]) {
+      proxies[node]?.refuse();
+      proxies[node]?.cut();
+    }
+    const acquiring = watch(locks.acquire('a'));
+    await eventually(async () => (await servers[0]?.admin.exists('a')) === 0);
+    await proxies[1]?.heal();
+    const lease = await acquiring.promise;
+    expect(lease.state).toBe('held');
+    await allBack(client);
+    await lease.release();
+  });
+
+  it('is suspect while a majority is away, and held again when it is back in time', async () => {
+    const client = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    const lease = await client.locks.acquire('a');
+    const faults = [1, 2].map((node) => proxies[node]?.hold('toServer'));
+    await eventually(() => lease.state === 'suspect');
+    lease.assertHeld();
+    for (const fault of faults) fault?.heal();
+    await eventually(() => lease.state === 'held');
+    await lease.release();
+    expect(client.eventsOf('lost')).toEqual([]);
+  });
+
+  it('is lost by the clock when a majority stays away', async () => {
+    const { locks } = await ready(openProxied({ leaseTimeMs: 500 }));
+    const lease = await locks.acquire('a');
+    const faults = [1, 2].map((node) => proxies[node]?.hold('toServer'));
+    await eventually(() => lease.state === 'lost');
+    expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    for (const fault of faults) fault?.heal();
+  });
+
+  it('is gone for sure as soon as a majority says so, and leaves nothing on the rest', async () => {
+    const { locks } = await ready(open({ leaseTimeMs: LEASE_MS }));
+    const lease = await locks.acquire('a');
+    await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+    await Promise.all(servers.slice(0, 2).map(({ admin }) => admin.del('a')));
+    await expect(lease.renew()).rejects.toThrow(LeaseLostError);
+    expect(lease.signal.reason).toMatchObject({ reason: 'gone' });
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it('is put back by a renewal on a node that has forgotten it, and released there as well', async () => {
+    const { locks } = await ready(open({ leaseTimeMs: LEASE_MS }));
+    const lease = await locks.acquire('a');
+    for (const server of servers) {
+      await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+      await server.admin.del('a');
+    }
+    await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+    await lease.release();
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it('is not put back once it was taken away by force', async () => {
+    const { locks } = await ready(open({ leaseTimeMs: 600 }));
+    const lease = await locks.acquire('a');
+    expect(await locks.get('a').forceRelease()).toBe(true);
+    expect(await locks.get('a').forceRelease()).toBe(false);
+    await eventually(() => lease.state === 'lost');
+    expect(await holdersOn(servers)).toEqual(['', '', '']);
+  });
+
+  it('counts a release of which a majority knows nothing as done while the lease was valid', async () => {
+    const client = await ready(openProxied());
+    const [first, second, third] = servers as [RedisFixture, RedisFixture, RedisFixture];
+    await occupy(third);
+    const lease = await client.locks.acquire('a');
+    proxies[1]?.refuse();
+    proxies[1]?.cut();
+    await lease.release();
+    expect(client.eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
+    await eventually(async () => (await first.admin.exists('a')) === 0);
+    expect(await second.admin.hkeys('a')).toEqual([lease.owner]);
+    await proxies[1]?.heal();
+    await eventually(async () => (await second.admin.exists('a')) === 0);
+    await third.admin.del('a');
+  });
+
+  it('wakes a waiter by the messages of a majority', async () => {
+    const holder = await ready(open());
+    const waiter = await ready(open({ pollIntervalMs: 60_000 }));
+    const lease = await holder.locks.acquire('a');
+    const waiting = watch(waiter.locks.acquire('a'));
+    await eventually(async () => {
+      for (const { admin } of servers) expect(await admin.pubsub('CHANNELS')).toHaveLength(1);
+    });
+    await lease.release();
+    const sinceRelease = performance.now();
+    await (await waiting.promise).release();
+    expect(performance.now() - sinceRelease).toBeLessThan(1_000);
+  });
+
+  it('settles split votes: whoever was first on one node each, one of them gets in', async () => {
+    const clients = await Promise.all([0, 1, 2].map(() => ready(open())));
+    const order: string[] = [];
+    await Promise.all(
+      clients.map(({ locks }) =>
+        locks.using('a', ({ owner }) => {
+          order.push(owner);
+        }),
+      ),
+    );
+    expect(new Set(order).size).toBe(3);
+  });
+
+  it('tells nobody of a vote that is given back', async () => {
+    const released: string[] = [];
+    const { locks } = await ready(
+      open({
+        decorate: (connection) =>
+          new (class extends PassThrough {
+            protected override around<R>(script: string, run: () => Promise<R>) {
+              if (script === GIVE_BACK.name) released.push(script);
+              return run() as never;
+            }
+          })(new AgedServer(connection)),
+      }),
+    );
+    await Promise.all([0, 1].map((node) => occupy(servers[node] as RedisFixture)));
+    const heard: string[] = [];
+    const listener = servers[2]?.admin.duplicate();
+    listener?.on('message', (_, message: string) => heard.push(message));
+    await listener?.subscribe('redisson_lock__channel:{a}');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await eventually(() => released.length > 0);
+    await servers[2]?.admin.publish('redisson_lock__channel:{a}', 'end');
+    await eventually(() => heard.includes('end'));
+    expect(heard).toEqual(['end']);
+    listener?.disconnect();
+    for (const node of [0, 1]) await servers[node]?.admin.del('a');
+  });
+
+  it('gives tokens that rise, whichever minority is away', async () => {
+    const { locks } = await ready(openProxied());
+    // The clock of one is an hour ahead.
+    const ahead = (Date.now() + 3_600_000) * 1_000;
+    await servers[2]?.admin.set('redisson_lock_token:{a}', ahead, 'EX', 100);
+    const tokens: number[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      const fault = proxies[i % 3]?.hold('toServer');
+      const lease = await locks.acquire('a', { fenced: true });
+      tokens.push(lease.fencingToken ?? 0);
+      await lease.release();
+      fault?.heal();
+      await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+    }
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    expect(tokens[0]).toBeGreaterThan(ahead);
+  });
+
+  it('gives no token before a majority knows it', async () => {
+    const { locks } = await ready(open());
+    const ahead = Date.now() * 1_000 + 3_600_000_000;
+    await servers[2]?.admin.set('redisson_lock_token:{a}', ahead, 'EX', 100);
+    await occupy(servers[0] as RedisFixture);
+    const lease = await locks.acquire('a', { fenced: true });
+    expect(lease.fencingToken).toBe(ahead + 1);
+    const known = await Promise.all(
+      servers.map(({ admin }) => admin.get('redisson_lock_token:{a}')),
+    );
+    expect(known.filter((token) => token === String(ahead + 1)).length).toBeGreaterThanOrEqual(2);
+    await lease.release();
+    await servers[0]?.admin.del('a');
+  });
+
+  it('refuses a lease that is longer than a restarted node stays away, and minReplicas', async () => {
+    const { locks } = await ready(open({ longestLeaseMs: 40_000 }));
+    await expect(locks.acquire('a', { leaseTimeMs: 40_001 })).rejects.toThrow(
+      /at most 40000.*raise redLock.longestLeaseMs/,
+    );
+    await expect(locks.acquire('a', { minReplicas: 1 })).rejects.toThrow(LockArgumentError);
+    const lease = await locks.acquire('a', { leaseTimeMs: 40_000 });
+    await expect(lease.renew(50_000)).rejects.toThrow(LockArgumentError);
+    await lease.release();
+  });
+
+  it('closes like any lock: waiters are sent away, holders are told, nothing is left', async () => {
+    const [holder, waiter] = [await ready(open()), await ready(open())];
+    const lease = await holder.locks.acquire('a');
+    const waiting = waiter.locks.acquire('a');
+    await Promise.all([expect(waiting).rejects.toThrow(LockShutdownError), waiter.close()]);
+    await holder.close();
+    expect(lease.state).toBe('lost');
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+    await expect(holder.locks.acquire('a')).rejects.toThrow(LockShutdownError);
+  });
+  it('does not ask in a loop while somebody holds the lock for minutes', async () => {
+    const { locks } = await ready(open());
+    await Promise.all(servers.map((server) => occupy(server)));
+    await servers[0]?.resetCommandStats();
+    await expect(locks.acquire('a', { waitTimeMs: 1_500 })).rejects.toThrow(LockTimeoutError);
+    const { evalsha = 0 } = (await servers[0]?.commandStats()) ?? {};
+    expect(evalsha).toBeGreaterThan(0);
+    expect(evalsha).toBeLessThanOrEqual(5);
+    await Promise.all(servers.map(({ admin }) => admin.del('a')));
+  });
+
+  it('costs on each node what its page says', async () => {
+    const page = readFileSync(new URL('../../docs/red-lock.md', import.meta.url), 'utf8');
+    const { locks } = await ready(open());
+    const { admin, ...server } = bound(servers[1] as RedisFixture);
+    const isHeld = (name: string, fields: number) =>
+      eventually(async () => (await admin.hlen(name)) === fields);
+    // So that the node knows the scripts.
+    for (const fenced of [true, false]) {
+      const lease = await locks.acquire('b', { fenced });
+      await isHeld('b', 1);
+      await lease.renew();
+      await lease.release();
+      await isHeld('b', 0);
+    }
+    const costs: string[] = [];
+    const cost = async <T>(operation: string, fields: number, work: () => Promise<T>) => {
+      await server.reset();
+      const result = await work();
+      await isHeld('a', fields);
+      await eventually(async () => {
+        // Of the look at the lock.
+        const { evalsha, hlen: _, ...inside } = await server.stats();
+        const commands = `${String(evalsha)} (${Object.keys(inside).sort().join(' ')})`;
+        expect(page.replace(/ +/g, ' ')).toContain(`| ${operation} | ${commands} |`);
+        costs.push(`${operation} ${commands}`);
+      });
+      return result;
+    };
+    const lease = await cost('acquire', 1, () => locks.acquire('a'));
+    await cost('renew', 1, () => lease.renew());
+    await cost('release', 0, () => lease.release());
+    const fenced = await cost('acquire, fenced', 1, () => locks.acquire('a', { fenced: true }));
+    await fenced.release();
+    process.stdout.write(`Red lock, on each node: ${costs.join(', ')}\n`);
+  });
+});
+
+function bound(server: RedisFixture) {
+  return {
+    admin: server.admin,
+    stats: () => server.commandStats(),
+    reset: () => server.resetCommandStats(),
+  };
+}
