@@ -36,6 +36,7 @@ export {
   ReadWriteLockService,
   type ReadWriteLock,
 } from './primitives/read-write-lock/read-write-lock-service.js';
+export { RedLockService } from './primitives/red-lock/red-lock-service.js';
 export { LockService } from './primitives/reentrant-lock/lock-service.js';
 export type {
   CountingAcquireOptions,
@@ -48,12 +49,16 @@ export type {
 } from './primitives/semaphore/semaphore.js';
 export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 
+export type { PublishOption } from './ioredis/publish-option.js';
+export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
+
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export { LockKey } from './nest/lock-key.js';
 export type { LockKind, LockNames } from './nest/lock-kinds.js';
 export { LockInterceptor } from './nest/lock.interceptor.js';
 export {
   RedisLockModule,
+  type RedLockOptions,
   type RedisLockModuleAsyncOptions,
   type RedisLockModuleOptions,
   type RedisLockOptions,

@@ -5,6 +5,9 @@ import { describeValue, LockConfigurationError } from '../core/errors.js';
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */
 export type ConnectionOption = string | RedisOptions | Redis | Cluster;
 
+/** The same for one server that stands alone. */
+export type NodeOption = Exclude<ConnectionOption, Cluster>;
+
 export interface ClientChoice {
   readonly client: Redis | Cluster;
   /** Whether this library opened it, and so has to close it. */

@@ -1,11 +1,18 @@
 import { describeValue, LockConfigurationError } from '../core/errors.js';
 import type { LockSettings } from '../core/options.js';
 
+/** The servers of the red lock, and the longest lease that any process asks them for. */
+export interface RedLockChoice {
+  readonly nodes: readonly unknown[];
+  readonly longestLeaseMs: number | undefined;
+}
+
 /** What the module was configured with. Core and adapter have yet to check the values. */
 export interface NamedOptions {
   /** Present but undefined is a missing environment variable, and no wish for the default. */
   readonly connection?: unknown;
   readonly publish: unknown;
+  readonly redLock: RedLockChoice | undefined;
   readonly settings: Partial<LockSettings>;
 }
 
@@ -21,6 +28,7 @@ const SETTINGS = [
   'fairLockWaitTimeMs',
   'wakeUp',
   'publish',
+  'redLock',
   'observer',
 ] as const;
 
@@ -70,8 +78,30 @@ export function checkAsyncOptions(given: unknown, from: string): void {
 }
 
 function named(options: Options): NamedOptions {
-  const { connection, publish, ...settings } = options;
-  return { ...('connection' in options && { connection }), publish, settings };
+  const { connection, publish, redLock, ...settings } = options;
+  return {
+    ...('connection' in options && { connection }),
+    publish,
+    redLock: redLockChoice(redLock),
+    settings,
+  };
+}
+
+function redLockChoice(given: unknown): RedLockChoice | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null) {
+    throw new LockConfigurationError(
+      `redLock must be an object with nodes, not ${describeValue(given)}`,
+    );
+  }
+  refuseUnknown(given as Options, ['nodes', 'longestLeaseMs'], 'redLock');
+  const { nodes, longestLeaseMs } = given as Options;
+  if (!Array.isArray(nodes)) {
+    throw new LockConfigurationError(
+      `redLock.nodes must be a list of independent Redis servers, not ${describeValue(nodes)}`,
+    );
+  }
+  return { nodes, longestLeaseMs: longestLeaseMs as number | undefined };
 }
 
 function objectOf(given: unknown, from: string): Options {

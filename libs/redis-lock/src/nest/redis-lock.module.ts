@@ -12,17 +12,17 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-
 import { LockConfigurationError } from '../core/errors.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { PublishOption } from '../ioredis/publish-option.js';
-import { DEFAULT_URL, type ConnectionOption } from '../ioredis/redis-client.js';
+import { DEFAULT_URL, type ConnectionOption, type NodeOption } from '../ioredis/redis-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
+import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
@@ -33,6 +33,19 @@ import {
   optionsMade,
   type NamedOptions,
 } from './module-options.js';
+import { noRedLocks, RedLocks } from './red-locks.js';
+
+/** Independent Redis servers, best three or five, for `RedLockService`. */
+export interface RedLockOptions {
+  /** For each a url, ioredis options, or a `Redis` of yours, which this library never closes. */
+  readonly nodes: readonly NodeOption[];
+  /**
+   * The longest lease that any process of the fleet asks for, the same in all of them: a server that
+   * has restarted does not vote for so long.
+   * @default `leaseTimeMs` of the module
+   */
+  readonly longestLeaseMs?: number | undefined;
+}
 
 /** Every option may be left out. Every time is in milliseconds. */
 export interface RedisLockOptions extends Partial<LockSettings> {
@@ -49,6 +62,8 @@ export interface RedisLockOptions extends Partial<LockSettings> {
    * @default 'auto'
    */
   readonly publish?: PublishOption | undefined;
+  /** Without it, `RedLockService` refuses every call. */
+  readonly redLock?: RedLockOptions | undefined;
 }
 
 interface Visibility {
@@ -89,6 +104,7 @@ const OPTIONS = Symbol.for('nestjs-redis-lock:options');
 const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
 const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
 const CONTEXT = Symbol.for('nestjs-redis-lock:context');
+const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
 
 /**
  * Provides the services of all locks, and what the decorators need, for one Redis. When the application closes,
@@ -102,6 +118,7 @@ export class RedisLockModule
   constructor(
     @Inject(CONTEXT) private readonly context: LockContext,
     @Inject(CONNECTION) private readonly connection: IoredisConnection,
+    @Inject(RED_LOCKS) private readonly redLocks: RedLocks | undefined,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
     refuseSecond(modules);
@@ -132,20 +149,25 @@ export class RedisLockModule
     return assemble({ isGlobal, imports }, providers);
   }
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     this.connection.open();
+    await this.redLocks?.open();
   }
 
   onModuleDestroy(): void {
-    this.context.refuse();
+    for (const context of this.#contexts) context.refuse();
   }
 
-  beforeApplicationShutdown(): Promise<void> {
-    return this.context.drain();
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.#contexts.map((context) => context.drain()));
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.context.close();
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.#contexts.map((context) => context.close()));
+  }
+
+  get #contexts(): LockContext[] {
+    return this.redLocks === undefined ? [this.context] : [this.context, this.redLocks.context];
   }
 }
 
@@ -189,13 +211,19 @@ function assemble(
       { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
       { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
       { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
+      { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER], useFactory: redLocksOf },
+      {
+        provide: RedLockService,
+        inject: [RED_LOCKS],
+        useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
+      },
       ...SERVICES.map((Service) => ({
         provide: Service,
         inject: [CONTEXT],
         useFactory: (context: LockContext) => new Service(context),
       })),
     ],
-    exports: [...SERVICES],
+    exports: [...SERVICES, RedLockService],
   };
 }
 
@@ -207,6 +235,15 @@ function observerOf({ settings }: NamedOptions): LockObserver {
 function connectionOf(options: NamedOptions, observer: LockObserver): IoredisConnection {
   const connection = 'connection' in options ? options.connection : DEFAULT_URL;
   return prepareIoredisConnection(connection, observer, options.publish);
+}
+
+function redLocksOf(
+  { redLock, settings }: NamedOptions,
+  observer: LockObserver,
+): RedLocks | undefined {
+  if (redLock === undefined) return undefined;
+  const nodes = redLock.nodes.map((node) => prepareIoredisConnection(node, observer));
+  return new RedLocks(nodes, redLock.longestLeaseMs, { ...settings, observer });
 }
 
 function contextOf(

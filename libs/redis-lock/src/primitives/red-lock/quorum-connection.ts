@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../core/clock.js';
 import { describeValue, LockConfigurationError, LockStateError } from '../../core/errors.js';
+import { Deadline } from '../../core/deadline.js';
 import { tell, type LockObserver } from '../../core/observer.js';
 import { LEASE } from '../../core/options.js';
 import {
@@ -8,6 +9,7 @@ import {
   type KeyPlace,
   type RedisConnection,
 } from '../../core/redis-connection.js';
+import { untilAnswered } from '../../core/until-answered.js';
 import { Poll, quorumOf } from './poll.js';
 import { VotingNode } from './voting-node.js';
 
@@ -61,11 +63,25 @@ export class QuorumConnection implements RedisConnection {
    * @throws {LockConfigurationError} a node is a replica or part of a Cluster, or two are one server
    */
   async check(): Promise<void> {
+    await this.#identifyAll();
     const poll = this.poll((node) => node.admit(ANSWER_MS));
     await poll.until(() => poll.isComplete || undefined);
     const error = poll.error();
     if (error instanceof LockConfigurationError) throw error;
     this.refuseTwins();
+  }
+
+  /** Those that cannot be reached in time are looked at when they can. */
+  async #identifyAll(): Promise<void> {
+    const end = this.clock.now() + ANSWER_MS;
+    const known = this.nodes.map(({ connection, guard }) => {
+      const identify = async () => {
+        await guard.identify();
+        return { value: undefined, sentAt: end, resent: false };
+      };
+      return untilAnswered(connection, this.clock, () => end, identify);
+    });
+    await new Deadline(this.clock, ANSWER_MS, undefined).race(Promise.allSettled(known));
   }
 
   /** @throws {LockConfigurationError} two nodes are one server, which would vote twice */

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockConfigurationError, QuorumError, RedLockService } from 'nestjs-redis-lock';
+import { useRedis } from '../support/redis-server.js';
+import { useApplications } from './applications.js';
+
+describe('the option redLock', () => {
+  const servers = [useRedis(), useRedis(), useRedis()] as const;
+  const [redis] = servers;
+  const apps = useApplications(redis);
+  const urls = () => servers.map(({ url }) => url);
+  const held = async () => Promise.all(servers.map(({ admin }) => admin.exists('product_1')));
+  const start = async (nodes: readonly string[], longestLeaseMs = 1_000) =>
+    apps.start({}, { redLock: { nodes, longestLeaseMs }, leaseTimeMs: 1_000 });
+
+  it('gives locks on a majority of the servers, until the application closes', async () => {
+    const app = await start(urls());
+    const locks = app.nest.get(RedLockService);
+    const lease = await locks.acquire('product_1', { waitTimeMs: 15_000 });
+    expect((await held()).reduce((sum, one) => sum + one)).toBeGreaterThanOrEqual(2);
+    lease.assertHeld();
+    await app.nest.close();
+    expect(await held()).toEqual([0, 0, 0]);
+  });
+
+  it('refuses locks while there is no majority', async () => {
+    const app = await start([redis.url, 'redis://127.0.0.1:1', 'redis://127.0.0.1:2']);
+    const locks = app.nest.get(RedLockService);
+    await expect(locks.acquire('product_1', { waitTimeMs: 100 })).rejects.toThrow(QuorumError);
+  });
+
+  it.each([
+    ['one server twice', () => [redis.url, redis.url, servers[1].url], 'one and the same server'],
+    ['no servers', () => [], 'not an empty list'],
+    ['a text', () => 'redis://127.0.0.1' as unknown as string[], 'redLock.nodes must be a list'],
+    ['a bad url', () => ['http://127.0.0.1'], 'redis://'],
+  ])('stops the start for %s', async (_, nodes, message) => {
+    const starting = start(nodes());
+    await expect(starting).rejects.toThrow(LockConfigurationError);
+    await expect(starting).rejects.toThrow(message);
+  });
+
+  it('is what the red locks of an application without it ask for', async () => {
+    const app = await apps.start({});
+    const locks = app.nest.get(RedLockService);
+    await expect(locks.acquire('product_1')).rejects.toThrow('the option redLock');
+    await expect(locks.using('product_1', () => 1)).rejects.toThrow(LockConfigurationError);
+    expect(() => locks.get('product_1')).toThrow(LockConfigurationError);
+  });
+});
