@@ -141,6 +141,17 @@ describe('FairLockService and RedissonFairLockTest', () => {
     await expect(locks.acquire('a', { waitTimeMs: 0 })).resolves.toMatchObject({ state: 'held' });
   });
 
+  it('testAcquireFailedNotCalledOnRedisTimeout: a pause that ends in time is no error', async () => {
+    const [holder, ours] = [open(), open()];
+    const lease = await holder.locks.acquire('a');
+    const waiter = await view.enqueue(ours.locks, { waitTimeMs: 15_000 });
+    await redis.admin.client('PAUSE', 500);
+    const releasing = lease.release();
+    await (await waiter.promise).release();
+    await releasing;
+    expect(await redis.admin.exists('a', ...Object.values(view.keys))).toBe(0);
+  });
+
   it('gives up with an error that tells how long the others have it', async () => {
     const { locks } = open();
     await locks.acquire('a');

@@ -20,6 +20,7 @@ import { Stopwatch } from '../support/stopwatch.js';
 
 describe('LockService.multi', () => {
   const redis = useRedis();
+  const second = useRedis();
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
   const heldKeys = async () => (await redis.admin.keys('*')).sort();
@@ -123,6 +124,41 @@ describe('LockService.multi', () => {
     await expect(waiting.promise).rejects.toBe(reason);
     await theirs.release();
     expect(await heldKeys()).toEqual([]);
+  });
+
+  it('lets exactly one of ten in that do not wait, and keeps it for its lease', async () => {
+    const clients = Array.from({ length: 10 }, () => open().locks);
+    const tries = clients.map((locks, i) =>
+      locks.multi(i % 2 === 0 ? ['a', 'b'] : ['b', 'a']).tryAcquire({ leaseTimeMs: 10_000 }),
+    );
+    const leases = (await Promise.all(tries)).filter((lease) => lease !== null);
+    expect(leases).toHaveLength(1);
+    expect(await heldKeys()).toEqual(['a', 'b']);
+    for (const name of ['a', 'b']) {
+      expect(await redis.admin.pttl(name)).toBeGreaterThan(5_000);
+      expect(await redis.admin.pttl(name)).toBeLessThanOrEqual(10_000);
+    }
+    await leases[0]?.release();
+  });
+
+  it('spans several servers: all of them or none', async () => {
+    const [mine, there] = [open(), open({ connection: second.url })];
+    const all = mine.locks.multi(['a', there.locks.get('a'), there.locks.get('b')]);
+    const lease = await all.acquire();
+    expect(await heldKeys()).toEqual(['a']);
+    expect((await second.admin.keys('*')).sort()).toEqual(['a', 'b']);
+    expect(
+      await open()
+        .locks.multi(['a', there.locks.get('b')])
+        .tryAcquire(),
+    ).toBeNull();
+    await lease.release();
+
+    const theirs = await there.locks.acquire('b');
+    expect(await all.tryAcquire()).toBeNull();
+    expect(await heldKeys()).toEqual([]);
+    expect(await second.admin.keys('*')).toEqual(['b']);
+    await theirs.release();
   });
 
   it('tells the loss of one of them by one signal, one state and assertHeld', async () => {

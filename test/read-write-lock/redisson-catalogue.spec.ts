@@ -270,6 +270,22 @@ describe('what Redisson tests of a read-write lock', () => {
     expect(reads.most).toBeGreaterThan(1);
   });
 
+  it.each(['read', 'write'] as const)(
+    'testReadLockAfterTimeout, testWriteLockAfterTimeout: after a restart the release of a %s rejects, and a new hold is renewed',
+    async (side) => {
+      const client = open({ leaseTimeMs: 600 });
+      const lock = client.locks.get('a')[side];
+      const lease = await lock.acquire();
+      await redis.restart();
+      await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+      const next = await lock.acquire();
+      const renewals = client.eventsOf('renewed').length;
+      await eventually(() => client.eventsOf('renewed').length >= renewals + 4);
+      next.assertHeld();
+      await next.release();
+    },
+  );
+
   it('testMultiInstanceReadLockZombieCleanup: a crashed reader does not block a writer when another went on reading', async () => {
     const zombie = new JavaThread(redis.admin);
     await zombie.tryRead('a', 300);

@@ -187,6 +187,7 @@ describe('SemaphoreService on the wire', () => {
       expect(await semaphore.trySetPermits(4)).toBe(false);
       const [id = ''] = (await java.tryAcquire(redis.admin, 'a')) ?? [];
       expect(await scoreOf(id)).toBe(NO_LEASE);
+      expect(await semaphore.remainingTimeMs(id)).toBe(Infinity);
       expect(await semaphore.acquiredPermits()).toBe(1);
       expect(await semaphore.permits()).toBe(1);
       const error = await semaphore.acquire({ waitTimeMs: 30 }).catch((e: unknown) => e);
@@ -259,5 +260,21 @@ describe('SemaphoreService on the wire', () => {
     await semaphore.setPermits(1);
     await semaphore.acquire();
     expect(await keys()).toEqual(['shop:a', '{shop:a}:timeout']);
+  });
+
+  it('goes by the clock of the server: a client whose clock is ahead takes no permit back', async () => {
+    const [ours, others] = [open().locks.get('a'), open().locks.get('a')];
+    await ours.setPermits(1);
+    const lease = await ours.acquire();
+    const { now } = Date;
+    Date.now = () => now() + 3_600_000;
+    try {
+      expect(await others.tryAcquire()).toBeNull();
+      expect(await others.acquiredPermits()).toBe(1);
+    } finally {
+      Date.now = now;
+    }
+    await lease.release();
+    expect(await others.availablePermits()).toBe(1);
   });
 });

@@ -55,6 +55,7 @@ describe('lockErrorOf', () => {
   it.each([
     'Connection is closed.',
     'Command timed out',
+    'Command aborted due to connection close',
     'read ECONNRESET',
     'connect ECONNREFUSED 127.0.0.1:6379',
     'write EPIPE',
