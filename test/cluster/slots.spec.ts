@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  FairLockService,
+  LatchService,
+  LockService,
+  ReadWriteLockService,
+  SemaphoreService,
+} from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** A server with slots refuses a script whose keys are in several of them, or that reaches others. */
+describe('where there are slots', () => {
+  const redis = useRedis({ args: ['--cluster-enabled', 'yes'] });
+  beforeAll(async () => {
+    const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
+    await redis.admin.cluster('ADDSLOTS', ...slots);
+    await eventually(async () => (await redis.admin.cluster('INFO')).includes('state:ok'));
+  });
+  const openAll = useLocks(redis, (context) => ({
+    fairLocks: new FairLockService(context),
+    latches: new LatchService(context),
+    locks: new LockService(context),
+    readWriteLocks: new ReadWriteLockService(context),
+    semaphores: new SemaphoreService(context),
+  }));
+
+  describe.each([
+    ['a', ''],
+    ['a', 'shop:'],
+    ['{tag}a', 'shop:'],
+    ['a{tag}b', ''],
+  ])('%p with keyPrefix %p', (name, keyPrefix) => {
+    const open = () => openAll({ keyPrefix }).locks;
+
+    it.each(['locks', 'fairLocks'] as const)(
+      '%s are taken, waited for and nested',
+      async (kind) => {
+        const [ours, others] = [open()[kind], open()[kind]];
+        const lease = await ours.acquire(name, { fenced: true });
+        const waiting = others.using(name, () => others.using(name, ({ holdCount }) => holdCount));
+        await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+        await lease.renew();
+        await lease.release();
+        expect(await waiting).toBe(2);
+        expect(await ours.get(name).isLocked()).toBe(false);
+      },
+    );
+
+    it('a read-write lock is written, read inside, and waited for by readers and writers', async () => {
+      const { read, write } = open().readWriteLocks.get(name);
+      const other = open().readWriteLocks.get(name);
+      const waiting: Promise<unknown>[] = [];
+      await write.using(
+        async (lease) => {
+          await read.using(async () => {
+            waiting.push(
+              other.read.using(() => undefined),
+              other.write.using(() => undefined),
+            );
+            await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length > 0);
+            expect(await other.read.tryAcquire()).toBeNull();
+          });
+          await lease.renew();
+        },
+        { fenced: true },
+      );
+      await Promise.all(waiting);
+      expect(await read.isLocked()).toBe(false);
+    });
+
+    it('permits, several at once, are taken, waited for and given back', async () => {
+      const [ours, others] = [open().semaphores.get(name), open().semaphores.get(name)];
+      await ours.setPermits(3);
+      const lease = await ours.acquire({ permits: 2 });
+      const waiting = others.acquire({ permits: 3 });
+      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await lease.renew();
+      await lease.release();
+      await ours.release((await waiting).permitIds);
+      expect(await others.availablePermits()).toBe(3);
+    });
+
+    it('a latch and a counter are set, waited for and counted', async () => {
+      const { latches, semaphores } = open();
+      const latch = latches.get(name);
+      await latch.trySetCount(1);
+      const opened = open().latches.get(name).wait();
+      expect(await latch.countDown()).toBe(0);
+      expect(await opened).toBe(true);
+      const counting = semaphores.counting(name);
+      await counting.trySetPermits(1);
+      await counting.acquire();
+      await counting.release();
+      expect(await counting.drainPermits()).toBe(1);
+    });
+  });
+});
