@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { LockConfigurationError } from 'nestjs-redis-lock';
 
@@ -7,6 +7,7 @@ import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { useApplications } from '../faults/support/applications.js';
 import { channelOf, handOver } from '../faults/support/hand-over.js';
+import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';
 import { eventually } from '../support/eventually.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
 import { useRedis } from '../support/redis-server.js';
@@ -59,6 +60,13 @@ describe('publish, in a cluster', () => {
   };
   const sharded = async ({ admin }: Node, channel: string) =>
     Number(((await admin.call('PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1]);
+  /** Whatever channel it is that belongs to the name, on whatever node. */
+  const subscriptionsTo = async (name: string, nodes = group.masters) => {
+    const channels = nodes.map(({ admin }) => admin.call('PUBSUB', 'SHARDCHANNELS'));
+    return ((await Promise.all(channels)).flat() as string[]).filter((channel) =>
+      channel.includes(name),
+    ).length;
+  };
   /** Two nodes only: the one that is not the first. */
   const otherThan = (node: Node) => group.masters.find((master) => master !== node) as Node;
 
@@ -103,6 +111,51 @@ describe('publish, in a cluster', () => {
       await eventually(async () => (await listeners(channelOf(name))) === 0);
     });
   });
+
+  describe.each(PRIMITIVES.map((kind): [string, Kind] => [kind.title, kind]))(
+    'of a %s',
+    (_, kind) => {
+      /** Somebody waits for it, subscribed; then `before` happens, and it is given back. */
+      const handOn = async (name: string, before: () => Promise<unknown>) => {
+        const waitTimeMs = NEVER_POLL_MS;
+        const held = await holder.against(name, waitTimeMs);
+        const waiting = waiter.take(name, waitTimeMs);
+        await eventually(async () => (await subscriptionsTo(name)) > 0);
+        await before();
+        const releasedAt = performance.now();
+        await held.release();
+        await (await waiting).release();
+        expect(performance.now() - releasedAt).toBeLessThan(BY_MESSAGE_MS);
+      };
+      let holder: Primitive;
+      let waiter: Primitive;
+      beforeEach(async () => {
+        const options = { settings, publish: 'sharded' } as const;
+        [holder, waiter] = [
+          kind.of(open(await connect(), options).context),
+          kind.of(open(await connect(), options).context),
+        ];
+      });
+
+      afterEach(async () => {
+        for (const { admin } of group.masters) await admin.flushall();
+      });
+
+      it('whoever waits is woken up by a sharded message, wherever the slot has gone', async () => {
+        const counted = await publishedDuring(async () => {
+          for (const name of NAMES) await handOn(name, () => Promise.resolve());
+          const moved = 'product_moved';
+          await handOn(moved, async () => {
+            const to = otherThan(await group.masterOf(hashSlot(moved)));
+            await group.moveSlot(hashSlot(moved), to);
+            await eventually(async () => (await subscriptionsTo(moved, [to])) > 0);
+          });
+        });
+        expect(counted.publish).toBe(0);
+        expect(counted.spublish).toBeGreaterThan(NAMES.length);
+      });
+    },
+  );
 
   it('is heard by whoever listens in one way or the other when it is both', async () => {
     const holder = open(await connect(), { settings, publish: 'both' });

@@ -1,9 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Lease, LockEvent } from 'nestjs-redis-lock';
+import {
+  FairLockService,
+  LockService,
+  ReadWriteLockService,
+  SemaphoreService,
+  type AcquireOptions,
+  type Lease,
+  type LockEvent,
+} from 'nestjs-redis-lock';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
 import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';
@@ -13,6 +22,35 @@ import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
 
 const NAME = 'product_1';
 const REPLICAS = 2;
+const OTHER_NAME = 'product_2';
+
+/** What one holds at a time here, by whatever primitive. */
+interface Holdable {
+  acquire(options?: AcquireOptions): Promise<Lease>;
+  tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
+}
+
+/** Of each: how to get it, and the keys that are there while it is held, and only then. */
+const OTHERS: [string, string[], (context: LockContext) => Holdable | Promise<Holdable>][] = [
+  ['fair lock', [NAME], (context) => new FairLockService(context).get(NAME)],
+  ['read lock', [NAME], (context) => new ReadWriteLockService(context).get(NAME).read],
+  ['write lock', [NAME], (context) => new ReadWriteLockService(context).get(NAME).write],
+  ['semaphore', [`{${NAME}}:timeout`], theOnlyPermit],
+  [
+    'multi lock',
+    [NAME, OTHER_NAME],
+    (context) => {
+      const other = new FairLockService(context).get(OTHER_NAME);
+      return new LockService(context).multi([NAME, other]);
+    },
+  ],
+];
+
+async function theOnlyPermit(context: LockContext): Promise<Holdable> {
+  const semaphore = new SemaphoreService(context).get(NAME);
+  await semaphore.trySetPermits(1);
+  return semaphore;
+}
 
 describe('minReplicas', () => {
   const open = useApplications();
@@ -38,7 +76,7 @@ describe('minReplicas', () => {
   };
   const opened = async (...options: Parameters<typeof open>): Promise<Application> => {
     const application = open(...options);
-    await eventually(() => application.locks.get(NAME).remainingTimeMs());
+    await eventually(() => application.locks.get('warm').remainingTimeMs());
     return application;
   };
   const isOnReplicas = (db = 0) =>
@@ -181,6 +219,38 @@ describe('minReplicas', () => {
     });
   });
 
+  describe.each(OTHERS)('of a %s', (_, keys, of) => {
+    const onMaster = () => master.admin.exists(...keys);
+
+    it('is on each replica at the moment of the grant', async () => {
+      const held = await of((await opened(master.server.url)).context);
+      const lease = await held.acquire({ minReplicas: REPLICAS });
+      for (const { admin } of group.replicas) {
+        await admin.select(0);
+        expect(await admin.exists(...keys)).toBe(keys.length);
+      }
+      await lease.renew();
+      await lease.release();
+      expect(await onMaster()).toBe(0);
+    });
+
+    it('is refused when too few have it, and given back to whoever asks for less', async () => {
+      const { context } = await opened(master.server.url);
+      const held = await of(context);
+      const refusal = { minReplicas: 3, replicas: 2, code: 'LOCK_REPLICATION', outcome: 'unknown' };
+      const refused = expect(held.acquire({ minReplicas: 3 })).rejects.toMatchObject(refusal);
+      await eventually(async () => expect(await onMaster()).toBeGreaterThan(0));
+      // By another process, so that nobody but Redis can have told it.
+      const waiter = await of((await opened(master.server.url)).context);
+      const waiting = waiter.acquire({ minReplicas: 2 });
+      await refused;
+      await (await waiting).release();
+      await expect(held.tryAcquire({ minReplicas: 3 })).rejects.toMatchObject(refusal);
+      await eventually(async () => expect(await onMaster()).toBe(0));
+      await (await held.acquire({ waitTimeMs: 0 })).release();
+    });
+  });
+
   describe('of a renewal', () => {
     const heard = (events: readonly LockEvent[], type: LockEvent['type']) =>
       events.filter((event) => event.type === type);
@@ -198,6 +268,22 @@ describe('minReplicas', () => {
       expect(lease.signal.reason).toMatchObject({
         ...{ reason: 'expired', cause: expect.any(ReplicationError) as unknown },
       });
+    });
+
+    it('is a failed one whatever is held', async () => {
+      const settings = { leaseTimeMs: 1_500 };
+      // One after the other on one connection, a paused replica would cost the last one its lease.
+      const leases = await Promise.all(
+        OTHERS.map(async ([title, , of], i) => {
+          const { context } = await opened(master.server.url, {
+            settings: { ...settings, keyPrefix: `${title} ${String(i)}:` },
+          });
+          return (await of(context)).acquire({ minReplicas: REPLICAS });
+        }),
+      );
+      pauseReplicas();
+      await eventually(() => leases.every(({ state }) => state === 'suspect'));
+      await eventually(() => leases.every(({ state }) => state === 'lost'));
     });
 
     it('is tried again, and counts as soon as the replicas are back', async () => {

@@ -1,13 +1,14 @@
 import type { LockErrorCode } from '../../../libs/redis-lock/src/core/errors.js';
-import type { Take } from './primitives.js';
+import type { Primitive, Take } from './primitives.js';
 
 const WAIT_MS = 5_000;
-/** Two in one section would meet in it. */
-const CALLERS = 2;
 /** What may happen to a call while a server is replaced, and once at most since it is how it ends. */
 const PASSING: readonly LockErrorCode[] = ['LOCK_BACKEND', 'LOCK_TIMEOUT', 'LEASE_LOST'];
 
-/** Callers that take each name again and again, and note how every call ends. */
+/**
+ * Two callers of each name take it again and again, against each other, and note how every call ends.
+ * Two in one section would meet in it.
+ */
 export class Load {
   readonly failed: unknown[] = [];
   /** What no caller should ever see. */
@@ -18,12 +19,8 @@ export class Load {
   readonly #callers: Promise<void>[];
   #isStopped = false;
 
-  constructor(
-    private readonly take: Take,
-    names: readonly string[],
-  ) {
-    const callers = Array.from({ length: CALLERS }, () => names).flat();
-    this.#callers = callers.map((name) => this.#call(name));
+  constructor({ take, against }: Primitive, names: readonly string[]) {
+    this.#callers = names.flatMap((name) => [this.#call(name, take), this.#call(name, against)]);
   }
 
   get done(): number {
@@ -39,10 +36,10 @@ export class Load {
     await Promise.all(this.#callers);
   }
 
-  async #call(name: string): Promise<void> {
+  async #call(name: string, take: Take): Promise<void> {
     while (!this.#isStopped) {
       try {
-        const held = await this.take(name, WAIT_MS);
+        const held = await take(name, WAIT_MS);
         if (this.#inside.has(name)) this.overlaps.push(name);
         this.#inside.add(name);
         await new Promise(setImmediate);

@@ -1,8 +1,17 @@
-import { LockService } from 'nestjs-redis-lock';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import {
+  FairLockService,
+  LatchService,
+  LockService,
+  LockTimeoutError,
+  ReadWriteLockService,
+  SemaphoreService,
+} from 'nestjs-redis-lock';
 
 import type { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 
-/** Somebody has it alone. */
+/** Somebody has it, and keeps others out. */
 export interface Held {
   /** Of what is held by a lease. */
   readonly state?: 'held' | 'suspect' | 'lost' | 'released';
@@ -11,16 +20,151 @@ export interface Held {
   release(): Promise<unknown>;
 }
 
-/** Takes a name alone, and waits for that. */
+/** Takes a name, and waits for that. */
 export type Take = (name: string, waitTimeMs: number) => Promise<Held>;
 
-/** What all topologies are tried with: how each is taken by one at a time, and given back. */
-export const PRIMITIVES: readonly [string, (context: LockContext) => Take][] = [
-  [
-    'LockService',
-    (context) => {
+/** Two ways to take a name, neither of which goes together with the other one, or with `against`. */
+export interface Primitive {
+  readonly take: Take;
+  readonly against: Take;
+  /** Brings back what nobody else does, should Redis have lost its data. */
+  prepare?(name: string): Promise<unknown>;
+}
+
+/** How a primitive is tried. */
+export interface Kind {
+  readonly title: string;
+  of(context: LockContext): Primitive;
+  /** The keys of Redis that a name stands for. */
+  keysOf?(name: string): readonly string[];
+  /** The key stays when nobody has it, or when a failure has left nobody who would give it back. */
+  readonly staysBehind?: boolean;
+}
+
+const alone = (take: Take): Primitive => ({ take, against: take });
+
+const CAPACITY = 2;
+/** How long whoever has opened a latch stands back. */
+const OPEN_MS = 20;
+const otherOf = (name: string) => `${name}:2`;
+
+/** What all topologies are tried with. */
+export const PRIMITIVES: readonly Kind[] = [
+  {
+    title: 'lock',
+    of: (context) => {
       const locks = new LockService(context);
-      return (name, waitTimeMs) => locks.acquire(name, { waitTimeMs, fenced: true });
+      return alone((name, waitTimeMs) => locks.acquire(name, { waitTimeMs }));
     },
-  ],
+  },
+  {
+    title: 'fenced lock',
+    of: (context) => {
+      const locks = new LockService(context);
+      return alone((name, waitTimeMs) => locks.acquire(name, { waitTimeMs, fenced: true }));
+    },
+  },
+  {
+    title: 'fair lock',
+    of: (context) => {
+      const locks = new FairLockService(context);
+      return alone((name, waitTimeMs) => locks.acquire(name, { waitTimeMs, fenced: true }));
+    },
+  },
+  { title: 'read lock', of: (context) => readAndWrite(context) },
+  {
+    title: 'write lock',
+    of: (context) => {
+      const { take, against } = readAndWrite(context);
+      return { take: against, against: take };
+    },
+  },
+  { title: 'semaphore', of: permits, staysBehind: true },
+  { title: 'counting semaphore', of: counted, staysBehind: true },
+  { title: 'latch', of: latched, staysBehind: true },
+  {
+    title: 'multi lock',
+    of: (context) => {
+      const [locks, fairLocks] = [new LockService(context), new FairLockService(context)];
+      return alone((name, waitTimeMs) =>
+        locks.multi([name, fairLocks.get(otherOf(name))]).acquire({ waitTimeMs }),
+      );
+    },
+    keysOf: (name) => [name, otherOf(name)],
+  },
 ];
+
+function readAndWrite(context: LockContext): Primitive {
+  const locks = new ReadWriteLockService(context);
+  return {
+    take: (name, waitTimeMs) => locks.get(name).read.acquire({ waitTimeMs }),
+    against: (name, waitTimeMs) => locks.get(name).write.acquire({ waitTimeMs, fenced: true }),
+  };
+}
+
+/** One who wants one permit, against one who wants all. */
+function permits(context: LockContext): Primitive {
+  const semaphores = new SemaphoreService(context);
+  const prepare = (name: string) => semaphores.get(name).trySetPermits(CAPACITY);
+  const taking =
+    (count: number): Take =>
+    async (name, waitTimeMs) => {
+      await prepare(name);
+      return semaphores.get(name).acquire({ permits: count, waitTimeMs });
+    };
+  return { take: taking(1), against: taking(CAPACITY), prepare };
+}
+
+function counted(context: LockContext): Primitive {
+  const semaphores = new SemaphoreService(context);
+  const prepare = (name: string) => semaphores.counting(name).trySetPermits(CAPACITY);
+  const taking =
+    (count: number): Take =>
+    async (name, waitTimeMs) => {
+      await prepare(name);
+      const semaphore = semaphores.counting(name);
+      await semaphore.acquire(count, { waitTimeMs });
+      return { release: () => semaphore.release(count) };
+    };
+  return { take: taking(1), against: taking(CAPACITY), prepare };
+}
+
+/**
+ * Whoever has set the latch is the one that opens it again; the others wait for that. A latch that is
+ * set anew at once has never been open for them.
+ */
+function latched(context: LockContext): Primitive {
+  const latches = new LatchService(context);
+  return alone(async (name, waitTimeMs) => {
+    const latch = latches.get(name);
+    const until = performance.now() + waitTimeMs;
+    while (!(await setOrGiveUp(() => latch.trySetCount(1), latch.countDown))) {
+      const leftMs = Math.max(0, Math.ceil(until - performance.now()));
+      if (await latch.wait({ waitTimeMs: leftMs })) continue;
+      throw new LockTimeoutError(name, {
+        waitedMs: waitTimeMs,
+        retryAfterMs: 0,
+        blockedBy: 'other',
+      });
+    }
+    return {
+      release: async () => {
+        await latch.countDown();
+        await delay(OPEN_MS);
+      },
+    };
+  });
+}
+
+/** Nobody knows who has set a latch: what may still be set must not stay closed. */
+async function setOrGiveUp(
+  set: () => Promise<boolean>,
+  giveUp: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    return await set();
+  } catch (error) {
+    giveUp().catch(() => undefined);
+    throw error;
+  }
+}

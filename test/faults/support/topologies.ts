@@ -27,6 +27,8 @@ export interface Topology {
   replicasOf(name: string): number;
   /** What is left in Redis. */
   keys(): Promise<string[]>;
+  /** Takes all of it away, while every master is there. */
+  clear(): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export async function startStandalone(): Promise<Topology> {
     isHit: () => true,
     replicasOf: () => 0,
     keys: () => server.admin.keys('*'),
+    clear: () => server.admin.flushall(),
     stop: () => group.stop(),
   };
 }
@@ -64,6 +67,7 @@ export async function startSentinel(): Promise<Topology> {
     isHit: () => true,
     replicasOf: () => group.replicas.length - 1,
     keys: async () => (await group.present()).admin.keys('*'),
+    clear: () => group.master.admin.flushall(),
     stop: () => group.stop(),
   };
 }
@@ -99,6 +103,7 @@ export async function startCluster(): Promise<ClusterTopology> {
       const alive = group.nodes.filter(({ admin }) => admin.status === 'ready');
       return (await Promise.all(alive.map(({ admin }) => admin.keys('*')))).flat();
     },
+    clear: () => Promise.all(group.masters.map(({ admin }) => admin.flushall())),
     stop: () => group.stop(),
   };
 }
