@@ -49,7 +49,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     const client = await opened();
     const fault = proxy.current.hold('toClient');
     await giveUp(client);
-    expect(await locked()).toHaveLength(3 * CALLERS);
+    await eventually(async () => expect(await locked()).toHaveLength(3 * CALLERS));
     fault.heal();
     const sinceArrival = new Stopwatch();
     await eventually(async () => (await locked()).length === 0);
