@@ -71,7 +71,7 @@ describe('LatchService on the wire', () => {
     expect(await keys()).toEqual([]);
   });
 
-  it('publishes 1 when it is set or deleted, 0 at zero, and nothing else', async () => {
+  it('publishes 1 when it is set, 0 at zero and when it is deleted, and nothing else', async () => {
     await listener.subscribe(channelOf('a'));
     const latch = latchOf();
     await latch.trySetCount(2);
@@ -84,7 +84,7 @@ describe('LatchService on the wire', () => {
     await latch.delete();
     await eventually(() => messages.length >= 4);
     await roundTrips(redis, 3);
-    expect(messages.map(([, payload]) => payload)).toEqual(['1', '0', '1', '1']);
+    expect(messages.map(([, payload]) => payload)).toEqual(['1', '0', '1', '0']);
     expect(new Set(messages.map(([channel]) => channel))).toEqual(new Set([channelOf('a')]));
   });
 
@@ -189,6 +189,8 @@ describe('LatchService on the wire', () => {
       ['`countDown`', () => latch.countDown()],
       ['`countDown` to zero', () => latch.countDown()],
       ['`wait` for an open latch', () => latch.wait()],
+      ['`trySetCount`', () => latch.trySetCount(2)],
+      ['`delete`', () => latch.delete()],
       ['`delete` of an absent one', () => latch.delete()],
     ]);
   });

@@ -5,6 +5,7 @@ import {
   NO_COUNTS,
   NO_NUMBERS,
 } from '../../../../../test/support/deliver.js';
+import { eventually } from '../../../../../test/support/eventually.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/script.js';
 import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './count-down-latch.scripts.js';
@@ -108,6 +109,19 @@ describe('the scripts of the latch', () => {
     expect(await countDown('m1')).toMatchObject({ count: 0 });
     expect(await remove('m2')).toMatchObject({ count: 0 });
     expect(await redis.admin.get('k')).toBe('2');
+  });
+
+  it.each([1, 2, 3])('delete tells once that it is open, delivered %d times', async (times) => {
+    const listener = redis.admin.duplicate();
+    const heard: string[] = [];
+    listener.on('message', (_, payload: string) => heard.push(payload));
+    await listener.subscribe(CHANNEL);
+    await redis.admin.set('k', 2);
+    for (let i = 0; i < times; i += 1) await remove('m');
+    await redis.admin.publish(CHANNEL, 'end');
+    await eventually(() => heard.includes('end'));
+    listener.disconnect();
+    expect(heard).toEqual(['0', 'end']);
   });
 
   it('forgets what Redis has refused, so that it is done when it is sent again', async () => {

@@ -3,7 +3,7 @@ import { defineScript } from '../../core/script.js';
 
 /**
  * The latch on the wire is Redisson's RCountDownLatch: a string `name` with what is left, which is
- * absent once that is nothing. `0` is published when it opens, `1` when it is set or deleted.
+ * absent once that is nothing. `0` is published when it opens or is deleted, `1` when it is set.
  *
  * What Redisson has no key for is a marker of each request, so that one that ioredis sends again
  * counts once.
@@ -67,7 +67,10 @@ return math.max(0, left or 0)`,
   reply: (raw) => (typeof raw === 'number' && raw >= 0 ? raw : undefined),
 });
 
-/** Unlike in Redisson, its message wakes those who wait: an absent latch is open. */
+/**
+ * An absent latch is open, and that is what its message says. Redisson publishes `1`, for which its own
+ * waiters do not wake. Publishing both is no way out: of 3.16, some then sleep on.
+ */
 export const DELETE = defineScript({
   name: 'latch.delete',
   keys: ['latch', 'marker'],
@@ -84,6 +87,6 @@ if not left then
 end
 local refused = once(1, 'del', latch)
 if refused then return refused end
-return {1, announce(channel, '1') and 1 or 0}`,
+return {1, announce(channel, '0') and 1 or 0}`,
   reply: counted,
 });
