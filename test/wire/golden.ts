@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
+import { FOREIGN_PERMIT } from '../support/redisson-permits.js';
 import { FOREIGN_CLIENT } from '../support/redisson.js';
 import type { RedisFixture } from '../support/redis-server.js';
 import { readTrace, type TraceStep } from './trace.js';
@@ -15,11 +16,16 @@ import {
 export interface GoldenOptions {
   /** Keys and channels that only we use, beside Redisson's; every such key has to have a TTL. */
   readonly ours?: RegExp;
+  /** Redisson's keys that get a TTL by us and none by Redisson. */
+  readonly mortal?: RegExp;
 }
 
-/** Where ours is meant to differ from Redisson after a step; what is given replaces the trace's. */
+/**
+ * Where ours is meant to differ from Redisson after a step; what is given replaces the trace's, or is
+ * made of it.
+ */
 export interface Difference {
-  readonly keys?: WireKeys;
+  readonly keys?: WireKeys | ((redissons: WireKeys) => WireKeys);
   readonly messages?: readonly WireMessage[];
 }
 
@@ -38,7 +44,7 @@ export interface Golden {
 export function useGolden(
   redis: RedisFixture,
   primitive: string,
-  { ours = /^$/ }: GoldenOptions = {},
+  { ours = /^$/, mortal = /^$/ }: GoldenOptions = {},
 ): Golden {
   let ears: Eavesdropper;
   let open: Replay[] = [];
@@ -56,7 +62,7 @@ export function useGolden(
     async scenario(name) {
       const steps = (await readTrace(primitive))?.scenarios[name];
       if (!steps) throw new Error(`The trace of ${primitive} has no "${name}"`);
-      const replay = new Replay(redis, ears, ours, steps);
+      const replay = new Replay(redis, ears, { ours, mortal }, steps);
       open.push(replay);
       return replay;
     },
@@ -68,12 +74,13 @@ export class Replay {
   readonly aliases = new Aliases();
   readonly #passed: WireMessage[] = [];
   #done = 0;
+  #wasPut = false;
   #keys: WireKeys = {};
 
   constructor(
     private readonly redis: RedisFixture,
     private readonly ears: Eavesdropper,
-    private readonly ours: RegExp,
+    private readonly options: Required<GoldenOptions>,
     private readonly steps: readonly TraceStep[],
   ) {}
 
@@ -92,19 +99,24 @@ export class Replay {
    * Redisson. Steps that changed nothing may be left out.
    */
   async sees(step: string, difference: Difference = {}): Promise<void> {
+    const { ours, mortal } = this.options;
     const passed = this.#passed.splice(0);
     const { messages = [] } = { ...this.#take(step), ...difference };
-    const keys = difference.keys ?? this.#keys;
+    const { keys: given = this.#keys } = difference;
+    const keys = typeof given === 'function' ? given(this.#keys) : given;
     const seen = await readKeys(this.redis.admin, this.aliases);
     const heard = await this.ears.take();
-    for (const key of Object.keys(seen).filter((name) => this.ours.test(name)))
-      expect(seen[key]?.ttl).toBeGreaterThan(0);
-    const shared = Object.entries(seen).filter(([key]) => !this.ours.test(key));
+    for (const [name, { ttl }] of Object.entries(seen))
+      if (ours.test(name) || (mortal.test(name) && !this.#wasPut))
+        expect([name, ttl > 0]).toEqual([name, true]);
+    const shared = Object.entries(seen)
+      .filter(([name]) => !ours.test(name))
+      .map(([name, key]) => [name, mortal.test(name) ? { ...key, ttl: -1 } : key] as const);
     expect({
       step,
       keys: withNoise(Object.fromEntries(shared), keys),
       messages: heard
-        .filter(([channel]) => !this.ours.test(channel))
+        .filter(([channel]) => !ours.test(channel))
         .map(([channel, payload]) => [this.aliases.hide(channel), payload]),
     }).toEqual({ step, keys, messages: [...passed, ...messages] });
   }
@@ -118,6 +130,7 @@ export class Replay {
   /** Puts into Redis what Redisson has there after the step, and publishes what it publishes. */
   async put(step: string): Promise<void> {
     const before = this.#keys;
+    this.#wasPut = true;
     const { messages = [] } = this.#take(step);
     for (const name of foreignNames(this.steps)) {
       if (this.aliases.valueOf(name) === undefined) this.owner(name, foreignId(name));
@@ -159,6 +172,6 @@ function foreignId(name: string): string {
   const number = name.charCodeAt(0);
   const permit = /\d+$/.exec(name)?.[0];
   return permit
-    ? permit.padStart(32, 'f0e1d2c3b4a5968778695a4b3c2d1e0f')
+    ? `${FOREIGN_PERMIT}${permit.padStart(24, 'b4a5968778695a4b3c2d1e0f')}`
     : `${FOREIGN_CLIENT}:${number}`;
 }

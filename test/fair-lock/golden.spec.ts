@@ -1,0 +1,282 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairLockService } from 'nestjs-redis-lock';
+import { PROMPT_MS } from '../contract/suite.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { useGolden } from '../wire/golden.js';
+import { FairView } from './fair-view.js';
+
+const LEASE_LOST = { code: 'LEASE_LOST' };
+const UNLOCK_OF_A = 'A: fairLock.unlock()';
+const LAPSE_OF_B = 'time ends <B> of redisson_lock_timeout:{a}';
+/** As a wait without an end in Java. */
+const ENDLESS = { waitTimeMs: Infinity };
+
+const redis = useRedis();
+const view = new FairView(redis, 'a');
+const golden = useGolden(redis, 'fair-lock', {
+  ours: /^nestjs_fair_waiting:/,
+  mortal: /^redisson_lock_(queue|timeout):/,
+});
+const open = useLocks(redis, (context) => new FairLockService(context));
+/** A client whose waiters hear of a release by its message. */
+const openDeaf = () => open({ pollIntervalMs: 60_000 });
+
+describe('what FairLockService leaves in Redis is what RFairLock leaves there', () => {
+  it('when it is taken, entered again and given back', async () => {
+    const { locks } = open();
+    const trace = await golden.scenario('taken, entered again, given back');
+    await locks.using('a', async ({ owner }) => {
+      trace.owner('A', owner);
+      await trace.sees('A: fairLock.lock()');
+      await locks.using('a', async () => {
+        await trace.sees('A: fairLock.lock()');
+        expect(await open().locks.tryAcquire('a')).toBeNull();
+        await trace.sees('B: fairLock.tryLock()');
+      });
+      await trace.sees(UNLOCK_OF_A);
+    });
+    await trace.sees(UNLOCK_OF_A);
+  });
+
+  it('when two wait, and get in by their turn', async () => {
+    const [ours, others] = [openDeaf().locks, openDeaf().locks];
+    const trace = await golden.scenario('two wait, and get in by their turn');
+    const a = await ours.acquire('a');
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.lock()');
+    const b = await view.enqueue(others, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    const c = await view.enqueue(ours, { waitTimeMs: 60_000 });
+    trace.owner('C', c.owner);
+    await trace.sees('C: fairLock.tryLock(60000) waits');
+    expect(await others.tryAcquire('a')).toBeNull();
+    await trace.sees('D: fairLock.tryLock()');
+    await view.everybodyListens();
+    await a.release();
+    trace.passes(UNLOCK_OF_A);
+    const heldByB = await b.promise;
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    trace.passes('B: fairLock.unlock()');
+    const heldByC = await c.promise;
+    await trace.sees('C: fairLock.tryLock(60000) goes on');
+    await heldByC.release();
+    await trace.sees('C: fairLock.unlock()');
+  });
+
+  it('when the first in the queue gives up', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('the first in the queue gives up');
+    const a = await locks.acquire('a');
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.lock()');
+    const leaving = new AbortController();
+    const c = await view.enqueue(locks, { waitTimeMs: 3_000, signal: leaving.signal });
+    trace.owner('C', c.owner);
+    await trace.sees('C: fairLock.tryLock(3000) waits');
+    const b = await view.enqueue(locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    leaving.abort(new Error('left'));
+    await expect(c.promise).rejects.toThrow('left');
+    await trace.sees('C: fairLock.tryLock(3000) goes on');
+    await view.everybodyListens();
+    await a.release();
+    trace.passes(UNLOCK_OF_A);
+    const heldByB = await b.promise;
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+  });
+
+  it('when the score of the first has passed, but ours keeps its place while it lives', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('the first in the queue is dead');
+    const a = await locks.acquire('a', { leaseTimeMs: 5_000 });
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.tryLock(0, 5000)');
+    const b = await view.enqueue(locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    await view.everybodyListens();
+    await redis.admin.zadd(view.keys.timeouts, 'XX', Date.now() - 1_000, b.owner);
+    trace.passes(LAPSE_OF_B);
+    await a.release();
+    const heldByB = await b.promise;
+    const keys = { a: { hash: { '<B>': '1' }, ttl: 30_000 } };
+    const messages = [['redisson_lock__channel:{a}:<B>', '0']] as const;
+    await trace.sees(UNLOCK_OF_A, { keys, messages });
+    expect(await open().locks.tryAcquire('a')).toBeNull();
+    await trace.sees('C: fairLock.tryLock()', { keys });
+    await trace.sees('C: fairLock.unlock()', { keys });
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+  });
+
+  it('when its lease ends it, but ours says nothing when it is given back late', async () => {
+    const trace = await golden.scenario('ended by its lease, and given back late');
+    const a = await openDeaf().locks.acquire('a', { leaseTimeMs: 20_000 });
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.tryLock(0, 20000)');
+    const b = await view.enqueue(open({ pollIntervalMs: 100 }).locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    await redis.admin.del('a');
+    trace.passes('time ends a');
+    await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
+    trace.passes(UNLOCK_OF_A, { messages: [] });
+    const heldByB = await b.promise;
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+  });
+
+  it('when it is ended by force', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('ended by force');
+    const a = await locks.acquire('a');
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.lock()');
+    const b = await view.enqueue(locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    await view.everybodyListens();
+    expect(await open().locks.get('a').forceRelease()).toBe(true);
+    trace.passes('C: fairLock.forceUnlock()');
+    const heldByB = await b.promise;
+    await trace.sees('B: fairLock.lock() goes on');
+    await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+  });
+});
+
+describe('what RFairLock leaves in Redis is understood by FairLockService', () => {
+  it('when it is taken, entered again and given back', async () => {
+    const { locks } = open();
+    const trace = await golden.scenario('taken, entered again, given back');
+    for (const step of ['A: fairLock.lock()', 'A: fairLock.lock()', UNLOCK_OF_A]) {
+      await trace.put(step);
+      expect(await locks.tryAcquire('a')).toBeNull();
+      expect(await locks.get('a').isLocked()).toBe(true);
+    }
+    await trace.put(UNLOCK_OF_A);
+    expect((await locks.tryAcquire('a'))?.holdCount).toBe(1);
+  });
+
+  it('when two wait, of whom the second is ours', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('two wait, and get in by their turn');
+    await trace.put('A: fairLock.lock()');
+    await trace.put('B: fairLock.lock() waits');
+    const c = await view.enqueue(locks, { waitTimeMs: 60_000 });
+    trace.owner('C', c.owner);
+    await trace.sees('C: fairLock.tryLock(60000) waits');
+    await view.everybodyListens();
+    await trace.put(UNLOCK_OF_A);
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await trace.sees('D: fairLock.tryLock()');
+    await trace.put('B: fairLock.lock() goes on');
+    expect(c.state).toBe('pending');
+    const sinceUnlock = new Stopwatch();
+    await trace.put('B: fairLock.unlock()');
+    const heldByC = await c.promise;
+    expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
+    await trace.sees('C: fairLock.tryLock(60000) goes on');
+    await heldByC.release();
+    await trace.sees('C: fairLock.unlock()');
+  });
+
+  it('when two wait, of whom the first is ours', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('two wait, and get in by their turn');
+    const a = await locks.acquire('a');
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.lock()');
+    const b = await view.enqueue(locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    await view.everybodyListens();
+    await trace.put('C: fairLock.tryLock(60000) waits');
+    await a.release();
+    trace.passes(UNLOCK_OF_A);
+    const heldByB = await b.promise;
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+    await trace.put('C: fairLock.tryLock(60000) goes on');
+    await trace.put('C: fairLock.unlock()');
+  });
+
+  it('when the first in the queue gives up, and ours is behind it', async () => {
+    const { locks } = openDeaf();
+    const trace = await golden.scenario('the first in the queue gives up');
+    await trace.put('A: fairLock.lock()');
+    await trace.put('C: fairLock.tryLock(3000) waits');
+    const b = await view.enqueue(locks, ENDLESS);
+    trace.owner('B', b.owner);
+    await trace.sees('B: fairLock.lock() waits');
+    await view.everybodyListens();
+    await trace.put('C: fairLock.tryLock(3000) goes on');
+    const sinceUnlock = new Stopwatch();
+    await trace.put(UNLOCK_OF_A);
+    const heldByB = await b.promise;
+    expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
+    await trace.sees('B: fairLock.lock() goes on');
+    await heldByB.release();
+    await trace.sees('B: fairLock.unlock()');
+  });
+
+  it('when the first in the queue is dead', async () => {
+    const { locks } = open();
+    const trace = await golden.scenario('the first in the queue is dead');
+    const a = await locks.acquire('a', { leaseTimeMs: 5_000 });
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.tryLock(0, 5000)');
+    await trace.put('B: fairLock.lock() waits');
+    await trace.put(LAPSE_OF_B);
+    await a.release();
+    await trace.sees(UNLOCK_OF_A);
+    const c = await locks.acquire('a', { waitTimeMs: 0 });
+    trace.owner('C', c.owner);
+    await trace.sees('C: fairLock.tryLock()');
+    await c.release();
+    await trace.sees('C: fairLock.unlock()');
+    await trace.put('B: fairLock.lock() goes on');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await trace.put('B: fairLock.unlock()');
+  });
+
+  it('when the lease ends, and somebody of Java is next', async () => {
+    const { locks } = open();
+    const trace = await golden.scenario('ended by its lease, and given back late');
+    const a = await locks.acquire('a', { leaseTimeMs: 20_000 });
+    trace.owner('A', a.owner);
+    await trace.sees('A: fairLock.tryLock(0, 20000)');
+    await trace.put('B: fairLock.lock() waits');
+    await trace.put('time ends a');
+    expect(await locks.tryAcquire('a')).toBeNull();
+    await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
+    await trace.sees(UNLOCK_OF_A, { messages: [] });
+    await trace.put('B: fairLock.lock() goes on');
+    await trace.put('B: fairLock.unlock()');
+    expect((await locks.tryAcquire('a'))?.holdCount).toBe(1);
+  });
+
+  it('when we end it by force, and somebody of Java is next', async () => {
+    const { locks } = open();
+    const trace = await golden.scenario('ended by force');
+    await trace.put('A: fairLock.lock()');
+    await trace.put('B: fairLock.lock() waits');
+    expect(await locks.get('a').forceRelease()).toBe(true);
+    await trace.sees('C: fairLock.forceUnlock()');
+    expect(await locks.get('a').forceRelease()).toBe(false);
+    await trace.sees('C: fairLock.forceUnlock()');
+    await trace.put('B: fairLock.lock() goes on');
+    await trace.put('B: fairLock.unlock()');
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { LatchService } from 'nestjs-redis-lock';
+import { PROMPT_MS } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { useGolden } from '../wire/golden.js';
+
+const CHANNEL = 'redisson_countdownlatch__channel__{a}';
+const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
+
+const redis = useRedis();
+const golden = useGolden(redis, 'count-down-latch', { ours: /^nestjs_latch_request:/ });
+const open = useLocks(redis, (context) => new LatchService(context));
+const latchOf = () => open(NO_POLL).locks.get('a');
+const listening = () =>
+  eventually(async () => {
+    const [, count] = await redis.admin.pubsub('NUMSUB', CHANNEL);
+    return Number(count) === 1;
+  });
+
+describe('what LatchService leaves in Redis is what RCountDownLatch leaves there', () => {
+  it('when it is set, counted down and opened', async () => {
+    const latch = latchOf();
+    const trace = await golden.scenario('set, counted down, opened');
+    expect(await latch.trySetCount(2)).toBe(true);
+    await trace.sees('A: countDownLatch.trySetCount(2)');
+    expect(await latch.trySetCount(3)).toBe(false);
+    await trace.sees('A: countDownLatch.trySetCount(3)');
+    await latch.countDown();
+    await trace.sees('A: countDownLatch.countDown()');
+    expect(await latch.getCount()).toBe(1);
+    const waiting = latchOf().wait();
+    await listening();
+    await trace.sees('B: countDownLatch.await() waits');
+    await latch.countDown();
+    await trace.sees('A: countDownLatch.countDown()');
+    expect(await waiting).toBe(true);
+    await latch.countDown();
+    await trace.sees('A: countDownLatch.countDown()');
+    expect(await latch.trySetCount(1)).toBe(true);
+    await trace.sees('A: countDownLatch.trySetCount(1)');
+  });
+
+  it('when it is deleted, and the waiters of Java are told that it is open, which Java does not do', async () => {
+    const latch = latchOf();
+    const trace = await golden.scenario('deleted');
+    await latch.trySetCount(2);
+    await trace.sees('A: countDownLatch.trySetCount(2)');
+    expect(await latch.delete()).toBe(true);
+    await trace.sees('A: countDownLatch.delete()', { messages: [[CHANNEL, '0']] });
+    expect(await latch.delete()).toBe(false);
+    await trace.sees('A: countDownLatch.delete()');
+    expect(await latch.wait()).toBe(true);
+  });
+});
+
+describe('what RCountDownLatch leaves in Redis is understood by LatchService', () => {
+  it('when it is set, counted down and opened', async () => {
+    const latch = latchOf();
+    const trace = await golden.scenario('set, counted down, opened');
+    await trace.put('A: countDownLatch.trySetCount(2)');
+    expect(await latch.getCount()).toBe(2);
+    expect(await latch.trySetCount(3)).toBe(false);
+    await trace.sees('A: countDownLatch.trySetCount(3)');
+    await trace.put('A: countDownLatch.countDown()');
+    expect(await latch.getCount()).toBe(1);
+    const waiting = latch.wait();
+    await listening();
+    const sinceOpening = new Stopwatch();
+    await trace.put('A: countDownLatch.countDown()');
+    expect(await waiting).toBe(true);
+    expect(sinceOpening.ms).toBeLessThan(PROMPT_MS);
+    expect(await latch.countDown()).toBe(0);
+    await trace.sees('A: countDownLatch.countDown()');
+    await trace.put('A: countDownLatch.trySetCount(1)');
+    expect(await latch.wait({ waitTimeMs: 0 })).toBe(false);
+  });
+
+  it('when it is deleted', async () => {
+    const latch = latchOf();
+    const trace = await golden.scenario('deleted');
+    await trace.put('A: countDownLatch.trySetCount(2)');
+    const waiting = latch.wait();
+    await listening();
+    const sinceDelete = new Stopwatch();
+    await trace.put('A: countDownLatch.delete()');
+    expect(await waiting).toBe(true);
+    expect(sinceDelete.ms).toBeLessThan(PROMPT_MS);
+    expect(await latch.delete()).toBe(false);
+  });
+});

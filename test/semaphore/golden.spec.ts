@@ -1,0 +1,287 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockStateError, SemaphoreService, type PermitLease } from 'nestjs-redis-lock';
+import { PROMPT_MS } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks } from '../support/lock-client.js';
+import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { useGolden, type Replay } from '../wire/golden.js';
+import type { WireKeys } from '../wire/wire-state.js';
+
+const CHANNEL = permitChannelOf('a');
+
+const redis = useRedis();
+const golden = useGolden(redis, 'expirable-semaphore', { ours: /^nestjs_semaphore_/ });
+const open = useLocks(redis, (context) => new SemaphoreService(context));
+const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
+const listening = () =>
+  eventually(async () => {
+    const [, count] = await redis.admin.pubsub('NUMSUB', CHANNEL);
+    return Number(count) === 1;
+  });
+
+const doing = (what: string) => `permitExpirableSemaphore.${what}`;
+const a = (what: string) => `A: ${doing(what)}`;
+const b = (what: string) => `B: ${doing(what)}`;
+
+/** What never ends in Java has a lease with us, which the watchdog renews. */
+const keys = (redissons: WireKeys): WireKeys =>
+  JSON.parse(JSON.stringify(redissons).replaceAll(NO_LEASE, 'now + 30000')) as WireKeys;
+const heard = (...payloads: string[]) => payloads.map((payload) => [CHANNEL, payload] as const);
+
+/** The lease of this permit of ours is over. */
+const lapse = (trace: Replay, permit: string) => {
+  const id = Buffer.from(trace.aliases.reveal(permit), 'hex');
+  return redis.admin.zadd(timeoutOf('a'), 'XX', Date.now() - 1_000, id);
+};
+const granted = (trace: Replay, lease: PermitLease) => {
+  trace.permits(...lease.permitIds);
+  return lease.permitIds;
+};
+
+describe('what the semaphore leaves in Redis is what RPermitExpirableSemaphore leaves there', () => {
+  it('when they are set, acquired and released, but none of ours is without a lease', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('set, acquired, released');
+    expect(await semaphore.tryAcquire()).toBeNull();
+    await trace.sees(a('tryAcquire()'));
+    expect(await semaphore.trySetPermits(3)).toBe(true);
+    await trace.sees(a('trySetPermits(3)'));
+    expect(await semaphore.trySetPermits(5)).toBe(false);
+    await trace.sees(a('trySetPermits(5)'));
+    const [first = ''] = granted(trace, await semaphore.acquire());
+    await trace.sees(a('acquire()'), { keys });
+    const [second = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 60_000 }));
+    await trace.sees(a('acquire(60000)'), { keys });
+    expect(await semaphore.availablePermits()).toBe(1);
+    expect(await semaphore.updateLeaseTime(second, 20_000)).toBe(true);
+    await trace.sees(a('updateLeaseTime(<permit 2>, 20000)'), { keys });
+    const other = semaphoreOf();
+    await other.release(first);
+    await trace.sees(b('release(<permit 1>)'));
+    expect(await other.tryRelease(first)).toBe(false);
+    await trace.sees(b('tryRelease(<permit 1>)'));
+    expect(await other.tryRelease(second)).toBe(true);
+    await trace.sees(b('tryRelease(<permit 2>)'));
+  });
+
+  it('when leases end, but ours takes permits back only for the next one, and tells of none that it takes', async () => {
+    const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
+    const trace = await golden.scenario('ended by their lease');
+    await semaphore.trySetPermits(2);
+    await trace.sees(a('trySetPermits(2)'));
+    const [first = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 20_000 }));
+    await trace.sees(a('acquire(20000)'));
+    const [second = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 20_000 }));
+    await trace.sees(a('acquire(20000)'));
+    await lapse(trace, '<permit 1>');
+    await trace.sees('time ends <permit 1> of {a}:timeout');
+    granted(trace, await other.acquire({ waitTimeMs: 0, leaseTimeMs: 60_000 }));
+    await trace.sees(b('tryAcquire(0, 60000)'), { messages: [] });
+    expect(await semaphore.tryRelease(first)).toBe(false);
+    await trace.sees(a('tryRelease(<permit 1>)'));
+    await lapse(trace, '<permit 2>');
+    await trace.sees('time ends <permit 2> of {a}:timeout');
+    expect(await semaphore.tryRelease(second)).toBe(false);
+    const lapsed = (zset: Record<string, string>) => ({
+      keys: { a: { string: '0', ttl: -1 }, '{a}:timeout': { zset, ttl: -1 } },
+      messages: [],
+    });
+    await trace.sees(
+      a('tryRelease(<permit 2>)'),
+      lapsed({ '<permit 2>': 'past', '<permit 3>': 'now + 60000' }),
+    );
+    await lapse(trace, '<permit 3>');
+    const bothLapsed = lapsed({ '<permit 2>': 'past', '<permit 3>': 'past' });
+    await trace.sees('time ends <permit 3> of {a}:timeout', bothLapsed);
+    expect(await semaphore.availablePermits()).toBe(2);
+    await trace.sees(a('availablePermits()'), bothLapsed);
+  });
+
+  it('when they are waited for', async () => {
+    const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
+    const trace = await golden.scenario('waited for');
+    await semaphore.trySetPermits(1);
+    await trace.sees(a('trySetPermits(1)'));
+    const held = await semaphore.acquire();
+    granted(trace, held);
+    await trace.sees(a('acquire()'), { keys });
+    const waiting = other.acquire();
+    await listening();
+    await trace.sees(b('acquire() waits'), { keys });
+    await held.release();
+    trace.passes(a('release(<permit 1>)'));
+    const lease = await waiting;
+    granted(trace, lease);
+    await trace.sees(b('acquire() goes on'), { keys });
+    await lease.release();
+    await trace.sees(b('release(<permit 2>)'));
+  });
+
+  it('when there are more permits, of which ours tells how many are free', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('more permits');
+    await semaphore.addPermits(2);
+    await trace.sees(a('addPermits(2)'));
+    granted(trace, await semaphore.acquire());
+    await trace.sees(a('acquire()'), { keys });
+    await semaphore.addPermits(3);
+    await trace.sees(a('addPermits(3)'), { keys, messages: heard('4') });
+    await semaphore.addPermits(-1);
+    await trace.sees(a('addPermits(-1)'), { keys });
+  });
+
+  it('when their number is set while some are held, but ours tells of free ones only', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('another capacity, while some are held');
+    await semaphore.setPermits(3);
+    await trace.sees(a('setPermits(3)'));
+    const first = await semaphore.acquire();
+    granted(trace, first);
+    await trace.sees(a('acquire()'), { keys });
+    const second = await semaphore.acquire();
+    granted(trace, second);
+    await trace.sees(a('acquire()'), { keys });
+    await semaphore.setPermits(5);
+    await trace.sees(a('setPermits(5)'), { keys, messages: heard('3') });
+    expect(await semaphore.permits()).toBe(5);
+    expect(await semaphore.acquiredPermits()).toBe(2);
+    await semaphore.setPermits(1);
+    await trace.sees(a('setPermits(1)'), { keys, messages: [] });
+    expect(await semaphore.availablePermits()).toBe(-1);
+    await first.release();
+    await trace.sees(a('tryRelease(<permit 1>)'), { keys, messages: [] });
+    await second.release();
+    await trace.sees(a('tryRelease(<permit 2>)'));
+  });
+
+  it('when they are acquired several at once, of whose release ours tells how many are free', async () => {
+    const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
+    const trace = await golden.scenario('several at once');
+    await semaphore.trySetPermits(3);
+    await trace.sees(a('trySetPermits(3)'));
+    const ids = granted(trace, await semaphore.acquire({ permits: 2 }));
+    await trace.sees(a('acquire(2)'), { keys });
+    expect(await other.tryAcquire({ permits: 2 })).toBeNull();
+    await trace.sees(b('tryAcquire(2)'), { keys });
+    const last = granted(trace, await other.acquire({ leaseTimeMs: 60_000 }));
+    await trace.sees(b('acquire(1, 60000)'), { keys });
+    const unknown = '0'.repeat(32);
+    expect(await semaphore.tryRelease([ids[0] ?? '', unknown])).toBe(false);
+    await trace.sees(a(`tryRelease([<permit 1>, ${unknown}])`), { keys });
+    expect(await semaphore.tryRelease(ids)).toBe(true);
+    await trace.sees(a('tryRelease([<permit 1>, <permit 2>])'));
+    expect(await semaphore.remainingTimeMs(ids[0] ?? '')).toBe(0);
+    expect(await other.tryRelease(last)).toBe(true);
+    await trace.sees(b('tryRelease([<permit 3>])'), { messages: heard('3') });
+  });
+});
+
+describe('what RPermitExpirableSemaphore leaves in Redis is understood by the semaphore', () => {
+  it('when they are set, acquired and released', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('set, acquired, released');
+    await trace.put(a('trySetPermits(3)'));
+    expect(await semaphore.trySetPermits(5)).toBe(false);
+    expect(await semaphore.permits()).toBe(3);
+    await trace.put(a('acquire()'));
+    const [first, second] = ['<permit 1>', '<permit 2>'].map((id) => trace.aliases.reveal(id));
+    expect(await semaphore.remainingTimeMs(first ?? '')).toBe(Infinity);
+    await trace.put(a('acquire(60000)'));
+    expect(await semaphore.availablePermits()).toBe(1);
+    expect(await semaphore.tryAcquire({ permits: 2 })).toBeNull();
+    expect(await semaphore.updateLeaseTime(second ?? '', 20_000)).toBe(true);
+    await trace.sees(a('updateLeaseTime(<permit 2>, 20000)'));
+    await semaphore.release(first ?? '');
+    await trace.sees(b('release(<permit 1>)'));
+    await expect(semaphore.release(first ?? '')).rejects.toThrow(LockStateError);
+    await trace.sees(b('tryRelease(<permit 1>)'));
+    expect(await semaphore.tryRelease(second ?? '')).toBe(true);
+    await trace.sees(b('tryRelease(<permit 2>)'));
+  });
+
+  it('when leases end', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('ended by their lease');
+    await trace.put(a('trySetPermits(2)'));
+    await trace.put(a('acquire(20000)'));
+    await trace.put(a('acquire(20000)'));
+    expect(await semaphore.tryAcquire()).toBeNull();
+    await trace.put('time ends <permit 1> of {a}:timeout');
+    expect(await semaphore.availablePermits()).toBe(1);
+    const { permitIds } = await semaphore.acquire({ waitTimeMs: 0, leaseTimeMs: 60_000 });
+    trace.aliases.set('permit 3', permitIds[0] ?? '');
+    await trace.sees(b('tryAcquire(0, 60000)'), { messages: [] });
+    await trace.put('time ends <permit 2> of {a}:timeout');
+    await trace.put(a('tryRelease(<permit 2>)'));
+    expect(await semaphore.availablePermits()).toBe(1);
+    await trace.put('time ends <permit 3> of {a}:timeout');
+    expect(await semaphore.availablePermits()).toBe(2);
+    await trace.put(a('availablePermits()'));
+    expect(await semaphore.availablePermits()).toBe(2);
+  });
+
+  it('when they are waited for', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('waited for');
+    await trace.put(a('trySetPermits(1)'));
+    await trace.put(a('acquire()'));
+    const waiting = semaphore.acquire();
+    await listening();
+    const sinceRelease = new Stopwatch();
+    await trace.put(a('release(<permit 1>)'));
+    const lease = await waiting;
+    expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
+    trace.aliases.set('permit 2', lease.permitIds[0] ?? '');
+    await trace.sees(b('acquire() goes on'), { keys });
+    await lease.release();
+    await trace.sees(b('release(<permit 2>)'));
+  });
+
+  it('when there are more permits', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('more permits');
+    await trace.put(a('addPermits(2)'));
+    await expect(semaphore.acquire({ permits: 3 })).rejects.toThrow(LockStateError);
+    await trace.put(a('acquire()'));
+    await trace.put(a('addPermits(3)'));
+    expect(await semaphore.availablePermits()).toBe(4);
+    await trace.put(a('addPermits(-1)'));
+    expect(await semaphore.permits()).toBe(4);
+  });
+
+  it('when their number is set while some are held', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('another capacity, while some are held');
+    for (const step of ['setPermits(3)', 'acquire()', 'acquire()']) await trace.put(a(step));
+    await trace.put(a('setPermits(5)'));
+    expect(await semaphore.permits()).toBe(5);
+    expect(await semaphore.acquiredPermits()).toBe(2);
+    await trace.put(a('setPermits(1)'));
+    expect(await semaphore.availablePermits()).toBe(-1);
+    expect(await semaphore.tryAcquire()).toBeNull();
+    await trace.put(a('tryRelease(<permit 1>)'));
+    expect(await semaphore.tryRelease(trace.aliases.reveal('<permit 2>'))).toBe(true);
+    await trace.sees(a('tryRelease(<permit 2>)'));
+  });
+
+  it('when they are acquired several at once', async () => {
+    const semaphore = semaphoreOf();
+    const trace = await golden.scenario('several at once');
+    await trace.put(a('trySetPermits(3)'));
+    await trace.put(a('acquire(2)'));
+    expect(await semaphore.tryAcquire({ permits: 2 })).toBeNull();
+    await trace.put(b('acquire(1, 60000)'));
+    const [one = '', two = '', three = ''] = [1, 2, 3].map((n) =>
+      trace.aliases.reveal(`<permit ${n}>`),
+    );
+    const unknown = '0'.repeat(32);
+    expect(await semaphore.tryRelease([one, unknown])).toBe(false);
+    await trace.sees(a(`tryRelease([<permit 1>, ${unknown}])`));
+    expect(await semaphore.tryRelease([one, two])).toBe(true);
+    await trace.sees(a('tryRelease([<permit 1>, <permit 2>])'));
+    expect(await semaphore.tryRelease(three)).toBe(true);
+    await trace.sees(b('tryRelease([<permit 3>])'), { messages: heard('3') });
+  });
+});
