@@ -83,9 +83,16 @@ const others = words.filter((word) => word !== '--record');
 
 const ready = await run(process.execPath, [join(ROOT, 'scripts', 'setup.mjs'), '--redis']);
 if (ready !== 0) process.exit(ready);
+const begun = Date.now();
+/** @type {string[]} */
+const failed = [];
 for (const version of REDISSON_VERSIONS) {
   const env = { REDISSON_VERSION: version, REDISSON_CLASSPATH: await build(version), ...record };
   say(`=== Redisson ${version}`);
   const code = await run(process.execPath, [jest, '--config', config, ...others], env);
-  if (code !== 0) process.exitCode = code;
+  if (code !== 0) failed.push(version);
 }
+const seconds = Math.round((Date.now() - begun) / 1_000);
+if (failed.length > 0) process.exitCode = 1;
+const outcome = failed.length > 0 ? `FAILED with Redisson ${failed.join(' and ')}` : 'passed';
+say(`npm run interop ${outcome}: Redisson ${REDISSON_VERSIONS.join(' and ')}, in ${seconds} s.`);

@@ -7,7 +7,7 @@ export default {
   roots: ['<rootDir>/test/interop'],
   testRegex: '\\.interop\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
-  // Each spec file has Java processes of its own.
-  maxWorkers: 1,
+  // Each spec file has Java processes of its own, and waits most of its time.
+  maxWorkers: 2,
   testTimeout: 60_000,
 };

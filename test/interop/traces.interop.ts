@@ -11,26 +11,29 @@ import { Stage } from './stage.js';
 
 const RECORD = process.env.REDISSON_RECORD === '1';
 
-describe.each(Object.entries(SCENARIOS))('the trace of %s', (primitive, scenarios) => {
-  const redis = useRedis();
-  const java = useRedisson(redis);
-  const recorded: Record<string, TraceStep[] | null> = {};
-  let ofB: Redisson;
-  let ears: Eavesdropper;
+const redis = useRedis();
+const java = useRedisson(redis);
+let ofB: Redisson;
+let ears: Eavesdropper;
 
-  beforeAll(async () => {
-    ofB = await Redisson.start(redis.url);
-    ears = new Eavesdropper(redis.admin);
-    await ears.start();
-  });
-  afterEach(() => {
-    ofB.resume();
-    java.current.resume();
-    ofB.newThreads();
-  });
+beforeAll(async () => {
+  ofB = await Redisson.start(redis.url);
+  ears = new Eavesdropper(redis.admin);
+  await ears.start();
+});
+afterEach(() => {
+  ofB.resume();
+  java.current.resume();
+  ofB.newThreads();
+});
+afterAll(async () => {
+  ears.stop();
+  await ofB.kill();
+});
+
+describe.each(Object.entries(SCENARIOS))('the trace of %s', (primitive, scenarios) => {
+  const recorded: Record<string, TraceStep[] | null> = {};
   afterAll(async () => {
-    ears.stop();
-    await ofB.kill();
     if (RECORD) await write(primitive, recorded);
   });
 
