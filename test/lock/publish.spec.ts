@@ -112,6 +112,8 @@ describe('publish, in a cluster', () => {
     });
   });
 
+  // With more braces around them, most of those with a tag would be in a slot of the other node.
+  const names = [...NAMES, 'a{tag}', '{shop}:1', 'cart:{42}'];
   describe.each(PRIMITIVES.map((kind): [string, Kind] => [kind.title, kind]))(
     'of a %s',
     (_, kind) => {
@@ -143,7 +145,7 @@ describe('publish, in a cluster', () => {
 
       it('whoever waits is woken up by a sharded message, wherever the slot has gone', async () => {
         const counted = await publishedDuring(async () => {
-          for (const name of NAMES) await handOn(name, () => Promise.resolve());
+          for (const name of names) await handOn(name, () => Promise.resolve());
           const moved = 'product_moved';
           await handOn(moved, async () => {
             const to = otherThan(await group.masterOf(hashSlot(moved)));
@@ -152,7 +154,7 @@ describe('publish, in a cluster', () => {
           });
         });
         expect(counted.publish).toBe(0);
-        expect(counted.spublish).toBeGreaterThan(NAMES.length);
+        expect(counted.spublish).toBeGreaterThan(names.length);
       });
     },
   );

@@ -50,6 +50,8 @@ export class Load {
         const { code } = error as { code?: LockErrorCode };
         const isPassing = code !== undefined && PASSING.includes(code);
         (isPassing ? this.failed : this.unexpected).push(error);
+        // One is enough; and what is refused at once, as by a closed application, must not go round.
+        if (!isPassing) return;
       }
     }
   }
