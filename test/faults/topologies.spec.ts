@@ -266,7 +266,7 @@ class Trial {
     if (topology.keepsData && leases.length > 0) {
       expect(leases.filter(({ state }) => state === 'held')).not.toEqual([]);
     }
-    await Promise.all(names.map((name) => holder.prepare?.(name)));
+    for (const name of names) await holder.prepare?.(name);
     await Promise.allSettled(held.map((lease) => lease.release()));
     const granted = await Promise.all(waiting);
     for (const [i, { state, fencingToken }] of granted.entries()) {

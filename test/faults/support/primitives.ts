@@ -115,18 +115,20 @@ function permits(context: LockContext): Primitive {
   return { take: taking(1), against: taking(CAPACITY), prepare };
 }
 
+/**
+ * One permit is all there is: when Redis has lost the number, the first that is given back makes it
+ * anew, and whoever wanted more than that would wait for ever.
+ */
 function counted(context: LockContext): Primitive {
   const semaphores = new SemaphoreService(context);
-  const prepare = (name: string) => semaphores.counting(name).trySetPermits(CAPACITY);
-  const taking =
-    (count: number): Take =>
-    async (name, waitTimeMs) => {
-      await prepare(name);
-      const semaphore = semaphores.counting(name);
-      await semaphore.acquire(count, { waitTimeMs });
-      return { release: () => semaphore.release(count) };
-    };
-  return { take: taking(1), against: taking(CAPACITY), prepare };
+  const prepare = (name: string) => semaphores.counting(name).trySetPermits(1);
+  const take: Take = async (name, waitTimeMs) => {
+    await prepare(name);
+    const semaphore = semaphores.counting(name);
+    await semaphore.acquire(1, { waitTimeMs });
+    return { release: () => semaphore.release() };
+  };
+  return { take, against: take, prepare };
 }
 
 /**
