@@ -23,7 +23,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: '100%',
+  maxWorkers: '150%',
   testTimeout: 20_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',

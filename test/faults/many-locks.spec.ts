@@ -38,7 +38,10 @@ describe('10,000 held locks', () => {
     expect(events.map(({ type }) => type)).not.toContain('lost');
     for (const lease of leases) lease.assertHeld();
     expect(await redis.admin.dbsize()).toBe(LOCKS);
-    await Promise.all(leases.map((lease) => lease.release()));
+    // Not all at once: the last of them would wait for longer than their leases last.
+    while (leases.length > 0) {
+      await Promise.all(leases.splice(0, 1_000).map((lease) => lease.release()));
+    }
     expect(await redis.admin.dbsize()).toBe(0);
   });
 });
