@@ -241,7 +241,8 @@ export async function freePort() {
 
 /** The ports of this process. Each Jest worker has its own, so that they do not take each other's. */
 function shareOfPorts() {
-  const shares = availableParallelism();
+  // Jest runs half as many workers again as there are cores.
+  const shares = 2 * availableParallelism();
   const size = Math.floor(PORTS / shares);
   const worker = (Number(process.env.JEST_WORKER_ID) || 1) - 1;
   const first = FIRST_PORT + (worker % shares) * size;
