@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import vm from 'node:vm';
 import { swcOptions } from './test/support/swc-options.mjs';
 
@@ -23,7 +24,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   testTimeout: 20_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',
