@@ -24,6 +24,34 @@ if redis.call('hlen', lock) ~= 1 or not string.find(redis.call('hkeys', lock)[1]
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end`;
 
+/** Lua that makes a free lock the owner's. */
+export const CREATE = `
+redis.call('hset', lock, owner, holdCount)
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end`;
+
+/**
+ * Lua of a release that is not the last one: the field of the owner, of whom `held` was read, goes down
+ * to `holdCount`.
+ * @param first what has to be done before it does
+ */
+export const fewer = (field: string, first = '') => `
+if holdCount > 0 then
+  if tonumber(held) > holdCount then
+    ${first}
+    local counted = redis.pcall('hset', lock, ${field}, holdCount)
+    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+      return counted
+    end
+  end
+  return 'done'
+end`;
+
 /**
  * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
  * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
@@ -42,13 +70,7 @@ if not held then
 end
 ${token}
 if not held then
-  redis.call('hset', lock, owner, holdCount)
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
-  -- A user without the right to expire keys must not leave a lock that never ends.
-  if type(expiry) == 'table' then
-    redis.call('del', lock)
-    return expiry
-  end
+  ${CREATE}
 else
   if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
@@ -87,16 +109,7 @@ export const LEAVE = defineScript({
   body: `
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
-if holdCount > 0 then
-  if tonumber(held) > holdCount then
-    local counted = redis.pcall('hset', lock, owner, holdCount)
-    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
-    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
-      return counted
-    end
-  end
-  return 'done'
-end
+${fewer('owner')}
 redis.call('del', lock)
 return announce(channel, '0') and 'done' or 'unannounced'`,
   reply: leaveAnswer,

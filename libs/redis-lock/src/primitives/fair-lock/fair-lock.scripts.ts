@@ -1,7 +1,9 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
+  CREATE,
   enterAnswer,
   fencedAnswer,
+  fewer,
   GRANTED,
   leaveAnswer,
   LOST,
@@ -14,15 +16,6 @@ import { DEQUEUE, ENQUEUE, READ_QUEUE, SWEEP } from './fair-queue.js';
  * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
  * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`.
  */
-
-const TAKE = `
-redis.call('hset', lock, owner, holdCount)
-local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
-if type(expiry) == 'table' then
-  redis.call('del', lock)
-  return expiry
-end`;
 
 /**
  * Free, with nobody waiting or ours first in the queue, or ours already → ours, with this count and
@@ -60,7 +53,7 @@ if held then
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
   return ${granted}
 end
-${TAKE}
+${CREATE}
 -- A record without a place is left when Java has thrown it out.
 if head or own then
   dequeue(1)
@@ -108,16 +101,7 @@ export const LEAVE = defineScript({
   body: `
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
-if holdCount > 0 then
-  if tonumber(held) > holdCount then
-    local counted = redis.pcall('hset', lock, owner, holdCount)
-    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
-    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
-      return counted
-    end
-  end
-  return 'done'
-end
+${fewer('owner')}
 -- First of all: after it Redis refuses no write any more, however full its memory is.
 redis.call('del', lock)
 ${READ_QUEUE}

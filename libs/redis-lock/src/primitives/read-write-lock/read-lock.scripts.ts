@@ -1,4 +1,4 @@
-import { enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import { enterAnswer, GRANTED, leaveAnswer, LOST, fewer } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   FOR_ALL,
@@ -99,17 +99,7 @@ local function leave()
   local mode = redis.call('hget', lock, 'mode')
   local held = mode and redis.call('hget', lock, owner)
   if not held then return 'absent' end
-  if holdCount > 0 then
-    if tonumber(held) > holdCount then
-      shrink(owner, held, holdCount)
-      local counted = redis.pcall('hset', lock, owner, holdCount)
-      -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
-      if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
-        return counted
-      end
-    end
-    return 'done'
-  end
+  ${fewer('owner', 'shrink(owner, held, holdCount)')}
   local lease = shrink(owner, held, 0)
   redis.call('hdel', lock, owner)
   -- The writer's own lease is not to be touched.

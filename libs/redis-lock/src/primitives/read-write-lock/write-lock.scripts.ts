@@ -1,5 +1,12 @@
 import { takeToken } from '../../core/fencing-token.js';
-import { enterAnswer, fencedAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import {
+  enterAnswer,
+  fencedAnswer,
+  GRANTED,
+  leaveAnswer,
+  LOST,
+  fewer,
+} from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   FOR_ALL,
@@ -113,16 +120,7 @@ local function leave()
   local field = owner .. ':write'
   local held = mode == 'write' and redis.call('hget', lock, field)
   if not held then return 'absent' end
-  if holdCount > 0 then
-    if tonumber(held) > holdCount then
-      local counted = redis.pcall('hset', lock, field, holdCount)
-      -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
-      if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
-        return counted
-      end
-    end
-    return 'done'
-  end
+  ${fewer('field')}
   -- What comes after the first write is allowed also when the memory is full.
   redis.call('hdel', lock, field)
   local longest = longestLease(math.huge)
