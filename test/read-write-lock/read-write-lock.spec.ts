@@ -151,6 +151,19 @@ describe('ReadWriteLockService', () => {
       });
     });
 
+    it('is what a nested write becomes when its outer write is released while it waits', async () => {
+      const { read, write } = lockOf();
+      await write.using((outer) =>
+        read.using(async () => {
+          const sibling = await write.acquire();
+          const nested = watch(write.acquire({ waitTimeMs: Infinity }));
+          await outer.release();
+          await sibling.release();
+          await expect(nested.promise).rejects.toThrow(LockStateError);
+        }),
+      );
+    });
+
     it('is none inside a write: the call joins that', async () => {
       const { read, write } = lockOf();
       await write.using(({ owner }) =>

@@ -71,7 +71,7 @@ export class Acquirer {
       name,
       key,
       options: resolved,
-      companion: protocol.companion?.(key, name),
+      companion: undefined,
       deadline: new Deadline(context.clock, limitMs, resolved.signal),
       once,
     };
@@ -96,6 +96,8 @@ export class Acquirer {
   async #attempt(acquisition: Acquisition): Promise<HeldLease | Refusal> {
     const { protocol, key, name, options } = acquisition;
     for (;;) {
+      // Each time: while the call waited, the hold that it would have joined may have been released.
+      acquisition.companion = protocol.companion?.(key, name);
       const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
       let attempt: Attempt;
       try {

@@ -11,7 +11,7 @@ export interface Acquisition extends Call {
   readonly key: string;
   readonly options: ResolvedAcquireOptions;
   /** The owner of a surrounding hold of another kind that lets this call in. */
-  readonly companion: OwnerId | undefined;
+  companion: OwnerId | undefined;
 }
 
 /** `again`: what the attempt was built on is gone, and there is time for another. */
