@@ -2,15 +2,8 @@ import { after, type Clock } from './clock.js';
 import type { Contender, Departure, LastAnswer } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { EnterAnswer } from './hold-protocol.js';
+import { PollPace } from './poll-pace.js';
 import { ANSWER_MS, type RedisConnection, type Reply } from './redis-connection.js';
-
-/** After an answer that a lease is about to end, Redis is asked again no sooner than this. */
-const SHORTEST_POLL_MS = 20;
-/** Without messages, polls become rarer from the first to the second, or to the poll interval. */
-const FIRST_BACKOFF_MS = 2;
-const LAST_BACKOFF_MS = 128;
-/** While Redis answers with passing errors. */
-const RETRY_MS = 250;
 
 /** What a queue needs to know of its surroundings. */
 export interface QueueSettings {
@@ -39,11 +32,13 @@ export class KeyQueue {
   #askedAt = 0;
   #last: LastAnswer = { kind: 'none' };
   #lastAt = 0;
-  #backoffMs = FIRST_BACKOFF_MS;
+  readonly #pace: PollPace;
   #timer: NodeJS.Timeout | undefined;
   #stopListening: (() => void) | undefined;
 
-  constructor(private readonly settings: QueueSettings) {}
+  constructor(private readonly settings: QueueSettings) {
+    this.#pace = new PollPace(settings.pollIntervalMs, settings.wakeUp);
+  }
 
   enter(contender: Contender): () => Departure {
     const isFirst = this.#waiting.size === 0;
@@ -140,7 +135,7 @@ export class KeyQueue {
   }
 
   #onGrant(contender: Contender, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
-    this.#backoffMs = FIRST_BACKOFF_MS;
+    this.#pace.restart();
     if (this.#waiting.delete(contender)) {
       const { isShared } = this.settings;
       const last: LastAnswer = isShared
@@ -212,22 +207,8 @@ export class KeyQueue {
   /** Waits for a message, for the lease to end, or for the poll, whatever comes first. */
   #park(): void {
     if (this.#asking !== undefined) return;
-    const { pollIntervalMs, wakeUp } = this.settings;
-    if (this.#last.kind !== 'busy') {
-      this.#pollIn(jittered(Math.min(pollIntervalMs, RETRY_MS)));
-      return;
-    }
-    let pollMs = pollIntervalMs;
-    if (wakeUp === 'message') this.#listen();
-    else pollMs = this.#nextBackoff();
-    const leaseEndMs = Math.max(SHORTEST_POLL_MS, this.#last.remainingMs + 1);
-    this.#pollIn(Math.min(jittered(pollMs), leaseEndMs));
-  }
-
-  #nextBackoff(): number {
-    const backoffMs = this.#backoffMs;
-    this.#backoffMs = Math.min(2 * backoffMs, LAST_BACKOFF_MS);
-    return Math.min(backoffMs, this.settings.pollIntervalMs);
+    if (this.#last.kind === 'busy' && this.settings.wakeUp === 'message') this.#listen();
+    this.#pollIn(this.#pace.next(this.#last));
   }
 
   #pollIn(delayMs: number): void {
@@ -262,9 +243,4 @@ export class KeyQueue {
     this.#stopListening = undefined;
     if (this.#asking === undefined) this.settings.onIdle();
   }
-}
-
-/** Downwards, so that processes do not ask in step and nobody waits longer than was said. */
-function jittered(delayMs: number): number {
-  return delayMs * (0.8 + Math.random() * 0.2);
 }
