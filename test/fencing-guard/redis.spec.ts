@@ -31,7 +31,7 @@ describe('FencingGuard in Redis', () => {
     await expect(writing).rejects.toMatchObject({
       ...overtaken,
       lockName: 'stock',
-      message: 'Lost lock "stock": a newer holder has written to what it guards',
+      message: 'Refused to write to "stock": a newer holder has written there',
     });
     await guard.write(9, 'stock', 'set', 0);
     expect(await redis.admin.get('stock')).toBe('0');

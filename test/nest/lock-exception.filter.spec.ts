@@ -33,7 +33,7 @@ const timeout = (retryAfterMs: number) =>
 const ERRORS: Record<string, [LockError, number, string | null]> = {
   timeout: [timeout(2_001), 423, '3'],
   soon: [timeout(0), 423, '1'],
-  never: [timeout(Infinity), 423, '3600'],
+  never: [timeout(Infinity), 423, null],
   backend: [backend(true), 503, '5'],
   broken: [backend(false), 503, '5'],
   shutdown: [new LockShutdownError(SECRET), 503, '1'],

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { SemaphoreAcquireOptions } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
+import { roundTrips } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
@@ -196,6 +197,16 @@ describe('SemaphoreService given bad input (d.6)', () => {
     expect(await semaphore.tryAcquire()).toBeNull();
     expect(await semaphore.availablePermits()).toBe(-2);
     await redis.admin.del('{a}:timeout');
+  });
+
+  it('has nothing to take back from a key of another type', async () => {
+    const client = open();
+    await redis.admin.hset('a', 'field', 1);
+    await expect(client.locks.get('a').acquire()).rejects.toThrow(
+      'The key holds another kind of value: take another name, or a keyPrefix',
+    );
+    await roundTrips(redis, 3);
+    expect(client.eventsOf('release-failed')).toEqual([]);
   });
 
   it('makes nothing of keys of another type', async () => {

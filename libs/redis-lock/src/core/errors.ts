@@ -34,7 +34,10 @@ export class LockTimeoutError extends LockError {
   readonly code = 'LOCK_TIMEOUT';
   /** How long the caller waited, in milliseconds. */
   readonly waitedMs: number;
-  /** When the present holder's lease ends unless it is renewed, in milliseconds; at least 1. */
+  /**
+   * When the present holder's lease ends unless it is renewed, in milliseconds; at least 1, and
+   * `Infinity` when nothing ends by itself.
+   */
   readonly retryAfterMs: number;
   /** `sibling`: the lock is held by another branch of the caller's own scope. */
   readonly blockedBy: 'other' | 'sibling';
@@ -46,11 +49,11 @@ export class LockTimeoutError extends LockError {
     const blockedBy = details.blockedBy ?? 'other';
     const who = blockedBy === 'sibling' ? 'another branch of the same scope' : 'somebody else';
     const waited = Math.round(details.waitedMs);
-    super(
-      `Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${who} holds it; ` +
-        `raise waitTimeMs or shorten the critical section`,
-      { lockName },
-    );
+    const why =
+      details.retryAfterMs === Infinity
+        ? `${who} has it without a lease that ends, or nobody has set its permits (trySetPermits)`
+        : `${who} holds it; raise waitTimeMs or shorten the critical section`;
+    super(`Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${why}`, { lockName });
     this.waitedMs = waited;
     this.retryAfterMs = Math.max(1, Math.ceil(details.retryAfterMs));
     this.blockedBy = blockedBy;
@@ -71,7 +74,7 @@ const LOST: Record<LeaseLostReason, string> = {
   gone: 'Redis says that it is not held by this owner any more',
   suspended: 'this machine stood still and no renewal has confirmed the lease since',
   shutdown: 'the application shut down before the holder was done',
-  overtaken: 'a newer holder has written to what it guards',
+  overtaken: 'a newer holder has written there',
 };
 
 /** The caller held the lock, and may hold it no more: what it did since may have met another holder. */
@@ -87,7 +90,8 @@ export class LeaseLostError extends LockError {
     reason: LeaseLostReason,
     details: { cause?: unknown; result?: unknown } = {},
   ) {
-    super(`Lost lock ${quoteName(lockName)}: ${LOST[reason]}`, {
+    const what = reason === 'overtaken' ? 'Refused to write to' : 'Lost lock';
+    super(`${what} ${quoteName(lockName)}: ${LOST[reason]}`, {
       lockName,
       ...('cause' in details && { cause: details.cause }),
     });

@@ -189,7 +189,7 @@ describe('the scripts of a lock that is a hash', () => {
 
   it('renew answers for 250 keys at once', async () => {
     const keys = Array.from({ length: 250 }, (_, i) => `k${String(i)}`);
-    for (const key of keys) await run(ENTER, [key], { owner: A, holdCount: 1, leaseMs: 1_000 });
+    for (const key of keys) await run(ENTER, [key], { owner: A, holdCount: 1, leaseMs: 20_000 });
     const answers = await run(
       RENEW,
       keys,

@@ -49,15 +49,23 @@ export async function answerWithin<R>(
 ): Promise<Reply<R>> {
   const deadline = new Deadline(clock, limitMs, undefined);
   const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
+  let cause: LockBackendError | undefined;
+  const asking = untilAnswered(connection, clock, until, () =>
+    ask().catch((error: unknown) => {
+      if (error instanceof LockBackendError) cause = error;
+      throw error;
+    }),
+  );
   try {
-    const reply = await deadline.race(untilAnswered(connection, clock, until, ask));
+    const reply = await deadline.race(asking);
     if (reply !== OVER) return reply;
   } catch (error) {
     throw withLockName(error, name);
   }
   throw new LockBackendError(
-    `Lock ${quoteName(name)}: Redis has not answered for ${String(limitMs)} ms`,
-    { lockName: name, retryable: true, outcome: 'unknown' },
+    `Lock ${quoteName(name)}: Redis could not be asked for ${String(limitMs)} ms: ` +
+      (cause?.message ?? 'it has not answered'),
+    { lockName: name, retryable: true, outcome: 'unknown', cause },
   );
 }
 

@@ -114,7 +114,8 @@ class Caller implements Contender {
   settle: (outcome: Outcome) => void = () => undefined;
   fail: (error: Error) => void = () => undefined;
   #isGranted = false;
-  #hasAsked = false;
+  /** An attempt may have left a trace. */
+  #mayBeRemembered = false;
   #hasGivenUp = false;
   #isSlow = false;
 
@@ -128,16 +129,18 @@ class Caller implements Contender {
   }
 
   async ask(): Promise<Reply<EnterAnswer>> {
-    this.#hasAsked = true;
+    const wasRemembered = this.#mayBeRemembered;
+    this.#mayBeRemembered = this.turn.leavesTrace && !this.once;
     try {
       const reply = await this.turn.ask();
       this.isUncertain = false;
       this.#isGranted = reply.value.kind === 'granted';
       return reply;
     } catch (error) {
-      if (!(error instanceof LockBackendError)) throw error;
-      if (error.outcome === 'unknown') this.isUncertain = true;
-      throw this.isUncertain ? asUnknown(error) : error;
+      const isUnknown = error instanceof LockBackendError && error.outcome === 'unknown';
+      if (isUnknown) this.isUncertain = true;
+      else this.#mayBeRemembered = wasRemembered;
+      throw this.isUncertain && error instanceof LockBackendError ? asUnknown(error) : error;
     }
   }
 
@@ -154,8 +157,7 @@ class Caller implements Contender {
   depart({ isAsking }: Departure): void {
     if (this.#isGranted && !isAsking) return;
     const mayHaveGot = this.isUncertain && !isAsking;
-    const mayBeRemembered = this.turn.leavesTrace && this.#hasAsked && !this.once;
-    if (mayHaveGot || mayBeRemembered) void this.#giveUp();
+    if (mayHaveGot || this.#mayBeRemembered) void this.#giveUp();
   }
 
   async tooLate(): Promise<void> {

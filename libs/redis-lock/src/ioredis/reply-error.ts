@@ -52,10 +52,10 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
 
   const word = firstWord(message);
   if (word === 'WRONGTYPE') {
-    return new LockStateError('The key holds something that is no lock', { cause });
+    return new LockStateError('The key holds another kind of value: take another name, or a keyPrefix', { cause });
   }
   if (word === 'LOCKSTATE') {
-    return new LockStateError(`The key cannot be locked: ${message.slice(10)}`, { cause });
+    return new LockStateError(message.slice(10), { cause });
   }
   if (word === 'LOCKARG') {
     return new LockArgumentError(`Redis refused an argument: ${message.slice(8)}`, { cause });

@@ -24,6 +24,7 @@ describe('a template', () => {
   });
 
   it.each([
+    ['product_${id}', 'write <name>, not ${name}'],
     ['product_<id', 'never closed'],
     ['product_<a<b>', 'never closed'],
     ['product_<>', '<> is no placeholder'],

@@ -62,6 +62,9 @@ export function compileTemplate<Input>(
 type ParsedPart = Placeholder & { readonly literal: string };
 
 function parse(template: string, where: string) {
+  if (template.includes('${')) {
+    throw new LockConfigurationError(`${where}: write <name>, not \${name}: placeholders are <…>`);
+  }
   const [begin = '', ...rest] = template.split('<');
   const parts = rest.map((text, i): ParsedPart => {
     const end = text.indexOf('>');

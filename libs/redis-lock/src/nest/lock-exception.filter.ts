@@ -87,6 +87,8 @@ export class LockExceptionFilter
   #setRetryAfter(error: LockError, { retryAfterS }: Answer, host: ArgumentsHost): void {
     const seconds =
       error instanceof LockTimeoutError ? Math.ceil(error.retryAfterMs / 1_000) : retryAfterS;
+    // Nothing ends by itself: any time would be made up.
+    if (seconds === Infinity) return;
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
     if (adapter === undefined) {
       throw new LockConfigurationError(

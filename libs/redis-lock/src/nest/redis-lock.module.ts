@@ -103,7 +103,8 @@ const SERVICES = [
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
 const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
 const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
-const CONTEXT = Symbol.for('nestjs-redis-lock:context');
+/** Its text is the hint in Nest's own message when the bare class is imported. */
+const CONTEXT = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
 const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
 
 /**
