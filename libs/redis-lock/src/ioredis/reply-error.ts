@@ -52,7 +52,10 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
 
   const word = firstWord(message);
   if (word === 'WRONGTYPE') {
-    return new LockStateError('The key holds another kind of value: take another name, or a keyPrefix', { cause });
+    return new LockStateError(
+      'The key holds another kind of value: take another name, or a keyPrefix',
+      { cause },
+    );
   }
   if (word === 'LOCKSTATE') {
     return new LockStateError(message.slice(10), { cause });
