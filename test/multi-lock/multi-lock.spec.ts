@@ -161,6 +161,19 @@ describe('LockService.multi', () => {
     await theirs.release();
   });
 
+  it('takes locks of one name on several servers in the order given, in every process', () => {
+    const [here, there] = [open(), open({ connection: second.url })].map(({ locks }) =>
+      locks.get('b'),
+    );
+    const { locks } = open();
+    for (const given of [
+      [here, there],
+      [there, here],
+    ] as Lock[][]) {
+      expect(locks.multi([...given, 'a']).locks.slice(1)).toEqual(given);
+    }
+  });
+
   it('tells the loss of one of them by one signal, one state and assertHeld', async () => {
     const { locks } = open({ leaseTimeMs: 300 });
     const lease = await locks.multi(['a', 'b']).acquire();

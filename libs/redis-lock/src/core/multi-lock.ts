@@ -24,7 +24,8 @@ export interface MultiLock extends Lock {
   /**
    * Resolves with one lease on all locks once each of them is granted. They are acquired one after
    * the other in the order of their keys, so that no two callers wait for each other, and within one
-   * `waitTimeMs` for all. Whatever stands in the way of one gives back those that were granted.
+   * `waitTimeMs` for all. Whatever stands in the way of one gives back those that were granted. Give
+   * locks of one name on several connections in the same order everywhere: nothing else orders them.
    * @throws {LockTimeoutError} somebody else had the lock `lockName`
    * @throws as `Lock.acquire`
    */
@@ -149,7 +150,14 @@ function inOrder(given: readonly Lock[]): Lock[] {
     );
   }
   refuseSameKey(locks);
-  return [...locks.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return [...locks.values()].sort(byKeyAndKind);
+}
+
+/** Locks of one key and kind keep the order given: the id of a client is another in each process. */
+function byKeyAndKind(...locks: [Lock, Lock]): number {
+  const [one, other] = locks.map(({ id }) => id.split('\n', 2).join('\n')) as [string, string];
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
 }
 
 /** Two kinds of lock on one key, such as the read and the write lock of a name, keep each other out. */
