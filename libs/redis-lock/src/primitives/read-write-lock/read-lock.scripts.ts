@@ -85,9 +85,10 @@ if left < leaseMs then
     return expiry
   end
 end
+-- Keys of another type must not make an enter fail that is done.
 if not isAlone then
-  redis.call('zrem', readers, owner)
-  redis.call('zrem', turn, owner)
+  redis.pcall('zrem', readers, owner)
+  redis.pcall('zrem', turn, owner)
 end
 return ${String(GRANTED)}`,
   reply: enterAnswer,

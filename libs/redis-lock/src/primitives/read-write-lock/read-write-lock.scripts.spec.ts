@@ -369,6 +369,23 @@ describe('the scripts of the read-write lock', () => {
     expect(await redis.admin.hkeys('k')).toEqual(['mode', A]);
   });
 
+  it.each([writers, readers, turn])(
+    'no enter and no release that is done fails for %s of another type',
+    async (key) => {
+      await write(A);
+      await redis.admin.rpush(key, 'x');
+      expect(await endWrite(A)).toBe('done');
+      for (const enter of [read, write]) {
+        const isHeld = await enter(B).then(
+          ({ kind }) => kind === 'granted',
+          () => false,
+        );
+        expect(await redis.admin.exists('k')).toBe(isHeld ? 1 : 0);
+        await redis.admin.del('k');
+      }
+    },
+  );
+
   it('leaves and renews with 1,000 readers without looking at all of them each time', async () => {
     const owners = Array.from({ length: 1_000 }, (_, i) => `${CLIENT}:${i + 1}`);
     for (const [i, owner] of owners.entries()) await read(owner, { leaseMs: 30_000 + 100 * i });

@@ -85,7 +85,8 @@ if not held then
     redis.call('del', lock)
     return expiry
   end
-  forget(owner)
+  -- A key of another type must not make an enter fail that is done.
+  pcall(forget, owner)
 else
   if tonumber(held) ~= holdCount then redis.call('hset', lock, field, holdCount) end
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
@@ -130,7 +131,8 @@ local function leave()
   else
     redis.call('del', lock)
   end
-  giveTurn()
+  -- Keys of another type must not make a release fail that is done.
+  pcall(giveTurn)
   return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
 end`;
 
