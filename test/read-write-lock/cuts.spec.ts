@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
+import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import {
   READ_ENTER,
   READ_LEAVE,
@@ -101,6 +103,19 @@ describe('a read-write lock when an answer is lost', () => {
     expect(client.eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
     expect(client.eventsOf('lost')).toEqual([]);
     expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it('a write whose lease ends meanwhile lets others read, however long the writer itself reads', async () => {
+    const { read, write } = (await opened()).locks.get('a');
+    const writing = await write.acquire({ leaseTimeMs: 300 });
+    const reading = await runInScope(writing as HeldLease, () => read.acquire());
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => writing.state === 'lost');
+    await proxy.current.accept();
+    const other = await open().locks.get('a').read.acquire();
+    expect(reading.state).toBe('held');
+    await Promise.all([other.release(), reading.release()]);
   });
 
   it('a downgrade happens once, and the read goes on', async () => {

@@ -63,6 +63,8 @@ export interface HoldProtocol {
   readonly isShared: boolean;
   /** Redis remembers who was refused, until `withdraw`. */
   readonly remembersWaiters: boolean;
+  /** Redis may keep a hold beyond its lease, since others prolong the same key: until it is left. */
+  readonly outlastsLease?: boolean;
 
   /** Another owner than one of the context's. */
   newOwner?(options: ResolvedAcquireOptions): OwnerId;

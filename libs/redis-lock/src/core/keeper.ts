@@ -176,7 +176,9 @@ export class Keeper {
     tell(this.#observer, { type: 'lost', name: hold.name, reason });
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
-      const leaving = hold.serially(() => hold.protocol.leave(hold.key, hold.owner, 0));
+      const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
+      const leave = () => hold.protocol.leave(hold.key, hold.owner, 0);
+      const leaving = hold.serially(() => untilAnswered(this.connection, this.clock, until, leave));
       void this.#inBackground(leaving.catch(() => undefined));
     }
     return error;
@@ -195,7 +197,8 @@ export class Keeper {
         const holdCount = hold.leases.size;
         if (holdCount === 0) this.#beginToEnd(hold);
         try {
-          const reply = await this.#untilAnswered(hold, () =>
+          const until = () => this.#releaseUntil(hold);
+          const reply = await untilAnswered(this.connection, this.clock, until, () =>
             hold.protocol.leave(hold.key, hold.owner, holdCount),
           );
           this.#onLeft(hold, holdCount, reply);
@@ -237,6 +240,11 @@ export class Keeper {
     if (holdCount > 0) return;
     const outcome = reply.value === 'absent' ? 'unknown' : 'done';
     tell(this.#observer, { type: 'released', name, outcome });
+  }
+
+  /** When Redis has certainly ended the hold by itself. */
+  #releaseUntil(hold: Hold): number {
+    return hold.protocol.outlastsLease === true && !this.#isClosed ? Infinity : hold.validUntil;
   }
 
   #untilAnswered<R>(hold: Hold, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {

@@ -22,6 +22,8 @@ export class WriteLockProtocol implements LockProtocol {
   readonly waiting = 'in turn';
   readonly isShared = false;
   readonly remembersWaiters = true;
+  /** By the writer's own reads. */
+  readonly outlastsLease = true;
 
   /** @param isUpgrade whether the call is inside a read hold, and in no write hold that it joins */
   constructor(
