@@ -56,6 +56,24 @@ describe('who leaves the queue of a fair lock', () => {
     await (await staying.promise).release();
   });
 
+  it('is out of it with all who share its signal, the last of them first', async () => {
+    const { locks } = open({ pollIntervalMs: 60_000 });
+    await locks.acquire('a');
+    const abort = new AbortController();
+    await redis.resetCommandStats();
+    const leaving = Array.from({ length: 50 }, () =>
+      watch(locks.acquire('a', { signal: abort.signal })),
+    );
+    // Each asks once more when its subscription stands.
+    await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) >= 2 * 50);
+    const sent = await redis.commandsDuring(async () => {
+      abort.abort(new Error('no time'));
+      await expectEmptyQueue();
+    });
+    expect(sent.zadd ?? 0).toBe(0);
+    for (const { promise } of leaving) await expect(promise).rejects.toThrow('no time');
+  });
+
   it('never takes the lock along: the next one gets it at once, of ours or of Java', async () => {
     const { locks } = open();
     const clients = [open({ pollIntervalMs: 60_000 }), open({ pollIntervalMs: 60_000 })];

@@ -86,7 +86,8 @@ export class Deadline {
 class Audience {
   readonly callbacks = new Set<() => void>();
   readonly tell = () => {
-    for (const callback of this.callbacks) callback();
+    // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
+    for (const callback of [...this.callbacks].reverse()) callback();
   };
 }
 
