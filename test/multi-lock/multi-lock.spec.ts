@@ -1,15 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   CurrentLock,
+  FairLockService,
   LeaseLostError,
   LockArgumentError,
   LockBackendError,
   LockKeyError,
   LockService,
   LockTimeoutError,
-  type Lock,
+  ReadWriteLockService,
   type MultiLease,
 } from 'nestjs-redis-lock';
+import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
@@ -189,6 +191,17 @@ describe('LockService.multi', () => {
     expect(await heldKeys()).toEqual([]);
   });
 
+  it('has each of them renewed when the machine stood still', async () => {
+    const ahead = { ms: 0 };
+    const clock = { now: () => systemClock.now(), wall: () => systemClock.wall() + ahead.ms };
+    const lease = await open({ clock }).locks.multi(['a', 'b']).acquire();
+    ahead.ms = 60_000;
+    expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    await eventually(() => lease.state === 'held');
+    lease.assertHeld();
+    await lease.release();
+  });
+
   it('gives all others back when the release of one fails', async () => {
     const direct = open();
     const faulty = open({ connection: proxy.current.url });
@@ -295,12 +308,21 @@ describe('LockService.multi', () => {
       expect(() => locksOf().multi(['a', '{}'])).toThrow(LockKeyError);
     });
 
-    it('refuses two locks on one key that would wait for each other', () => {
-      const locks = locksOf();
-      const lock = locks.get('a');
-      const [key, , client] = lock.id.split('\n');
-      const fair: Lock = { ...lock, id: [key, 'fair-lock', client].join('\n') };
-      expect(() => locks.multi([lock, fair])).toThrow('"a" twice in different ways');
+    it('refuses two locks on one key that would wait for each other', async () => {
+      const { locks, context } = open();
+      const fair = new FairLockService(context).get('a');
+      const { read, write } = new ReadWriteLockService(context).get('a');
+      for (const two of [
+        ['a', fair],
+        [fair, write],
+        [write, read],
+      ] as const) {
+        expect(() => locks.multi(two)).toThrow(LockArgumentError);
+        expect(() => locks.multi(two)).toThrow('"a" twice in different ways');
+      }
+      // Of another server it is another key.
+      const there = open({ connection: second.url }).locks.get('a');
+      await locks.multi(['a', there]).using(() => undefined);
     });
 
     it('refuses wrong options before anything is sent', async () => {

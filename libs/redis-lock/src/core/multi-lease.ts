@@ -51,7 +51,16 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
   }
 
   assertHeld(): void {
-    for (const lease of this.leases) lease.assertHeld();
+    const errors: unknown[] = [];
+    // All of them: each that stood still has itself renewed.
+    for (const lease of this.leases) {
+      try {
+        lease.assertHeld();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   async renew(leaseTimeMs?: number): Promise<void> {
