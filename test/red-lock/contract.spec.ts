@@ -1,11 +1,14 @@
 import { describe } from '@jest/globals';
+import { describeCrash } from '../contract/crash.contract.js';
 import {
   describeExclusion,
   describeOneAtATime,
   describeOutage,
   describeWaiting,
 } from '../contract/exclusion.contract.js';
+import { describeLoss } from '../contract/loss.contract.js';
 import { describeReentrancy, describeSiblings } from '../contract/reentrancy.contract.js';
+import { describeRelease } from '../contract/release.contract.js';
 import type { LockClientOptions } from '../support/lock-client.js';
 import { useRedLocks } from '../support/red-lock-client.js';
 import { useRedis } from '../support/redis-server.js';
@@ -26,4 +29,7 @@ describe('RedLockService', () => {
   describeOutage(suite);
   describeReentrancy(suite);
   describeSiblings(suite);
+  describeRelease(suite);
+  describeLoss(suite);
+  describeCrash(suite);
 });
