@@ -1,9 +1,12 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers, type Worker } from '../support/child.js';
+import { useWorkers } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
+import { useProxy } from '../support/lock-client.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import type { Api } from '../workers/readers-and-writers.worker.js';
+import { cutDuring } from './support/random-cuts.js';
 import { clashesIn, unpack, type Visit } from './support/read-write-history.js';
 import { counterOf } from './support/readers-and-writers.js';
 
@@ -13,20 +16,20 @@ const LOCKS = 6;
 
 describe('ReadWriteLockService in four processes', () => {
   const redis = useRedis();
+  const proxy = useProxy(redis);
   const referee = useRedis();
   const workers = useWorkers();
-  let processes: Worker<Api>[];
-
-  beforeEach(async () => {
-    processes = await Promise.all(
-      Array.from({ length: PROCESSES }, () => workers.start<Api>(WORKER)),
-    );
-    await Promise.all(processes.map(({ call }, i) => call.open(redis.url, referee.url, i)));
-  });
+  const places = Array.from({ length: PROCESSES }, (_, i) => i);
+  const start = async (url: string, place: number, settings = {}) => {
+    const worker = await workers.start<Api>(WORKER);
+    await worker.call.open(url, referee.url, place, settings);
+    return worker;
+  };
 
   it.each([80, 20])(
     'lets a writer be alone, with %d %% of 10,000 sections reading, and every tenth write goes on reading',
     async (percent) => {
+      const processes = await Promise.all(places.map((place) => start(redis.url, place)));
       const random = seededRandom(`read-write/${String(percent)}`);
       const work = {
         locks: LOCKS,
@@ -54,6 +57,45 @@ describe('ReadWriteLockService in four processes', () => {
       expect(await redis.admin.pubsub('CHANNELS')).toEqual([]);
     },
   );
+
+  it('also while connections are cut and one of the processes is killed', async () => {
+    const random = seededRandom('read-write/faults');
+    const settings = { leaseTimeMs: 2_000, pollIntervalMs: 200 };
+    const work = { locks: LOCKS, callers: 8, sections: 100, reads: 0.5, downgrades: 0.2 };
+    const begin = async (place: number) => {
+      const worker = await start(proxy.current.url, place, settings);
+      const report = worker.call.run(work, String(random.next()));
+      // A killed one does not finish.
+      report.catch(() => undefined);
+      return { worker, report };
+    };
+    const herd = await Promise.all(places.map(begin));
+    const all = async () => {
+      const [victim, ...others] = herd;
+      await eventually(async () => Number(await referee.admin.get(counterOf(0))) > 20);
+      await victim?.worker.kill();
+      others.push(await begin(PROCESSES));
+      const reports = await Promise.all(others.map(({ report }) => report));
+      return { others, reports };
+    };
+    const { others, reports } = await cutDuring(proxy.current, random, 50, all());
+
+    expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
+    expect(clashesIn(reports.flatMap(({ visits }) => unpack(visits)))).toEqual([]);
+    expect(proxy.current.counts.cut).toBeGreaterThan(5);
+    for (let lock = 0; lock < LOCKS; lock += 1) {
+      const increments = reports.reduce((sum, report) => sum + (report.increments[lock] ?? 0), 0);
+      // Nobody knows how many the killed one has made.
+      const count = Number(await referee.admin.get(counterOf(lock)));
+      expect(count).toBeGreaterThanOrEqual(increments);
+    }
+    await Promise.all(others.map(({ worker }) => worker.call.close()));
+    await Promise.all(others.map(({ worker }) => worker.end()));
+    // What the killed one has left ends by itself.
+    for (const key of await redis.admin.keys('*')) {
+      expect(await redis.admin.pttl(key)).not.toBe(-1);
+    }
+  });
 });
 
 describe('the check of such a history', () => {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 
+import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import {
@@ -16,11 +17,16 @@ let referee: Redis;
 let number: number;
 
 const api = {
-  async open(lockUrl: string, refereeUrl: string, process: number): Promise<void> {
+  async open(
+    lockUrl: string,
+    refereeUrl: string,
+    process: number,
+    settings: Partial<LockSettings> = {},
+  ): Promise<void> {
     number = process;
     referee = new Redis(refereeUrl);
     client = callersClient(lockUrl);
-    application = openApplication(client);
+    application = openApplication(client, { settings });
     await new Promise((resolve) => client.once('ready', resolve));
   },
 
