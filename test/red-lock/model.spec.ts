@@ -140,6 +140,18 @@ describe('RedLockProtocol and its model', () => {
     else expect(answer).not.toBe(false);
   });
 
+  const loses = onHolder('the lease runs out, or somebody deletes it', async (model, holder) => {
+    await Promise.all(servers.map(({ admin }) => admin.del(KEY)));
+    const { protocol, reachable } = bound(clientOf(holder.client));
+    const renewing = protocol.renew([{ key: KEY, owner: holder.owner, leaseTimeMs: LEASE_MS }]);
+    const answer = await renewing.then(({ value }) => value[0], asBackendError);
+    if (reachable === NODES) expect(answer).toBe(false);
+    else expect(answer).not.toBe(true);
+    // Whoever is not told gives it back when it is over by the local clock.
+    if (answer !== false) await protocol.leave(KEY, holder.owner, 0).catch(asBackendError);
+    model.holder = undefined;
+  });
+
   const leaves = onHolder('the holder leaves', async (model, { client, owner }) => {
     const { protocol, reachable } = bound(clientOf(client));
     const leaving = protocol.leave(KEY, owner, 0);
@@ -185,7 +197,7 @@ describe('RedLockProtocol and its model', () => {
     );
     for (const { connection } of clients)
       await eventually(() => connection.nodes.every(({ guard }) => guard.runId !== undefined));
-    const sequences = fc.commands([enters, enters, renews, leaves, fails, fails, repeats], {
+    const sequences = fc.commands([enters, enters, renews, loses, leaves, fails, fails, repeats], {
       maxCommands: 12,
     });
     const seed = seededRandom('red-lock').int(0, 2 ** 31 - 1);
