@@ -5,6 +5,7 @@ import {
   FencingGuard,
   type GuardedCommand,
 } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
+import { expectCosts } from '../support/costs.js';
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
@@ -79,6 +80,20 @@ describe('FencingGuard in Redis', () => {
     expect(await redis.admin.smembers('m')).toEqual(['y']);
     await guard.write(1, 's', 'del');
     expect(await redis.admin.exists('s')).toBe(0);
+  });
+
+  it('costs what its page says', async () => {
+    const { guard } = open().locks;
+    const operations = [
+      ['a guarded write', () => guard.write(7, 'stock', 'hset', 'left', 1)],
+      [
+        'a write that comes too late',
+        () => guard.write(6, 'stock', 'hset', 'left', 2).catch(String),
+      ],
+    ] as const;
+    for (const [, work] of operations) await work();
+    await redis.admin.flushall();
+    await expectCosts(redis, 'fencing.md', operations);
   });
 
   it('says when Redis refuses the write', async () => {
