@@ -43,14 +43,14 @@ describe('KeyQueue', () => {
     jest.useRealTimers();
   });
 
-  function open(): KeyQueue {
+  function open(wakeUp: 'message' | 'poll' = 'message'): KeyQueue {
     const connection = { listen: () => () => undefined } as unknown as RedisConnection;
     const onIdle = () => undefined;
     return new KeyQueue({
       connection,
       clock: systemClock,
       pollIntervalMs: POLL_MS,
-      wakeUp: 'message',
+      wakeUp,
       isShared: false,
       channel: 'c',
       onIdle,
@@ -172,6 +172,29 @@ describe('KeyQueue', () => {
       expect(late?.outcomes).toHaveLength(1);
     });
   });
+
+  it.each([
+    ['a fifth', 0, 0.8],
+    ['nothing', 1, 1],
+  ])(
+    'pauses from 2 to 128 ms where there are no messages, less %s at random',
+    async (_, dice, part) => {
+      const chance = jest.spyOn(Math, 'random').mockReturnValue(dice);
+      const queue = open('poll');
+      const caller = new Caller();
+      const leave = queue.enter(caller);
+      for (const [asked, pauseMs] of [2, 4, 8, 16, 32, 64, 128, 128].entries()) {
+        await reply(caller);
+        const earliestMs = Math.floor(part * pauseMs) - 1;
+        await jest.advanceTimersByTimeAsync(earliestMs);
+        expect(caller.attempts).toHaveLength(asked + 1);
+        await jest.advanceTimersByTimeAsync(Math.ceil(part * pauseMs) - earliestMs);
+        expect(caller.attempts).toHaveLength(asked + 2);
+      }
+      leave();
+      chance.mockRestore();
+    },
+  );
 
   it('knows nothing while Redis does not answer, and what it has answered otherwise', async () => {
     const queue = open();
