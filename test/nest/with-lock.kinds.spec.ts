@@ -139,6 +139,42 @@ describe('@WithSemaphore', () => {
   });
 });
 
+describe('@WithLock with a kind', () => {
+  it('takes what the decorator of that kind takes', async () => {
+    @Injectable()
+    class Catalogue {
+      @WithLock('price_<sku>', { kind: 'read' })
+      async read(@LockKey('sku') _sku: string) {
+        return redis.admin.hget('price_7', 'mode');
+      }
+
+      @WithLock('price_<sku>', { kind: 'write', fenced: true })
+      async write(@LockKey('sku') _sku: string) {
+        return redis.admin.hget('price_7', 'mode');
+      }
+
+      @WithLock('gateway', { kind: 'semaphore', permits: 2 })
+      async pay() {
+        return redis.admin.zcard('{gateway}:timeout');
+      }
+
+      @WithLock('product_<sku>', { kind: 'fair' })
+      async buy(@LockKey('sku') _sku: string, inQueue: number) {
+        await eventually(async () => (await waiting()) === inQueue);
+      }
+    }
+    const app = await apps.start({ providers: [Catalogue] });
+    const catalogue = app.nest.get(Catalogue);
+    expect(await catalogue.read('7')).toBe('read');
+    expect(await catalogue.write('7')).toBe('write');
+    await app.nest.get(SemaphoreService).get('gateway').trySetPermits(2);
+    expect(await catalogue.pay()).toBe(2);
+    // The first is in until the second stands in the queue.
+    await Promise.all([catalogue.buy('7', 1), catalogue.buy('7', 0)]);
+    await redis.admin.del('gateway', '{gateway}:timeout');
+  });
+});
+
 describe('@WithLock of several names', () => {
   @Injectable()
   class Bank {
