@@ -9,6 +9,7 @@ import {
   LockService,
   LockTimeoutError,
   ReadWriteLockService,
+  type Lock,
   type MultiLease,
 } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
