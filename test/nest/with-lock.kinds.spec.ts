@@ -244,7 +244,9 @@ describe('each kind via the interceptor', () => {
 });
 
 describe('a class definition throws', () => {
-  const Loose = WithLock as unknown as (key: unknown, options?: unknown) => MethodDecorator;
+  type LooseDecorator = (key: unknown, options?: unknown) => MethodDecorator;
+  const Loose = WithLock as unknown as LooseDecorator;
+  const LooseFair = WithFairLock as unknown as LooseDecorator;
   const defined = (decorator: MethodDecorator) => () => {
     class Stock {
       @decorator
@@ -268,6 +270,13 @@ describe('a class definition throws', () => {
     ['permits of several', Loose(['a', 'b'], { kind: 'semaphore' }), 'cannot be taken as one'],
     ['no names', Loose([]), 'the key must be a template'],
     ['names that are none', Loose(['a', 7]), 'the key must be a template'],
+    [
+      'another kind',
+      LooseFair('a', { kind: 'read' }),
+      '@WithFairLock("a") on Stock.buy: the decor',
+    ],
+    ['no options at all', LooseFair('a', null), 'the options must be an object, not null'],
+    ['options that are none', LooseFair('a', 100), 'the options must be an object, not 100'],
     ['an unknown placeholder', WithFairLock('a_<id>'), '@WithFairLock("a_<id>") on Stock.buy'],
   ])('for %s', (_, decorator, message) => {
     expect(defined(decorator as MethodDecorator)).toThrow(LockConfigurationError);

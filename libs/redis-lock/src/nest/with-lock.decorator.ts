@@ -77,8 +77,8 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
 }
 
 function kindDecorator(name: string, kind: LockKind) {
-  return (key: unknown, options?: WithLockOptions<any>) =>
-    lockDecorator(name, key, { ...options, kind });
+  return (key: unknown, options: WithLockOptions<any> = {}) =>
+    lockDecorator(name, key, options, kind);
 }
 
 /** As `@WithLock`, by the fair lock: callers of all processes get it in the order of their calls. */
@@ -108,7 +108,13 @@ export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = kindDecorator(
   'semaphore',
 );
 
-function lockDecorator(name: string, key: unknown, options: WithLockOptions<any>): MethodDecorator {
+/** @param kind what the decorator itself says, so that its options cannot */
+function lockDecorator(
+  name: string,
+  key: unknown,
+  options: WithLockOptions<any>,
+  kind?: LockKind,
+): MethodDecorator {
   return (target, property, descriptor: TypedPropertyDescriptor<any> | undefined) => {
     const where = whereOf(name, key, target, property);
     const method: unknown = descriptor?.value;
@@ -120,7 +126,7 @@ function lockDecorator(name: string, key: unknown, options: WithLockOptions<any>
         `${where}: only methods can run under a lock (with the compiler option experimentalDecorators)`,
       );
     }
-    const plan = resolvePlan(options, where);
+    const plan = resolvePlan(options, where, kind);
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {

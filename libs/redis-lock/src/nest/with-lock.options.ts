@@ -62,16 +62,22 @@ const KINDS = Object.keys(OPTIONS_OF);
 
 /**
  * Checks what a decorator was given, once, when the class is defined.
+ * @param fixed the kind of a decorator that has no such option
  * @throws {LockConfigurationError} naming the option, the value and the fix
  */
-export function resolvePlan(options: unknown, where: string): LockPlan {
+export function resolvePlan(options: unknown, where: string, fixed?: LockKind): LockPlan {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LockConfigurationError(
       `${where}: the options must be an object, not ${describeValue(options)}`,
     );
   }
+  if (fixed !== undefined && 'kind' in options) {
+    throw new LockConfigurationError(
+      `${where}: the decorator itself says the kind; leave out the option kind, or take @WithLock`,
+    );
+  }
   const {
-    kind = 'lock',
+    kind = fixed ?? 'lock',
     via = 'method',
     onBusy,
     ...acquire
