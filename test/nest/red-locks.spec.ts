@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockConfigurationError, QuorumError, RedLockService } from 'nestjs-redis-lock';
+import { NestFactory } from '@nestjs/core';
+import {
+  LockConfigurationError,
+  QuorumError,
+  RedisLockModule,
+  RedLockService,
+  type LockEvent,
+} from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/redis-server.js';
-import { useApplications } from './applications.js';
+import { SILENT, useApplications } from './applications.js';
 
 describe('the option redLock', () => {
   const servers = [useRedis(), useRedis(), useRedis()] as const;
@@ -37,6 +45,30 @@ describe('the option redLock', () => {
     const starting = start(nodes());
     await expect(starting).rejects.toThrow(LockConfigurationError);
     await expect(starting).rejects.toThrow(message);
+  });
+
+  it('leaves no connection behind when it stops the start', async () => {
+    const locks = RedisLockModule.forRoot({
+      connection: redis.url,
+      redLock: { nodes: [redis.url, redis.url] },
+    });
+    const starting = NestFactory.createApplicationContext(locks, SILENT);
+    await expect(starting).rejects.toThrow('one and the same server');
+    await eventually(async () => expect(await redis.clients()).toEqual([]));
+  });
+
+  it('warns of a node behind Sentinel', async () => {
+    const events: LockEvent[] = [];
+    const observer = { observe: (event: LockEvent) => events.push(event) };
+    const behind = { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'mymaster' };
+    await apps.start(
+      {},
+      { redLock: { nodes: [redis.url, behind, 'redis://127.0.0.1:1'] }, observer },
+    );
+    expect(events).toContainEqual({
+      type: 'warning',
+      message: expect.stringContaining('Sentinel stands before node 2,'),
+    });
   });
 
   it('is what the red locks of an application without it ask for', async () => {

@@ -100,6 +100,11 @@ export class IoredisConnection implements RedisConnection {
     client.on('end', this.#onEnd);
   }
 
+  /** Whether Sentinel says which server this is. */
+  get isBehindSentinel(): boolean {
+    return !isCluster(this.client) && Boolean(this.client.options.sentinels);
+  }
+
   /** Begins to connect, if nobody has. */
   open(): void {
     if (!this.#isClosed && this.client.status === 'wait')

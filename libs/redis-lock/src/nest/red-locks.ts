@@ -1,12 +1,13 @@
 import { LockConfigurationError } from '../core/errors.js';
 import { LockContext } from '../core/lock-context.js';
+import { tell, type LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import type { RedisConnection } from '../core/redis-connection.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 
 /** A node that can be told when to connect. */
-export type RedLockNode = RedisConnection & { open(): void };
+export type RedLockNode = RedisConnection & { open(): void; readonly isBehindSentinel: boolean };
 
 /** The red locks of an application, on servers of their own. */
 export class RedLocks {
@@ -24,6 +25,7 @@ export class RedLocks {
     const settings = resolveSettings(given);
     const { leaseTimeMs, observer } = settings;
     const longest = longestLeaseMs ?? leaseTimeMs;
+    warnOfSentinels(nodes, observer);
     this.#nodes = nodes;
     this.#quorum = new QuorumConnection(nodes, { longestLeaseMs: longest, observer });
     this.context = new LockContext(this.#quorum, settings);
@@ -35,6 +37,16 @@ export class RedLocks {
     for (const node of this.#nodes) node.open();
     await this.#quorum.check();
   }
+}
+
+/** A replica that becomes the master may not know the last votes, and its uptime tells nobody. */
+function warnOfSentinels(nodes: readonly RedLockNode[], observer: LockObserver | undefined): void {
+  const behind = nodes.flatMap(({ isBehindSentinel }, i) => (isBehindSentinel ? [i + 1] : []));
+  if (behind.length === 0) return;
+  const message =
+    `A red lock wants masters without replicas; Sentinel stands before node ${behind.join(', ')}, ` +
+    'and a failover may lose votes';
+  tell(observer, { type: 'warning', message });
 }
 
 /** What an application gets that asks for red locks, and has no nodes for them. */

@@ -152,7 +152,13 @@ export class RedisLockModule
 
   async onModuleInit(): Promise<void> {
     this.connection.open();
-    await this.redLocks?.open();
+    try {
+      await this.redLocks?.open();
+    } catch (error) {
+      // Nobody can close an application that was never started.
+      await this.onApplicationShutdown();
+      throw error;
+    }
   }
 
   onModuleDestroy(): void {
