@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NestFactory } from '@nestjs/core';
+import { Cluster } from 'ioredis';
 import {
   LockConfigurationError,
   QuorumError,
@@ -40,6 +41,7 @@ describe('the option redLock', () => {
     ['one server twice', () => [redis.url, redis.url, servers[1].url], 'one and the same server'],
     ['no servers', () => [], 'not an empty list'],
     ['a text', () => 'redis://127.0.0.1' as unknown as string[], 'redLock.nodes must be a list'],
+    ['a Cluster', () => [new Cluster([], { lazyConnect: true })] as never, 'is a Cluster client'],
     ['a bad url', () => ['http://127.0.0.1'], 'redis://'],
   ])('stops the start for %s', async (_, nodes, message) => {
     const starting = start(nodes());
@@ -61,14 +63,13 @@ describe('the option redLock', () => {
     const events: LockEvent[] = [];
     const observer = { observe: (event: LockEvent) => events.push(event) };
     const behind = { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'mymaster' };
-    await apps.start(
-      {},
-      { redLock: { nodes: [redis.url, behind, 'redis://127.0.0.1:1'] }, observer },
-    );
+    const redLock = { nodes: [redis.url, behind, servers[1].url] };
+    const app = await NestFactory.create(RedisLockModule.forRoot({ redLock, observer }), SILENT);
     expect(events).toContainEqual({
       type: 'warning',
-      message: expect.stringContaining('Sentinel stands before node 2,'),
+      message: expect.stringContaining('Node 2 of the red lock is behind Sentinel'),
     });
+    await app.close();
   });
 
   it('is what the red locks of an application without it ask for', async () => {

@@ -100,9 +100,10 @@ export class IoredisConnection implements RedisConnection {
     client.on('end', this.#onEnd);
   }
 
-  /** Whether Sentinel says which server this is. */
-  get isBehindSentinel(): boolean {
-    return !isCluster(this.client) && Boolean(this.client.options.sentinels);
+  /** What the client was made for: one server, whichever Sentinel names, or a Cluster. */
+  get topology(): 'server' | 'sentinel' | 'cluster' {
+    if (isCluster(this.client)) return 'cluster';
+    return this.client.options.sentinels ? 'sentinel' : 'server';
   }
 
   /** Begins to connect, if nobody has. */

@@ -7,7 +7,10 @@ import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 
 /** A node that can be told when to connect. */
-export type RedLockNode = RedisConnection & { open(): void; readonly isBehindSentinel: boolean };
+export type RedLockNode = RedisConnection & {
+  open(): void;
+  readonly topology: 'server' | 'sentinel' | 'cluster';
+};
 
 /** The red locks of an application, on servers of their own. */
 export class RedLocks {
@@ -25,7 +28,7 @@ export class RedLocks {
     const settings = resolveSettings(given);
     const { leaseTimeMs, observer } = settings;
     const longest = longestLeaseMs ?? leaseTimeMs;
-    warnOfSentinels(nodes, observer);
+    checkTopologies(nodes, observer);
     this.#nodes = nodes;
     this.#quorum = new QuorumConnection(nodes, { longestLeaseMs: longest, observer });
     this.context = new LockContext(this.#quorum, settings);
@@ -39,14 +42,19 @@ export class RedLocks {
   }
 }
 
-/** A replica that becomes the master may not know the last votes, and its uptime tells nobody. */
-function warnOfSentinels(nodes: readonly RedLockNode[], observer: LockObserver | undefined): void {
-  const behind = nodes.flatMap(({ isBehindSentinel }, i) => (isBehindSentinel ? [i + 1] : []));
-  if (behind.length === 0) return;
-  const message =
-    `A red lock wants masters without replicas; Sentinel stands before node ${behind.join(', ')}, ` +
-    'and a failover may lose votes';
-  tell(observer, { type: 'warning', message });
+function checkTopologies(nodes: readonly RedLockNode[], observer: LockObserver | undefined): void {
+  nodes.forEach(({ topology }, i) => {
+    const node = `Node ${String(i + 1)} of the red lock`;
+    if (topology === 'cluster') {
+      throw new LockConfigurationError(
+        `${node} is a Cluster client; each node must be a master that stands alone`,
+      );
+    }
+    if (topology === 'server') return;
+    // A replica that becomes the master may not know the last votes, and is no restarted server.
+    const message = `${node} is behind Sentinel, whose failover may lose votes; take a master without replicas`;
+    tell(observer, { type: 'warning', message });
+  });
 }
 
 /** What an application gets that asks for red locks, and has no nodes for them. */
