@@ -36,6 +36,11 @@ export class NodeGuard {
     return this.#runId;
   }
 
+  /** Why the server should not be a node at all. */
+  get misfit(): LockConfigurationError | undefined {
+    return this.#unfit instanceof LockConfigurationError ? this.#unfit : undefined;
+  }
+
   /** Resolves once the server of this connection is known. */
   async identify(): Promise<void> {
     while (!this.#isKnown) {

@@ -68,7 +68,7 @@ export class QuorumConnection implements RedisConnection {
     await poll.until(() => poll.isComplete || undefined);
     const error = poll.error();
     if (error instanceof LockConfigurationError) throw error;
-    this.refuseTwins();
+    this.refuseMisfits();
   }
 
   /** Those that cannot be reached in time are looked at when they can. */
@@ -84,8 +84,12 @@ export class QuorumConnection implements RedisConnection {
     await new Deadline(this.clock, ANSWER_MS, undefined).race(Promise.allSettled(known));
   }
 
-  /** @throws {LockConfigurationError} two nodes are one server, which would vote twice */
-  refuseTwins(): void {
+  /**
+   * @throws {LockConfigurationError} a node is no independent master, as far as that is known, or two
+   * nodes are one server, which would vote twice
+   */
+  refuseMisfits(): void {
+    for (const { guard } of this.nodes) if (guard.misfit !== undefined) throw guard.misfit;
     const runIds = this.nodes.map(({ guard }) => guard.runId);
     runIds.forEach((runId, i) => {
       const twin = runIds.indexOf(runId);

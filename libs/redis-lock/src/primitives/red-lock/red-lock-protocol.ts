@@ -51,7 +51,7 @@ export class RedLockProtocol implements LockProtocol {
   async enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
     const { connection } = this;
     this.#refuseLongLease(request.leaseTimeMs);
-    connection.refuseTwins();
+    connection.refuseMisfits();
     const isNested = request.holdCount > 1;
     const limitMs = connection.limitMs(request.leaseTimeMs);
     const sentAt = connection.clock.now();
