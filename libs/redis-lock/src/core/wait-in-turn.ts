@@ -12,7 +12,7 @@ import type { EnterAnswer } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { tell } from './observer.js';
 import type { Reply } from './redis-connection.js';
-import { asUnknown } from './until-answered.js';
+import { asUnknown, notAnswered } from './until-answered.js';
 
 /** A wait that takes longer is worth a warning. */
 const SLOW_WAIT_MS = 1_000;
@@ -102,8 +102,7 @@ export function noAnswerError(
   const waited = String(Math.round(deadline.waitedMs));
   const why = cause === undefined ? 'it has not answered' : cause.message;
   const message = `Lock ${quoteName(name)} was not acquired: Redis could not be asked for ${waited} ms: ${why}`;
-  const details = { lockName: name, retryable: true, outcome, cause };
-  return cause?.amended(message, details) ?? new LockBackendError(message, details);
+  return notAnswered(message, { lockName: name, retryable: true, outcome, cause });
 }
 
 class Caller implements Contender {

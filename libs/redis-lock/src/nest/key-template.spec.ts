@@ -24,6 +24,7 @@ describe('a template', () => {
   });
 
   it.each([
+    ['', 'must not be empty'],
     ['product_${id}', 'write <name>, not ${name}'],
     ['product_<id', 'never closed'],
     ['product_<a<b>', 'never closed'],

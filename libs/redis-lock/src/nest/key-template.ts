@@ -62,6 +62,7 @@ export function compileTemplate<Input>(
 type ParsedPart = Placeholder & { readonly literal: string };
 
 function parse(template: string, where: string) {
+  if (template === '') throw new LockConfigurationError(`${where}: the key must not be empty`);
   if (template.includes('${')) {
     throw new LockConfigurationError(`${where}: write <name>, not \${name}: placeholders are <…>`);
   }
