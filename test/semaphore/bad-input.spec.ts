@@ -15,7 +15,9 @@ describe('SemaphoreService given bad input (d.6)', () => {
 
   const semaphoreOf = async (permits: number, name = 'a') => {
     const semaphore = open().locks.get(name);
-    await semaphore.setPermits(permits);
+    await redis.admin.set(name, permits);
+    // Sends all that a new connection has to send.
+    await semaphore.permits();
     return semaphore;
   };
   /** Refused before anything is sent. */
@@ -128,6 +130,7 @@ describe('SemaphoreService given bad input (d.6)', () => {
     ['two in one', `${ID},${ID}`],
     ['a line too many', `${ID}\n`],
     ['an empty list', []],
+    ['a list with a hole', Object.assign(new Array<string>(2), { 1: ID })],
     ['a list with a wrong one', [ID, ID.slice(1)]],
     ['too many', Array.from({ length: 1_001 }, (_, i) => String(i).padStart(32, '0'))],
   ] as const;

@@ -50,18 +50,22 @@ return once(1, 'set', counter, string.format('%.0f', free)) or {1, tell()}`,
   reply: counted,
 });
 
+/** One that arrives late, after a newer one, must not undo that. */
 export const SET = defineScript({
   name: 'semaphore.set',
-  keys: ['counter', 'leases'],
-  args: ['permits', 'channel'],
-  numbers: ['permits'],
+  keys: ['counter', 'leases', 'marker'],
+  args: ['permits', 'markerTtlMs', 'channel'],
+  numbers: ['permits', 'markerTtlMs'],
   channels: ['channel'],
   body: `
+${ONCE}
+if known then return {1, 1} end
 ${FREE}
 local more = permits - (free or 0) - redis.call('zcard', leases)
-if more ~= 0 or not free then free = redis.call('incrby', counter, string.format('%.0f', more)) end
+free = (free or 0) + more
 ${TELL}
-return {1, more > 0 and tell() or 1}`,
+local refused = once(1, 'incrby', counter, string.format('%.0f', more))
+return refused or {1, more > 0 and tell() or 1}`,
   reply: counted,
 });
 

@@ -53,9 +53,9 @@ export class NamedSemaphore implements Semaphore {
 
   async setPermits(permits: number): Promise<void> {
     checkCount('permits', permits, CAPACITY);
-    await this.#ask((key) => {
-      const args = { permits, channel: permitChannel(key) };
-      return this.context.connection.run(SET, keysOf(key), args);
+    await this.#once((key, marker) => {
+      const args = { permits, markerTtlMs, channel: permitChannel(key) };
+      return this.context.connection.run(SET, { ...keysOf(key), marker }, args);
     });
   }
 
@@ -130,7 +130,8 @@ export class NamedSemaphore implements Semaphore {
 
 function checkedIds(permitIds: unknown): string {
   if (!Array.isArray(permitIds)) return checkedId(permitIds);
-  const ids = [...new Set(permitIds.map(checkedId))];
+  // Array.from also looks into the holes of an array.
+  const ids = [...new Set(Array.from(permitIds, checkedId))];
   if (ids.length >= 1 && ids.length <= IDS_AT_ONCE) return ids.join(',');
   throw new LockArgumentError(
     `From 1 to ${String(IDS_AT_ONCE)} permits are given back at once, not ${String(ids.length)}`,

@@ -35,6 +35,8 @@ describe('the scripts of the semaphore', () => {
     run(ADD, [...KEYS, request], { permits, ...once });
   const trySet = (permits: number, request: string) =>
     run(TRY_SET, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
+  const set = (permits: number | string, request: string) =>
+    run(SET, [...KEYS, request], { permits, ...once });
   const release = (permits: string, request: string) =>
     run(RELEASE, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
   const count = () => run(LOOK, KEYS, {});
@@ -123,6 +125,12 @@ describe('the scripts of the semaphore', () => {
       expect(await look()).toMatchObject({ free: '0', leases: { [A]: 30, [B]: 20 } });
     });
 
+    it('enter that arrives once more never shortens what was renewed meanwhile', async () => {
+      await put(1, [A, 60_000], [B, 9_000]);
+      expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
+      expect(await look()).toMatchObject({ free: '1', leases: { [A]: 60, [B]: 30 } });
+    });
+
     it('leave gives back what is there, once, and says whether that was all', async () => {
       await put(1, [A, 9_000], [B, 9_000], [C, 9_000]);
       const answers = [];
@@ -170,11 +178,13 @@ describe('the scripts of the semaphore', () => {
 
     it('set makes it so many in all', async () => {
       await put(3, [A, 9_000]);
-      const set = (permits: number) => run(SET, KEYS, { permits, channel: CHANNEL });
-      await repeatedly(() => set(10));
+      await repeatedly(() => set(10, 'r1'));
       expect(await look()).toMatchObject({ free: '9', leases: { [A]: 9 } });
       await redis.admin.zadd('{k}:timeout', Date.now() + 9_000, B);
-      await repeatedly(() => set(1));
+      await repeatedly(() => set(1, 'r2'));
+      expect((await look()).free).toBe('-1');
+      // The first one once more, late.
+      await set(10, 'r1');
       expect((await look()).free).toBe('-1');
     });
 
@@ -279,7 +289,7 @@ describe('the scripts of the semaphore', () => {
       ['enter: mark', (bad) => enter(A, { markMs: bad as unknown as number })],
       ['renew: a later lease', (bad) => run(RENEW, KEYS, [A, 60_000, A, bad])],
       ['try-set: permits', (bad) => trySet(bad as unknown as number, 'r')],
-      ['set: permits', (bad) => run(SET, KEYS, { permits: bad, channel: CHANNEL })],
+      ['set: permits', (bad) => set(bad, 'r')],
       ['update-lease: lease', (bad) => run(UPDATE_LEASE, KEYS, [A, bad])],
     ];
     it.each(scripts)('%s is refused before the first write', async (_, call) => {

@@ -49,10 +49,14 @@ export const EXPIRED = `redis.call('zcount', leases, '-inf', string.format('%.0f
 /** A repeated attempt finds its own permits. All of them were written at once; some may be gone. */
 const COUNT_MISSING = `
 local missing = #ids
+local present = {}
 if ends and redis.call('zscore', leases, ids[1]) then
   for i = 1, #ids do
-    local ends = redis.call('zscore', leases, ids[i])
-    if ends and tonumber(ends) > now then missing = missing - 1 end
+    local ends = tonumber(redis.call('zscore', leases, ids[i]) or 0)
+    if ends > now then
+      missing = missing - 1
+      present[i] = ends
+    end
   end
 end`;
 
@@ -73,9 +77,9 @@ end`;
 /** What is added to the set is taken off the counter: a permit that was there counts once. */
 const TAKE = `
 local entries = {}
-local leaseEnd = string.format('%.0f', now + leaseMs)
 for i = 1, #ids do
-  entries[2 * i - 1] = leaseEnd
+  -- Never shorter: an old attempt that arrives late must not undo a renewal.
+  entries[2 * i - 1] = string.format('%.0f', math.max(now + leaseMs, present[i] or 0))
   entries[2 * i] = ids[i]
 end
 local added = redis.call('zadd', leases, unpack(entries))
