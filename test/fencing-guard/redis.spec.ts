@@ -142,14 +142,19 @@ describe('FencingGuard in Redis', () => {
 
   describe('before anything is sent', () => {
     const refuses = async (
-      [token, key, command]: [unknown, unknown, unknown],
+      [token, key, command, ...args]: [unknown, unknown, unknown, ...unknown[]],
       error: new (...args: never[]) => Error,
     ) => {
       const { guard } = open().locks;
       await guard.write(1, 'ready', 'set', 1);
       const sent = await redis.commandsDuring(() =>
         expect(
-          guard.write(token as number, key as string, command as GuardedCommand, 1),
+          guard.write(
+            token as number,
+            key as string,
+            command as GuardedCommand,
+            ...(args as string[]),
+          ),
         ).rejects.toThrow(error),
       );
       expect(sent).toEqual({});
@@ -163,6 +168,15 @@ describe('FencingGuard in Redis', () => {
       'refuses %p as a command',
       (command) => refuses([1, 'stock', command], LockArgumentError),
     );
+    it.each([undefined, null, NaN, Infinity, true, 7n, {}, ['v', 'px', 1], Buffer.from('v')])(
+      'refuses %p as an argument',
+      async (arg) => {
+        await refuses([1, 'stock', 'set', arg], LockArgumentError);
+        await refuses([1, 'stock', 'hset', 'left', arg], LockArgumentError);
+      },
+    );
+    it('refuses to delete a key that it does not look at', () =>
+      refuses([1, 'stock', 'del', 'other'], LockArgumentError));
     it.each([undefined, '', 'a{b', '{a}', 'a\nb', 1])('refuses %p as a key', (key) =>
       refuses([1, key, 'set'], LockKeyError),
     );

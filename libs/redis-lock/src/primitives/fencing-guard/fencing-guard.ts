@@ -39,7 +39,7 @@ export class FencingGuard {
    * @param token `fencingToken` of a lease that was acquired with `{ fenced: true }`
    * @throws {LeaseLostError} a newer holder has been there (`overtaken`); nothing is written
    * @throws {LockBackendError} Redis could not be asked; it may be asked again
-   * @throws {LockArgumentError} the token or the command is none
+   * @throws {LockArgumentError} the token, the command or one of its arguments is none
    */
   async write(
     token: number | undefined,
@@ -54,6 +54,7 @@ export class FencingGuard {
         `the command must be one of ${COMMANDS.join(', ')}, not ${describeValue(command)}`,
       );
     }
+    checkArguments(command, args);
     const { connection } = this.context;
     const keys = [guarded, helperKey('nestjs_fence', guarded)];
     const values = [token, TOKEN_TTL_MS, command, ...args];
@@ -87,6 +88,19 @@ function checkToken(token: unknown): asserts token is number {
   throw new LockArgumentError(
     `the fencing token must be that of a lease with { fenced: true }, not ${describeValue(token)}`,
   );
+}
+
+/** ioredis would make a text of anything else, and several arguments of a list. */
+function checkArguments(command: GuardedCommand, args: readonly unknown[]): void {
+  if (command === 'del' && args.length > 0) {
+    throw new LockArgumentError('del takes no further keys: the guard looks at one only');
+  }
+  for (const arg of args) {
+    if (typeof arg === 'string' || Number.isFinite(arg)) continue;
+    throw new LockArgumentError(
+      `an argument of ${command} must be a string or a finite number, not ${describeValue(arg)}`,
+    );
+  }
 }
 
 /** Nothing but this keeps a text from being more of a statement than it should be. */
