@@ -44,7 +44,10 @@ export function describePatience({ redis, open }: LockSuite): void {
       ]);
       redis.resume();
       const failed = client.eventsOf('release-failed');
-      expect(failed.map(({ name }) => name)).toEqual(['a', 'b']);
+      expect(failed).toMatchObject([
+        { name: 'a', leased: true },
+        { name: 'b', leased: true },
+      ]);
       for (const { error } of failed) expect(error).toBeInstanceOf(LockBackendError);
       // The release is tried on: nobody has to wait for the lease to end.
       for (const name of ['a', 'b']) {

@@ -179,6 +179,7 @@ describe('LatchService when an answer is lost', () => {
     await client.close();
     await expect(counting.promise).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
     await eventually(() => client.eventsOf('release-failed').length === 1);
+    expect(client.eventsOf('release-failed')).toMatchObject([{ name: 'a', leased: false }]);
     await healed();
     await open().locks.get('other').getCount();
     expect(await redis.admin.get('a')).toBe('2');

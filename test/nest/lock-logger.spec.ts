@@ -19,7 +19,7 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'waiting', name: 'x', waitedMs: 1_000.4 },
     'warn',
-    'Lock "x" is still waited for after 1000 ms: somebody else holds it',
+    'Lock "x" is still waited for after 1000 ms: somebody else holds it, or it is a latch that is closed',
   ],
   [{ type: 'waiting', name: 'x', waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
   [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
@@ -30,7 +30,16 @@ const EVENTS: [LockEvent, string, string][] = [
   ],
   [{ type: 'connection-restored' }, 'log', 'Redis can be used for locks again'],
   [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
-  [{ type: 'release-failed', name: 'x', error }, 'warn', 'could not be released'],
+  [
+    { type: 'release-failed', name: 'x', leased: true, error },
+    'warn',
+    'Lock "x" could not be released and ends with its lease: no answer',
+  ],
+  [
+    { type: 'release-failed', name: 'x', leased: false, error },
+    'warn',
+    'Lock "x" may never hear of a release or count-down, which then has to be repeated by hand: no',
+  ],
   [{ type: 'wake-up-failed', name: 'x' }, 'warn', 'waiters could not be told'],
   [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
   [{ type: 'acquired', name: 'x', waitedMs: 1, holdCount: 2 }, 'debug', 'hold count 2'],

@@ -133,7 +133,7 @@ export class Keeper {
     const asking = untilAnswered(this.connection, this.clock, until, ask, true);
     await this.#inBackground(
       asking.catch((error: unknown) => {
-        tell(this.#observer, { type: 'release-failed', name, error });
+        tell(this.#observer, { type: 'release-failed', name, leased: false, error });
       }),
     );
   }
@@ -272,6 +272,7 @@ export class Keeper {
   }
 
   #tellFailed(hold: Hold, error: unknown): void {
-    tell(this.#observer, { type: 'release-failed', name: hold.name, error });
+    const { name } = hold;
+    tell(this.#observer, { type: 'release-failed', name, leased: true, error });
   }
 }

@@ -14,13 +14,18 @@ export type LockEvent =
     })
   /**
    * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits
-   * because Redis cannot be asked, and not for another holder.
+   * because Redis cannot be asked, and not for another holder or for a latch to open.
    */
   | (OfOneLock & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
   | (OfOneLock & { readonly type: 'timed-out'; readonly waitedMs: number })
   /** `unknown`: the connection was cut, and Redis no longer knew the owner. */
   | (OfOneLock & { readonly type: 'released'; readonly outcome: 'done' | 'unknown' })
-  | (OfOneLock & { readonly type: 'release-failed'; readonly error: unknown })
+  /** `leased`: what is still held ends with its lease; otherwise nothing but a person sets it right. */
+  | (OfOneLock & {
+      readonly type: 'release-failed';
+      readonly leased: boolean;
+      readonly error: unknown;
+    })
   /** The lock is free, but its waiters were not told: they find out by polling. */
   | (OfOneLock & { readonly type: 'wake-up-failed' })
   | (OfOneLock & { readonly type: 'suspect'; readonly error: unknown })

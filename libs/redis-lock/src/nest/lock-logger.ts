@@ -51,7 +51,7 @@ function textOf(event: LockEvent): string {
     case 'released':
       return event.outcome === 'done' ? `${lock} released` : `${lock} released, as far as is known`;
     case 'release-failed':
-      return `${lock} could not be released and ends with its lease: ${reason(event.error)}`;
+      return `${lock} ${event.leased ? UNRELEASED : UNTOLD}: ${reason(event.error)}`;
     case 'wake-up-failed':
       return `${lock} is free, but its waiters could not be told; they find out by polling`;
     case 'suspect':
@@ -79,6 +79,9 @@ function textOf(event: LockEvent): string {
   }
 }
 
+const UNRELEASED = 'could not be released and ends with its lease';
+const UNTOLD = 'may never hear of a release or count-down, which then has to be repeated by hand';
+
 function ms(value: number): string {
   return `${String(Math.round(value))} ms`;
 }
@@ -88,7 +91,9 @@ function leases(count: number): string {
 }
 
 function obstacle(error: unknown): string {
-  return error === undefined ? 'somebody else holds it' : reason(error);
+  return error === undefined
+    ? 'somebody else holds it, or it is a latch that is closed'
+    : reason(error);
 }
 
 function reason(error: unknown): string {
