@@ -80,9 +80,11 @@ describe('RedissonPermitExpirableSemaphoreTest', () => {
 
   it('testExpireTryAcquire: so does whoever tries for a while', async () => {
     const semaphore = await semaphoreOf(1);
-    await semaphore.acquire({ leaseTimeMs: 200 });
-    expect(await open().locks.get('test').tryAcquire({ waitTimeMs: 20 })).toBeNull();
-    expect(await open().locks.get('test').tryAcquire({ waitTimeMs: 5_000 })).not.toBeNull();
+    const other = open().locks.get('test');
+    expect(await other.permits()).toBe(1);
+    await semaphore.acquire({ leaseTimeMs: 500 });
+    expect(await other.tryAcquire({ waitTimeMs: 100 })).toBeNull();
+    expect(await other.tryAcquire({ waitTimeMs: 5_000 })).not.toBeNull();
   });
 
   it('testTrySetPermits: only the first one sets them', async () => {
