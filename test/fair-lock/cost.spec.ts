@@ -1,27 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import {
   LEAVE,
   WITHDRAW,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { channelOf } from '../support/redisson.js';
-import { useRedis, type CommandCounts } from '../support/redis-server.js';
+import { useRedis } from '../support/redis-server.js';
 import { FairView } from './fair-view.js';
 
-const PAGE = readFileSync(new URL('../../docs/fair-lock.md', import.meta.url), 'utf8');
 const MANY = 10_000;
-
-/** `2: DEL LINDEX`, with the number of calls behind a command that is called more than once. */
-function inWords(counts: CommandCounts): string {
-  const { evalsha: _, eval: __, ...inner } = counts;
-  const names = Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const total = names.reduce((sum, [, count]) => sum + count, 0);
-  const list = names.map(([name, count]) => name.toUpperCase() + (count > 1 ? `×${count}` : ''));
-  return `${String(total)}: ${list.join(' ')}`;
-}
 
 describe('what a fair lock costs', () => {
   const redis = useRedis();
@@ -34,7 +24,7 @@ describe('what a fair lock costs', () => {
     view.run(WITHDRAW, { owner, waitMs: 300_000, channelPrefix });
 
   it('is what docs/fair-lock.md says, in Redis commands', async () => {
-    const steps: [what: string, step: () => Promise<unknown>][] = [
+    await expectCosts(redis, 'fair-lock.md', [
       ['acquire, free', enter('a:1')],
       ['enter the queue', enter('a:2')],
       ['enter it behind others', enter('a:3')],
@@ -44,14 +34,7 @@ describe('what a fair lock costs', () => {
       ['acquire, one behind', enter('a:2')],
       ['give up, last in it', withdraw('a:3')],
       ['release, nobody waits', leave('a:2')],
-    ];
-    const table: string[] = [];
-    for (const [what, step] of steps) {
-      table.push(`| ${what} | ${inWords(await redis.commandsDuring(step))} |`);
-    }
-    process.stdout.write(`${table.join('\n')}\n`);
-    const rows = PAGE.split('\n').map((line) => line.replace(/ +/g, ' '));
-    for (const row of table) expect(rows).toContain(row);
+    ]);
   });
 
   it('is one script per step of a waiter, and one more when its subscription stands', async () => {

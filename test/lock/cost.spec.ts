@@ -12,7 +12,7 @@ describe('what a lock costs', () => {
     const { locks } = open();
     const other = open();
     let lease: Lease | undefined;
-    const operations: [what: string, work: () => Promise<unknown>][] = [
+    await expectCosts(redis, 'lock.md', [
       ['acquire a free lock', async () => (lease = await locks.acquire('a'))],
       ['be refused', () => other.locks.tryAcquire('a')],
       ['renew', async () => lease?.renew(60_000)],
@@ -20,9 +20,16 @@ describe('what a lock costs', () => {
       ['release', async () => lease?.release()],
       ['acquire with a token', async () => (lease = await locks.acquire('a', { fenced: true }))],
       ['take it from its holder', () => other.locks.get('a').forceRelease()],
-    ];
-    // Redis knows the scripts from here on.
-    for (const [, work] of operations) await work();
-    await expectCosts(redis, 'lock.md', operations);
+    ]);
+  });
+
+  it('is for several together what docs/multi-lock.md says', async () => {
+    const both = open().locks.multi(['a', 'b']);
+    let lease: Lease | undefined;
+    await expectCosts(redis, 'multi-lock.md', [
+      ['acquire both', async () => (lease = await both.acquire())],
+      ['renew both', async () => lease?.renew(60_000)],
+      ['release both', async () => lease?.release()],
+    ]);
   });
 });
