@@ -1,33 +1,18 @@
-import { describe, expect, it } from '@jest/globals';
-
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { FairView } from '../fair-lock/fair-view.js';
 import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
 import type { ApplicationOptions } from './support/application.js';
-import { Lab, Violation, within } from './support/lab.js';
-import type { Bug } from './support/planted.js';
+import { demand, type Lab, ROUND_TRIP_MS, within } from './support/lab.js';
 import * as bugs from './support/planted-fair.js';
+import { describeCases } from './support/planted-cases.js';
 
 const NAME = 'product_1';
-const ROUND_TRIP_MS = 200;
 const settings = { pollIntervalMs: 50 };
-
-function demand(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new Violation(otherwise);
-}
 
 const fairIn = (lab: Lab, options: ApplicationOptions = { settings }) =>
   new FairLockService(lab.open(lab.redis.url, options).context);
 
-interface Case {
-  situation: string;
-  workload: (lab: Lab) => Promise<void>;
-  /** Each must make the workload fail. */
-  planted: Record<string, Bug>;
-}
-
-const CASES: Case[] = [
+describeCases([
   {
     situation: 'a client whose clock is ahead',
     planted: { 'the queue goes by the time of the client': bugs.CLIENT_TIME },
@@ -82,17 +67,4 @@ const CASES: Case[] = [
       for (const { promise } of waiting) await (await promise).release();
     },
   },
-];
-
-describe.each(CASES)('$situation', ({ workload, planted }) => {
-  const redis = useRedis();
-  const referee = useRedis();
-
-  it('goes well with the library as it is', async () => {
-    await Lab.run({ redis, referee }, {}, workload);
-  });
-
-  it.each(Object.entries(planted))('is noticed to go wrong if %s', async (_, bug) => {
-    await expect(Lab.run({ redis, referee }, bug, workload)).rejects.toThrow(Violation);
-  });
-});
+]);

@@ -1,5 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
-
 import {
   READ_ENTER,
   READ_LEAVE,
@@ -14,17 +12,11 @@ import {
   WRITE_LEAVE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
-import { Lab, Violation, within } from './support/lab.js';
-import { script, type Bug } from './support/planted.js';
+import { demand, type Lab, ROUND_TRIP_MS, within } from './support/lab.js';
+import { script } from './support/planted.js';
+import { describeCases } from './support/planted-cases.js';
 
 const NAME = 'price_1';
-/** On a machine that is busy with other things. */
-const ROUND_TRIP_MS = 200;
-
-function demand(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new Violation(otherwise);
-}
 
 function lockIn(lab: Lab, settings = {}): ReadWriteLock {
   return new ReadWriteLockService(lab.open(lab.redis.url, { settings }).context).get(NAME);
@@ -56,14 +48,7 @@ const nestLonger = (side: 'read' | 'write') => async (lab: Lab) => {
   );
 };
 
-interface Case {
-  situation: string;
-  workload: (lab: Lab) => Promise<void>;
-  /** Each must make the workload fail. */
-  planted: Record<string, Bug>;
-}
-
-const CASES: Case[] = [
+describeCases([
   {
     situation: 'a nested read that is given back',
     workload: endNested('read'),
@@ -178,17 +163,4 @@ const CASES: Case[] = [
       ),
     },
   },
-];
-
-describe.each(CASES)('$situation', ({ workload, planted }) => {
-  const redis = useRedis();
-  const referee = useRedis();
-
-  it('goes well with the library as it is', async () => {
-    await Lab.run({ redis, referee }, {}, workload);
-  });
-
-  it.each(Object.entries(planted))('is noticed to go wrong if %s', async (_, bug) => {
-    await expect(Lab.run({ redis, referee }, bug, workload)).rejects.toThrow(Violation);
-  });
-});
+]);

@@ -1,22 +1,13 @@
-import { describe, expect, it } from '@jest/globals';
-
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { eventually } from '../support/eventually.js';
 import { permitIdsIn, timeoutOf } from '../support/redisson-permits.js';
-import { useRedis } from '../support/redis-server.js';
-import { Lab, Violation, within } from './support/lab.js';
+import { demand, type Lab, ROUND_TRIP_MS, Violation, within } from './support/lab.js';
 import * as bugs from './support/planted-semaphore.js';
-import type { Bug } from './support/planted.js';
+import { describeCases } from './support/planted-cases.js';
 
 const NAME = 'gateway';
-/** On a machine that is busy with other things. */
-const ROUND_TRIP_MS = 200;
 const MARK = `nestjs_semaphore_waiting:{${NAME}}`;
-
-function demand(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new Violation(otherwise);
-}
 
 /** A semaphore of so many permits, of an application of its own. */
 async function semaphoreIn(
@@ -37,14 +28,7 @@ async function demandAll({ redis }: Lab, permits: number): Promise<void> {
   demand(free + used === permits, `${String(free)} free and ${String(used)} used`);
 }
 
-interface Case {
-  situation: string;
-  workload: (lab: Lab) => Promise<void>;
-  /** Each must make the workload fail. */
-  planted: Record<string, Bug>;
-}
-
-const CASES: Case[] = [
+describeCases([
   {
     situation: 'answers that get lost',
     planted: {
@@ -148,17 +132,4 @@ const CASES: Case[] = [
       await within(5 * ROUND_TRIP_MS, waiting, 'the waiter gets in');
     },
   },
-];
-
-describe.each(CASES)('permits: $situation', ({ workload, planted }) => {
-  const redis = useRedis();
-  const referee = useRedis();
-
-  it('goes well with the library as it is', async () => {
-    await Lab.run({ redis, referee }, {}, workload);
-  });
-
-  it.each(Object.entries(planted))('is noticed to go wrong if %s', async (_, bug) => {
-    await expect(Lab.run({ redis, referee }, bug, workload)).rejects.toThrow(Violation);
-  });
-});
+]);

@@ -1,29 +1,23 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 
 import { eventually } from '../support/eventually.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
 import { Crowd } from './support/crowd.js';
 import { handOver, listenersOn } from './support/hand-over.js';
 import { overlapsIn, sectionsOf } from './support/history.js';
-import { isHeld, Lab, Violation, within } from './support/lab.js';
+import { demand, isHeld, ROUND_TRIP_MS, Violation, within } from './support/lab.js';
 import { pause, repeat } from './support/pace.js';
 import * as bugs from './support/planted.js';
+import { describeCases } from './support/planted-cases.js';
 import { judge, totalsOf } from './support/verdict.js';
 
 const NEVER_POLL_MS = 60_000;
-/** On a machine that is busy with other things. */
-const ROUND_TRIP_MS = 200;
 const NAME = 'product_1';
 
 const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
 const isNoSubscriber = ({ subscriber }: ProxiedConnection) => !subscriber;
-
-function demand(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new Violation(otherwise);
-}
 
 /** Resolves when the holder is told that its lease is lost. */
 function loss({ signal }: Lease): Promise<void> {
@@ -41,14 +35,7 @@ const clock = {
   wall: () => Date.now() - clock.setBackMs,
 };
 
-interface Case {
-  situation: string;
-  workload: (lab: Lab) => Promise<void>;
-  /** Each must make the workload fail. */
-  planted: Record<string, bugs.Bug>;
-}
-
-const CASES: Case[] = [
+describeCases([
   {
     situation: 'nested work while replies get lost',
     planted: {
@@ -385,17 +372,4 @@ const CASES: Case[] = [
       await within(5 * (500 + ROUND_TRIP_MS), waiting, 'the waiter gets in');
     },
   },
-];
-
-describe.each(CASES)('$situation', ({ workload, planted }) => {
-  const redis = useRedis();
-  const referee = useRedis();
-
-  it('goes well with the library as it is', async () => {
-    await Lab.run({ redis, referee }, {}, workload);
-  });
-
-  it.each(Object.entries(planted))('is noticed to go wrong if %s', async (_, bug) => {
-    await expect(Lab.run({ redis, referee }, bug, workload)).rejects.toThrow(Violation);
-  });
-});
+]);

@@ -11,9 +11,16 @@ import {
 } from './application.js';
 import type { Bug } from './planted.js';
 
+/** On a machine that is busy with other things. */
+export const ROUND_TRIP_MS = 200;
+
 /** What a workload finds when the lock does not keep a promise. */
 export class Violation extends Error {
   override name = 'Violation';
+}
+
+export function demand(isSo: boolean, otherwise: string): void {
+  if (!isSo) throw new Violation(otherwise);
 }
 
 /** Where one workload runs, against the library as it is or with a bug in it. */
