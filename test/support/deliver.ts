@@ -1,5 +1,7 @@
+import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
+import type { RedisFixture } from './redis-server.js';
 
 /** Runs a script as ioredis delivers it: everything is text. */
 export async function deliver<K extends string, A extends string, R>(
@@ -10,6 +12,30 @@ export async function deliver<K extends string, A extends string, R>(
 ): Promise<R> {
   const values = inOrder<string | number>(script.args, args);
   return script.decode(await redis.eval(script.lua, keys.length, ...keys, ...values));
+}
+
+/**
+ * Delivers a step so often: answers and state have to be those of the first time, and nobody is told
+ * of it again.
+ */
+export function deliveries(redis: RedisFixture, times: number, look: () => Promise<unknown>) {
+  return async <T>(step: () => Promise<T>): Promise<T> => {
+    const first = await step();
+    const state = await look();
+    const { publish } = await redis.commandStats();
+    for (let again = 1; again < times; again += 1) {
+      expect(await step()).toEqual(lenient(first));
+      expect(await look()).toEqual(state);
+    }
+    expect((await redis.commandStats()).publish).toBe(publish);
+    return first;
+  };
+}
+
+/** How long to wait becomes less. */
+function lenient(answer: unknown): unknown {
+  const isBusy = (answer as { kind?: string } | null)?.kind === 'busy';
+  return isBusy ? expect.objectContaining({ kind: 'busy' }) : answer;
 }
 
 /** Everything there is to see: values, and TTLs rounded to seconds. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { deliver, deliveries } from '../../../../test/support/deliver.js';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import { ENTER, ENTER_FENCED, INSPECT, LEAVE, RENEW } from './hash-lock.js';
-import { inOrder, type Script } from './script.js';
+import type { Script } from './script.js';
 
 const A = 'c0ffee00-0000-4000-8000-000000000001:1';
 const B = 'c0ffee00-0000-4000-8000-000000000002:1';
@@ -11,15 +12,11 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 describe('the scripts of a lock that is a hash', () => {
   const redis = useRedis();
 
-  /** As ioredis delivers it: everything is text. */
-  const run = async <K extends string, A extends string, R>(
+  const run = <K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: readonly string[],
     args: Readonly<Record<A, string | number>> | readonly (string | number)[],
-  ): Promise<R> => {
-    const values = inOrder<string | number>(script.args, args);
-    return script.decode(await redis.admin.eval(script.lua, keys.length, ...keys, ...values));
-  };
+  ) => deliver(redis.admin, script, keys, args);
   const enter = (owner: string, holdCount = 1, leaseMs = 30_000) =>
     run(ENTER, ['k'], { owner, holdCount, leaseMs });
   const enterFenced = (owner: string, holdCount = 1, leaseMs = 30_000) =>
@@ -40,16 +37,7 @@ describe('the scripts of a lock that is a hash', () => {
   const granted = { kind: 'granted', fencingToken: undefined };
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers and state have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      for (let again = 1; again < times; again += 1) {
-        expect(await step()).toEqual(first);
-        expect(await look()).toEqual(state);
-      }
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('enter takes a free lock once', async () => {
       expect(await repeatedly(() => enter(A))).toEqual(granted);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   deliver,
+  deliveries,
   look as lookAt,
   NO_COUNTS,
   NO_NUMBERS,
@@ -26,18 +27,7 @@ describe('the scripts of the latch', () => {
   const remove = (marker: string) => run(DELETE, marker);
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers, state and messages have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      await redis.resetCommandStats();
-      for (let again = 1; again < times; again += 1) {
-        expect(await step()).toEqual(first);
-        expect(await look()).toEqual(state);
-      }
-      expect((await redis.commandStats()).publish).toBeUndefined();
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('try-set-count sets what is absent, without a TTL', async () => {
       expect(await repeatedly(() => set('m', 3))).toMatchObject({ count: 1 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { inOrder, type Script } from '../../core/script.js';
@@ -17,12 +18,8 @@ type Values = Readonly<Record<string, string | number>>;
 describe('the scripts of the fair lock', () => {
   const redis = useRedis();
 
-  /** As ioredis delivers it: everything is text. */
-  const run = async <R>(script: Script<string, string, R>, args: Values): Promise<R> => {
-    const values = inOrder<string | number>(script.args, args);
-    const keys = [...KEYS, 'token'].slice(0, script.keys.length);
-    return script.decode(await redis.admin.eval(script.lua, keys.length, ...keys, ...values));
-  };
+  const run = <R>(script: Script<string, string, R>, args: Values) =>
+    deliver(redis.admin, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const entering = {
     ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000 },
     ...{ channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
@@ -63,20 +60,7 @@ describe('the scripts of the fair lock', () => {
   };
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers and state have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      for (let again = 1; again < times; again += 1) {
-        const answer = await step();
-        // How long to wait becomes less.
-        const { kind } = answer as { kind?: string };
-        if (kind === 'busy') expect(first).toMatchObject({ kind });
-        else expect(answer).toEqual(first);
-        expect(await look()).toEqual(state);
-      }
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('enter takes a free lock once, and leaves no queue', async () => {
       expect(await repeatedly(() => enter(A))).toEqual(granted);

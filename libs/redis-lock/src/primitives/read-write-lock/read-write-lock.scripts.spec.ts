@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/script.js';
 import { RENEW } from '../../core/hash-lock.js';
@@ -34,15 +35,10 @@ const busy = expect.objectContaining({ kind: 'busy' });
 describe('the scripts of the read-write lock', () => {
   const redis = useRedis();
 
-  /** As ioredis delivers it: everything is text. */
-  const run = async <K extends keyof typeof keys, A extends string, R>(
+  const run = <K extends keyof typeof keys, A extends string, R>(
     script: Script<K, A, R>,
     args: Readonly<Record<string, string | number>>,
-  ): Promise<R> => {
-    const names = inOrder<string>(script.keys, keys);
-    const values = inOrder<string | number>(script.args, args);
-    return script.decode(await redis.admin.eval(script.lua, names.length, ...names, ...values));
-  };
+  ) => deliver(redis.admin, script, inOrder<string>(script.keys, keys), args);
   const read = (owner: string, more: Record<string, string | number> = {}) =>
     run(READ_ENTER, {
       ...{ owner, holdCount: 1, leaseMs: 30_000, companion: '', memoryMs: 0, channel },
@@ -77,16 +73,7 @@ describe('the scripts of the read-write lock', () => {
   const held = (value: Record<string, string>, seconds = 30) => ({ value, seconds });
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers and state have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      for (let again = 1; again < times; again += 1) {
-        expect(await step()).toEqual(first);
-        expect(await look()).toEqual(state);
-      }
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('read-lock.enter takes a free lock, or one that is read, once', async () => {
       expect(await repeatedly(() => read(A))).toEqual(granted);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   deliver,
+  deliveries,
   look as lookAt,
   NO_COUNTS,
   NO_NUMBERS,
@@ -43,18 +44,7 @@ describe('the scripts of the counting semaphore', () => {
   const free = (value: number) => redis.admin.set('k', value);
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers, state and messages have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      await redis.resetCommandStats();
-      for (let again = 1; again < times; again += 1) {
-        expect(await step()).toMatchObject(first as object);
-        expect(await look()).toEqual(state);
-      }
-      expect((await redis.commandStats()).publish).toBeUndefined();
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('try-set-permits sets what is absent, once', async () => {
       expect(await repeatedly(() => trySet('m', 3))).toMatchObject({ count: 1 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { inOrder, type Script } from '../../core/script.js';
+import type { Script } from '../../core/script.js';
 import { ADD, LEASE_TIME, LOOK, RELEASE, SET, TRY_SET, UPDATE_LEASE } from './capacity.scripts.js';
 import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
 
@@ -16,15 +17,11 @@ const BAD_NUMBERS = [
 describe('the scripts of the semaphore', () => {
   const redis = useRedis();
 
-  /** As ioredis delivers it: everything is text. */
-  const run = async <K extends string, A extends string, R>(
+  const run = <K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: readonly string[],
     args: Readonly<Record<A, string | number>> | readonly (string | number)[],
-  ): Promise<R> => {
-    const values = inOrder<string | number>(script.args, args);
-    return script.decode(await redis.admin.eval(script.lua, keys.length, ...keys, ...values));
-  };
+  ) => deliver(redis.admin, script, keys, args);
   const enter = (permits: string, { leaseMs = 30_000, markMs = 0 } = {}) =>
     run(ENTER, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL });
   const leave = (permits: string) => run(LEAVE, KEYS, { permits, channel: CHANNEL });
@@ -61,16 +58,7 @@ describe('the scripts of the semaphore', () => {
   const granted = { kind: 'granted', fencingToken: undefined };
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
-    /** Runs the step again and again: answers and state have to be those of the first time. */
-    const repeatedly = async <T>(step: () => Promise<T>): Promise<T> => {
-      const first = await step();
-      const state = await look();
-      for (let again = 1; again < times; again += 1) {
-        expect(await step()).toEqual(first);
-        expect(await look()).toEqual(state);
-      }
-      return first;
-    };
+    const repeatedly = deliveries(redis, times, look);
 
     it('enter takes what it names once, all of it', async () => {
       await put(5);
