@@ -27,13 +27,11 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
   it('when it is taken, entered again and given back', async () => {
     const { locks } = open();
     const trace = await golden.scenario('taken, entered again, given back');
-    await locks.using('a', async ({ owner }) => {
-      trace.owner('A', owner);
-      await trace.sees('A: fairLock.lock()');
+    await locks.using('a', async (lease) => {
+      await trace.plays('A: fairLock.lock()', lease);
       await locks.using('a', async () => {
         await trace.sees('A: fairLock.lock()');
-        expect(await open().locks.tryAcquire('a')).toBeNull();
-        await trace.sees('B: fairLock.tryLock()');
+        expect(await trace.plays('B: fairLock.tryLock()', open().locks.tryAcquire('a'))).toBeNull();
       });
       await trace.sees(UNLOCK_OF_A);
     });
@@ -43,64 +41,51 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
   it('when two wait, and get in by their turn', async () => {
     const [ours, others] = [openDeaf().locks, openDeaf().locks];
     const trace = await golden.scenario('two wait, and get in by their turn');
-    const a = await ours.acquire('a');
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.lock()');
-    const b = await view.enqueue(others, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
-    const c = await view.enqueue(ours, { waitTimeMs: 60_000 });
-    trace.owner('C', c.owner);
-    await trace.sees('C: fairLock.tryLock(60000) waits');
-    expect(await others.tryAcquire('a')).toBeNull();
-    await trace.sees('D: fairLock.tryLock()');
+    const a = await trace.plays('A: fairLock.lock()', ours.acquire('a'));
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(others, ENDLESS));
+    const c = await trace.plays(
+      'C: fairLock.tryLock(60000) waits',
+      view.enqueue(ours, { waitTimeMs: 60_000 }),
+    );
+    expect(await trace.plays('D: fairLock.tryLock()', others.tryAcquire('a'))).toBeNull();
     await view.everybodyListens();
     await a.release();
     trace.passes(UNLOCK_OF_A);
-    const heldByB = await b.promise;
-    await trace.sees('B: fairLock.lock() goes on');
+    const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
     await heldByB.release();
     trace.passes('B: fairLock.unlock()');
-    const heldByC = await c.promise;
-    await trace.sees('C: fairLock.tryLock(60000) goes on');
-    await heldByC.release();
-    await trace.sees('C: fairLock.unlock()');
+    const heldByC = await trace.plays('C: fairLock.tryLock(60000) goes on', c.promise);
+    await trace.plays('C: fairLock.unlock()', heldByC.release());
   });
 
   it('when the first in the queue gives up', async () => {
     const { locks } = openDeaf();
     const trace = await golden.scenario('the first in the queue gives up');
-    const a = await locks.acquire('a');
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.lock()');
+    const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
     const leaving = new AbortController();
-    const c = await view.enqueue(locks, { waitTimeMs: 3_000, signal: leaving.signal });
-    trace.owner('C', c.owner);
-    await trace.sees('C: fairLock.tryLock(3000) waits');
-    const b = await view.enqueue(locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const c = await trace.plays(
+      'C: fairLock.tryLock(3000) waits',
+      view.enqueue(locks, { waitTimeMs: 3_000, signal: leaving.signal }),
+    );
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     leaving.abort(new Error('left'));
     await expect(c.promise).rejects.toThrow('left');
     await trace.sees('C: fairLock.tryLock(3000) goes on');
     await view.everybodyListens();
     await a.release();
     trace.passes(UNLOCK_OF_A);
-    const heldByB = await b.promise;
-    await trace.sees('B: fairLock.lock() goes on');
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 
   it('when the score of the first has passed, but ours keeps its place while it lives', async () => {
     const { locks } = openDeaf();
     const trace = await golden.scenario('the first in the queue is dead');
-    const a = await locks.acquire('a', { leaseTimeMs: 5_000 });
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.tryLock(0, 5000)');
-    const b = await view.enqueue(locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const a = await trace.plays(
+      'A: fairLock.tryLock(0, 5000)',
+      locks.acquire('a', { leaseTimeMs: 5_000 }),
+    );
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     await view.everybodyListens();
     await redis.admin.zadd(view.keys.timeouts, 'XX', Date.now() - 1_000, b.owner);
     trace.passes(LAPSE_OF_B);
@@ -113,45 +98,38 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     await trace.sees('C: fairLock.tryLock()', { keys });
     await trace.sees('C: fairLock.unlock()', { keys });
     await trace.sees('B: fairLock.lock() goes on');
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 
   it('when its lease ends it, but ours says nothing when it is given back late', async () => {
     const trace = await golden.scenario('ended by its lease, and given back late');
-    const a = await openDeaf().locks.acquire('a', { leaseTimeMs: 20_000 });
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.tryLock(0, 20000)');
-    const b = await view.enqueue(open({ pollIntervalMs: 100 }).locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const a = await trace.plays(
+      'A: fairLock.tryLock(0, 20000)',
+      openDeaf().locks.acquire('a', { leaseTimeMs: 20_000 }),
+    );
+    const b = await trace.plays(
+      'B: fairLock.lock() waits',
+      view.enqueue(open({ pollIntervalMs: 100 }).locks, ENDLESS),
+    );
     await redis.admin.del('a');
     trace.passes('time ends a');
     await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
     trace.passes(UNLOCK_OF_A, { messages: [] });
-    const heldByB = await b.promise;
-    await trace.sees('B: fairLock.lock() goes on');
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 
   it('when it is ended by force', async () => {
     const { locks } = openDeaf();
     const trace = await golden.scenario('ended by force');
-    const a = await locks.acquire('a');
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.lock()');
-    const b = await view.enqueue(locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     await view.everybodyListens();
     expect(await open().locks.get('a').forceRelease()).toBe(true);
     trace.passes('C: fairLock.forceUnlock()');
-    const heldByB = await b.promise;
-    await trace.sees('B: fairLock.lock() goes on');
+    const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
     await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 });
 
@@ -173,13 +151,13 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     const trace = await golden.scenario('two wait, and get in by their turn');
     await trace.put('A: fairLock.lock()');
     await trace.put('B: fairLock.lock() waits');
-    const c = await view.enqueue(locks, { waitTimeMs: 60_000 });
-    trace.owner('C', c.owner);
-    await trace.sees('C: fairLock.tryLock(60000) waits');
+    const c = await trace.plays(
+      'C: fairLock.tryLock(60000) waits',
+      view.enqueue(locks, { waitTimeMs: 60_000 }),
+    );
     await view.everybodyListens();
     await trace.put(UNLOCK_OF_A);
-    expect(await locks.tryAcquire('a')).toBeNull();
-    await trace.sees('D: fairLock.tryLock()');
+    expect(await trace.plays('D: fairLock.tryLock()', locks.tryAcquire('a'))).toBeNull();
     await trace.put('B: fairLock.lock() goes on');
     expect(c.state).toBe('pending');
     const sinceUnlock = new Stopwatch();
@@ -187,27 +165,20 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     const heldByC = await c.promise;
     expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
     await trace.sees('C: fairLock.tryLock(60000) goes on');
-    await heldByC.release();
-    await trace.sees('C: fairLock.unlock()');
+    await trace.plays('C: fairLock.unlock()', heldByC.release());
   });
 
   it('when two wait, of whom the first is ours', async () => {
     const { locks } = openDeaf();
     const trace = await golden.scenario('two wait, and get in by their turn');
-    const a = await locks.acquire('a');
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.lock()');
-    const b = await view.enqueue(locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     await view.everybodyListens();
     await trace.put('C: fairLock.tryLock(60000) waits');
     await a.release();
     trace.passes(UNLOCK_OF_A);
-    const heldByB = await b.promise;
-    await trace.sees('B: fairLock.lock() goes on');
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
     await trace.put('C: fairLock.tryLock(60000) goes on');
     await trace.put('C: fairLock.unlock()');
   });
@@ -217,9 +188,7 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     const trace = await golden.scenario('the first in the queue gives up');
     await trace.put('A: fairLock.lock()');
     await trace.put('C: fairLock.tryLock(3000) waits');
-    const b = await view.enqueue(locks, ENDLESS);
-    trace.owner('B', b.owner);
-    await trace.sees('B: fairLock.lock() waits');
+    const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     await view.everybodyListens();
     await trace.put('C: fairLock.tryLock(3000) goes on');
     const sinceUnlock = new Stopwatch();
@@ -227,25 +196,21 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     const heldByB = await b.promise;
     expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
     await trace.sees('B: fairLock.lock() goes on');
-    await heldByB.release();
-    await trace.sees('B: fairLock.unlock()');
+    await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 
   it('when the first in the queue is dead', async () => {
     const { locks } = open();
     const trace = await golden.scenario('the first in the queue is dead');
-    const a = await locks.acquire('a', { leaseTimeMs: 5_000 });
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.tryLock(0, 5000)');
+    const a = await trace.plays(
+      'A: fairLock.tryLock(0, 5000)',
+      locks.acquire('a', { leaseTimeMs: 5_000 }),
+    );
     await trace.put('B: fairLock.lock() waits');
     await trace.put(LAPSE_OF_B);
-    await a.release();
-    await trace.sees(UNLOCK_OF_A);
-    const c = await locks.acquire('a', { waitTimeMs: 0 });
-    trace.owner('C', c.owner);
-    await trace.sees('C: fairLock.tryLock()');
-    await c.release();
-    await trace.sees('C: fairLock.unlock()');
+    await trace.plays(UNLOCK_OF_A, a.release());
+    const c = await trace.plays('C: fairLock.tryLock()', locks.acquire('a', { waitTimeMs: 0 }));
+    await trace.plays('C: fairLock.unlock()', c.release());
     await trace.put('B: fairLock.lock() goes on');
     expect(await locks.tryAcquire('a')).toBeNull();
     await trace.put('B: fairLock.unlock()');
@@ -254,9 +219,10 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
   it('when the lease ends, and somebody of Java is next', async () => {
     const { locks } = open();
     const trace = await golden.scenario('ended by its lease, and given back late');
-    const a = await locks.acquire('a', { leaseTimeMs: 20_000 });
-    trace.owner('A', a.owner);
-    await trace.sees('A: fairLock.tryLock(0, 20000)');
+    const a = await trace.plays(
+      'A: fairLock.tryLock(0, 20000)',
+      locks.acquire('a', { leaseTimeMs: 20_000 }),
+    );
     await trace.put('B: fairLock.lock() waits');
     await trace.put('time ends a');
     expect(await locks.tryAcquire('a')).toBeNull();

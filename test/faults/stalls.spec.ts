@@ -152,11 +152,7 @@ describe('a holder that stands still for longer than its lease', () => {
     const [holder, doomed] = await Promise.all([startHolder(), startHolder()]);
     await holder.call.acquire('product_1', {});
     await doomed.call.queueUp('product_1');
-    const isListening = async () => {
-      const [, count] = await redis.admin.pubsub('NUMSUB', 'redisson_lock__channel:{product_1}');
-      return Number(count) === 1;
-    };
-    await eventually(isListening);
+    await redis.listening('redisson_lock__channel:{product_1}');
     const waiting = next.locks.acquire('product_1', { waitTimeMs: WAIT_MS });
     await doomed.kill();
 

@@ -51,11 +51,7 @@ describe('LatchService on the wire', () => {
   /** Everything but the notes of requests. */
   const keys = async () =>
     (await redis.admin.keys('*')).filter((key) => !key.startsWith('nestjs_latch_request:'));
-  const listening = () =>
-    eventually(async () => {
-      const [, count] = await redis.admin.pubsub('NUMSUB', channelOf('a'));
-      return Number(count) === 1;
-    });
+  const listening = () => redis.listening(channelOf('a'));
 
   it('is a string of the plain name without a TTL, one less for each count-down, then absent', async () => {
     const latch = latchOf();
@@ -259,10 +255,7 @@ describe('LatchService on the wire', () => {
       const latches = [1, 2, 3].map(() => latchOf({ pollIntervalMs: LONG_MS }));
       await latches[0]?.trySetCount(1);
       const waiting = latches.map((latch) => watch(latch.wait({ waitTimeMs: LONG_MS })));
-      await eventually(async () => {
-        const [, count] = await redis.admin.pubsub('NUMSUB', channelOf('a'));
-        return Number(count) === 3;
-      });
+      await redis.listening(channelOf('a'), 3);
       await java.countDown(redis.admin, 'a');
       for (const { promise } of waiting) expect(await promise).toBe(true);
     });

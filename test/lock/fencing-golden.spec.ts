@@ -51,8 +51,7 @@ describe('what a fenced lock leaves in Redis is what RFencedLock leaves there, b
     const last = await other.acquire('a', { ...FENCED, leaseTimeMs: 20_000 });
     tokens.push(isGranted(trace, 'B', 3, last));
     await trace.sees('B: fencedLock.tryLockAndGetToken(0, 20000)', { keys });
-    await last.release();
-    await trace.sees('B: fencedLock.unlock()', { keys });
+    await trace.plays('B: fencedLock.unlock()', last.release(), { keys });
     expect(tokens).toEqual([...new Set(tokens)].toSorted((one, two) => one - two));
   });
 
@@ -66,8 +65,7 @@ describe('what a fenced lock leaves in Redis is what RFencedLock leaves there, b
     const lease = await other.acquire('a', FENCED);
     expect(isGranted(trace, 'B', 2, lease)).toBeGreaterThan(first);
     await trace.sees('B: fencedLock.lockAndGetToken()', { keys });
-    await lease.release();
-    await trace.sees('B: fencedLock.unlock()', { keys });
+    await trace.plays('B: fencedLock.unlock()', lease.release(), { keys });
   });
 });
 
@@ -86,8 +84,7 @@ describe('what RFencedLock leaves in Redis is understood by a fenced lock', () =
     // As Java takes its next one.
     expect(await redis.admin.incr(TOKEN)).toBe((lease.fencingToken ?? NaN) + 1);
     await redis.admin.decr(TOKEN);
-    await lease.release();
-    await trace.sees('B: fencedLock.unlock()', { keys });
+    await trace.plays('B: fencedLock.unlock()', lease.release(), { keys });
   });
 
   it('when we release it by force', async () => {
@@ -99,7 +96,6 @@ describe('what RFencedLock leaves in Redis is understood by a fenced lock', () =
     const lease = await locks.acquire('a', FENCED);
     expect(isGranted(trace, 'B', 2, lease)).toBeGreaterThan(1);
     await trace.sees('B: fencedLock.lockAndGetToken()', { keys });
-    await lease.release();
-    await trace.sees('B: fencedLock.unlock()', { keys });
+    await trace.plays('B: fencedLock.unlock()', lease.release(), { keys });
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { PROMPT_MS } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -12,19 +11,14 @@ const golden = useGolden(redis, 'lock');
 const open = useLocks(redis, (context) => new LockService(context));
 const LEASE_LOST = { code: 'LEASE_LOST' };
 
-/** So many clients listen for the release. */
-const listeners = async () => {
-  const [, count] = await redis.admin.pubsub('NUMSUB', 'redisson_lock__channel:{a}');
-  return Number(count);
-};
+const listening = () => redis.listening('redisson_lock__channel:{a}');
 
 describe('what LockService leaves in Redis is what RLock leaves there', () => {
   it('when it is taken, entered again and given back', async () => {
     const { locks } = open();
     const trace = await golden.scenario('taken, entered again, given back');
-    await locks.using('a', async ({ owner }) => {
-      trace.owner('A', owner);
-      await trace.sees('A: lock.lock()');
+    await locks.using('a', async (lease) => {
+      await trace.plays('A: lock.lock()', lease);
       await locks.using('a', () => trace.sees('A: lock.lock()'));
       await trace.sees('A: lock.unlock()');
     });
@@ -36,9 +30,8 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
     const trace = await golden.scenario('with a lease of its own');
     await locks.using(
       'a',
-      async ({ owner }) => {
-        trace.owner('A', owner);
-        await trace.sees('A: lock.tryLock(0, 60000)');
+      async (lease) => {
+        await trace.plays('A: lock.tryLock(0, 60000)', lease);
         const twice = { a: { hash: { '<A>': '2' }, ttl: 60_000 } };
         const once = { a: { hash: { '<A>': '1' }, ttl: 60_000 } };
         const shorter = { leaseTimeMs: 20_000 };
@@ -57,43 +50,35 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
   it('when it is waited for', async () => {
     const [holder, waiter] = [open(), open({ pollIntervalMs: 60_000 })];
     const trace = await golden.scenario('waited for');
-    const held = await holder.locks.acquire('a');
-    trace.owner('A', held.owner);
-    await trace.sees('A: lock.lock()');
+    const held = await trace.plays('A: lock.lock()', holder.locks.acquire('a'));
     const waiting = waiter.locks.acquire('a');
-    await eventually(async () => (await listeners()) === 1);
+    await listening();
     await held.release();
     trace.passes('A: lock.unlock()');
-    const lease = await waiting;
-    trace.owner('B', lease.owner);
-    await trace.sees('B: lock.lock() goes on');
-    await lease.release();
-    await trace.sees('B: lock.unlock()');
+    const lease = await trace.plays('B: lock.lock() goes on', waiting);
+    await trace.plays('B: lock.unlock()', lease.release());
   });
 
   it('when its lease ends it', async () => {
     const [holder, other] = [open(), open()];
     const trace = await golden.scenario('ended by its lease');
-    const lost = await holder.locks.acquire('a', { leaseTimeMs: 20_000 });
-    trace.owner('A', lost.owner);
-    await trace.sees('A: lock.tryLock(0, 20000)');
+    const lost = await trace.plays(
+      'A: lock.tryLock(0, 20000)',
+      holder.locks.acquire('a', { leaseTimeMs: 20_000 }),
+    );
     await redis.admin.del('a');
     await trace.sees('time ends a');
-    const lease = await other.locks.acquire('a');
-    trace.owner('B', lease.owner);
-    await trace.sees('B: lock.tryLock()');
+    const lease = await trace.plays('B: lock.tryLock()', other.locks.acquire('a'));
     await expect(lost.release()).rejects.toMatchObject(LEASE_LOST);
     await trace.sees('A: lock.unlock()');
-    await lease.release();
-    await trace.sees('B: lock.unlock()');
+    await trace.plays('B: lock.unlock()', lease.release());
   });
 
   it('when it is ended by force', async () => {
     const [holder, other] = [open(), open()];
     const trace = await golden.scenario('ended by force');
-    const work = holder.locks.using('a', async ({ owner }) => {
-      trace.owner('A', owner);
-      await trace.sees('A: lock.lock()');
+    const work = holder.locks.using('a', async (lease) => {
+      await trace.plays('A: lock.lock()', lease);
       await holder.locks.using('a', async () => {
         await trace.sees('A: lock.lock()');
         expect(await other.locks.get('a').forceRelease()).toBe(true);
@@ -137,15 +122,14 @@ describe('what RLock leaves in Redis is understood by LockService', () => {
     const trace = await golden.scenario('waited for');
     await trace.put('A: lock.lock()');
     const waiting = locks.acquire('a');
-    await eventually(async () => (await listeners()) === 1);
+    await listening();
     const sinceUnlock = new Stopwatch();
     await trace.put('A: lock.unlock()');
     const lease = await waiting;
     expect(sinceUnlock.ms).toBeLessThan(PROMPT_MS);
     trace.owner('B', lease.owner);
     await trace.sees('B: lock.lock() goes on');
-    await lease.release();
-    await trace.sees('B: lock.unlock()');
+    await trace.plays('B: lock.unlock()', lease.release());
   });
 
   it('when its lease ends it', async () => {
@@ -153,13 +137,10 @@ describe('what RLock leaves in Redis is understood by LockService', () => {
     const trace = await golden.scenario('ended by its lease');
     await trace.put('A: lock.tryLock(0, 20000)');
     const waiting = locks.acquire('a');
-    await eventually(async () => (await listeners()) === 1);
+    await listening();
     await trace.put('time ends a');
-    const lease = await waiting;
-    trace.owner('B', lease.owner);
-    await trace.sees('B: lock.tryLock()');
-    await lease.release();
-    await trace.sees('B: lock.unlock()');
+    const lease = await trace.plays('B: lock.tryLock()', waiting);
+    await trace.plays('B: lock.unlock()', lease.release());
   });
 
   it('when we end it by force', async () => {
@@ -167,8 +148,7 @@ describe('what RLock leaves in Redis is understood by LockService', () => {
     const trace = await golden.scenario('ended by force');
     await trace.put('A: lock.lock()');
     await trace.put('A: lock.lock()');
-    expect(await locks.get('a').forceRelease()).toBe(true);
-    await trace.sees('B: lock.forceUnlock()');
+    expect(await trace.plays('B: lock.forceUnlock()', locks.get('a').forceRelease())).toBe(true);
     expect(await locks.get('a').forceRelease()).toBe(false);
   });
 });

@@ -56,9 +56,7 @@ describe("LockService with wakeUp: 'poll'", () => {
     const [spinning, listening] = [open(POLL), open({ pollIntervalMs: 60_000 })];
     const lease = await spinning.locks.acquire('a');
     const waiting = listening.locks.acquire('a');
-    await eventually(
-      async () => Number((await redis.admin.pubsub('NUMSUB', channelOf('a')))[1]) === 1,
-    );
+    await redis.listening(channelOf('a'));
     await roundTrips(redis, 5);
     await lease.release();
     await (await waiting).release();

@@ -19,14 +19,14 @@ describe('LockService when a wake-up is lost', () => {
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
   const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
-  const receivers = async () => Number((await redis.admin.pubsub('NUMSUB', channelOf('a')))[1]);
+  const listening = (count = 1) => redis.listening(channelOf('a'), count);
 
   /** Somebody who waits for a lock that Java holds, and whose subscription stands. */
   const waiter = async (pollIntervalMs: number) => {
     const client = open({ connection: proxy.current.url, pollIntervalMs });
     await redisson.tryLock(redis.admin, 'a');
     const waiting = watch(client.locks.acquire('a', FOR_EVER));
-    await eventually(async () => (await receivers()) === 1);
+    await listening();
     // The attempt that follows the confirmation is over.
     await eventually(async () => (await redis.commandStats()).subscribe === 1);
     await roundTrips(redis, 5);
@@ -56,7 +56,7 @@ describe('LockService when a wake-up is lost', () => {
     await redisson.tryLock(redis.admin, 'a');
     await redis.admin.persist('a');
     const waiting = client.locks.acquire('a', FOR_EVER);
-    await eventually(async () => (await receivers()) === 1);
+    await listening();
     await redis.admin.del('a');
     await grantedWithin(waiting, 5 * 100);
   });
@@ -73,7 +73,7 @@ describe('LockService when a wake-up is lost', () => {
     const { waiting } = await waiter(NO_POLL_MS);
     for (let kill = 0; kill < 5; kill += 1) {
       await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      await eventually(async () => (await receivers()) === 1);
+      await listening();
       expect(waiting.state).toBe('pending');
     }
     await redisson.unlock(redis.admin, 'a');
@@ -128,7 +128,7 @@ describe('LockService when a wake-up is lost', () => {
     ];
     const lease = await mute.locks.acquire('a');
     const waiting = others.locks.acquire('a', FOR_EVER);
-    await eventually(async () => (await receivers()) === 1);
+    await listening();
     await lease.release();
     expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
     await grantedWithin(waiting, 5 * 100);
@@ -161,7 +161,7 @@ describe('LockService when a wake-up is lost', () => {
     const waiting = clients.flatMap(({ locks }, i) =>
       [1, 2, 3, 4].map(() => locks.using('a', () => served.push(i), FOR_EVER)),
     );
-    await eventually(async () => (await receivers()) === 3);
+    await listening(3);
     await redisson.unlock(redis.admin, 'a');
     await Promise.all(waiting);
     expect(served.sort()).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);

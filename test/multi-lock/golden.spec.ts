@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type MultiLease } from 'nestjs-redis-lock';
 import { PROMPT_MS } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -46,20 +45,16 @@ describe('what LockService.multi leaves in Redis is what RedissonMultiLock leave
     const lease = await both.acquire({ leaseTimeMs: 60_000 });
     isHeldBy(trace, lease);
     await trace.sees('A: multiLock.tryLock(5000, 60000)', { keys });
-    await lease.release();
-    await trace.sees('A: multiLock.unlock()', { messages });
+    await trace.plays('A: multiLock.unlock()', lease.release(), { messages });
   });
 
   it('when one of them is taken', async () => {
     const [holder, other] = [open().locks, open().locks];
     const trace = await golden.scenario('one of them is taken');
-    const held = await holder.acquire('b');
-    trace.owner('B', held.owner);
-    await trace.sees('B: lock.lock()');
+    const held = await trace.plays('B: lock.lock()', holder.acquire('b'));
     expect(await other.multi(['a', 'b']).tryAcquire()).toBeNull();
     await trace.sees('A: multiLock.tryLock()');
-    await held.release();
-    await trace.sees('B: lock.unlock()');
+    await trace.plays('B: lock.unlock()', held.release());
   });
 });
 
@@ -76,10 +71,7 @@ describe('what RedissonMultiLock leaves in Redis is understood by LockService.mu
       expect(await locks.tryAcquire('b')).toBeNull();
     }
     const waiting = both.acquire();
-    await eventually(async () => {
-      const [, count] = await redis.admin.pubsub('NUMSUB', 'redisson_lock__channel:{a}');
-      return Number(count) === 1;
-    });
+    await redis.listening('redisson_lock__channel:{a}');
     const sinceUnlock = new Stopwatch();
     await trace.put('A: multiLock.unlock()');
     const lease = await waiting;
@@ -100,8 +92,7 @@ describe('what RedissonMultiLock leaves in Redis is understood by LockService.mu
     const both = open().locks.multi(['a', 'b']);
     const trace = await golden.scenario('one of them is taken');
     await trace.put('B: lock.lock()');
-    expect(await both.tryAcquire()).toBeNull();
-    await trace.sees('A: multiLock.tryLock()');
+    expect(await trace.plays('A: multiLock.tryLock()', both.tryAcquire())).toBeNull();
     await trace.put('B: lock.unlock()');
     await (await both.acquire({ waitTimeMs: 0 })).release();
   });

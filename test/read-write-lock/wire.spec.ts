@@ -200,7 +200,7 @@ describe('a read-write lock on the wire', () => {
       await read.using(() => undefined);
       expect(await write.tryAcquire()).toBeNull();
       const waiting = watch(write.acquire({ waitTimeMs: 60_000 }));
-      await eventually(async () => (await redis.admin.pubsub('NUMSUB', channelOf('a')))[1] === 2);
+      await redis.listening(channelOf('a'), 2);
       await java.unlockRead('a');
       await roundTrips(redis, 3);
       expect(waiting.state).toBe('pending');
@@ -223,7 +223,7 @@ describe('a read-write lock on the wire', () => {
       expect(await write.remainingTimeMs()).toBeGreaterThan(59_000);
       expect(await read.tryAcquire()).toBeNull();
       const waiting = [read.acquire({ waitTimeMs: 60_000 }), read.acquire({ waitTimeMs: 60_000 })];
-      await eventually(async () => (await redis.admin.pubsub('NUMSUB', channelOf('a')))[1] === 2);
+      await redis.listening(channelOf('a'), 2);
       await java.unlockWrite('a');
       expect(await read.tryAcquire()).toBeNull();
       await java.unlockWrite('a');
@@ -236,7 +236,7 @@ describe('a read-write lock on the wire', () => {
       await java.tryWrite('a');
       await java.tryRead('a');
       const waiting = watch(read.acquire());
-      await eventually(async () => (await redis.admin.pubsub('NUMSUB', channelOf('a')))[1] === 2);
+      await redis.listening(channelOf('a'), 2);
       await java.unlockWrite('a');
       expect(await heard()).toEqual([]);
       await (await waiting.promise).release();

@@ -16,10 +16,7 @@ describe('CountingSemaphore: waiting', () => {
   const open = useLocks(redis, (context) => new CountingSemaphores(context));
 
   const semaphoreOf = (settings: Parameters<typeof open>[0] = {}) => open(settings).locks.get('a');
-  const listening = async (count = 1) => {
-    const [, listeners] = await redis.admin.pubsub('NUMSUB', CHANNEL);
-    return Number(listeners) === count;
-  };
+  const listening = (count = 1) => redis.listening(CHANNEL, count);
   const free = async () => Number(await redis.admin.get('a'));
 
   it('lets in as many as there are permits, and the next when one is given back', async () => {
@@ -29,7 +26,7 @@ describe('CountingSemaphore: waiting', () => {
     await first.acquire();
     await second.acquire();
     const waiting = watch(second.acquire(1, { waitTimeMs: LONG_MS }));
-    await eventually(() => listening());
+    await listening();
     await roundTrips(redis, 5);
     expect(waiting.state).toBe('pending');
     const sinceRelease = new Stopwatch();
@@ -84,7 +81,7 @@ describe('CountingSemaphore: waiting', () => {
     const modest = Array.from({ length: 5 }, (_, i) =>
       semaphore.acquire(1, { waitTimeMs: LONG_MS }).then(() => order.push(`modest ${i}`)),
     );
-    await eventually(() => listening());
+    await listening();
     await semaphore.release(4);
     await roundTrips(redis, 5);
     expect(order).toEqual([]);
@@ -105,7 +102,7 @@ describe('CountingSemaphore: waiting', () => {
         ),
       ),
     );
-    await eventually(() => listening(3));
+    await listening(3);
     await semaphoreOf().addPermits(30);
     for (const { promise } of waiting) await promise;
     expect(await free()).toBe(0);
@@ -123,7 +120,7 @@ describe('CountingSemaphore: waiting', () => {
     }
     await semaphore.trySetPermits(1);
     await semaphore.acquire();
-    await eventually(() => listening(0));
+    await listening(0);
   });
 
   it('gives back what it got when its signal aborts in the same turn', async () => {
@@ -194,7 +191,7 @@ describe('CountingSemaphore: waiting', () => {
       containing: 'message',
     });
     const waiting = semaphore.acquire(1, { waitTimeMs: LONG_MS });
-    await eventually(() => listening());
+    await listening();
     const sinceRelease = new Stopwatch();
     await semaphoreOf().release();
     await waiting;
@@ -203,7 +200,7 @@ describe('CountingSemaphore: waiting', () => {
 
   it('finds out by its poll when nobody could be told, and says so', async () => {
     const waiting = semaphoreOf({ pollIntervalMs: 100 }).acquire(1, { waitTimeMs: LONG_MS });
-    await eventually(() => listening());
+    await listening();
     await redis.admin.acl('SETUSER', 'mute', 'on', 'nopass', '~*', 'resetchannels', '+@all');
     const mute = open({ connection: redis.url.replace('//', '//mute:x@') });
     await mute.locks.get('a').release();
@@ -213,7 +210,7 @@ describe('CountingSemaphore: waiting', () => {
 
   it('finds out when its message connection is back', async () => {
     const waiting = semaphoreOf({ pollIntervalMs: LONG_MS }).acquire(1, { waitTimeMs: LONG_MS });
-    await eventually(() => listening());
+    await listening();
     await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await redis.admin.set('a', 1);
     await waiting;

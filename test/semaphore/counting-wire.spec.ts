@@ -54,11 +54,7 @@ describe('CountingSemaphore on the wire', () => {
   /** Everything but the notes of requests. */
   const keys = async () =>
     (await redis.admin.keys('*')).filter((key) => !key.startsWith('nestjs_semaphore_request:'));
-  const listening = () =>
-    eventually(async () => {
-      const [, count] = await redis.admin.pubsub('NUMSUB', channelOf('a'));
-      return Number(count) === 1;
-    });
+  const listening = () => redis.listening(channelOf('a'));
 
   it('is a string of the plain name that holds what is free, without a TTL', async () => {
     const semaphore = semaphoreOf();

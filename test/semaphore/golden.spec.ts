@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockStateError, SemaphoreService, type PermitLease } from 'nestjs-redis-lock';
+import { LockStateError, SemaphoreService } from 'nestjs-redis-lock';
 import { PROMPT_MS } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
 import { useRedis } from '../support/redis-server.js';
@@ -15,11 +14,7 @@ const redis = useRedis();
 const golden = useGolden(redis, 'expirable-semaphore', { ours: /^nestjs_semaphore_/ });
 const open = useLocks(redis, (context) => new SemaphoreService(context));
 const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
-const listening = () =>
-  eventually(async () => {
-    const [, count] = await redis.admin.pubsub('NUMSUB', CHANNEL);
-    return Number(count) === 1;
-  });
+const listening = () => redis.listening(CHANNEL);
 
 const doing = (what: string) => `permitExpirableSemaphore.${what}`;
 const a = (what: string) => `A: ${doing(what)}`;
@@ -35,55 +30,56 @@ const lapse = (trace: Replay, permit: string) => {
   const id = Buffer.from(trace.aliases.reveal(permit), 'hex');
   return redis.admin.zadd(timeoutOf('a'), 'XX', Date.now() - 1_000, id);
 };
-const granted = (trace: Replay, lease: PermitLease) => {
-  trace.permits(...lease.permitIds);
-  return lease.permitIds;
-};
 
 describe('what the semaphore leaves in Redis is what RPermitExpirableSemaphore leaves there', () => {
   it('when they are set, acquired and released, but none of ours is without a lease', async () => {
     const semaphore = semaphoreOf();
     const trace = await golden.scenario('set, acquired, released');
-    expect(await semaphore.tryAcquire()).toBeNull();
-    await trace.sees(a('tryAcquire()'));
-    expect(await semaphore.trySetPermits(3)).toBe(true);
-    await trace.sees(a('trySetPermits(3)'));
-    expect(await semaphore.trySetPermits(5)).toBe(false);
-    await trace.sees(a('trySetPermits(5)'));
-    const [first = ''] = granted(trace, await semaphore.acquire());
-    await trace.sees(a('acquire()'), { keys });
-    const [second = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 60_000 }));
-    await trace.sees(a('acquire(60000)'), { keys });
+    expect(await trace.plays(a('tryAcquire()'), semaphore.tryAcquire())).toBeNull();
+    expect(await trace.plays(a('trySetPermits(3)'), semaphore.trySetPermits(3))).toBe(true);
+    expect(await trace.plays(a('trySetPermits(5)'), semaphore.trySetPermits(5))).toBe(false);
+    const first = await trace.plays(a('acquire()'), semaphore.acquire(), { keys });
+    const second = await trace.plays(
+      a('acquire(60000)'),
+      semaphore.acquire({ leaseTimeMs: 60_000 }),
+      { keys },
+    );
     expect(await semaphore.availablePermits()).toBe(1);
-    expect(await semaphore.updateLeaseTime(second, 20_000)).toBe(true);
+    expect(await semaphore.updateLeaseTime(second.permitIds[0] ?? '', 20_000)).toBe(true);
     await trace.sees(a('updateLeaseTime(<permit 2>, 20000)'), { keys });
     const other = semaphoreOf();
-    await other.release(first);
-    await trace.sees(b('release(<permit 1>)'));
-    expect(await other.tryRelease(first)).toBe(false);
-    await trace.sees(b('tryRelease(<permit 1>)'));
-    expect(await other.tryRelease(second)).toBe(true);
-    await trace.sees(b('tryRelease(<permit 2>)'));
+    await trace.plays(b('release(<permit 1>)'), other.release(first.permitIds));
+    expect(await trace.plays(b('tryRelease(<permit 1>)'), other.tryRelease(first.permitIds))).toBe(
+      false,
+    );
+    expect(await trace.plays(b('tryRelease(<permit 2>)'), other.tryRelease(second.permitIds))).toBe(
+      true,
+    );
   });
 
   it('when leases end, but ours takes permits back only for the next one, and tells of none that it takes', async () => {
     const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
     const trace = await golden.scenario('ended by their lease');
-    await semaphore.trySetPermits(2);
-    await trace.sees(a('trySetPermits(2)'));
-    const [first = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 20_000 }));
-    await trace.sees(a('acquire(20000)'));
-    const [second = ''] = granted(trace, await semaphore.acquire({ leaseTimeMs: 20_000 }));
-    await trace.sees(a('acquire(20000)'));
-    await lapse(trace, '<permit 1>');
-    await trace.sees('time ends <permit 1> of {a}:timeout');
-    granted(trace, await other.acquire({ waitTimeMs: 0, leaseTimeMs: 60_000 }));
-    await trace.sees(b('tryAcquire(0, 60000)'), { messages: [] });
-    expect(await semaphore.tryRelease(first)).toBe(false);
-    await trace.sees(a('tryRelease(<permit 1>)'));
-    await lapse(trace, '<permit 2>');
-    await trace.sees('time ends <permit 2> of {a}:timeout');
-    expect(await semaphore.tryRelease(second)).toBe(false);
+    await trace.plays(a('trySetPermits(2)'), semaphore.trySetPermits(2));
+    const first = await trace.plays(
+      a('acquire(20000)'),
+      semaphore.acquire({ leaseTimeMs: 20_000 }),
+    );
+    const second = await trace.plays(
+      a('acquire(20000)'),
+      semaphore.acquire({ leaseTimeMs: 20_000 }),
+    );
+    await trace.plays('time ends <permit 1> of {a}:timeout', lapse(trace, '<permit 1>'));
+    await trace.plays(
+      b('tryAcquire(0, 60000)'),
+      other.acquire({ waitTimeMs: 0, leaseTimeMs: 60_000 }),
+      { messages: [] },
+    );
+    expect(
+      await trace.plays(a('tryRelease(<permit 1>)'), semaphore.tryRelease(first.permitIds)),
+    ).toBe(false);
+    await trace.plays('time ends <permit 2> of {a}:timeout', lapse(trace, '<permit 2>'));
+    expect(await semaphore.tryRelease(second.permitIds)).toBe(false);
     const lapsed = (zset: Record<string, string>) => ({
       keys: { a: { string: '0', ttl: -1 }, '{a}:timeout': { zset, ttl: -1 } },
       messages: [],
@@ -102,78 +98,59 @@ describe('what the semaphore leaves in Redis is what RPermitExpirableSemaphore l
   it('when they are waited for', async () => {
     const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
     const trace = await golden.scenario('waited for');
-    await semaphore.trySetPermits(1);
-    await trace.sees(a('trySetPermits(1)'));
-    const held = await semaphore.acquire();
-    granted(trace, held);
-    await trace.sees(a('acquire()'), { keys });
+    await trace.plays(a('trySetPermits(1)'), semaphore.trySetPermits(1));
+    const held = await trace.plays(a('acquire()'), semaphore.acquire(), { keys });
     const waiting = other.acquire();
     await listening();
     await trace.sees(b('acquire() waits'), { keys });
     await held.release();
     trace.passes(a('release(<permit 1>)'));
-    const lease = await waiting;
-    granted(trace, lease);
-    await trace.sees(b('acquire() goes on'), { keys });
-    await lease.release();
-    await trace.sees(b('release(<permit 2>)'));
+    const lease = await trace.plays(b('acquire() goes on'), waiting, { keys });
+    await trace.plays(b('release(<permit 2>)'), lease.release());
   });
 
   it('when there are more permits, of which ours tells how many are free', async () => {
     const semaphore = semaphoreOf();
     const trace = await golden.scenario('more permits');
-    await semaphore.addPermits(2);
-    await trace.sees(a('addPermits(2)'));
-    granted(trace, await semaphore.acquire());
-    await trace.sees(a('acquire()'), { keys });
-    await semaphore.addPermits(3);
-    await trace.sees(a('addPermits(3)'), { keys, messages: heard('4') });
-    await semaphore.addPermits(-1);
-    await trace.sees(a('addPermits(-1)'), { keys });
+    await trace.plays(a('addPermits(2)'), semaphore.addPermits(2));
+    await trace.plays(a('acquire()'), semaphore.acquire(), { keys });
+    await trace.plays(a('addPermits(3)'), semaphore.addPermits(3), { keys, messages: heard('4') });
+    await trace.plays(a('addPermits(-1)'), semaphore.addPermits(-1), { keys });
   });
 
   it('when their number is set while some are held, but ours tells of free ones only', async () => {
     const semaphore = semaphoreOf();
     const trace = await golden.scenario('another capacity, while some are held');
-    await semaphore.setPermits(3);
-    await trace.sees(a('setPermits(3)'));
-    const first = await semaphore.acquire();
-    granted(trace, first);
-    await trace.sees(a('acquire()'), { keys });
-    const second = await semaphore.acquire();
-    granted(trace, second);
-    await trace.sees(a('acquire()'), { keys });
-    await semaphore.setPermits(5);
-    await trace.sees(a('setPermits(5)'), { keys, messages: heard('3') });
+    await trace.plays(a('setPermits(3)'), semaphore.setPermits(3));
+    const first = await trace.plays(a('acquire()'), semaphore.acquire(), { keys });
+    const second = await trace.plays(a('acquire()'), semaphore.acquire(), { keys });
+    await trace.plays(a('setPermits(5)'), semaphore.setPermits(5), { keys, messages: heard('3') });
     expect(await semaphore.permits()).toBe(5);
     expect(await semaphore.acquiredPermits()).toBe(2);
-    await semaphore.setPermits(1);
-    await trace.sees(a('setPermits(1)'), { keys, messages: [] });
+    await trace.plays(a('setPermits(1)'), semaphore.setPermits(1), { keys, messages: [] });
     expect(await semaphore.availablePermits()).toBe(-1);
-    await first.release();
-    await trace.sees(a('tryRelease(<permit 1>)'), { keys, messages: [] });
-    await second.release();
-    await trace.sees(a('tryRelease(<permit 2>)'));
+    await trace.plays(a('tryRelease(<permit 1>)'), first.release(), { keys, messages: [] });
+    await trace.plays(a('tryRelease(<permit 2>)'), second.release());
   });
 
   it('when they are acquired several at once, of whose release ours tells how many are free', async () => {
     const [semaphore, other] = [semaphoreOf(), semaphoreOf()];
     const trace = await golden.scenario('several at once');
-    await semaphore.trySetPermits(3);
-    await trace.sees(a('trySetPermits(3)'));
-    const ids = granted(trace, await semaphore.acquire({ permits: 2 }));
-    await trace.sees(a('acquire(2)'), { keys });
+    await trace.plays(a('trySetPermits(3)'), semaphore.trySetPermits(3));
+    const two = await trace.plays(a('acquire(2)'), semaphore.acquire({ permits: 2 }), { keys });
+    const [one = ''] = two.permitIds;
     expect(await other.tryAcquire({ permits: 2 })).toBeNull();
     await trace.sees(b('tryAcquire(2)'), { keys });
-    const last = granted(trace, await other.acquire({ leaseTimeMs: 60_000 }));
-    await trace.sees(b('acquire(1, 60000)'), { keys });
+    const last = await trace.plays(b('acquire(1, 60000)'), other.acquire({ leaseTimeMs: 60_000 }), {
+      keys,
+    });
     const unknown = '0'.repeat(32);
-    expect(await semaphore.tryRelease([ids[0] ?? '', unknown])).toBe(false);
+    expect(await semaphore.tryRelease([one, unknown])).toBe(false);
     await trace.sees(a(`tryRelease([<permit 1>, ${unknown}])`), { keys });
-    expect(await semaphore.tryRelease(ids)).toBe(true);
+    expect(await semaphore.tryRelease(two.permitIds)).toBe(true);
     await trace.sees(a('tryRelease([<permit 1>, <permit 2>])'));
-    expect(await semaphore.remainingTimeMs(ids[0] ?? '')).toBe(0);
-    expect(await other.tryRelease(last)).toBe(true);
+    expect(await semaphore.remainingTimeMs(one)).toBe(0);
+    expect(await other.tryRelease(last.permitIds)).toBe(true);
     await trace.sees(b('tryRelease([<permit 3>])'), { messages: heard('3') });
   });
 });
@@ -193,8 +170,7 @@ describe('what RPermitExpirableSemaphore leaves in Redis is understood by the se
     expect(await semaphore.tryAcquire({ permits: 2 })).toBeNull();
     expect(await semaphore.updateLeaseTime(second ?? '', 20_000)).toBe(true);
     await trace.sees(a('updateLeaseTime(<permit 2>, 20000)'));
-    await semaphore.release(first ?? '');
-    await trace.sees(b('release(<permit 1>)'));
+    await trace.plays(b('release(<permit 1>)'), semaphore.release(first ?? ''));
     await expect(semaphore.release(first ?? '')).rejects.toThrow(LockStateError);
     await trace.sees(b('tryRelease(<permit 1>)'));
     expect(await semaphore.tryRelease(second ?? '')).toBe(true);
@@ -235,8 +211,7 @@ describe('what RPermitExpirableSemaphore leaves in Redis is understood by the se
     expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
     trace.aliases.set('permit 2', lease.permitIds[0] ?? '');
     await trace.sees(b('acquire() goes on'), { keys });
-    await lease.release();
-    await trace.sees(b('release(<permit 2>)'));
+    await trace.plays(b('release(<permit 2>)'), lease.release());
   });
 
   it('when there are more permits', async () => {

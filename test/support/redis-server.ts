@@ -6,6 +6,7 @@ import {
   type RedisServerOptions,
 } from '../../scripts/redis-server.mjs';
 import { isAlive } from './child.js';
+import { eventually } from './eventually.js';
 
 /** Calls per command, such as `{ evalsha: 3, 'client|setname': 1 }`. */
 export type CommandCounts = Record<string, number>;
@@ -94,6 +95,14 @@ export class RedisFixture {
     await this.resetCommandStats();
     await work();
     return this.commandStats();
+  }
+
+  /** Resolves once so many connections are subscribed to the channel. */
+  async listening(channel: string, expected = 1): Promise<void> {
+    await eventually(async () => {
+      const [, count] = await this.admin.pubsub('NUMSUB', channel);
+      return Number(count) === expected;
+    });
   }
 
   /** The connections of applications, by name or else by address. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
+import type { PermitLease } from 'nestjs-redis-lock';
 import { FOREIGN_PERMIT } from '../support/redisson-permits.js';
 import { FOREIGN_CLIENT } from '../support/redisson.js';
 import type { RedisFixture } from '../support/redis-server.js';
@@ -6,6 +7,7 @@ import { readTrace, type TraceStep } from './trace.js';
 import {
   Aliases,
   Eavesdropper,
+  PERMIT,
   readKeys,
   withNoise,
   writeKeys,
@@ -89,9 +91,17 @@ export class Replay {
     this.aliases.set(name, id);
   }
 
-  /** Says which of our permits come next in the trace, as hex digits. */
-  permits(...ids: readonly string[]): void {
-    this.aliases.addPermits(ids);
+  /**
+   * Ours plays the step, and `sees` what Redisson saw. Who has a lease by it is called as the step
+   * begins, or its permits come next in the trace.
+   */
+  async plays<T>(step: string, played: T, difference?: Difference): Promise<Awaited<T>> {
+    const got = await played;
+    const { owner, permitIds } = (got ?? {}) as Partial<PermitLease>;
+    if (permitIds?.every((id) => PERMIT.test(id))) this.aliases.addPermits(permitIds);
+    else if (owner !== undefined) this.owner(step.charAt(0), owner);
+    await this.sees(step, difference);
+    return got;
   }
 
   /**
