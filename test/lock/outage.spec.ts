@@ -4,6 +4,7 @@ import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock
 import { PROMPT_MS, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
+import { outagesOf } from '../support/outages.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -16,24 +17,12 @@ describe('LockService while Redis cannot be asked', () => {
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
 
-  /** Takes Redis away from every connection that there is, or will be. */
+  const { faults: outages, healed } = outagesOf(redis, proxy);
   const faults = {
-    down: () => {
-      proxy.current.refuse();
-      proxy.current.cut();
-    },
-    hung: () => {
-      redis.pause();
-    },
+    ...outages,
     'half-open': () => {
       proxy.current.blackhole();
     },
-  };
-  const healed = async () => {
-    redis.resume();
-    await proxy.current.heal();
-    // Nobody else will ever end a connection of which one side has gone unnoticed.
-    proxy.current.cut();
   };
   /** A client of which the connection stands. */
   const opened = async (settings: Parameters<typeof open>[0] = {}) => {
