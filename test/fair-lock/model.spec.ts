@@ -133,13 +133,6 @@ describe('FairLockService and its model', () => {
     },
   });
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   let last: Model | undefined;
   async function begin() {
     for (const { abort } of last?.queue ?? []) abort.abort(new Error('over'));
@@ -168,7 +161,7 @@ describe('FairLockService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [waits, waits, tries, releases, nests, aborts, loses, returns, forgets];
+    const steps = [waits, waits, tries, releases, nests, aborts, loses, returns];
     await expectToFollowModel('fair', clients, steps, begin, agree);
   }, 60_000);
 });

@@ -78,13 +78,6 @@ describe('LatchService and its model', () => {
     },
   }));
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   async function begin() {
     await redis.admin.del(...NAMES);
     return { model: { left: new Map<string, number>() }, real: undefined };
@@ -99,7 +92,7 @@ describe('LatchService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [sets, countsDown, countsDownTogether, looks, opens, deletes, loses, forgets];
+    const steps = [sets, countsDown, countsDownTogether, looks, opens, deletes, loses];
     await expectToFollowModel('latch', clients, steps, begin, agree);
   });
 });

@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { LeaseLostError, LockService, type Lease } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
-import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
+import {
+  expectToFollowModel,
+  stepOnGrant,
+  useRepeatingClients,
+  type Step,
+} from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
 
 const NAMES = ['product_1', '{shop}:2'] as const;
@@ -50,12 +55,7 @@ describe('LockService and its model', () => {
       },
     }));
 
-  const onGrant = (what: string, run: (grant: Grant, model: Model) => Promise<void>) =>
-    fc.nat({ max: 9 }).map((n): Step<Model> => ({
-      shows: `lease ${String(n)} ${what}`,
-      fits: ({ grants }) => grants.size > 0,
-      run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
-    }));
+  const onGrant = stepOnGrant<Grant, Model>;
 
   const nests = onGrant('is joined twice, and left again', async (grant) => {
     const { name, client, lease, isLost } = grant;
@@ -94,13 +94,6 @@ describe('LockService and its model', () => {
     },
   }));
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   async function begin() {
     await redis.admin.flushall();
     return { model: { grants: new Set<Grant>(), lastToken: 0 }, real: undefined };
@@ -117,7 +110,7 @@ describe('LockService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [takes, nests, renews, releases, loses, forgets];
+    const steps = [takes, nests, renews, releases, loses];
     await expectToFollowModel('lock', clients, steps, begin, agree);
   });
 });

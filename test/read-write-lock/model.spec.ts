@@ -4,7 +4,12 @@ import { LeaseLostError, type Lease } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
+import {
+  expectToFollowModel,
+  stepOnGrant,
+  useRepeatingClients,
+  type Step,
+} from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
 import { timeoutKey } from './redisson-read-write.js';
 
@@ -57,12 +62,7 @@ describe('ReadWriteLockService and its model', () => {
       },
     }));
 
-  const onGrant = (what: string, run: (grant: Grant, model: Model) => Promise<void>) =>
-    fc.nat({ max: 9 }).map((n): Step<Model> => ({
-      shows: `lease ${String(n)} ${what}`,
-      fits: ({ grants }) => grants.size > 0,
-      run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
-    }));
+  const onGrant = stepOnGrant<Grant, Model>;
 
   const nests = onGrant('is joined twice, and left again', async (grant) => {
     const { name, client, lease, side, isLost } = grant;
@@ -139,13 +139,6 @@ describe('ReadWriteLockService and its model', () => {
     if ((await redis.admin.hlen(name)) === 1) await redis.admin.del(name);
   });
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   async function begin() {
     await redis.admin.flushall();
     return { model: { grants: new Set<Grant>() }, real: undefined };
@@ -177,7 +170,7 @@ describe('ReadWriteLockService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [takes, takes, nests, readsWithin, renews, releases, loses, dies, forgets];
+    const steps = [takes, takes, nests, readsWithin, renews, releases, loses, dies];
     await expectToFollowModel('read-write-lock', clients, steps, begin, agree);
   });
 });

@@ -109,13 +109,6 @@ describe('CountingSemaphore and its model', () => {
     },
   }));
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   async function begin() {
     await redis.admin.del(...NAMES);
     return { model: { free: new Map<string, number>() }, real: undefined };
@@ -130,7 +123,7 @@ describe('CountingSemaphore and its model', () => {
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
     const steps = [
       ...[sets, takes, takesTogether, waits, abandons, gives, givesIfThere],
-      ...[shrinks, drains, loses, forgets],
+      ...[shrinks, drains, loses],
     ];
     await expectToFollowModel('counting-semaphore', clients, steps, begin, agree);
   });

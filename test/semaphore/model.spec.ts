@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { LeaseLostError, LockStateError } from 'nestjs-redis-lock';
 import type { PermitLease } from '../../libs/redis-lock/src/core/lease.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
+import {
+  expectToFollowModel,
+  stepOnGrant,
+  useRepeatingClients,
+  type Step,
+} from '../support/model.js';
 import { permitIdsIn, redissonPermits as java, timeoutOf } from '../support/redisson-permits.js';
 import { useRedis } from '../support/redis-server.js';
 
@@ -76,12 +81,7 @@ describe('SemaphoreService and its model', () => {
     },
   }));
 
-  const onGrant = (what: string, run: (grant: Grant, model: Model) => Promise<void>) =>
-    fc.nat({ max: 9 }).map((n): Step<Model> => ({
-      shows: `lease ${String(n)} ${what}`,
-      fits: ({ grants }) => grants.size > 0,
-      run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
-    }));
+  const onGrant = stepOnGrant<Grant, Model>;
 
   const renews = onGrant('is renewed', async (grant, model) => {
     const { lease } = grant;
@@ -160,13 +160,6 @@ describe('SemaphoreService and its model', () => {
     },
   }));
 
-  const forgets = fc.constant<Step<Model>>({
-    shows: 'Redis forgets its scripts',
-    run: async () => {
-      await redis.admin.script('FLUSH');
-    },
-  });
-
   async function begin() {
     await redis.admin.flushall();
     await redis.admin.set(NAME, 4);
@@ -186,7 +179,7 @@ describe('SemaphoreService and its model', () => {
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
     const steps = [
       ...[takes, takes, javaTakes, renews, releases, releasesById],
-      ...[expires, sets, adds, deletes, forgets],
+      ...[expires, sets, adds, deletes],
     ];
     await expectToFollowModel('semaphore', clients, steps, begin, agree);
   });

@@ -33,8 +33,10 @@ export class RepeatingClients<Locks> {
   readonly #contexts: LockContext[] = [];
   readonly #connections: RepeatingConnection[] = [];
 
-  open(url: string, serviceOf: (context: LockContext) => Locks, settings: Partial<LockSettings>) {
-    const connection = new RepeatingConnection(openIoredisConnection(url));
+  constructor(private readonly redis: RedisFixture) {}
+
+  open(serviceOf: (context: LockContext) => Locks, settings: Partial<LockSettings>): void {
+    const connection = new RepeatingConnection(openIoredisConnection(this.redis.url));
     const context = new LockContext(connection, settings);
     this.#connections.push(connection);
     this.#contexts.push(context);
@@ -43,6 +45,11 @@ export class RepeatingClients<Locks> {
 
   deliver(times: number): void {
     for (const connection of this.#connections) connection.deliveries = times;
+  }
+
+  /** Every script has to be sent whole once more. */
+  async forgetScripts(): Promise<void> {
+    await this.redis.admin.script('FLUSH');
   }
 
   async close(): Promise<void> {
@@ -57,9 +64,9 @@ export function useRepeatingClients<Locks>(
   serviceOf: (context: LockContext) => Locks,
   settings: Partial<LockSettings> = {},
 ): RepeatingClients<Locks> {
-  const clients = new RepeatingClients<Locks>();
+  const clients = new RepeatingClients<Locks>(redis);
   beforeAll(() => {
-    for (let i = 0; i < count; i += 1) clients.open(redis.url, serviceOf, settings);
+    for (let i = 0; i < count; i += 1) clients.open(serviceOf, settings);
   });
   return clients;
 }
@@ -74,9 +81,21 @@ export interface Step<Model extends object, Real = undefined> {
   readonly shows: string;
 }
 
+/** A step that does something to one of the grants, if there are any. */
+export function stepOnGrant<Grant, Model extends { readonly grants: ReadonlySet<Grant> }>(
+  what: string,
+  run: (grant: Grant, model: Model) => Promise<void>,
+) {
+  return fc.nat({ max: 9 }).map((n): Step<Model> => ({
+    shows: `lease ${String(n)} ${what}`,
+    fits: ({ grants }) => grants.size > 0,
+    run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
+  }));
+}
+
 /**
  * Runs random sequences of steps against the model and the real thing, with every script delivered
- * one to three times. A failure shows the shortest sequence that fails, its seed and its path.
+ * one to three times; Redis forgets its scripts in between. A failure shows the shortest sequence that fails, its seed and its path.
  * @param begin a new model, and the real thing in its first state
  * @param agree is expected to hold after every step
  */
@@ -87,7 +106,11 @@ export async function expectToFollowModel<Model extends object, Real>(
   begin: () => Promise<{ model: Model; real: Real }>,
   agree: (model: Model, real: Real) => Promise<void>,
 ): Promise<void> {
-  const commands = steps.map((arbitrary) =>
+  const forgets = fc.constant<Step<Model, Real>>({
+    shows: 'Redis forgets its scripts',
+    run: () => clients.forgetScripts(),
+  });
+  const commands = [...steps, forgets].map((arbitrary) =>
     fc
       .tuple(arbitrary, fc.integer({ min: 1, max: MOST_DELIVERIES }))
       .map(([step, deliveries]): fc.AsyncCommand<Model, Real> => ({
