@@ -4,11 +4,17 @@ import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import type { Redisson } from './redisson.js';
-import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL, type Sides } from './sides.js';
-
-const NOT_THE_HOLDER = { type: 'IllegalMonitorStateException' };
-const LEASE_LOST = { code: 'LEASE_LOST' };
-const WATCHDOG_MS = 1_500;
+import {
+  BY_MESSAGE_MS,
+  LEASE_LOST,
+  listening,
+  LONG_MS,
+  MS,
+  NO_POLL,
+  NOT_THE_HOLDER,
+  WATCHDOG_MS,
+  type Sides,
+} from './sides.js';
 
 /** What holds of every lock that one side has and the other has not. */
 export function describeExclusive<Locks>(sides: Sides<Locks>): void {

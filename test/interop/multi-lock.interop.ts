@@ -1,11 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { LockService } from 'nestjs-redis-lock';
 import { Section } from '../contract/suite.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { useRedisson } from './redisson.js';
-import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL } from './sides.js';
+import {
+  BY_MESSAGE_MS,
+  LEASE_LOST,
+  listening,
+  LONG_MS,
+  MS,
+  NO_POLL,
+  NOT_THE_HOLDER,
+  WATCHDOG_MS,
+} from './sides.js';
 
 /** Redisson lets go of what stands in the way of others only after seconds. */
 const ROUNDS = 2;
@@ -59,6 +69,56 @@ describe('several locks as one, and RedissonMultiLock', () => {
     expect(await javaWaiting).toBe(true);
     expect(sinceRelease.ms).toBeLessThan(BY_MESSAGE_MS);
     await java.current.call('A', BOTH, 'unlock');
+  });
+
+  it('stay out until the last of several holds is given back', async () => {
+    const both = open().locks.multi(['a', 'b']);
+    for (const verb of ['lock', 'lock', 'unlock']) await java.current.call('A', BOTH, verb);
+    expect(await both.tryAcquire()).toBeNull();
+    await java.current.call('A', BOTH, 'unlock');
+    await both.using(async () => {
+      await both.using(() => undefined);
+      expect(await java.current.call('A', BOTH, 'tryLock')).toBe(false);
+    });
+    expect(await java.current.call('A', BOTH, 'tryLock')).toBe(true);
+    await java.current.call('A', BOTH, 'unlock');
+  });
+
+  it('get in when the leases of the other side end', async () => {
+    const both = open(NO_POLL).locks.multi(['a', 'b']);
+    expect(await java.current.call('A', BOTH, 'tryLock', 0, 600, MS)).toBe(true);
+    const lease = await both.acquire({ leaseTimeMs: 600 });
+    await expect(java.current.call('A', BOTH, 'unlock')).rejects.toMatchObject(NOT_THE_HOLDER);
+    expect(await java.current.call('A', BOTH, 'tryLock', LONG_MS, MS)).toBe(true);
+    await expect(lease.release()).rejects.toMatchObject(LEASE_LOST);
+    await java.current.call('A', BOTH, 'unlock');
+  });
+
+  it('get in soon after the other side has crashed', async () => {
+    const connection = new Redis(redis.url);
+    const { locks } = open({ connection, leaseTimeMs: WATCHDOG_MS });
+    const mortal = await java.start(WATCHDOG_MS);
+    await mortal.call('A', BOTH, 'lock');
+    const waiting = locks.multi(['a', 'b']).acquire({ waitTimeMs: 60_000 });
+    await listening(redis, 1);
+    await mortal.kill();
+    const sinceKill = new Stopwatch();
+    await waiting;
+    expect(sinceKill.ms).toBeLessThan(WATCHDOG_MS + BY_MESSAGE_MS);
+    connection.disconnect();
+    expect(await java.current.call('A', BOTH, 'tryLock', LONG_MS, MS)).toBe(true);
+    await java.current.call('A', BOTH, 'unlock');
+  });
+
+  it('lose what is taken away by force, all of it or one of them', async () => {
+    const both = open().locks.multi(['a', 'b']);
+    await java.current.call('A', BOTH, 'lock');
+    expect(await both.forceRelease()).toBe(true);
+    await expect(java.current.call('A', BOTH, 'unlock')).rejects.toMatchObject(NOT_THE_HOLDER);
+    const lease = await both.acquire();
+    expect(await java.current.call('A', ['lock', 'b'], 'forceUnlock')).toBe(true);
+    await expect(lease.release()).rejects.toMatchObject(LEASE_LOST);
+    expect(await redis.admin.keys('*')).toEqual([]);
   });
 
   it('never wait for each other, though Java names them the other way round', async () => {

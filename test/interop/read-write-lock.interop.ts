@@ -8,11 +8,10 @@ import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { useRedisson } from './redisson.js';
-import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL } from './sides.js';
+import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL, WATCHDOG_MS } from './sides.js';
 
 const READ = ['readLock', 'a'] as const;
 const WRITE = ['writeLock', 'a'] as const;
-const WATCHDOG_MS = 1_500;
 
 describe('ReadWriteLockService and RReadWriteLock', () => {
   const redis = useRedis();

@@ -27,6 +27,11 @@ export const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
 /** Far below the leases of 30 s whose end would wake a waiter without a message. */
 export const BY_MESSAGE_MS = 2_500;
 
+/** The watchdog of a side that is to die. */
+export const WATCHDOG_MS = 1_500;
+export const NOT_THE_HOLDER = { type: 'IllegalMonitorStateException' };
+export const LEASE_LOST = { code: 'LEASE_LOST' };
+
 /** How many subscriptions there are, of both sides. */
 export async function subscriptions(redis: RedisFixture): Promise<number> {
   const channels = (await redis.admin.pubsub('CHANNELS')) as string[];

@@ -49,7 +49,7 @@ export async function expectCosts(
 }
 
 async function measure(redis: RedisFixture, operations: readonly Operation[]) {
-  await eventually(async () => (await redis.admin.keys('nestjs_*')).length === 0);
+  await eventually(async () => (await redis.admin.keys('nestjs_*_request*')).length === 0);
   await redis.admin.flushall();
   const startedAt = performance.now();
   const rows: string[] = [];
