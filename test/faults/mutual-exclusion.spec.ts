@@ -28,7 +28,7 @@ describe('LockService in four processes', () => {
   const manySections: Omit<Work, 'sections' | 'locks'> = {
     callers: CALLERS,
     waitTimeMs: WAIT_MS,
-    manners: { plain: 80, bare: 8, fenced: 8, nested: 2, siblings: 1, outliving: 1 },
+    manners: { plain: 80, bare: 8, fenced: 8, nested: 2, siblings: 1, outliving: 1, multi: 1 },
   };
 
   it.each([

@@ -19,6 +19,8 @@ export interface Manners {
   outliving?: number;
   bare?: number;
   fenced?: number;
+  /** Two locks as one; the section is that of either of them. */
+  multi?: number;
   try?: number;
   /** Waits for a moment only. */
   impatient?: number;
@@ -120,6 +122,13 @@ export class Crowd {
 
     fenced: (lock, random) =>
       this.#using(lock, (lease) => this.#section(lock, lease, random), { fenced: true }),
+
+    multi: (lock, random) => {
+      const { place, work } = this;
+      const { waitTimeMs } = work;
+      const both = place.locks.multi([lock, random.pick(work.locks)]);
+      return both.using((lease) => this.#section(lock, lease, random), { waitTimeMs });
+    },
 
     nested: (lock, random) =>
       this.#using(lock, (outer) =>

@@ -25,6 +25,7 @@ export const ALL_MANNERS: Manners = {
   try: 1,
   impatient: 1,
   aborting: 1,
+  multi: 1,
 };
 
 /** Every caller has the time to wait, so that no error is to be expected. */
