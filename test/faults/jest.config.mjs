@@ -6,7 +6,7 @@ export default {
   rootDir: '../..',
   roots: ['<rootDir>/test/faults'],
   testPathIgnorePatterns: ['/node_modules/'],
-  // Each of these specs wants the machine for itself.
-  maxWorkers: 1,
+  // Most of these specs start several processes.
+  maxWorkers: 2,
   testTimeout: 180_000,
 };

@@ -8,7 +8,7 @@ import { useApplications } from './support/applications.js';
 const LOCKS = 10_000;
 /** All at once, the last of them would wait for longer than the leases of the first ones last. */
 const TOGETHER = 500;
-const LEASE_MS = 9_000;
+const LEASE_MS = 6_000;
 const INTERVAL_MS = LEASE_MS / 3;
 /** A lease is over then, so that none can have lived by its first one. */
 const RENEWALS = 4 * LOCKS;

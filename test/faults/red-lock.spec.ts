@@ -19,10 +19,10 @@ class UnevenWay extends AgedServer {
 
 const CLIENTS = 3;
 const LEASE_MS = 1_000;
-const RUN_MS = 14_000;
+const RUN_MS = 11_000;
 /** A restarted node stays away for a lease, and its uptime is in whole seconds. */
 const AWAY_MS = LEASE_MS + 500;
-const JUMPS_MS = 4_000;
+const JUMPS_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -85,7 +85,7 @@ describe('RedLockService on five servers', () => {
 
       expect(overlapsIn(story.sections)).toEqual([]);
       expect(staleTokensIn(story.sections)).toEqual([]);
-      expect(kills).toBeGreaterThan(8);
+      expect(kills).toBeGreaterThan(5);
       const sections = reports.map((report) => report.sections);
       expect(Math.min(...sections)).toBeGreaterThan(0);
       expect(story.sections.length).toBeGreaterThan(50);
@@ -117,7 +117,7 @@ describe('RedLockService on five servers', () => {
 
       expect(overlapsIn(story.sections)).toEqual([]);
       expect(staleTokensIn(story.sections)).toEqual([]);
-      expect(freed).toBeGreaterThan(5);
+      expect(freed).toBeGreaterThan(3);
       expect(story.sections.length).toBeGreaterThan(20);
     });
   });

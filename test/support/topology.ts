@@ -122,10 +122,14 @@ export class SentinelGroup extends ReplicaGroup {
     return { sentinels, name: SentinelGroup.NAME };
   }
 
-  /** The master of the moment. */
+  /** The master of the moment, as the sentinels see it: a deposed one may think that it is still. */
   async present(): Promise<Node> {
-    for (const node of [this.master, ...this.replicas]) {
-      if (node.admin.status !== 'ready') continue;
+    for (const port of this.#ports) {
+      const [, present] = await this.#ask<[string, string]>(port, 'GET-MASTER-ADDR-BY-NAME');
+      const node = [this.master, ...this.replicas].find(
+        ({ server }) => String(server.port) === present,
+      );
+      if (node === undefined || node.admin.status !== 'ready') continue;
       if (field(await node.admin.info('replication'), 'role') === 'master') return node;
     }
     throw new Error('There is no master at present');
@@ -148,7 +152,8 @@ export class SentinelGroup extends ReplicaGroup {
     const lines = [
       ...[`port ${String(port)}`, `bind ${HOST}`, `dir ${this.#folder}`],
       `sentinel monitor ${name} ${HOST} ${String(this.master.server.port)} 2`,
-      `sentinel down-after-milliseconds ${name} 1000`,
+      // On a busy machine a server that lives may be silent for longer than a second.
+      `sentinel down-after-milliseconds ${name} 3000`,
       `sentinel failover-timeout ${name} 5000`,
     ];
     writeFileSync(file, lines.join('\n'));
@@ -167,17 +172,21 @@ export class SentinelGroup extends ReplicaGroup {
 
   async #isFormed(): Promise<boolean> {
     for (const port of this.#ports) {
-      const sentinel = connect(port);
-      try {
-        const state = (await sentinel.call('SENTINEL', 'MASTER', SentinelGroup.NAME)) as string[];
-        const of = (name: string) => state[state.indexOf(name) + 1];
-        const isComplete = of('num-slaves') === String(SentinelGroup.REPLICAS);
-        if (!isComplete || of('num-other-sentinels') !== '2') return false;
-      } finally {
-        sentinel.disconnect();
-      }
+      const state = await this.#ask<string[]>(port, 'MASTER');
+      const of = (name: string) => state[state.indexOf(name) + 1];
+      const isComplete = of('num-slaves') === String(SentinelGroup.REPLICAS);
+      if (!isComplete || of('num-other-sentinels') !== '2') return false;
     }
     return true;
+  }
+
+  async #ask<Answer>(port: number, question: string): Promise<Answer> {
+    const sentinel = connect(port);
+    try {
+      return (await sentinel.call('SENTINEL', question, SentinelGroup.NAME)) as Answer;
+    } finally {
+      sentinel.disconnect();
+    }
   }
 }
 

@@ -3,6 +3,9 @@ import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { serve } from '../support/worker.js';
 
+/** Callers side by side. */
+const TOGETHER = 100;
+
 let context: LockContext;
 let locks: LockService;
 
@@ -21,16 +24,15 @@ async function footprint() {
   };
 }
 
-/** Callers side by side, each in one of the ways to give up. */
+/** Each caller gives up in one of the ways to do so. */
 async function abandon(cycles: number, name: (i: number) => string) {
-  const BATCH = 100;
-  for (let done = 0; done < cycles; done += BATCH) {
-    const aborts = Array.from({ length: BATCH }, () => new AbortController());
+  for (let done = 0; done < cycles; done += TOGETHER) {
+    const aborts = Array.from({ length: TOGETHER }, () => new AbortController());
     const callers = aborts.map(({ signal }, i) =>
       locks.acquire(name(done + i), { signal, waitTimeMs: 60_000 }),
     );
     const outcomes = Promise.allSettled(callers);
-    if (done % (2 * BATCH) === 0) await new Promise(setImmediate);
+    if (done % (2 * TOGETHER) === 0) await new Promise(setImmediate);
     for (const abort of aborts) abort.abort();
     for (const outcome of await outcomes) {
       if (outcome.status === 'fulfilled') await outcome.value.release();
@@ -49,10 +51,10 @@ const api = {
   /** Attempts on names that nobody has ever used. */
   names: (cycles: number, from: number) => abandon(cycles, (i) => `free:${from + i}`),
   take: async (cycles: number) => {
-    for (let i = 0; i < cycles; i += 1) {
-      await locks.using(`mine:${i}`, () =>
-        locks.using(`mine:${i}`, (lease) => lease.signal.aborted),
-      );
+    const take = (name: string) =>
+      locks.using(name, () => locks.using(name, (lease) => lease.signal.aborted));
+    for (let done = 0; done < cycles; done += TOGETHER) {
+      await Promise.all(Array.from({ length: TOGETHER }, (_, i) => take(`mine:${done + i}`)));
     }
   },
   close: () => context.close(),
