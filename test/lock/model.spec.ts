@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LeaseLostError, LockService, type Lease } from 'nestjs-redis-lock';
+import { LeaseLostError, LockService } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import {
   expectToFollowModel,
   stepOnGrant,
+  stepsOnLeases,
   useRepeatingClients,
+  type LeaseGrant,
   type Step,
 } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
@@ -15,12 +17,9 @@ const NAMES = ['product_1', '{shop}:2'] as const;
 const CLIENTS = 2;
 const LEASE_MS = 60_000;
 
-/** What was granted and not given back. */
-interface Grant {
+interface Grant extends LeaseGrant {
   readonly name: string;
-  readonly lease: Lease;
   readonly client: number;
-  isLost: boolean;
 }
 
 interface Model {
@@ -74,17 +73,6 @@ describe('LockService and its model', () => {
     expect(counts).toEqual(isLost ? [] : ['2', '3', '2']);
   });
 
-  const renews = onGrant('is renewed', async ({ lease, isLost }) => {
-    if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
-    else await lease.renew(2 * LEASE_MS);
-  });
-
-  const releases = onGrant('is given back', async (grant, model) => {
-    if (grant.isLost) await grant.lease.release().catch(() => undefined);
-    else await grant.lease.release();
-    model.grants.delete(grant);
-  });
-
   const loses = aName.map((name): Step<Model> => ({
     shows: `the lease on ${name} runs out, or somebody deletes it`,
     run: async (model) => {
@@ -110,7 +98,7 @@ describe('LockService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [takes, nests, renews, releases, loses];
+    const steps = [takes, nests, ...stepsOnLeases<Grant, Model>(2 * LEASE_MS), loses];
     await expectToFollowModel('lock', clients, steps, begin, agree);
   });
 });

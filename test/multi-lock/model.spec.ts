@@ -13,7 +13,9 @@ import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import {
   expectToFollowModel,
   stepOnGrant,
+  stepsOnLeases,
   useRepeatingClients,
+  type LeaseGrant,
   type Step,
 } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
@@ -24,12 +26,10 @@ type Name = (typeof NAMES)[number];
 const CLIENTS = 2;
 const LEASE_MS = 60_000;
 
-/** What was granted together and not given back. */
-interface Grant {
+/** What was granted together. */
+interface Grant extends LeaseGrant {
   readonly held: Map<Name, Lease>;
-  readonly lease: Lease;
   readonly client: number;
-  isLost: boolean;
 }
 
 interface Model {
@@ -92,17 +92,6 @@ describe('LockService.multi and its model', () => {
     expect(counts).toEqual(isLost ? [] : [2]);
   });
 
-  const renews = onGrant('is renewed', async ({ lease, isLost }) => {
-    if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
-    else await lease.renew(2 * LEASE_MS);
-  });
-
-  const releases = onGrant('is given back', async (grant, model) => {
-    if (grant.isLost) await grant.lease.release().catch(() => undefined);
-    else await grant.lease.release();
-    model.grants.delete(grant);
-  });
-
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
     shows: `the lease on ${name} runs out, or somebody deletes it`,
     run: async (model) => {
@@ -132,7 +121,7 @@ describe('LockService.multi and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [takes, nests, renews, releases, loses];
+    const steps = [takes, nests, ...stepsOnLeases<Grant, Model>(2 * LEASE_MS), loses];
     await expectToFollowModel('multi lock', clients, steps, begin, agree);
   });
 });

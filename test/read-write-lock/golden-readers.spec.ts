@@ -3,7 +3,7 @@ import { LockStateError } from 'nestjs-redis-lock';
 import { PROMPT_MS } from '../contract/suite.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden, type Replay } from '../wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 
 const LEASE_LOST = { code: 'LEASE_LOST' };
@@ -15,6 +15,14 @@ const { open } = useReadWriteLocks(redis);
 const lockOf = () => open().locks.get('a');
 /** A client whose waiters hear of a release by its message. */
 const deafLockOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
+
+/** A reads for a minute, and B for less. */
+const bothRead = async (trace: Replay) => {
+  const read = (leaseTimeMs: number) => lockOf().read.acquire({ leaseTimeMs });
+  const a = await trace.plays('A: readLock.tryLock(0, 60000)', read(60_000));
+  const b = await trace.plays('B: readLock.tryLock(0, 20000)', read(20_000));
+  return [a, b] as const;
+};
 
 describe('what ReadWriteLockService leaves in Redis is what RReadWriteLock leaves there', () => {
   it('when two read', async () => {
@@ -38,28 +46,14 @@ describe('what ReadWriteLockService leaves in Redis is what RReadWriteLock leave
 
   it('when readers have leases of their own', async () => {
     const trace = await golden.scenario('readers with leases of their own');
-    const a = await trace.plays(
-      'A: readLock.tryLock(0, 60000)',
-      lockOf().read.acquire({ leaseTimeMs: 60_000 }),
-    );
-    const b = await trace.plays(
-      'B: readLock.tryLock(0, 20000)',
-      lockOf().read.acquire({ leaseTimeMs: 20_000 }),
-    );
+    const [a, b] = await bothRead(trace);
     await trace.plays('A: readLock.unlock()', a.release());
     await trace.plays('B: readLock.unlock()', b.release());
   });
 
   it('when a reader has died', async () => {
     const trace = await golden.scenario('a dead reader');
-    const a = await trace.plays(
-      'A: readLock.tryLock(0, 60000)',
-      lockOf().read.acquire({ leaseTimeMs: 60_000 }),
-    );
-    const b = await trace.plays(
-      'B: readLock.tryLock(0, 20000)',
-      lockOf().read.acquire({ leaseTimeMs: 20_000 }),
-    );
+    const [a, b] = await bothRead(trace);
     await redis.admin.del(`{a}:${b.owner}:rwlock_timeout:1`);
     await trace.sees('time ends {a}:<B>:rwlock_timeout:1');
     await trace.plays('A: readLock.unlock()', a.release());

@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LeaseLostError, type Lease } from 'nestjs-redis-lock';
+import { LeaseLostError } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import {
   expectToFollowModel,
   stepOnGrant,
+  stepsOnLeases,
   useRepeatingClients,
+  type LeaseGrant,
   type Step,
 } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
@@ -18,13 +20,10 @@ const CLIENTS = 2;
 const LEASE_MS = 60_000;
 type Side = 'read' | 'write';
 
-/** What was granted and not given back. */
-interface Grant {
+interface Grant extends LeaseGrant {
   readonly name: string;
   readonly side: Side;
-  readonly lease: Lease;
   readonly client: number;
-  isLost: boolean;
 }
 
 interface Model {
@@ -107,17 +106,6 @@ describe('ReadWriteLockService and its model', () => {
     },
   );
 
-  const renews = onGrant('is renewed', async ({ lease, isLost }) => {
-    if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
-    else await lease.renew(2 * LEASE_MS);
-  });
-
-  const releases = onGrant('is given back', async (grant, model) => {
-    if (grant.isLost) await grant.lease.release().catch(() => undefined);
-    else await grant.lease.release();
-    model.grants.delete(grant);
-  });
-
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
     shows: `the leases on ${name} run out, or somebody deletes it`,
     run: async ({ grants }) => {
@@ -170,7 +158,15 @@ describe('ReadWriteLockService and its model', () => {
   }
 
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
-    const steps = [takes, takes, nests, readsWithin, renews, releases, loses, dies];
+    const steps = [
+      takes,
+      takes,
+      nests,
+      readsWithin,
+      ...stepsOnLeases<Grant, Model>(2 * LEASE_MS),
+      loses,
+      dies,
+    ];
     await expectToFollowModel('read-write-lock', clients, steps, begin, agree);
   });
 });

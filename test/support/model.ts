@@ -1,5 +1,6 @@
-import { beforeAll } from '@jest/globals';
+import { beforeAll, expect } from '@jest/globals';
 import fc from 'fast-check';
+import { LeaseLostError, type Lease } from 'nestjs-redis-lock';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
@@ -91,6 +92,29 @@ export function stepOnGrant<Grant, Model extends { readonly grants: ReadonlySet<
     fits: ({ grants }) => grants.size > 0,
     run: (model) => run([...model.grants][n % model.grants.size] as Grant, model),
   }));
+}
+
+/** A lease that was granted and not given back. */
+export interface LeaseGrant {
+  readonly lease: Lease;
+  isLost: boolean;
+}
+
+/** Leases are renewed and given back; those that are lost say so. */
+export function stepsOnLeases<
+  Grant extends LeaseGrant,
+  Model extends { readonly grants: Set<Grant> },
+>(leaseTimeMs: number) {
+  const renews = stepOnGrant<Grant, Model>('is renewed', async ({ lease, isLost }) => {
+    if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
+    else await lease.renew(leaseTimeMs);
+  });
+  const releases = stepOnGrant<Grant, Model>('is given back', async (grant, { grants }) => {
+    if (grant.isLost) await grant.lease.release().catch(() => undefined);
+    else await grant.lease.release();
+    grants.delete(grant);
+  });
+  return [renews, releases];
 }
 
 /**
