@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
-import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
+import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { NO_COUNTS } from '../support/deliver.js';
+import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
@@ -68,36 +67,19 @@ describe('LatchService given bad input', () => {
     expect(await waiting).toBe(true);
   });
 
-  const others: [what: string, write: (redis: Redis) => Promise<unknown>][] = [
-    ...NO_COUNTS.map((value): [string, (redis: Redis) => Promise<unknown>] => [
-      JSON.stringify(value),
-      (admin) => admin.set('a', value),
-    ]),
-    ['a lock', (admin) => admin.hset('a', 'owner', 1)],
-    ['a list', (admin) => admin.rpush('a', '1')],
-    ['a sorted set', (admin) => admin.zadd('a', 1, 'x')],
-    ['a stream', (admin) => admin.xadd('a', '*', 'x', 'y')],
-  ];
-  it.each(others)(
+  it.each(OTHER_THAN_COUNTS)(
     'refuses a key that holds %s, and leaves it as it is, whatever is asked',
     async (_, write) => {
       const latch = latchOf();
       await write(redis.admin);
-      const before = await redis.admin.dump('a');
-      const calls = [
+      await expectUntouched(redis, [
         () => latch.trySetCount(1),
         () => latch.countDown(),
         () => latch.getCount(),
         () => latch.wait(),
         () => latch.wait({ waitTimeMs: 0 }),
         () => latch.delete(),
-      ];
-      for (const call of calls) {
-        const error: unknown = await call().catch((e: unknown) => e);
-        expect(error).toBeInstanceOf(LockStateError);
-        expect(error).toMatchObject({ code: 'LOCK_STATE', lockName: 'a' });
-      }
-      expect(await redis.admin.dump('a')).toEqual(before);
+      ]);
     },
   );
 

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LockStateError, type Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock';
 import { Redis } from 'ioredis';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
+import { expectUntouched, type ForeignKey } from '../support/foreign-keys.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import {
@@ -375,7 +376,7 @@ describe('a read-write lock on the wire', () => {
   });
 
   describe('a key that holds something else', () => {
-    const others: [what: string, write: (redis: Redis) => Promise<unknown>][] = [
+    const others: ForeignKey[] = [
       ['a string', (admin) => admin.set('a', 'stock')],
       ['a list', (admin) => admin.rpush('a', 'x', 'y')],
       ['a sorted set', (admin) => admin.zadd('a', 1, 'x')],
@@ -389,23 +390,16 @@ describe('a read-write lock on the wire', () => {
     it.each(others)('is refused and untouched, whatever is asked: %s', async (_, write) => {
       const sides = lockOf();
       await write(redis.admin);
-      const before = await redis.admin.dump('a');
       for (const lock of [sides.read, sides.write]) {
-        const calls = [
+        await expectUntouched(redis, [
           () => lock.acquire(),
           () => lock.tryAcquire(),
           () => lock.using(() => 1),
           () => lock.isLocked(),
           () => lock.remainingTimeMs(),
           () => lock.forceRelease(),
-        ];
-        for (const call of calls) {
-          const error = await Promise.resolve(call()).catch((e: unknown) => e);
-          expect(error).toBeInstanceOf(LockStateError);
-          expect(error).toMatchObject({ code: 'LOCK_STATE', lockName: 'a' });
-        }
+        ]);
       }
-      expect(await redis.admin.dump('a')).toEqual(before);
       expect(await redis.admin.pttl('a')).toBe(-1);
       expect(await redis.admin.keys('*')).toEqual(['a']);
     });
