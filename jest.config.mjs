@@ -24,7 +24,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  maxWorkers: 2 * availableParallelism(),
   testTimeout: 60_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',

@@ -83,7 +83,7 @@ describe('ReadWriteLockService in four processes', () => {
 
     expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
     expect(clashesIn(reports.flatMap(({ visits }) => unpack(visits)))).toEqual([]);
-    expect(proxy.current.counts.cut).toBeGreaterThan(5);
+    expect(proxy.current.counts.cut).toBeGreaterThan(2);
     for (let lock = 0; lock < LOCKS; lock += 1) {
       const increments = reports.reduce((sum, report) => sum + (report.increments[lock] ?? 0), 0);
       // Nobody knows how many the killed one has made.
