@@ -241,7 +241,7 @@ export async function freePort() {
 
 /** The ports of this process. Each Jest worker has its own, so that they do not take each other's. */
 function shareOfPorts() {
-  // Jest runs half as many workers again as there are cores.
+  // Jest runs two workers for each core.
   const shares = 2 * availableParallelism();
   const size = Math.floor(PORTS / shares);
   const worker = (Number(process.env.JEST_WORKER_ID) || 1) - 1;
