@@ -65,8 +65,7 @@ export class Agenda<T extends Appointment> {
     if (first === undefined || this.#timerAt <= first.dueAt) return;
     this.#disarm();
     this.#timerAt = first.dueAt;
-    // Rounded up: a timer that fires a fraction early would find nothing due, again and again.
-    this.#timer = after(Math.ceil(first.dueAt - this.#clock.now()), () => {
+    this.#timer = after(first.dueAt - this.#clock.now(), () => {
       this.#fire();
     });
     this.#timer?.unref();

@@ -14,8 +14,12 @@ export const systemClock: Clock = {
 /** Larger delays overflow Node's timers, which then fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** `setTimeout` that takes any delay: a callback due later than Node can count is simply not armed. */
+/**
+ * `setTimeout` that takes any delay: a callback due later than Node can count is simply not armed.
+ * Never a whole millisecond early, although Node cuts fractions off: whoever is called back would
+ * find that it is not time yet, again and again.
+ */
 export function after(delayMs: number, callback: () => void): NodeJS.Timeout | undefined {
   if (delayMs > LONGEST_TIMEOUT_MS) return undefined;
-  return setTimeout(callback, Math.max(0, delayMs));
+  return setTimeout(callback, Math.max(0, Math.ceil(delayMs)));
 }

@@ -27,6 +27,15 @@ describe('Deadline', () => {
     expect(deadline.waitedMs).toBe(100);
   });
 
+  it('is not over before its time, also when that is no whole millisecond', async () => {
+    const stop = jest.fn();
+    const waiting = new Deadline(systemClock, 99.5, undefined).wait(() => stop);
+    jest.advanceTimersByTime(99);
+    expect(stop).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(await waiting).toBe(OVER);
+  });
+
   it('is one limit for all the things that a call waits for one after the other', async () => {
     const deadline = new Deadline(systemClock, 100, undefined);
     const first = deadline.race(new Promise((resolve) => setTimeout(resolve, 70, 'first')));

@@ -42,6 +42,11 @@ describe('LockError', () => {
     expect(new LeaseLostError('a', 'expired', { cause }).cause).toBe(cause);
   });
 
+  it('says how long somebody waited, in milliseconds that have begun', () => {
+    const details = { waitedMs: 49.2, retryAfterMs: 1 };
+    expect(new LockTimeoutError('a', details).waitedMs).toBe(50);
+  });
+
   it('says when to try again: at least one whole millisecond', () => {
     const details = [0, 0.2, 1, 1.5, Infinity].map((retryAfterMs) => {
       return new LockTimeoutError('a', { waitedMs: 0, retryAfterMs }).retryAfterMs;

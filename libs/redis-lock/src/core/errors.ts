@@ -48,7 +48,7 @@ export class LockTimeoutError extends LockError {
   ) {
     const blockedBy = details.blockedBy ?? 'other';
     const who = blockedBy === 'sibling' ? 'another branch of the same scope' : 'somebody else';
-    const waited = Math.round(details.waitedMs);
+    const waited = Math.ceil(details.waitedMs);
     const why =
       details.retryAfterMs === Infinity
         ? `${who} has it without a lease that ends, or nobody has set its permits (trySetPermits)`
