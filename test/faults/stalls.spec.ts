@@ -9,12 +9,11 @@ import { useRedis } from '../support/redis-server.js';
 import type { Api } from '../workers/holder.worker.js';
 import { openApplication, type Application } from './support/application.js';
 import { FencedResource } from './support/fenced-resource.js';
+import { ROUND_TRIP_MS } from './support/lab.js';
 
 const HOLDER = new URL('../workers/holder.worker.ts', import.meta.url);
 const LEASE_MS = 800;
 const POLL_MS = 100;
-/** On a machine that is busy with other things. */
-const ROUND_TRIP_MS = 200;
 const WAIT_MS = 20_000;
 /** The lease of a dead holder ends, and the poll finds it; asserted at five times that. */
 const NEXT_ONE_MS = 5 * (LEASE_MS + POLL_MS);

@@ -14,11 +14,10 @@ import { channelOf, handOver, handOversOf, listenersOn } from './support/hand-ov
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
 import { survive } from './support/survive.js';
+import { ROUND_TRIP_MS } from './support/lab.js';
 
 /** So long that whoever got in was not found by the poll. */
 const NEVER_POLL_MS = 60_000;
-/** On a machine that is busy with other things. */
-const ROUND_TRIP_MS = 200;
 /** In which a waiter that is easily deceived would ask, and miss what comes after. */
 const A_MOMENT_MS = 50;
 /** The longest pause of the message connection between two tries to connect. */

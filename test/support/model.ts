@@ -119,7 +119,8 @@ export function stepsOnLeases<
 
 /**
  * Runs random sequences of steps against the model and the real thing, with every script delivered
- * one to three times; Redis forgets its scripts in between. A failure shows the shortest sequence that fails, its seed and its path.
+ * one to three times; Redis forgets its scripts in between. A failure shows the shortest sequence
+ * that fails, its seed and its path.
  * @param begin a new model, and the real thing in its first state
  * @param agree is expected to hold after every step
  */

@@ -70,7 +70,8 @@ export class Keeper {
         owner: hold.owner,
         leaseTimeMs: Math.max(leaseTimeMs, Math.ceil(hold.remainingMs)),
       };
-      const reply = await this.#untilAnswered(hold, () =>
+      const until = () => hold.validUntil;
+      const reply = await this.#untilAnswered(until, () =>
         hold.protocol.renew([renewal], hold.minReplicas),
       );
       if (reply.value[0] !== true) throw this.lose(hold, 'gone');
@@ -109,16 +110,8 @@ export class Keeper {
     leaseTimeMs: number,
     giveBack: () => Promise<Reply<unknown>> = () => hold.protocol.leave(hold.key, hold.owner, 0),
   ): Promise<void> {
-    const until = this.clock.now() + leaseTimeMs;
-    const leaving = hold.serially(() =>
-      untilAnswered(
-        this.connection,
-        this.clock,
-        () => (this.#isClosed ? -Infinity : until),
-        giveBack,
-        true,
-      ),
-    );
+    const end = this.clock.now() + leaseTimeMs;
+    const leaving = hold.serially(() => this.#insist(end, giveBack));
     await this.#inBackground(
       leaving.catch((error: unknown) => {
         this.#tellFailed(hold, error);
@@ -128,9 +121,7 @@ export class Keeper {
 
   /** Asks for something that nobody waits for, until Redis has done it or time is up. Never rejects. */
   async insist(name: string, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
-    const end = this.clock.now() + forMs;
-    const until = () => (this.#isClosed ? -Infinity : end);
-    const asking = untilAnswered(this.connection, this.clock, until, ask, true);
+    const asking = this.#insist(this.clock.now() + forMs, ask);
     await this.#inBackground(
       asking.catch((error: unknown) => {
         tell(this.#observer, { type: 'release-failed', name, leased: false, error });
@@ -144,7 +135,8 @@ export class Keeper {
       // The release of the last lease does it all.
       if (!hold.isLive || hold.leases.size === 0) return;
       const holdCount = hold.leases.size;
-      await this.#untilAnswered(hold, () => hold.protocol.leave(hold.key, hold.owner, holdCount));
+      const until = () => hold.validUntil;
+      await this.#untilAnswered(until, () => hold.protocol.leave(hold.key, hold.owner, holdCount));
     });
     await this.#inBackground(leaving.catch(() => undefined));
   }
@@ -178,7 +170,7 @@ export class Keeper {
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
       const leave = () => hold.protocol.leave(hold.key, hold.owner, 0);
-      const leaving = hold.serially(() => untilAnswered(this.connection, this.clock, until, leave));
+      const leaving = hold.serially(() => this.#untilAnswered(until, leave));
       void this.#inBackground(leaving.catch(() => undefined));
     }
     return error;
@@ -198,7 +190,7 @@ export class Keeper {
         if (holdCount === 0) this.#beginToEnd(hold);
         try {
           const until = () => this.#releaseUntil(hold);
-          const reply = await untilAnswered(this.connection, this.clock, until, () =>
+          const reply = await this.#untilAnswered(until, () =>
             hold.protocol.leave(hold.key, hold.owner, holdCount),
           );
           this.#onLeft(hold, holdCount, reply);
@@ -247,8 +239,14 @@ export class Keeper {
     return hold.protocol.outlastsLease === true && !this.#isClosed ? Infinity : hold.validUntil;
   }
 
-  #untilAnswered<R>(hold: Hold, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
-    return untilAnswered(this.connection, this.clock, () => hold.validUntil, ask);
+  #untilAnswered<R>(until: () => number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
+    return untilAnswered(this.connection, this.clock, until, ask);
+  }
+
+  /** Also when somebody has to repair something first. */
+  #insist<R>(end: number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
+    const until = () => (this.#isClosed ? -Infinity : end);
+    return untilAnswered(this.connection, this.clock, until, ask, true);
   }
 
   async #withPatience(hold: Hold, running: Promise<void>, what: string): Promise<void> {

@@ -154,10 +154,14 @@ function inOrder(given: readonly Lock[]): Lock[] {
 }
 
 /** Locks of one key and kind keep the order given: the id of a client is another in each process. */
-function byKeyAndKind(...locks: [Lock, Lock]): number {
-  const [one, other] = locks.map(({ id }) => id.split('\n', 2).join('\n')) as [string, string];
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
+function byKeyAndKind(one: Lock, other: Lock): number {
+  const [first, second] = [keyAndKindOf(one), keyAndKindOf(other)];
+  if (first === second) return 0;
+  return first < second ? -1 : 1;
+}
+
+function keyAndKindOf({ id }: Lock): string {
+  return id.split('\n', 2).join('\n');
 }
 
 /** Two kinds of lock on one key, such as the read and the write lock of a name, keep each other out. */

@@ -1,6 +1,6 @@
 import { after, type Clock } from './clock.js';
 import { Deadline, OVER } from './deadline.js';
-import { LockBackendError, quoteName, withLockName, type BackendErrorDetails } from './errors.js';
+import { LockBackendError, quoteName, withLockName, type BackendOutcome } from './errors.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
 /** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
@@ -62,17 +62,27 @@ export async function answerWithin<R>(
   } catch (error) {
     throw withLockName(error, name);
   }
-  const why = cause === undefined ? 'it has not answered' : cause.message;
-  const message = `Lock ${quoteName(name)}: Redis could not be asked for ${String(limitMs)} ms: ${why}`;
-  throw notAnswered(message, { lockName: name, retryable: true, outcome: 'unknown', cause });
+  const what = `Lock ${quoteName(name)}`;
+  throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause });
 }
 
 /** Of the kind of what stood in the way last, if that is known. */
 export function notAnswered(
-  message: string,
-  details: BackendErrorDetails & { readonly cause: LockBackendError | undefined },
+  what: string,
+  waitedMs: number,
+  { lockName, outcome, cause }: NotAnswered,
 ): LockBackendError {
-  return details.cause?.amended(message, details) ?? new LockBackendError(message, details);
+  const why = cause === undefined ? 'it has not answered' : cause.message;
+  const waited = String(Math.round(waitedMs));
+  const message = `${what}: Redis could not be asked for ${waited} ms: ${why}`;
+  const details = { lockName, retryable: true, outcome, cause };
+  return cause?.amended(message, details) ?? new LockBackendError(message, details);
+}
+
+interface NotAnswered {
+  readonly lockName: string;
+  readonly outcome: BackendOutcome;
+  readonly cause: LockBackendError | undefined;
 }
 
 /** An earlier try may have been executed, whatever became of the last one. */

@@ -99,10 +99,8 @@ export function noAnswerError(
   outcome: BackendOutcome,
   cause?: LockBackendError,
 ): LockBackendError {
-  const waited = String(Math.round(deadline.waitedMs));
-  const why = cause === undefined ? 'it has not answered' : cause.message;
-  const message = `Lock ${quoteName(name)} was not acquired: Redis could not be asked for ${waited} ms: ${why}`;
-  return notAnswered(message, { lockName: name, retryable: true, outcome, cause });
+  const what = `Lock ${quoteName(name)} was not acquired`;
+  return notAnswered(what, deadline.waitedMs, { lockName: name, outcome, cause });
 }
 
 class Caller implements Contender {
@@ -136,10 +134,10 @@ class Caller implements Contender {
       this.#isGranted = reply.value.kind === 'granted';
       return reply;
     } catch (error) {
-      const isUnknown = error instanceof LockBackendError && error.outcome === 'unknown';
-      if (isUnknown) this.isUncertain = true;
+      const failure = error instanceof LockBackendError ? error : undefined;
+      if (failure?.outcome === 'unknown') this.isUncertain = true;
       else this.#mayBeRemembered = wasRemembered;
-      throw this.isUncertain && error instanceof LockBackendError ? asUnknown(error) : error;
+      throw failure !== undefined && this.isUncertain ? asUnknown(failure) : error;
     }
   }
 
