@@ -50,7 +50,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Lock
     });
 
     it('leaves no key without an end at any moment', async () => {
-      const clients = [open({ leaseTimeMs: 300 }), openOther()];
+      const clients = [open({ leaseTimeMs: 2_000 }), openOther()];
       const optionsOf = (i: number) => (openRival === undefined ? { fenced: i % 2 === 0 } : {});
       const looker = { isOn: true };
       const seen = new Set<boolean>();

@@ -37,9 +37,9 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('is renewed by the watchdog for as long as it is held, and no longer', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
+    const [ours, others] = [open({ leaseTimeMs: 800 }), openRival()];
     const lease = await ours.locks.acquire('a');
-    await eventually(() => ours.eventsOf('renewed').length >= 5);
+    await eventually(() => ours.eventsOf('renewed').length >= 4);
     lease.assertHeld();
     expect(lease.remainingMs).toBeGreaterThan(0);
     expect(await others.locks.tryAcquire('a')).toBeNull();
@@ -60,13 +60,12 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('is not renewed past maxHoldMs, and is over one lease later at the latest', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
+    const [ours, others] = [open({ leaseTimeMs: 600 }), openRival()];
     const stopwatch = new Stopwatch();
-    const lease = await ours.locks.acquire('a', { maxHoldMs: 500 });
+    const lease = await ours.locks.acquire('a', { maxHoldMs: 800 });
     await others.locks.acquire('a');
-    const tookMs = stopwatch.realMs;
-    expect(tookMs).toBeGreaterThan(480);
-    expect(tookMs).toBeLessThan(500 + 300 + PROMPT_MS);
+    expect(stopwatch.realMs).toBeGreaterThan(780);
+    expect(stopwatch.ms).toBeLessThan(800 + 600 + PROMPT_MS);
     expect(lease.state).toBe('lost');
     expect(lease.signal.reason).toMatchObject({ reason: 'expired' });
     expect(ours.eventsOf('renewed').length).toBeGreaterThan(0);
@@ -103,9 +102,9 @@ function describeRenew({ redis, open, openRival = open }: LockSuite): void {
     const { locks } = open();
     const lease = await locks.acquire('a', { leaseTimeMs: 20_000 });
     const before = lease.remainingMs;
-    await eventually(() => lease.remainingMs < before - 20);
+    await eventually(() => lease.remainingMs < before - 300);
     await lease.renew();
-    expect(lease.remainingMs).toBeGreaterThan(before - 20);
+    expect(lease.remainingMs).toBeGreaterThan(before - 300);
   });
 
   it('never becomes shorter by renew()', async () => {
@@ -118,9 +117,9 @@ function describeRenew({ redis, open, openRival = open }: LockSuite): void {
 
   it('keeps a fixed lease alive by renew() alone', async () => {
     const { locks } = open();
-    const lease = await locks.acquire('a', { leaseTimeMs: 300 });
+    const lease = await locks.acquire('a', { leaseTimeMs: 800 });
     const stopwatch = new Stopwatch();
-    while (stopwatch.realMs < 600) await lease.renew(300);
+    while (stopwatch.realMs < 1_000) await lease.renew(800);
     lease.assertHeld();
     await lease.release();
   });
@@ -168,7 +167,7 @@ function describeRenew({ redis, open, openRival = open }: LockSuite): void {
 
 function describeLosing({ redis, open }: LockSuite): void {
   it('says so by state, signal, assertHeld, renew and release once it was taken away', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
     const lease = await ours.locks.acquire('a');
     const { signal } = lease;
     const heard = watch(new Promise((resolve) => signal.addEventListener('abort', resolve)));
@@ -186,7 +185,7 @@ function describeLosing({ redis, open }: LockSuite): void {
   });
 
   it('tells every lease of the owner', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
     const work = ours.locks.using('a', (outer) =>
       ours.locks.using('a', async (inner) => {
         await admin.locks.get('a').forceRelease();
@@ -198,7 +197,7 @@ function describeLosing({ redis, open }: LockSuite): void {
   });
 
   it('hands out a signal that is aborted already when it is asked for late', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
     const lease = await ours.locks.acquire('a');
     await admin.locks.get('a').forceRelease();
     await eventually(() => lease.state === 'lost');

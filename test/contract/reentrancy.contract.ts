@@ -344,7 +344,7 @@ function describeTurns({ redis, open }: LockSuite): void {
 
 function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
   it('lets a child that outlives its parent keep the lock, and the watchdog goes on', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
+    const [ours, others] = [open({ leaseTimeMs: 800 }), openRival()];
     const child = await ours.locks.using('a', () => ours.locks.acquire('a'));
     expect(child).toMatchObject({ state: 'held', holdCount: 2 });
     const renewals = ours.eventsOf('renewed').length;
@@ -473,7 +473,7 @@ function describeLeaseTimes({ open }: LockSuite): void {
   });
 
   it('renews while any hold of the owner asked for the watchdog', async () => {
-    const client = open({ leaseTimeMs: 300 });
+    const client = open({ leaseTimeMs: 800 });
     const { locks, events } = client;
     const work = locks.using(
       'a',
@@ -485,14 +485,14 @@ function describeLeaseTimes({ open }: LockSuite): void {
         // From here on nobody asks for it: the fixed lease ends.
         await eventually(() => lease.state === 'lost');
       },
-      { leaseTimeMs: 300 },
+      { leaseTimeMs: 800 },
     );
     await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });
     expect(events.map(({ type }) => type)).not.toContain('suspect');
   });
 
   it('renews for a watched parent whatever a nested hold with a fixed lease asks for', async () => {
-    const client = open({ leaseTimeMs: 300 });
+    const client = open({ leaseTimeMs: 800 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => eventually(() => client.eventsOf('renewed').length >= 4), {

@@ -296,7 +296,7 @@ function describeShutdown({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('lets holders finish while their leases are renewed, nested calls included', async () => {
-    const client = open({ leaseTimeMs: 300 });
+    const client = open({ leaseTimeMs: 800 });
     const { locks, context } = client;
     const work = locks.using('a', async (lease) => {
       context.refuse();

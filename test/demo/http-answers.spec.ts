@@ -8,7 +8,7 @@ import type { LocalShop } from './local-fleet.js';
 describe('the shop by HTTP', () => {
   let shop: LocalShop;
   beforeAll(async () => {
-    shop = await openLocalShop({ waitTimeMs: 50 });
+    shop = await openLocalShop({ waitTimeMs: 400 });
   });
   afterAll(() => shop.close());
 

@@ -25,7 +25,7 @@ describe('the rest of the sale by HTTP', () => {
   let shop: LocalShop;
   let member: Member;
   beforeAll(async () => {
-    shop = await openLocalShop({ waitTimeMs: 200 });
+    shop = await openLocalShop({ waitTimeMs: 400 });
     member = shop.fleet.members[0] as Member;
   });
   afterAll(() => shop.close());

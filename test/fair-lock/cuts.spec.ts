@@ -30,7 +30,7 @@ describe('FairLockService when an answer is lost', () => {
     await (await client.locks.acquire('warm')).release();
     const lease = await holder.locks.acquire('a');
     // So that every script is known to the server.
-    await expect(client.locks.acquire('a', { waitTimeMs: 20 })).rejects.toThrow(LockTimeoutError);
+    await expect(client.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     await eventually(async () => (await view.queue()).length === 0);
     return { ...client, lease };
   };

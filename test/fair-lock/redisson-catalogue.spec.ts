@@ -122,7 +122,7 @@ describe('FairLockService and RedissonFairLockTest', () => {
   it('testTryLockNonDelayed: a wait in vain stops nobody afterwards', async () => {
     const [ours, others] = [open(), open()];
     const lease = await ours.locks.acquire('a');
-    expect(await others.locks.tryAcquire('a', { waitTimeMs: 50 })).toBeNull();
+    expect(await others.locks.tryAcquire('a', { waitTimeMs: 400 })).toBeNull();
     await lease.release();
     const stopwatch = new Stopwatch();
     await (await ours.locks.acquire('a')).release();
@@ -156,7 +156,7 @@ describe('FairLockService and RedissonFairLockTest', () => {
     const { locks } = open();
     await locks.acquire('a');
     await view.enqueue(locks);
-    const error = await locks.acquire('a', { waitTimeMs: 20 }).catch((e: unknown) => e);
+    const error = await locks.acquire('a', { waitTimeMs: 400 }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect((error as LockTimeoutError).retryAfterMs).toBeGreaterThan(LEASE_MS - SLACK_MS);
   });

@@ -195,7 +195,7 @@ describe('LatchService on the wire', () => {
     it('testAwaitTimeoutFail: false when it was not', async () => {
       const latch = latchOf();
       await latch.trySetCount(1);
-      expect(await latch.wait({ waitTimeMs: 50 })).toBe(false);
+      expect(await latch.wait({ waitTimeMs: 400 })).toBe(false);
     });
 
     it('testMultiAwait: five who wait all go on', async () => {

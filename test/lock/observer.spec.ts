@@ -87,14 +87,14 @@ describe('LockObserver', () => {
     const [ours, others] = [open(), open()];
     await others.locks.acquire('a');
     await ours.locks.tryAcquire('a');
-    await expect(ours.locks.acquire('a', { waitTimeMs: 30 })).rejects.toThrow(LockTimeoutError);
+    await expect(ours.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     expect(ours.events).toEqual([
       { type: 'timed-out', name: 'a', waitedMs: expect.any(Number) as unknown },
     ]);
   });
 
   it('hears of renewals, of doubt, and of the loss, in this order', async () => {
-    const { locks, events } = open({ leaseTimeMs: 300 });
+    const { locks, events } = open({ leaseTimeMs: 600 });
     const lease = await locks.acquire('a');
     await eventually(() => types(events).includes('renewed'));
     redis.pause();
@@ -115,7 +115,7 @@ describe('LockObserver', () => {
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {
     const client = open({ keyPrefix: 'shop:', leaseTimeMs: 300 });
     const lease = await client.locks.acquire('a', { fenced: true });
-    await expect(client.locks.acquire('a', { waitTimeMs: 20 })).rejects.toThrow(LockTimeoutError);
+    await expect(client.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     await redis.admin.del('shop:a');
     await eventually(() => lease.state === 'lost');
     const text = inspect(client.events, { depth: 10, showHidden: true });
@@ -130,7 +130,7 @@ describe('LockObserver', () => {
         throw new Error('broken observer');
       },
     };
-    const client = open({ observer, leaseTimeMs: 300 });
+    const client = open({ observer, leaseTimeMs: 800 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => undefined);

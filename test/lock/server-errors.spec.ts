@@ -77,7 +77,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
 
   it('OOM: refuses to acquire, and lets what is held be renewed and released', async () => {
-    const client = open({ ...settings, leaseTimeMs: 600 });
+    const client = open({ ...settings, leaseTimeMs: 1_200 });
     const { locks } = client;
     await locks.using('held', async ({ owner }) => {
       const inner = await locks.acquire('held');
@@ -426,7 +426,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
           ...{ host: '127.0.0.1', port: redis.port, username: 'poor', password: PASSWORD },
           ...{ protocol: 2, disableClientInfo: true },
         },
-        leaseTimeMs: 300,
+        leaseTimeMs: 900,
       });
       const { locks } = client;
       await locks.using('a', async () => {
@@ -482,7 +482,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
 
   it('NOSCRIPT: no caller notices that the server forgets the scripts, at any moment', async () => {
-    const { locks } = open({ leaseTimeMs: 200 });
+    const { locks } = open({ leaseTimeMs: 900 });
     const flushing = { isOn: true };
     let flushes = 0;
     const flusher = (async () => {

@@ -57,11 +57,11 @@ describe('LockService on the wire', () => {
     });
 
     it('has its TTL set back by the watchdog at every third of the lease, by no more than that', async () => {
-      const client = open({ leaseTimeMs: 600 });
+      const client = open({ leaseTimeMs: 1_200 });
       const lease = await client.locks.acquire('a');
-      await redis.admin.pexpire('a', 500);
-      await eventually(async () => (await redis.admin.pttl('a')) > 500);
-      expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(600);
+      await redis.admin.pexpire('a', 1_100);
+      await eventually(async () => (await redis.admin.pttl('a')) > 1_100);
+      expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(1_200);
       expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
     });
 
@@ -160,7 +160,7 @@ describe('LockService on the wire', () => {
       const { locks } = open();
       await redis.admin.hset('a', FOREIGN_OWNER, 1);
       expect(await locks.get('a').remainingTimeMs()).toBe(Infinity);
-      const error = await locks.acquire('a', { waitTimeMs: 30 }).catch((e: unknown) => e);
+      const error = await locks.acquire('a', { waitTimeMs: 400 }).catch((e: unknown) => e);
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ retryAfterMs: Infinity });
       expect(await redis.admin.pttl('a')).toBe(-1);
@@ -361,7 +361,7 @@ describe('LockService on the wire', () => {
     it.each(others)(
       'ends the lease of whoever held it before, and stays as it is: %s',
       async (_, write) => {
-        const client = open({ leaseTimeMs: 300 });
+        const client = open({ leaseTimeMs: 600 });
         const lease = await client.locks.acquire('a');
         const unwatched = await client.locks.acquire('b', { leaseTimeMs: 60_000 });
         await redis.admin.del('a');

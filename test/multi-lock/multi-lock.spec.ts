@@ -68,10 +68,10 @@ describe('LockService.multi', () => {
     const all = mine.multi(['a', 'b', 'c']);
 
     expect(await all.tryAcquire()).toBeNull();
-    const error = await all.acquire({ waitTimeMs: 50 }).catch((reason: unknown) => reason);
+    const error = await all.acquire({ waitTimeMs: 400 }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect(error).toMatchObject({ lockName: 'b', blockedBy: 'other' });
-    expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(50);
+    expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(400);
     expect(await heldKeys()).toEqual(['b']);
     await theirs.release();
   });
@@ -176,7 +176,7 @@ describe('LockService.multi', () => {
   });
 
   it('tells the loss of one of them by one signal, one state and assertHeld', async () => {
-    const { locks } = open({ leaseTimeMs: 300 });
+    const { locks } = open({ leaseTimeMs: 600 });
     const lease = await locks.multi(['a', 'b']).acquire();
     expect(lease.signal.aborted).toBe(false);
     await redis.admin.del('b');
@@ -233,7 +233,7 @@ describe('LockService.multi', () => {
   it('begins anew when one was lost while the others were waited for', async () => {
     const [mine, other] = [open().locks, open().locks];
     const b = await other.acquire('b');
-    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 100 });
+    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 500 });
     await eventually(async () => (await redis.admin.exists('a')) === 1);
     await eventually(async () => (await redis.admin.exists('a')) === 0);
     await b.release();

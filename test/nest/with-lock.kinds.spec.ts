@@ -74,7 +74,7 @@ describe('@WithReadLock and @WithWriteLock', () => {
       await this.readers.run(() => this.gate.opened);
     }
 
-    @WithWriteLock('price_<sku>', { waitTimeMs: 50, onBusy: () => 'busy' })
+    @WithWriteLock('price_<sku>', { waitTimeMs: 400, onBusy: () => 'busy' })
     async write(@LockKey('sku') _sku: string): Promise<string> {
       return this.writers.run(async () => 'written');
     }

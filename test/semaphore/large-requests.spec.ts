@@ -76,7 +76,7 @@ describe('a request for many permits at once', () => {
   });
 
   it.each([
-    ['gives up', { waitTimeMs: 150 }, () => undefined],
+    ['gives up', { waitTimeMs: 400 }, () => undefined],
     [
       'is aborted',
       {},
@@ -133,7 +133,7 @@ describe('a request for many permits at once', () => {
     await semaphore.setPermits(3);
     await semaphore.acquire({ permits: 3 });
     expect(await open().locks.get('a').tryAcquire({ permits: 2 })).toBeNull();
-    const waiting = watch(open().locks.get('a').acquire({ waitTimeMs: 100 }));
+    const waiting = watch(open().locks.get('a').acquire({ waitTimeMs: 1_000 }));
     await eventually(async () => (await listeners()) === 1);
     expect(await redis.admin.exists(MARK)).toBe(0);
     await expect(waiting.promise).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });

@@ -193,7 +193,7 @@ describe('SemaphoreService on the wire', () => {
       expect(await semaphore.remainingTimeMs(id)).toBe(Infinity);
       expect(await semaphore.acquiredPermits()).toBe(1);
       expect(await semaphore.permits()).toBe(1);
-      const error = await semaphore.acquire({ waitTimeMs: 30 }).catch((e: unknown) => e);
+      const error = await semaphore.acquire({ waitTimeMs: 400 }).catch((e: unknown) => e);
       expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', retryAfterMs: Infinity });
       const waiting = semaphore.acquire({ waitTimeMs: 60_000 });
       await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);

@@ -84,7 +84,10 @@ async function startReplicas(count: number): Promise<{ master: Node; replicas: N
 /** Whether so many replicas have caught up with their master. */
 export async function hasReplicas({ admin }: Node, count: number): Promise<boolean> {
   const replication = await admin.info('replication');
-  return replication.match(/state=online/g)?.length === count;
+  if (replication.match(/state=online/g)?.length !== count) return false;
+  // One that is online may still be loading: it has caught up when it confirms something new.
+  await admin.publish('replicas', 'new');
+  return (await admin.wait(count, 1_000)) === count;
 }
 
 /** Servers that know nothing of each other. */
