@@ -380,10 +380,12 @@ describe('where it works', () => {
 
   it('in two applications of one process, each with its own locks', async () => {
     const gates = { a: new Gate(), b: new Gate() };
+    let begun = 0;
     @Injectable()
     class Jobs {
       @WithLock('job')
       async run(gate: Gate): Promise<string> {
+        begun += 1;
         await gate.opened;
         return CurrentLock.lease().name;
       }
@@ -394,9 +396,8 @@ describe('where it works', () => {
       ),
     );
     const running = [a?.nest.get(Jobs).run(gates.a), b?.nest.get(Jobs).run(gates.b)];
-    await eventually(async () => {
-      expect((await redis.admin.keys('*')).sort()).toEqual(['a:job', 'b:job']);
-    });
+    await eventually(() => begun === 2);
+    expect((await redis.admin.keys('*')).sort()).toEqual(['a:job', 'b:job']);
     await a?.nest.close();
     gates.b.open();
     expect(await running[1]).toBe('job');
