@@ -145,13 +145,16 @@ describe('LockService does not repeat the defects of its peers', () => {
 
   it('15: the shortest lease is not renewed in a busy loop', async () => {
     const client = open({ leaseTimeMs: 100 });
-    const lease = await client.locks.acquire('a');
+    const renewals = () => client.eventsOf('renewed').length;
     const stopwatch = new Stopwatch();
-    // A slow machine may lose it: no more than 67 ms lie between a renewal and the end of the lease.
-    const isOver = () => client.eventsOf('renewed').length >= 10 || lease.state === 'lost';
-    await eventually(isOver);
-    const renewals = client.eventsOf('renewed').length;
-    expect(renewals).toBeLessThanOrEqual(stopwatch.realMs / (100 / 3) + 3);
+    let lease = await client.locks.acquire('a');
+    await eventually(async () => {
+      // A slow machine loses it: no more than 67 ms lie between a renewal and the end of the lease.
+      if (lease.state === 'lost') lease = await client.locks.acquire('a');
+      return renewals() >= 10 && lease.state === 'held';
+    });
+    lease.assertHeld();
+    expect(renewals()).toBeLessThanOrEqual(stopwatch.realMs / (100 / 3) + 3);
   });
 
   it('16: a renewal on its way when the work ends arms nothing, and prolongs nothing later', async () => {
@@ -171,9 +174,13 @@ describe('LockService does not repeat the defects of its peers', () => {
 
   it('17: what is still held can be renewed, however little is left', async () => {
     const { locks } = open();
-    const lease = await locks.acquire('a', { leaseTimeMs: 1_200 });
-    await eventually(() => lease.remainingMs < 600, { everyMs: 1 });
-    await lease.renew(10_000);
+    const lease = await eventually(async () => {
+      const short = await locks.acquire('a', { leaseTimeMs: 400 });
+      await eventually(() => short.remainingMs < 100, { everyMs: 1 });
+      // A slow machine has lost it by now: then the next one shows it.
+      await short.renew(10_000);
+      return short;
+    });
     expect(lease.remainingMs).toBeGreaterThan(5_000);
   });
 
