@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/random.js';
-import { AgedServer, useRedLocks, useServers } from '../support/red-lock-client.js';
+import { AgedServer, everyNodeVotes, useRedLocks, useServers } from '../support/red-lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 import { overlapsIn, staleTokensIn, telling } from './support/history.js';
 import { pause } from './support/pace.js';
@@ -101,9 +101,11 @@ describe('RedLockService on five servers', () => {
   it('has one holder at a time while the clock of one server jumps', async () => {
     await telling('red lock with a jumping clock', async (story) => {
       const random = seededRandom('red-lock/clock');
+      const clients = Array.from({ length: CLIENTS }, () => open(settings));
+      // Until then a lock may be on no more than a majority, of which the jumping server takes one.
+      await Promise.all(clients.map(everyNodeVotes));
       const until = performance.now() + JUMPS_MS;
       const isOver = () => performance.now() >= until;
-      const clients = Array.from({ length: CLIENTS }, () => open(settings));
       const turns = clients.map((client, i) =>
         takeTurns(client, { name: 'product_1', random: random.fork(i), isOver }),
       );
@@ -120,6 +122,25 @@ describe('RedLockService on five servers', () => {
       expect(freed).toBeGreaterThan(3);
       expect(story.sections.length).toBeGreaterThan(10);
     });
+  });
+
+  it('gives the next holder a larger token when the clock of one jumps that a bare majority needs', async () => {
+    const long = { leaseTimeMs: 20_000, longestLeaseMs: 20_000 };
+    const [first, second] = [open(long), open(long)];
+    await Promise.all([first, second].map(everyNodeVotes));
+    const others = servers.slice(3).map(({ admin }) => admin);
+    for (const admin of others) await admin.hset('product_1', 'somebody:1', 1);
+    // Without a watchdog, which would soon have put the lock on the others too.
+    const options = { fenced: true, leaseTimeMs: long.leaseTimeMs };
+    const lease = await first.locks.acquire('product_1', options);
+    for (const admin of others) await admin.del('product_1');
+    await jump(servers[0] as RedisFixture, HOUR_MS);
+    const next = await second.locks.acquire('product_1', options);
+    lease.assertHeld();
+    expect(Number(next.fencingToken)).toBeGreaterThan(Number(lease.fencingToken));
+    await expect(lease.renew()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+    next.assertHeld();
+    await next.release();
   });
 
   it('gives the next holder a larger token when the clocks of three jump, and tells the first one', async () => {

@@ -11,7 +11,13 @@ import { Section, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';
 import { PassThrough } from '../support/pass-through.js';
-import { AgedServer, useProxies, useRedLocks, useServers } from '../support/red-lock-client.js';
+import {
+  AgedServer,
+  everyNodeVotes,
+  useProxies,
+  useRedLocks,
+  useServers,
+} from '../support/red-lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 const STRANGER = 'c0ffee00-0000-4000-8000-000000000009:1';
@@ -38,10 +44,9 @@ describe('RedLockService on three servers', () => {
     await eventually(() => client.connection.nodes.every(({ guard }) => guard.runId !== undefined));
     return client;
   };
-  const allBack = async ({ connection }: ReturnType<typeof open>) => {
+  const allBack = async (client: ReturnType<typeof open>) => {
     await Promise.all(proxies.map((proxy) => proxy.heal()));
-    const admitted = () => Promise.all(connection.nodes.map((node) => node.admit(1_000)));
-    await eventually(() => admitted().then(() => true));
+    await everyNodeVotes(client);
   };
 
   it('holds the lock on every node, in the format of the plain lock, and frees it on every node', async () => {
