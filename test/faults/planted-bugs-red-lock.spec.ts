@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError } from 'nestjs-redis-lock';
 
 import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
 import { eventually } from '../support/eventually.js';
-import { PassThrough } from '../support/pass-through.js';
 import { seededRandom } from '../support/random.js';
 import {
   AgedServer,
+  Gate,
   useRedLocks,
   useServers,
   type RedLockClient,
@@ -57,8 +56,7 @@ describe('red locks that are broken on purpose', () => {
     ].map((blind) => {
       const client = open({
         pollIntervalMs: 50,
-        decorate: (connection, node) =>
-          blind.includes(node) ? new Unreachable(connection) : new AgedServer(connection),
+        decorate: (connection, node) => new Gate(connection, () => blind.includes(node)),
       });
       plant(client);
       return client;
@@ -98,10 +96,3 @@ describe('red locks that are broken on purpose', () => {
     expect(await hasTwoHolders(acceptLateVotes)).toBe(true);
   });
 });
-
-class Unreachable extends PassThrough {
-  override run(): Promise<never> {
-    const nothing = { retryable: true, outcome: 'none' } as const;
-    return Promise.reject(new LockBackendError('out of reach', nothing));
-  }
-}

@@ -6,11 +6,15 @@ import {
   LockTimeoutError,
   type Lease,
 } from 'nestjs-redis-lock';
-import { GIVE_BACK } from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
+import { ENTER, LEAVE } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import {
+  GIVE_BACK,
+  IDENTIFY,
+} from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
 import { Section, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';
-import { PassThrough } from '../support/pass-through.js';
 import {
   AgedServer,
   everyNodeVotes,
@@ -33,6 +37,29 @@ const holdsOn = async (servers: readonly RedisFixture[], owner: string, name = '
 /** As another process would have it. */
 const occupy = ({ admin }: RedisFixture, name = 'a') =>
   admin.multi().hset(name, STRANGER, 1).pexpire(name, 60_000).exec();
+
+class Recorded extends AgedServer {
+  constructor(
+    inner: RedisConnection,
+    private readonly ran: string[],
+    private readonly entered: Promise<void>,
+  ) {
+    super(inner);
+  }
+
+  protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
+    const reply = await super.around(script, run);
+    if (script === ENTER.name) await this.entered;
+    if (script !== IDENTIFY.name) this.ran.push(script);
+    return reply;
+  }
+}
+
+/** Writes down what the node has answered; entries not before they may. */
+const recording =
+  (recorded: number, ran: string[], entered = Promise.resolve()) =>
+  (connection: RedisConnection, node: number) =>
+    node === recorded ? new Recorded(connection, ran, entered) : new AgedServer(connection);
 
 describe('RedLockService on three servers', () => {
   const servers = useServers(3);
@@ -246,6 +273,40 @@ describe('RedLockService on three servers', () => {
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
   });
 
+  it('is put on a node whose vote somebody else gives back, and outlives then that another forgets it', async () => {
+    const ran: string[] = [];
+    const holder = await ready(open({ decorate: recording(2, ran) }));
+    const other = await ready(open());
+    const [first, , third] = servers as [RedisFixture, RedisFixture, RedisFixture];
+    await occupy(third);
+    // Without a watchdog, whose renewals would do it too.
+    const lease = await holder.locks.acquire('a', { leaseTimeMs: 30_000 });
+    await eventually(() => ran.length > 1);
+    await third.admin.del('a');
+    await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+    await first.admin.del('a');
+    expect(await other.locks.tryAcquire('a')).toBeNull();
+    lease.assertHeld();
+    await lease.release();
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it('is not put on a node that answers after the release', async () => {
+    const ran: string[] = [];
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { locks } = await ready(open({ decorate: recording(2, ran, answered) }));
+    await occupy(servers[2] as RedisFixture);
+    const lease = await locks.acquire('a');
+    await lease.release();
+    await servers[2]?.admin.del('a');
+    answer();
+    // Its steps are in turn: another entry would be the third.
+    await eventually(() => expect(ran).toContain(LEAVE.name));
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+    expect(ran).toEqual([ENTER.name, LEAVE.name]);
+  });
+
   it('is not put back once it was taken away by force', async () => {
     const { locks } = await ready(open({ leaseTimeMs: 600 }));
     const lease = await locks.acquire('a');
@@ -299,25 +360,15 @@ describe('RedLockService on three servers', () => {
   });
 
   it('tells nobody of a vote that is given back', async () => {
-    const released: string[] = [];
-    const { locks } = await ready(
-      open({
-        decorate: (connection) =>
-          new (class extends PassThrough {
-            protected override around<R>(script: string, run: () => Promise<R>) {
-              if (script === GIVE_BACK.name) released.push(script);
-              return run() as never;
-            }
-          })(new AgedServer(connection)),
-      }),
-    );
+    const ran: string[] = [];
+    const { locks } = await ready(open({ decorate: recording(2, ran) }));
     await Promise.all([0, 1].map((node) => occupy(servers[node] as RedisFixture)));
     const heard: string[] = [];
     const listener = servers[2]?.admin.duplicate();
     listener?.on('message', (_, message: string) => heard.push(message));
     await listener?.subscribe('redisson_lock__channel:{a}');
     expect(await locks.tryAcquire('a')).toBeNull();
-    await eventually(() => released.length > 0);
+    await eventually(() => ran.includes(GIVE_BACK.name));
     await servers[2]?.admin.publish('redisson_lock__channel:{a}', 'end');
     await eventually(() => heard.includes('end'));
     expect(heard).toEqual(['end']);

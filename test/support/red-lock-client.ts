@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { LockBackendError } from '../../libs/redis-lock/src/core/errors.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
 import { DEFAULT_SETTINGS, type LockSettings } from '../../libs/redis-lock/src/core/options.js';
@@ -37,6 +38,22 @@ export class AgedServer extends PassThrough {
     if (script !== IDENTIFY.name) return reply;
     const identity = reply.value as ServerIdentity;
     return { ...reply, value: { ...identity, uptimeMs: identity.uptimeMs + 48 * 3_600_000 } as R };
+  }
+}
+
+/** The way to an aged server, of which nothing gets through while it is shut. */
+export class Gate extends AgedServer {
+  constructor(
+    inner: RedisConnection,
+    private readonly isShut: () => boolean,
+  ) {
+    super(inner);
+  }
+
+  protected override around<R>(script: string, run: () => Promise<Reply<R>>) {
+    if (!this.isShut()) return super.around(script, run);
+    const nothing = { retryable: true, outcome: 'none' } as const;
+    return Promise.reject(new LockBackendError('out of reach', nothing));
   }
 }
 

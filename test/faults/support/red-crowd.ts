@@ -1,4 +1,4 @@
-import { LockError } from 'nestjs-redis-lock';
+import { LockError, type Lease } from 'nestjs-redis-lock';
 
 import type { Random } from '../../support/random.js';
 import type { RedLockClient } from '../../support/red-lock-client.js';
@@ -14,18 +14,27 @@ export interface RedReport {
   refused: number;
 }
 
+interface Turns {
+  readonly name: string;
+  readonly random: Random;
+  readonly isOver: () => boolean;
+  /** What has to be so, beyond a grant, before the lock counts as held. */
+  readonly isSettled?: (lease: Lease) => Promise<boolean>;
+}
+
 /**
  * Takes the lock again and again, holds it for a random time, and writes down when it was held: up to
  * the last moment at which the lease said so.
  */
 export async function takeTurns(
   { locks }: RedLockClient,
-  { name, random, isOver }: { name: string; random: Random; isOver: () => boolean },
+  { name, random, isOver, isSettled = () => Promise.resolve(true) }: Turns,
 ): Promise<RedReport> {
   const report: RedReport = { history: new History(), sections: 0, lost: 0, refused: 0 };
   while (!isOver()) {
     try {
       const lease = await locks.acquire(name, { fenced: true, waitTimeMs: 3_000 });
+      while (isHeld(lease) && !(await isSettled(lease))) await pause(1);
       if (!isHeld(lease)) continue;
       const startUs = nowUs();
       let endUs = startUs;

@@ -16,7 +16,8 @@ import { LOCK_OPTIONS } from '../../core/options.js';
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
 import { Poll } from './poll.js';
 import type { QuorumConnection } from './quorum-connection.js';
-import { GIVE_BACK, RAISE_TOKEN } from './red-lock.scripts.js';
+import { RAISE_TOKEN } from './red-lock.scripts.js';
+import { Upkeep } from './upkeep.js';
 import {
   entryVerdict,
   inspectionVerdict,
@@ -26,7 +27,6 @@ import {
   type EntryVerdict,
   type LeaveVerdict,
 } from './verdicts.js';
-import type { VotingNode } from './voting-node.js';
 
 /** After votes were split everybody pauses for a random time: up to this at first, then ever longer. */
 const SPLIT_MS = 100;
@@ -42,11 +42,12 @@ export class RedLockProtocol implements LockProtocol {
   readonly waiting = 'in turn';
   readonly isShared = false;
   readonly remembersWaiters = false;
-  /** Who holds a lock, as far as this process knows. */
-  readonly #holders = new Set<OwnerId>();
+  readonly #upkeep: Upkeep;
   readonly #splits = new WeakMap<EnterRequest, number>();
 
-  constructor(private readonly connection: QuorumConnection) {}
+  constructor(private readonly connection: QuorumConnection) {
+    this.#upkeep = new Upkeep(connection);
+  }
 
   async enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
     const { connection } = this;
@@ -55,20 +56,25 @@ export class RedLockProtocol implements LockProtocol {
     const isNested = request.holdCount > 1;
     const limitMs = connection.limitMs(request.leaseTimeMs);
     const sentAt = connection.clock.now();
-    const poll = connection.poll((node) =>
+    const asked = connection.nodes.map((node) =>
       node.enter(owner, limitMs, (redis) => enterAt(redis, key, owner, request)),
     );
+    const poll = new Poll(asked, connection.quorum);
     try {
       const verdict = await poll.until(() =>
         isNested ? nestedEntryVerdict(poll) : entryVerdict(poll),
       );
       const value = await this.#answerTo(verdict, key, request);
-      if (value.kind === 'granted') this.#holders.add(owner);
-      else this.#giveBackVotes(key, owner, poll);
+      if (value.kind !== 'granted') this.#upkeep.giveBack(key, owner, poll);
+      else if (!isNested) {
+        const hold = { key, owner, leaseTimeMs: request.leaseTimeMs };
+        this.#upkeep.begin(owner);
+        this.#upkeep.complete(hold, sentAt, async (i) => (await asked[i])?.kind === 'granted');
+      }
       return { value, sentAt, resent: false };
     } catch (error) {
       // Of a nested entry, the votes are those of the hold.
-      if (!isNested) this.#giveBackVotes(key, owner, poll);
+      if (!isNested) this.#upkeep.giveBack(key, owner, poll);
       throw error;
     }
   }
@@ -84,7 +90,7 @@ export class RedLockProtocol implements LockProtocol {
       const isDoubtful = isLast && reply.resent && reply.value === 'absent';
       return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
     };
-    if (isLast) this.#holders.delete(owner);
+    if (isLast) this.#upkeep.end(owner);
     const poll = connection.poll((node) =>
       isLast ? node.giveBack(owner, limitMs, leave) : node.ask(limitMs, leave),
     );
@@ -99,7 +105,7 @@ export class RedLockProtocol implements LockProtocol {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
-    this.#holders.delete(owner);
+    this.#upkeep.end(owner);
     const poll = connection.poll((node) =>
       node.giveBack(owner, limitMs, (redis) => this.#leaveAt(redis, key, owner, 0)),
     );
@@ -123,8 +129,9 @@ export class RedLockProtocol implements LockProtocol {
     });
     if (verdicts.every((verdict) => verdict === undefined)) throw poll.error();
     renewals.forEach((renewal, lock) => {
-      if (verdicts[lock] === true) this.#restore(renewal, asked, lock);
-      if (verdicts[lock] === false) this.#giveBackVotes(renewal.key, renewal.owner, undefined);
+      const has = async (i: number) => (await asked[i])?.[lock] === true;
+      if (verdicts[lock] === true) this.#upkeep.complete(renewal, sentAt, has);
+      if (verdicts[lock] === false) this.#upkeep.giveBack(renewal.key, renewal.owner);
     });
     const value = verdicts.map((verdict) => verdict ?? doubt(poll));
     return { value, sentAt, resent: false };
@@ -177,41 +184,6 @@ export class RedLockProtocol implements LockProtocol {
     const splits = this.#splits.get(request) ?? 0;
     this.#splits.set(request, Math.min(splits + 1, MOST_DOUBLINGS));
     return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
-  }
-
-  /** In the background, and from every node that may have given its vote. */
-  #giveBackVotes(key: string, owner: OwnerId, poll: Poll<EnterAnswer> | undefined): void {
-    const { connection } = this;
-    this.#holders.delete(owner);
-    connection.nodes.forEach((node, i) => {
-      if (poll?.mayHaveDone(i, ({ kind }) => kind === 'granted') === false) return;
-      node
-        .giveBack(owner, connection.limitMs(Infinity), (redis) =>
-          redis.run(GIVE_BACK, { lock: key }, { owner }),
-        )
-        .catch(() => undefined);
-    });
-  }
-
-  /**
-   * A node that has forgotten the lock, or never had it, gets it while the others confirm it: else a
-   * long hold would not outlive the restart of a few nodes one after the other.
-   */
-  #restore(renewal: Renewal, asked: readonly Promise<readonly boolean[]>[], lock: number): void {
-    const { connection } = this;
-    const { key, owner, leaseTimeMs } = renewal;
-    const restore = async (node: VotingNode, answer: Promise<readonly boolean[]> | undefined) => {
-      const isHeld = (await answer)?.[lock] === true;
-      // An answer may come after the release.
-      if (isHeld || !this.#holders.has(owner)) return;
-      const args = { owner, holdCount: 1, leaseMs: leaseTimeMs };
-      await node.enter(owner, connection.limitMs(leaseTimeMs), (redis) =>
-        redis.run(ENTER, { lock: key }, args),
-      );
-    };
-    connection.nodes.forEach((node, i) => {
-      restore(node, asked[i]).catch(() => undefined);
-    });
   }
 
   #leaveAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {

@@ -1,0 +1,71 @@
+import { after } from '../../core/clock.js';
+import { ENTER } from '../../core/hash-lock.js';
+import type { EnterAnswer, OwnerId, Renewal } from '../../core/hold-protocol.js';
+import type { Poll } from './poll.js';
+import type { QuorumConnection } from './quorum-connection.js';
+import { GIVE_BACK } from './red-lock.scripts.js';
+import type { VotingNode } from './voting-node.js';
+
+/** After a node refused a lock that a majority has granted; doubled after every further refusal. */
+const FIRST_PAUSE_MS = 20;
+const MOST_TRIES = 6;
+
+/** Brings the nodes in line with what this process holds, in the background. */
+export class Upkeep {
+  /** As far as this process knows. */
+  readonly #holders = new Set<OwnerId>();
+
+  constructor(private readonly connection: QuorumConnection) {}
+
+  /** The owner is a holder from now on. */
+  begin(owner: OwnerId): void {
+    this.#holders.add(owner);
+  }
+
+  /** From now on it is none, and nothing is put on a node for it any more. */
+  end(owner: OwnerId): void {
+    this.#holders.delete(owner);
+  }
+
+  /**
+   * Puts a lock that a majority has confirmed on the nodes that answered without it: those that have
+   * forgotten it, and those whose vote somebody else has, and will give back. Until then none of the
+   * majority may forget it; and a long hold outlives that several nodes restart, one after the other.
+   * @param has whether a node has it; rejects when it did not answer
+   */
+  complete(hold: Renewal, sentAt: number, has: (node: number) => Promise<boolean>): void {
+    this.connection.nodes.forEach((node, i) => {
+      this.#completeAt(node, hold, sentAt, has(i)).catch(() => undefined);
+    });
+  }
+
+  /** From every node that may have given its vote: in that poll, or at any time. */
+  giveBack(key: string, owner: OwnerId, poll?: Poll<EnterAnswer>): void {
+    const { connection } = this;
+    this.end(owner);
+    connection.nodes.forEach((node, i) => {
+      if (poll?.mayHaveDone(i, ({ kind }) => kind === 'granted') === false) return;
+      node
+        .giveBack(owner, connection.limitMs(Infinity), (redis) =>
+          redis.run(GIVE_BACK, { lock: key }, { owner }),
+        )
+        .catch(() => undefined);
+    });
+  }
+
+  async #completeAt(node: VotingNode, hold: Renewal, sentAt: number, isHeld: Promise<boolean>) {
+    const { clock } = this.connection;
+    const { key, owner, leaseTimeMs } = hold;
+    if (await isHeld) return;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const leaseMs = Math.ceil(sentAt + leaseTimeMs - clock.now());
+      // Both answers may come after the release.
+      if (leaseMs <= 0 || !this.#holders.has(owner)) return;
+      const { kind } = await node.enter(owner, this.connection.limitMs(leaseTimeMs), (redis) =>
+        redis.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }),
+      );
+      if (kind === 'granted') return;
+      await new Promise<void>((resolve) => after(FIRST_PAUSE_MS * 2 ** tries, resolve)?.unref());
+    }
+  }
+}
