@@ -42,14 +42,14 @@ class Recorded extends AgedServer {
   constructor(
     inner: RedisConnection,
     private readonly ran: string[],
-    private readonly entered: Promise<void>,
+    private readonly entered: () => Promise<void>,
   ) {
     super(inner);
   }
 
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
     const reply = await super.around(script, run);
-    if (script === ENTER.name) await this.entered;
+    if (script === ENTER.name) await this.entered();
     if (script !== IDENTIFY.name) this.ran.push(script);
     return reply;
   }
@@ -57,7 +57,7 @@ class Recorded extends AgedServer {
 
 /** Writes down what the node has answered; entries not before they may. */
 const recording =
-  (recorded: number, ran: string[], entered = Promise.resolve()) =>
+  (recorded: number, ran: string[], entered = () => Promise.resolve()) =>
   (connection: RedisConnection, node: number) =>
     node === recorded ? new Recorded(connection, ran, entered) : new AgedServer(connection);
 
@@ -295,16 +295,79 @@ describe('RedLockService on three servers', () => {
     const ran: string[] = [];
     let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
-    const { locks } = await ready(open({ decorate: recording(2, ran, answered) }));
+    const { locks, connection } = await ready(
+      open({ decorate: recording(2, ran, () => answered) }),
+    );
     await occupy(servers[2] as RedisFixture);
     const lease = await locks.acquire('a');
     await lease.release();
     await servers[2]?.admin.del('a');
     answer();
-    // Its steps are in turn: another entry would be the third.
     await eventually(() => expect(ran).toContain(LEAVE.name));
+    // The owner's steps are in turn: another entry would have been sent by now, before this one.
+    const last = (redis: RedisConnection) =>
+      redis.run(GIVE_BACK, { lock: 'b' }, { owner: STRANGER });
+    await connection.nodes[2]?.ask(5_000, last);
+    expect(ran).toEqual([ENTER.name, LEAVE.name, GIVE_BACK.name]);
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
-    expect(ran).toEqual([ENTER.name, LEAVE.name]);
+  });
+
+  it('is put on a node that was refused for as long as a nested call asks for', async () => {
+    const { locks } = await ready(open());
+    const third = servers[2] as RedisFixture;
+    await occupy(third);
+    await locks.using('a', () => locks.using('a', toThird, { leaseTimeMs: 30_000 }), {
+      leaseTimeMs: 10_000,
+    });
+
+    async function toThird() {
+      await third.admin.del('a');
+      await eventually(async () => expect(await third.admin.pttl('a')).toBeGreaterThan(10_000));
+    }
+  });
+
+  it('is gone for sure when a nested release finds no majority, and leaves nothing on the rest', async () => {
+    const { locks } = await ready(open());
+    const [first, , third] = servers as [RedisFixture, RedisFixture, RedisFixture];
+    await occupy(third);
+    const work = locks.using('a', () => locks.using('a', () => first.admin.del('a')), {
+      leaseTimeMs: 30_000,
+    });
+    await expect(work).rejects.toThrow(LeaseLostError);
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', STRANGER]));
+    await third.admin.del('a');
+  });
+
+  it('is gone for sure when a nested call finds no majority, and leaves nothing on a node that got it late', async () => {
+    const ran: string[] = [];
+    let entered = Promise.resolve();
+    let answer: () => void = () => undefined;
+    const client = await ready(
+      open({
+        decorate: (connection, node) =>
+          node === 0
+            ? new Recorded(connection, [], () => entered)
+            : recording(2, ran)(connection, node),
+      }),
+    );
+    // The answer that is kept back is waited for.
+    Object.assign(client.connection, { limitMs: () => 60_000 });
+    const [first, , third] = servers as [RedisFixture, RedisFixture, RedisFixture];
+    await occupy(third);
+    const work = client.locks.using('a', nested, { leaseTimeMs: 30_000 });
+    await expect(work).rejects.toThrow(LeaseLostError);
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+
+    async function nested({ owner }: Lease) {
+      await first.admin.del('a');
+      entered = new Promise((resolve) => (answer = resolve));
+      const joining = watch(client.locks.using('a', () => undefined));
+      // The vote, six tries to put the lock there, and the nested entry.
+      await eventually(() => ran.length === 8);
+      await third.admin.multi().del('a').hset('a', owner, 1).exec();
+      answer();
+      await joining.promise;
+    }
   });
 
   it('is not put back once it was taken away by force', async () => {

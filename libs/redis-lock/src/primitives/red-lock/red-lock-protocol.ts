@@ -65,12 +65,11 @@ export class RedLockProtocol implements LockProtocol {
         isNested ? nestedEntryVerdict(poll) : entryVerdict(poll),
       );
       const value = await this.#answerTo(verdict, key, request);
-      if (value.kind !== 'granted') this.#upkeep.giveBack(key, owner, poll);
-      else if (!isNested) {
+      if (value.kind === 'granted') {
         const hold = { key, owner, leaseTimeMs: request.leaseTimeMs };
-        this.#upkeep.begin(owner);
+        if (!isNested) this.#upkeep.begin(owner);
         this.#upkeep.complete(hold, sentAt, async (i) => (await asked[i])?.kind === 'granted');
-      }
+      } else this.#upkeep.giveBack(key, owner, isNested ? undefined : poll);
       return { value, sentAt, resent: false };
     } catch (error) {
       // Of a nested entry, the votes are those of the hold.
@@ -95,6 +94,7 @@ export class RedLockProtocol implements LockProtocol {
       isLast ? node.giveBack(owner, limitMs, leave) : node.ask(limitMs, leave),
     );
     const value = await poll.until(() => leaveVerdict(poll, isLast));
+    if (value === 'absent' && !isLast) this.#upkeep.giveBack(key, owner);
     if (value !== 'uncertain') return { value, sentAt, resent: false };
     // As after a cut: it counts as done if the lease was still valid.
     return { value: 'absent', sentAt, resent: true };

@@ -6,9 +6,9 @@ import type { QuorumConnection } from './quorum-connection.js';
 import { GIVE_BACK } from './red-lock.scripts.js';
 import type { VotingNode } from './voting-node.js';
 
-/** After a node refused a lock that a majority has granted; doubled after every further refusal. */
+/** Between two tries to put a lock on a node that refuses it: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 20;
-const MOST_TRIES = 6;
+const LAST_PAUSE_MS = 320;
 
 /** Brings the nodes in line with what this process holds, in the background. */
 export class Upkeep {
@@ -28,9 +28,9 @@ export class Upkeep {
   }
 
   /**
-   * Puts a lock that a majority has confirmed on the nodes that answered without it: those that have
-   * forgotten it, and those whose vote somebody else has, and will give back. Until then none of the
-   * majority may forget it; and a long hold outlives that several nodes restart, one after the other.
+   * Puts a lock that a majority has confirmed on the nodes that answered without it: those whose vote
+   * somebody else has, and will give back, because a bare majority can spare none of its nodes; and
+   * those that have forgotten it, because a long hold may see them all restart, one after the other.
    * @param has whether a node has it; rejects when it did not answer
    */
   complete(hold: Renewal, sentAt: number, has: (node: number) => Promise<boolean>): void {
@@ -57,15 +57,15 @@ export class Upkeep {
     const { clock } = this.connection;
     const { key, owner, leaseTimeMs } = hold;
     if (await isHeld) return;
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
       const leaseMs = Math.ceil(sentAt + leaseTimeMs - clock.now());
       // Both answers may come after the release.
       if (leaseMs <= 0 || !this.#holders.has(owner)) return;
       const { kind } = await node.enter(owner, this.connection.limitMs(leaseTimeMs), (redis) =>
         redis.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }),
       );
-      if (kind === 'granted') return;
-      await new Promise<void>((resolve) => after(FIRST_PAUSE_MS * 2 ** tries, resolve)?.unref());
+      if (kind === 'granted' || pauseMs > LAST_PAUSE_MS) return;
+      await new Promise<void>((resolve) => after(pauseMs, resolve)?.unref());
     }
   }
 }
