@@ -33,17 +33,24 @@ describe('SemaphoreService in three processes', () => {
     };
 
     // Every other one stands behind the faults of the network.
-    const start = async (place: number): Promise<Running> => {
+    const start = async (place: number): Promise<Worker<Api>> => {
       const worker = await workers.start<Api>(FILE);
       const settings = { leaseTimeMs: LEASE_MS, pollIntervalMs: 200 };
       const url = place % 2 === 0 ? redis.url : proxy.current.url;
       await worker.call.open(url, refereeServer.url, CAPACITY, settings);
+      return worker;
+    };
+    const run = (worker: Worker<Api>): Running => {
       const done = worker.call.run(work, String(random.next()));
       // A killed one does not finish.
       done.catch(() => undefined);
       return { worker, done };
     };
-    const herd = await Promise.all(Array.from({ length: PROCESSES }, (_, place) => start(place)));
+    const first = await Promise.all(Array.from({ length: PROCESSES }, (_, place) => start(place)));
+    // The crowd, whose sections are short, may never be all inside at once.
+    const share = CAPACITY / PROCESSES;
+    await Promise.all(first.map(({ call }) => call.fillUp(NAME, share)));
+    const herd = first.map(run);
 
     proxy.current.loseReply({
       ...{ containing: 'evalsha', times: 12, where: () => random.chance(0.01) },
@@ -53,7 +60,7 @@ describe('SemaphoreService in three processes', () => {
       if (sections > (kills + 1) * 2_000) {
         const victim = random.int(0, PROCESSES - 1);
         await herd[victim]?.worker.kill();
-        herd[victim] = await start(victim);
+        herd[victim] = run(await start(victim));
         kills += 1;
       }
       if (sections > (cuts + 1) * 1_500) {

@@ -47,6 +47,11 @@ const api = {
     semaphores = new SemaphoreService(context);
   },
 
+  /** Holds its share until all permits are in use, those of the other processes with them. */
+  fillUp(name: string, permits: number): Promise<void> {
+    return semaphores.get(name).using((lease) => referee.sectionUntilFull(lease), { permits });
+  },
+
   /** Until so many sections are done, by whomever. */
   async run(work: PermitWork, seed: string): Promise<void> {
     const random = new Random(seed);

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 
 import type { PermitLease } from '../../../libs/redis-lock/src/core/lease.js';
+import { eventually } from '../../support/eventually.js';
 
 /** Notes who is inside, until when at the longest, and how many there are now. */
 const ENTER = `
@@ -33,12 +34,29 @@ export class PermitReferee {
 
   /** A critical section: there, and away again. */
   async section(lease: PermitLease): Promise<void> {
+    await this.#enter(lease);
+    await this.#leave(lease);
+  }
+
+  /** A critical section that goes on until all permits are in use. */
+  async sectionUntilFull(lease: PermitLease): Promise<void> {
+    await eventually(async () => {
+      // Each time: what is noted counts for what is left of the lease.
+      await this.#enter(lease);
+      return (await this.most()) === this.capacity;
+    });
+    await this.#leave(lease);
+  }
+
+  async #enter(lease: PermitLease): Promise<void> {
     lease.assertHeld();
     const until = Math.floor(Date.now() + lease.remainingMs);
-    const entry = `${lease.permitIds[0] ?? ''} ${String(lease.permitIds.length)}`;
-    const used = Number(await this.redis.eval(ENTER, 0, until, entry));
+    const used = Number(await this.redis.eval(ENTER, 0, until, entryOf(lease)));
     if (used > this.capacity) await this.violation(`${String(used)} permits in use`);
-    this.seen = Number(await this.redis.eval(LEAVE, 0, entry));
+  }
+
+  async #leave(lease: PermitLease): Promise<void> {
+    this.seen = Number(await this.redis.eval(LEAVE, 0, entryOf(lease)));
   }
 
   async sections(): Promise<number> {
@@ -57,4 +75,8 @@ export class PermitReferee {
   violations(): Promise<string[]> {
     return this.redis.lrange('violations', 0, -1);
   }
+}
+
+function entryOf({ permitIds }: PermitLease): string {
+  return `${permitIds[0] ?? ''} ${String(permitIds.length)}`;
 }
