@@ -75,8 +75,7 @@ export function useProxies(servers: readonly RedisFixture[]): readonly FaultProx
 
 /** The client has found out who each of its servers is, and that all of them may vote. */
 export async function everyNodeVotes({ connection }: RedLockClient): Promise<void> {
-  const admitted = () => Promise.all(connection.nodes.map((node) => node.admit(1_000)));
-  await eventually(() => admitted().then(() => true));
+  await eventually(() => Promise.all(connection.nodes.map((node) => node.admit(1_000))));
 }
 
 /** As `useLocks`, for a lock on several servers. */
