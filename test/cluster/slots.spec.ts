@@ -40,7 +40,7 @@ describe('where there are slots', () => {
         const [ours, others] = [open()[kind], open()[kind]];
         const lease = await ours.acquire(name, { fenced: true });
         const waiting = others.using(name, () => others.using(name, ({ holdCount }) => holdCount));
-        await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+        await eventually(async () => (await redis.wakeUpChannels()).length === 1);
         await lease.renew();
         await lease.release();
         expect(await waiting).toBe(2);
@@ -59,7 +59,7 @@ describe('where there are slots', () => {
               other.read.using(() => undefined),
               other.write.using(() => undefined),
             );
-            await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length > 0);
+            await eventually(async () => (await redis.wakeUpChannels()).length > 0);
             expect(await other.read.tryAcquire()).toBeNull();
           });
           await lease.renew();
@@ -75,7 +75,7 @@ describe('where there are slots', () => {
       await ours.setPermits(3);
       const lease = await ours.acquire({ permits: 2 });
       const waiting = others.acquire({ permits: 3 });
-      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
       await lease.renew();
       await lease.release();
       await ours.release((await waiting).permitIds);

@@ -16,10 +16,11 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Lock
       await eventually(() => connection.status === 'ready');
       const vanish = () => {
         connection.disconnect();
+        return eventually(() => connection.status === 'end');
       };
       return { ...client, vanish };
     };
-    const waiters = async () => (await redis.admin.pubsub('CHANNELS')).length;
+    const waiters = async () => (await redis.wakeUpChannels()).length;
 
     it('keeps the lock for no longer than its lease', async () => {
       const [holder, next] = [await mortal({ leaseTimeMs: 500 }), openOther()];
@@ -27,10 +28,11 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Lock
       const waiting = next.locks.acquire('a');
       await eventually(async () => (await waiters()) === 1);
       const sinceEnd = new Stopwatch();
-      holder.vanish();
+      const vanished = holder.vanish();
       const taken = await waiting;
       expect(sinceEnd.ms).toBeLessThan(500 + PROMPT_MS);
       taken.assertHeld();
+      await vanished;
       await eventually(() => lease.state === 'lost');
     });
 
@@ -41,7 +43,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Lock
       const waiting = next.locks.acquire('a');
       // Of a fair lock each has a channel of its own.
       await eventually(async () => (await waiters()) >= 1);
-      waiter.vanish();
+      await waiter.vanish();
       await lease.release();
       const sinceRelease = new Stopwatch();
       await (await waiting).release();

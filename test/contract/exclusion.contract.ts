@@ -115,7 +115,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
       const [ours, others] = [open({ pollIntervalMs: 60_000 }), openRival()];
       const lease = await others.locks.acquire('a');
       const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
-      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
       await roundTrips(redis, 3);
       expect(waiting.state).toBe('pending');
       await lease.release();

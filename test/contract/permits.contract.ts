@@ -97,7 +97,7 @@ function describeCapacity({ redis, open }: PermitSuite): void {
 
 function describePermitWaiting({ redis, open }: PermitSuite): void {
   describe('waiting', () => {
-    const listeners = async () => (await redis.admin.pubsub('CHANNELS')).length;
+    const listeners = async () => (await redis.wakeUpChannels()).length;
     /** A semaphore of one permit that somebody holds, and one of another client. */
     const contended = async (settings: Parameters<typeof open>[0] = {}) => {
       const [holder, waiter] = [open(settings), open(settings)];

@@ -371,7 +371,7 @@ describeCases([
       const lease = await holder.locks.acquire(NAME);
       const waiting = waiter.locks.acquire(NAME);
       await eventually(() => proxy.connections.some(isSubscriber));
-      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length > 0);
+      await eventually(async () => (await redis.wakeUpChannels()).length > 0);
       proxy.refuse();
       proxy.cut();
       await lease.release();

@@ -46,7 +46,7 @@ describe('LockService when Redis loses its data', () => {
         waiter.locks.acquire(name, { fenced: true, waitTimeMs: WAIT_MS }),
       );
       await eventually(async () => {
-        expect(await redis.admin.pubsub('CHANNELS')).toHaveLength(names.length);
+        expect(await redis.wakeUpChannels()).toHaveLength(names.length);
       });
 
       await redis.kill();
@@ -129,7 +129,7 @@ describe('LockService when Redis hangs', () => {
     const lease = await holder.locks.acquire('product_1');
     const lost = aborting(lease);
     const waiting = waiter.locks.acquire('product_1', { waitTimeMs: WAIT_MS });
-    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
 
     redis.pause();
     const pausedAt = performance.now();

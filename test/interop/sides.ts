@@ -34,7 +34,7 @@ export const LEASE_LOST = { code: 'LEASE_LOST' };
 
 /** How many subscriptions there are, of both sides. */
 export async function subscriptions(redis: RedisFixture): Promise<number> {
-  const channels = (await redis.admin.pubsub('CHANNELS')) as string[];
+  const channels = await redis.wakeUpChannels();
   if (channels.length === 0) return 0;
   const counts = await redis.admin.pubsub('NUMSUB', ...channels);
   return counts.reduce<number>((sum, count, i) => (i % 2 === 1 ? sum + Number(count) : sum), 0);

@@ -140,7 +140,7 @@ export class Stage {
 
   async #look() {
     const keys = await readKeys(this.redis.admin, this.#aliases);
-    const channels = (await this.redis.admin.pubsub('CHANNELS')) as string[];
+    const channels = await this.redis.wakeUpChannels();
     return { keys, listening: channels.map((channel) => this.#aliases.hide(channel)).sort() };
   }
 

@@ -6,4 +6,4 @@ import { useRedis } from '../support/redis-server.js';
 const redis = useRedis();
 const open = useLocks(redis, (context) => new LockService(context));
 
-describeLockContract('LockService', { redis, open });
+describeLockContract('LockService', { redis, open, deadWaiterMs: 3_000 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService, type Lease } from 'nestjs-redis-lock';
-import { ENTER, ENTER_FENCED, LEAVE, RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { ENTER, ENTER_FENCED, RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { LEAVE } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { seededRandom } from '../support/random.js';

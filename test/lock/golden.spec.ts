@@ -7,7 +7,7 @@ import { Stopwatch } from '../support/stopwatch.js';
 import { useGolden } from '../wire/golden.js';
 
 const redis = useRedis();
-const golden = useGolden(redis, 'lock');
+const golden = useGolden(redis, 'lock', { ours: /^nestjs_lock_/ });
 const open = useLocks(redis, (context) => new LockService(context));
 const LEASE_LOST = { code: 'LEASE_LOST' };
 
@@ -48,7 +48,9 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
   });
 
   it('when it is waited for', async () => {
-    const [holder, waiter] = [open(), open({ pollIntervalMs: 60_000 })];
+    // Else a waiter of ours would be given the lock, and nobody else be told of it.
+    const holder = open({ interop: 'redisson' });
+    const waiter = open({ interop: 'redisson', pollIntervalMs: 60_000 });
     const trace = await golden.scenario('waited for');
     const held = await trace.plays('A: lock.lock()', holder.locks.acquire('a'));
     const waiting = waiter.locks.acquire('a');

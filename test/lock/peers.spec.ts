@@ -263,7 +263,7 @@ describe('LockService does not repeat the defects of its peers', () => {
     const name = '"],["a\':$(\\';
     const lease = await others.locks.acquire(name);
     const waiting = ours.locks.acquire(name, { waitTimeMs: 60_000 });
-    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     await lease.release();
     await (await waiting).release();
   });

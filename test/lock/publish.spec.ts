@@ -194,7 +194,7 @@ describe('publish, in a cluster', () => {
     const master = await group.masterOf(hashSlot(name));
     const waitedMs = await handOver({ holder, waiter, listeners }, name, async () => {
       const list = String(await master.admin.client('LIST'));
-      const id = /^id=(\d+) .* ssub=1/m.exec(list)?.[1] ?? '';
+      const id = /^id=(\d+) .* ssub=2/m.exec(list)?.[1] ?? '';
       await master.admin.client('KILL', 'ID', id);
       await eventually(async () => (await sharded(master, channelOf(name))) === 1);
     });

@@ -396,7 +396,17 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
 
     it('NOPERM: the key is out of reach', async () => {
-      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~b*', '&*', '+@all');
+      await redis.admin.acl(
+        'SETUSER',
+        'poor',
+        'reset',
+        'on',
+        `>${PASSWORD}`,
+        '~b*',
+        '~nestjs_lock_*:{b}',
+        '&*',
+        '+@all',
+      );
       const { locks } = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
       await (await locks.acquire('b')).release();
       await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
@@ -417,7 +427,10 @@ describe('LockService given the errors of a real server (d.10)', () => {
 
     it('needs no more than the rights that the documentation may promise', async () => {
       const rights = [...new Set(Object.values(NEEDED).flat()), 'publish', 'eval', 'subscribe'];
-      const commands = [...rights, 'unsubscribe', 'ping', 'info'].map((command) => `+${command}`);
+      const inLine = ['zadd', 'zrange', 'zpopmin', 'zrem', 'hdel'];
+      const commands = [...rights, ...inLine, 'unsubscribe', 'ping', 'info'].map(
+        (command) => `+${command}`,
+      );
       const rules = ['on', `>${PASSWORD}`, '~*', '&*', '-@all', ...commands];
       await redis.admin.acl('SETUSER', 'poor', 'reset', ...rules);
       await redis.admin.acl('LOG', 'RESET');
@@ -436,7 +449,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
       });
       const held = await locks.acquire('a');
       const waiting = locks.acquire('a');
-      await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
       await locks.get('a').remainingTimeMs();
       await held.release();
       await (await waiting).release();

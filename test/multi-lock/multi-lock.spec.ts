@@ -94,7 +94,7 @@ describe('LockService.multi', () => {
     const [mine, other] = [open().locks, open().locks];
     const held = await other.multi(['a', 'b']).acquire();
     const waiting = mine.multi(['b', 'a']).acquire();
-    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     await held.release();
     await (await waiting).release();
   });
@@ -120,7 +120,7 @@ describe('LockService.multi', () => {
     const theirs = await other.acquire('b');
     const [abort, reason] = [new AbortController(), new Error('enough')];
     const waiting = watch(mine.multi(['a', 'b']).acquire({ signal: abort.signal }));
-    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     abort.abort(reason);
     await expect(waiting.promise).rejects.toBe(reason);
     await theirs.release();

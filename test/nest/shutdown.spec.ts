@@ -66,7 +66,7 @@ describe('app.close()', () => {
     await eventually(() => jobs.inside === keys.length);
     const waiters = keys.flatMap((key) => [jobs.run(key), app.locks.acquire(`job_${key}`)]);
     await eventually(async () => {
-      expect(((await redis.admin.pubsub('CHANNELS')) as string[]).length).toBe(keys.length);
+      expect((await redis.wakeUpChannels()).length).toBe(keys.length);
     });
 
     const closing = watch(app.nest.close());
@@ -162,7 +162,7 @@ describe('app.close()', () => {
       await eventually(() => jobs.inside === 1);
       const waiter = app.locks.acquire('job_7');
       await eventually(async () => {
-        expect(((await redis.admin.pubsub('CHANNELS')) as string[]).length).toBe(1);
+        expect((await redis.wakeUpChannels()).length).toBe(1);
       });
       jobs.gate.open();
       const closing = app.nest.close();

@@ -189,7 +189,7 @@ describe('a method that returns an Observable', () => {
     const feed = await provided(Feed);
     await redisson.tryLock(redis.admin, 'feed');
     const subscription = feed.subject().subscribe();
-    await eventually(async () => ((await redis.admin.pubsub('CHANNELS')) as string[]).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     subscription.unsubscribe();
     await eventually(async () => ((await redis.admin.pubsub('CHANNELS')) as string[]).length === 0);
     await redisson.unlock(redis.admin, 'feed');

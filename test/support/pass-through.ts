@@ -10,6 +10,10 @@ import type { Script, ScriptArgs, ScriptKeys } from '../../libs/redis-lock/src/c
 export class PassThrough implements RedisConnection {
   constructor(protected readonly inner: RedisConnection) {}
 
+  get isUp(): boolean {
+    return this.inner.isUp;
+  }
+
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: ScriptKeys<K>,

@@ -98,6 +98,12 @@ export class RedisFixture {
   }
 
   /** Resolves once so many connections are subscribed to the channel. */
+  /** The channels of Redisson's on which somebody listens: one for each key that is waited for. */
+  async wakeUpChannels(): Promise<string[]> {
+    const channels = (await this.admin.pubsub('CHANNELS')) as string[];
+    return channels.filter((channel) => !channel.startsWith('nestjs_'));
+  }
+
   async listening(channel: string, expected = 1): Promise<void> {
     await eventually(async () => {
       const [, count] = await this.admin.pubsub('NUMSUB', channel);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { Clock } from '../../../libs/redis-lock/src/core/clock.js';
-import { ENTER, ENTER_FENCED, LEAVE, RENEW } from '../../../libs/redis-lock/src/core/hash-lock.js';
+import { ENTER, ENTER_FENCED, RENEW } from '../../../libs/redis-lock/src/core/hash-lock.js';
 import { Hold } from '../../../libs/redis-lock/src/core/hold.js';
 import { Keeper } from '../../../libs/redis-lock/src/core/keeper.js';
 import { HeldLease } from '../../../libs/redis-lock/src/core/lease.js';
@@ -11,6 +11,7 @@ import type {
   RedisConnection,
   Reply,
 } from '../../../libs/redis-lock/src/core/redis-connection.js';
+import { LEAVE } from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import type { ApplicationOptions } from './application.js';
 import { PassThrough } from '../../support/pass-through.js';
 

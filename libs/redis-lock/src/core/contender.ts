@@ -1,5 +1,5 @@
 import type { LockBackendError } from './errors.js';
-import type { EnterAnswer } from './hold-protocol.js';
+import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
 import type { Reply } from './redis-connection.js';
 
 /** How an attempt ended: granted, or somebody else has the lock and the caller has no time to wait. */
@@ -7,16 +7,40 @@ export type Outcome =
   | { readonly kind: 'granted'; readonly reply: Reply<EnterAnswer & { kind: 'granted' }> }
   | { readonly kind: 'busy'; readonly remainingMs: number };
 
+export interface Candidate {
+  readonly owner: OwnerId;
+  /** It begins with the grant, and needs neither token nor replicas first. */
+  readonly starts: boolean;
+}
+
+/** What those who wait for a key are told, and where. */
+export interface Channels {
+  /** That it should try again. */
+  readonly wakeUp: string;
+  /** That it has got what another has handed on. */
+  readonly handOff?: {
+    readonly grants: string;
+    /** A grant for an owner that nobody waits with. */
+    giveBack(owner: OwnerId): void;
+  };
+}
+
 /** One local caller that wants a key. */
 export interface Contender {
   readonly name: string;
   readonly leaseTimeMs: number;
+  /** What there is to know of it for whoever hands on what it waits for. */
+  readonly candidate?: Candidate | undefined;
   /** Content with one answer of Redis, whatever it is. */
   readonly once: boolean;
+  /** It was granted what it wants. */
+  readonly hasLock: boolean;
   /** An attempt may have been executed although it failed. */
   readonly isUncertain: boolean;
   /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
-  ask(): Promise<Reply<EnterAnswer>>;
+  ask(claim?: Claim): Promise<Reply<EnterAnswer>>;
+  /** A script of another owner may make it the next one: until it is answered, nothing else is sent. */
+  isNamedBy(running: Promise<unknown>): void;
   settle(outcome: Outcome): void;
   fail(error: Error): void;
   /** Called now and then while the caller waits. */

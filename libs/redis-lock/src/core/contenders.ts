@@ -1,9 +1,8 @@
-import type { Clock } from './clock.js';
-import type { Contender, Departure } from './contender.js';
+import type { Channels, Contender, Departure } from './contender.js';
+import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
-import type { LockSettings } from './options.js';
-import type { RedisConnection } from './redis-connection.js';
+import type { LockContext } from './lock-context.js';
 
 /** How often those who wait are told so. */
 const TELL_MS = 1_000;
@@ -12,26 +11,26 @@ const TELL_MS = 1_000;
 export interface WaitingPlace {
   /** Contenders that give the same one stand in line. */
   readonly line: string;
-  /** Where it hears that it should try again. */
-  readonly channel: string;
+  /** Where it hears what; asked for when somebody has to wait. */
+  channels(): Channels;
 }
 
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
-export class Contenders {
+export class Contenders implements Successors {
   readonly #queues = new Map<string, KeyQueue>();
+  /** Who has it in this process, of what is handed on. */
+  readonly #holders = new Map<string, Hold>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
   /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
   #telling: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly connection: RedisConnection,
-    private readonly clock: Clock,
-    private readonly settings: LockSettings,
+    private readonly context: LockContext,
     private readonly isShared: boolean,
   ) {
-    this.#idle = new Idle(clock, () => this.#queues.size === 0);
-    this.#stopListening = connection.onUp(() => {
+    this.#idle = new Idle(context.clock, () => this.#queues.size === 0);
+    this.#stopListening = context.connection.onUp(() => {
       for (const queue of this.#queues.values()) queue.ask();
     });
   }
@@ -39,6 +38,22 @@ export class Contenders {
   /** Enters a caller; the returned function takes it out again. */
   enter(place: WaitingPlace, contender: Contender): () => Departure {
     return (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
+  }
+
+  /** A caller has it, after so many others of this process. */
+  holds(hold: Hold, passes: number): void {
+    hold.passes = passes;
+    hold.successors = this;
+    this.#holders.set(hold.key, hold);
+  }
+
+  next(hold: Hold): Succession | undefined {
+    this.#forget(hold);
+    return this.#queues.get(hold.key)?.succeed(hold);
+  }
+
+  ended(hold: Hold): void {
+    if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
   }
 
   /** Sends everybody away. */
@@ -54,14 +69,17 @@ export class Contenders {
     return this.#idle.within(withinMs);
   }
 
-  #open({ line, channel }: WaitingPlace): KeyQueue {
+  #forget(hold: Hold): boolean {
+    return this.#holders.get(hold.key) === hold && this.#holders.delete(hold.key);
+  }
+
+  #open(place: WaitingPlace): KeyQueue {
+    const { line } = place;
     const queue = new KeyQueue({
-      connection: this.connection,
-      clock: this.clock,
-      pollIntervalMs: this.settings.pollIntervalMs,
-      wakeUp: this.settings.wakeUp,
+      context: this.context,
       isShared: this.isShared,
-      channel,
+      channels: () => place.channels(),
+      holder: () => this.#holders.get(line),
       onIdle: () => {
         if (this.#queues.get(line) === queue) this.#queues.delete(line);
         this.#idle.check();

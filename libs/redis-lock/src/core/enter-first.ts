@@ -1,5 +1,7 @@
 import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisition.js';
+import type { Channels } from './contender.js';
 import type { Contenders } from './contenders.js';
+import type { OwnerId } from './hold-protocol.js';
 import { Hold } from './hold.js';
 import { waitInTurn, type Turn } from './wait-in-turn.js';
 
@@ -16,10 +18,13 @@ export async function enterFirst(
   const answer = await waitInTurn(acquisition, contenders, turn);
   if ('blockedBy' in answer) return answer;
 
-  hold.confirm(answer.sentAt, options.leaseTimeMs);
+  const { handed, fencingToken } = answer.value;
+  hold.confirm(answer.sentAt, handed?.leaseTimeMs ?? options.leaseTimeMs);
+  if (handed?.leaseTimeMs !== undefined) hold.owedLeaseMs = options.leaseTimeMs;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
     hold.minReplicas = options.minReplicas;
-    return leaseOf(acquisition, hold, answer.value.fencingToken, undefined);
+    if (protocol.grantChannel !== undefined) contenders.holds(hold, handed?.passes ?? 0);
+    return leaseOf(acquisition, hold, fencingToken, undefined);
   }
   // The answer took longer than the lease, or the machine stood still: what was granted may be over.
   void turn.giveUp();
@@ -33,14 +38,29 @@ function turnOf(acquisition: Acquisition, hold: Hold): Turn {
   return {
     place: {
       line: protocol.waiting === 'in turn' ? key : owner,
-      channel: protocol.wakeUpChannel(key, owner),
+      channels: () => channelsOf(acquisition, owner),
     },
+    candidate: { owner, starts: !options.fenced && options.minReplicas === 0 },
     leaseTimeMs: options.leaseTimeMs,
     leavesTrace: protocol.remembersWaiters,
-    ask: () => hold.enter(request),
+    ask: (claim) => hold.enter(request, claim),
+    isNamedBy: (running) => {
+      hold.occupy(running);
+    },
     giveUp: () =>
       context.keeper.abandon(hold, options.leaseTimeMs, () =>
         protocol.withdraw(key, owner, request),
       ),
   };
+}
+
+function channelsOf({ context, protocol, key, name }: Acquisition, owner: OwnerId): Channels {
+  const wakeUp = protocol.wakeUpChannel(key, owner);
+  const grants = protocol.grantChannel?.(key);
+  if (grants === undefined) return { wakeUp };
+  const giveBack = (stray: OwnerId) => {
+    const { claimTimeMs } = context.settings;
+    void context.keeper.insist(name, claimTimeMs, () => protocol.leave(key, stray, 0));
+  };
+  return { wakeUp, handOff: { grants, giveBack } };
 }

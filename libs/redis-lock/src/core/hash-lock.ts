@@ -196,6 +196,8 @@ export function remainingOf(pttl: number): number {
   return pttl < 0 ? Infinity : pttl;
 }
 
+const LEAVE_ANSWERS = ['done', 'passed', 'opened', 'unannounced', 'absent'] as const;
+
 export function leaveAnswer(raw: RawReply): LeaveAnswer | undefined {
-  return raw === 'done' || raw === 'absent' || raw === 'unannounced' ? raw : undefined;
+  return LEAVE_ANSWERS.find((answer) => answer === raw);
 }

@@ -18,20 +18,59 @@ export interface EnterRequest {
   readonly minReplicas: number;
 }
 
+/** How a process stands in the line of those that wait for a key, one place for each. */
+export interface Claim {
+  /** How long it is believed that the process still waits. */
+  readonly aliveMs: number;
+  /** What a grant by this claim is told with: nobody else knows it, and the next claim has another. */
+  readonly nonce: string;
+  /** What a grant by it is worth, until its owner has made it a lease of its own. */
+  readonly leaseTimeMs: number;
+  /**
+   * `starts`: its owner begins with the grant. `enters`: it enters by itself first, for a token or for
+   * replicas. `polls`: so too, and no message reaches it.
+   */
+  readonly manner: 'starts' | 'enters' | 'polls';
+}
+
+/** Who is next in the process of the owner that leaves. */
+export interface Heir {
+  readonly owner: OwnerId;
+  readonly leaseTimeMs: number;
+  /** Whether it begins with the grant, or enters by itself first. */
+  readonly starts: boolean;
+  /** For how long its process has handed the lock on, without a moment in which outsiders had a chance. */
+  readonly handedMs: number;
+  /** With it another process goes first, if one waits, and the heir stands in line. */
+  readonly claim: Claim | undefined;
+}
+
+export interface Handed {
+  /** How often the lock was handed on within this process, one after the other. */
+  readonly passes: number;
+  /** What it is worth, if less than was asked for. */
+  readonly leaseTimeMs?: number;
+}
+
 export type EnterAnswer =
   | {
       readonly kind: 'granted';
       readonly fencingToken: number | undefined;
       /** It holds for all who stand in the same line. */
       readonly isForAll?: true;
+      /** By whoever had it before, and so not by a script of the new owner. */
+      readonly handed?: Handed;
     }
   /** `Infinity` when the present lease never ends. */
   | { readonly kind: 'busy'; readonly remainingMs: number }
   /** The owner should hold the lock already, and does not. */
   | { readonly kind: 'lost' };
 
-/** `unannounced`: freed, but the waiters could not be told. */
-export type LeaveAnswer = 'done' | 'unannounced' | 'absent';
+/**
+ * `passed`: the heir has it. `opened`: freed for those who are in no line, before whom the heir stands
+ * back. `unannounced`: freed, but the waiters could not be told.
+ */
+export type LeaveAnswer = 'done' | 'passed' | 'opened' | 'unannounced' | 'absent';
 
 export interface Renewal {
   readonly key: string;
@@ -75,8 +114,19 @@ export interface HoldProtocol {
   companion?(key: string, name: string): OwnerId | undefined;
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>>;
-  /** Brings the owner down to this many leases; 0 frees the lock and wakes the waiters. */
-  leave(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>>;
+  /** As `enter` with a count of 1; whoever is refused stands in line from then on. */
+  claim?(
+    key: string,
+    owner: OwnerId,
+    request: EnterRequest,
+    claim: Claim,
+  ): Promise<Reply<EnterAnswer>>;
+  /**
+   * Brings the owner down to this many leases; 0 frees the lock and wakes the waiters, or gives it to
+   * the next of them in the same step.
+   * @param heir the next in this process; only for protocols with a `grantChannel`
+   */
+  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>>;
   /** Makes Redis forget a caller that has left: what it was granted, and that it waited. */
   withdraw(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<unknown>>;
   /** One script for keys of one slot; answers for each whether its owner still holds it. */
@@ -86,6 +136,8 @@ export interface HoldProtocol {
   ): Promise<Reply<readonly RenewalAnswer[]>>;
   /** The channel on which this owner is told to try again. */
   wakeUpChannel(key: string, owner: OwnerId): string;
+  /** The channel on which this process is told of grants; without one, the lock is not handed on. */
+  grantChannel?(key: string): string;
 }
 
 /** Something that somebody has or nobody. */

@@ -1,11 +1,36 @@
 import type { Appointment } from './agenda.js';
 import type { Clock } from './clock.js';
 import { LeaseLostError, type LeaseLostReason } from './errors.js';
-import type { EnterAnswer, EnterRequest, HoldProtocol, OwnerId } from './hold-protocol.js';
+import type {
+  Claim,
+  EnterAnswer,
+  EnterRequest,
+  Heir,
+  HoldProtocol,
+  LeaveAnswer,
+  OwnerId,
+} from './hold-protocol.js';
 import type { HeldLease } from './lease.js';
 import type { Reply } from './redis-connection.js';
 
 export type HoldState = 'held' | 'suspect' | 'lost' | 'released';
+
+/** Those in this process who wait for what somebody holds. */
+export interface Successors {
+  /** The holder leaves: who is next, and is told what became of it. */
+  next(hold: Hold): Succession | undefined;
+  /** The holder has it no more, for whatever reason. */
+  ended(hold: Hold): void;
+}
+
+export interface Succession {
+  readonly heir: Heir;
+  /** The script that names the heir is on its way. */
+  sent(running: Promise<unknown>): void;
+  settle(reply: Reply<LeaveAnswer>): void;
+  /** What became of it is not known, or it was refused. */
+  fail(): void;
+}
 
 /** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
 function driftOf(leaseTimeMs: number): number {
@@ -30,6 +55,12 @@ export class Hold implements Appointment {
   renewing = false;
   /** How many replicas must have a renewal for it to count. */
   minReplicas = 0;
+  /** The lease that it was promised, if what it was handed is worth less so far. */
+  owedLeaseMs = 0;
+  /** How often the lock was handed on within this process, up to this hold. */
+  passes = 0;
+  /** Those who are next, if it can hand the lock on. */
+  successors: Successors | undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 
@@ -98,6 +129,7 @@ export class Hold implements Appointment {
       this.#validUntil = validUntil;
       this.#leaseTimeMs = leaseTimeMs;
     }
+    if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
     // Not the time of the answer: the machine may have stood still while that was on its way.
     this.#confirmedAt = this.#askedAt;
     this.doubt = undefined;
@@ -135,8 +167,13 @@ export class Hold implements Appointment {
     if (this.isLive) this.#state = 'released';
   }
 
-  enter(request: EnterRequest): Promise<Reply<EnterAnswer>> {
-    return this.serially(() => this.protocol.enter(this.key, this.owner, request));
+  enter(request: EnterRequest, claim?: Claim): Promise<Reply<EnterAnswer>> {
+    const { protocol, key, owner } = this;
+    return this.serially(() =>
+      claim !== undefined && protocol.claim !== undefined
+        ? protocol.claim(key, owner, request, claim)
+        : protocol.enter(key, owner, request),
+    );
   }
 
   /** Whether a script of this owner is on its way. */

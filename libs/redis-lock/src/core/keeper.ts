@@ -7,7 +7,7 @@ import {
   withLockName,
   type LeaseLostError,
 } from './errors.js';
-import type { LeaveAnswer } from './hold-protocol.js';
+import type { Heir, LeaveAnswer } from './hold-protocol.js';
 import type { Hold } from './hold.js';
 import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
@@ -173,6 +173,7 @@ export class Keeper {
       const leaving = hold.serially(() => this.#untilAnswered(until, leave));
       void this.#inBackground(leaving.catch(() => undefined));
     }
+    hold.successors?.ended(hold);
     return error;
   }
 
@@ -187,21 +188,37 @@ export class Keeper {
         // Another lease that was given back at the same time has freed the lock.
         if (!hold.isLive) return;
         const holdCount = hold.leases.size;
-        if (holdCount === 0) this.#beginToEnd(hold);
-        try {
-          const until = () => this.#releaseUntil(hold);
-          const reply = await this.#untilAnswered(until, () =>
-            hold.protocol.leave(hold.key, hold.owner, holdCount),
-          );
-          this.#onLeft(hold, holdCount, reply);
-        } finally {
-          if (holdCount === 0) this.#end(hold);
-        }
+        if (holdCount > 0) this.#onLeft(hold, holdCount, await this.#sendLeave(hold, holdCount));
+        else await this.#leaveForGood(hold);
       });
     } catch (error) {
       // A key that holds something else by now is not this owner's lock any more.
       throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
     }
+  }
+
+  async #leaveForGood(hold: Hold): Promise<void> {
+    this.#beginToEnd(hold);
+    const succession = hold.successors?.next(hold);
+    try {
+      const sending = this.#sendLeave(hold, 0, succession?.heir);
+      succession?.sent(sending);
+      const reply = await sending;
+      succession?.settle(reply);
+      this.#onLeft(hold, 0, reply);
+    } catch (error) {
+      succession?.fail();
+      throw error;
+    } finally {
+      this.#end(hold);
+    }
+  }
+
+  #sendLeave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+    const until = () => this.#releaseUntil(hold);
+    return this.#untilAnswered(until, () =>
+      hold.protocol.leave(hold.key, hold.owner, holdCount, heir),
+    );
   }
 
   /** Nothing is done for a hold that is over; by the local clock it may be over unnoticed. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { systemClock } from './clock.js';
 import type { Contender, LastAnswer, Outcome } from './contender.js';
 import type { EnterAnswer } from './hold-protocol.js';
 import { KeyQueue } from './key-queue.js';
+import { LockContext } from './lock-context.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
 const POLL_MS = 1_000;
@@ -17,6 +17,7 @@ class Caller implements Contender {
   readonly name = 'a';
   readonly leaseTimeMs = 30_000;
   readonly isUncertain = false;
+  hasLock = false;
   readonly attempts: ((reply: Reply<EnterAnswer>) => void)[] = [];
   readonly outcomes: (Outcome | Error)[] = [];
   readonly polls: LastAnswer[] = [];
@@ -25,7 +26,11 @@ class Caller implements Contender {
   constructor(readonly once = false) {}
 
   ask = () => new Promise<Reply<EnterAnswer>>((resolve) => this.attempts.push(resolve));
-  settle = (outcome: Outcome) => this.outcomes.push(outcome);
+  settle = (outcome: Outcome) => {
+    this.outcomes.push(outcome);
+    this.hasLock = outcome.kind === 'granted';
+  };
+  isNamedBy = () => undefined;
   fail = (error: Error) => this.outcomes.push(error);
   stillWaiting = (last: LastAnswer) => this.polls.push(last);
   tooLate = () => {
@@ -44,16 +49,16 @@ describe('KeyQueue', () => {
   });
 
   function open(wakeUp: 'message' | 'poll' = 'message'): KeyQueue {
-    const connection = { listen: () => () => undefined } as unknown as RedisConnection;
-    const onIdle = () => undefined;
+    const connection = {
+      listen: () => () => undefined,
+      onUp: () => () => undefined,
+    } as unknown as RedisConnection;
     return new KeyQueue({
-      connection,
-      clock: systemClock,
-      pollIntervalMs: POLL_MS,
-      wakeUp,
+      context: new LockContext(connection, { pollIntervalMs: POLL_MS, wakeUp }),
       isShared: false,
-      channel: 'c',
-      onIdle,
+      channels: () => ({ wakeUp: 'c' }),
+      holder: () => undefined,
+      onIdle: () => undefined,
     });
   }
 

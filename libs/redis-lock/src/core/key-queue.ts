@@ -1,76 +1,75 @@
-import { after, type Clock } from './clock.js';
-import type { Contender, Departure, LastAnswer } from './contender.js';
+import { Callers } from './callers.js';
+import type { Channels, Contender, Departure, LastAnswer } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
-import type { EnterAnswer } from './hold-protocol.js';
-import { PollPace } from './poll-pace.js';
-import { ANSWER_MS, type RedisConnection, type Reply } from './redis-connection.js';
+import type { Hold, Succession } from './hold.js';
+import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
+import { Line, type Grant, type LocalQueue } from './line.js';
+import type { LockContext } from './lock-context.js';
+import { Poll } from './poll.js';
+import { QueueMessages } from './queue-messages.js';
+import { ANSWER_MS, type Reply } from './redis-connection.js';
 
 /** What a queue needs to know of its surroundings. */
 export interface QueueSettings {
-  readonly connection: RedisConnection;
-  readonly clock: Clock;
-  readonly pollIntervalMs: number;
-  readonly wakeUp: 'message' | 'poll';
+  readonly context: LockContext;
   /** One grant says nothing about the next. */
   readonly isShared: boolean;
-  /** Where a release of the key is announced. */
-  readonly channel: string;
+  readonly channels: () => Channels;
+  /** Who has it in this process, if it can be handed on. */
+  readonly holder: () => Hold | undefined;
   /** Nobody waits, and no attempt is on its way any more. */
   readonly onIdle: () => void;
 }
 
 /** The local callers of one key: first come first served, and only the first is known to Redis. */
-export class KeyQueue {
-  /** In order, each with the first attempt that was sent during its call. */
-  readonly #waiting = new Map<Contender, number>();
-  /** The contender whose attempt is on its way; it may have left the queue meanwhile. */
+export class KeyQueue implements LocalQueue {
+  readonly #callers: Callers;
+  readonly #poll: Poll;
+  /** The caller whose attempt is on its way; it may have left the queue meanwhile. */
   #asking: Contender | undefined;
   #attempts = 0;
   /** The attempt was sent in this very turn of the event loop: it is one for all who ask in it. */
   #isSending = false;
   #askAgain = false;
   #askedAt = 0;
-  #last: LastAnswer = { kind: 'none' };
-  #lastAt = 0;
-  readonly #pace: PollPace;
-  #timer: NodeJS.Timeout | undefined;
-  #stopListening: (() => void) | undefined;
+  #channels: Channels | undefined;
+  #messages: QueueMessages | undefined;
+  #line: Line | undefined;
 
   constructor(private readonly settings: QueueSettings) {
-    this.#pace = new PollPace(settings.pollIntervalMs, settings.wakeUp);
+    const { clock, settings: common } = settings.context;
+    this.#callers = new Callers(clock);
+    this.#poll = new Poll(common, clock, () => {
+      this.#onPoll();
+    });
   }
 
   enter(contender: Contender): () => Departure {
-    const isFirst = this.#waiting.size === 0;
+    const isFirst = this.#callers.size === 0;
     const known = this.#known();
     if (!isFirst && contender.once && known.kind === 'busy') {
       // Others are ahead, and the lock is not free: asking Redis would tell nothing new.
       contender.settle(known);
     } else {
-      this.#waiting.set(contender, this.#isSending ? this.#attempts : this.#attempts + 1);
-      // The answer to one that has left may never come.
-      if (isFirst && this.#asking !== undefined) this.#pollIn(this.settings.pollIntervalMs);
-      else if (isFirst) this.ask();
+      this.#callers.add(contender, this.#isSending ? this.#attempts : this.#attempts + 1);
+      if (isFirst) this.#begin(contender);
     }
     return () => this.#leave(contender);
   }
 
   /** Sends the attempt of the first in the queue, unless one is on its way already. */
   ask(): void {
-    const first = this.#first;
+    const { first } = this.#callers;
     if (first === undefined) return;
     if (this.#asking !== undefined) {
       this.#askAgain = true;
       return;
     }
-    this.#pollIn(this.settings.pollIntervalMs);
-    this.#asking = first;
-    this.#askedAt = this.settings.clock.now();
-    this.#askAgain = false;
+    this.expectAnswer(first);
     const attempt = ++this.#attempts;
     this.#isSending = true;
     queueMicrotask(() => (this.#isSending = false));
-    first.ask().then(
+    first.ask(this.#claimOf(first)).then(
       (reply) => {
         this.#onReply(first, attempt, reply);
       },
@@ -80,47 +79,119 @@ export class KeyQueue {
     );
   }
 
+  /** The holder leaves: whoever waits first gets it in the same step, or its process stands in line. */
+  succeed(hold: Hold): Succession | undefined {
+    const next = this.#callers.firstToWait;
+    return next === undefined ? undefined : this.#lineOf()?.succeed(hold, next);
+  }
+
+  expectAnswer(contender: Contender): void {
+    this.#asking = contender;
+    this.#askedAt = this.settings.context.clock.now();
+    this.#askAgain = false;
+  }
+
+  answered(contender: Contender): void {
+    if (this.#asking === contender) this.#asking = undefined;
+  }
+
+  grant(contender: Contender, reply: Grant): void {
+    this.answered(contender);
+    this.#onGrant(contender, reply);
+  }
+
+  enters({ leaseTimeMs: remainingMs }: Contender): void {
+    this.#callers.remember({ kind: 'busy', remainingMs });
+    this.#callers.answerOnce(Infinity);
+    this.#next(true);
+  }
+
+  busy(remainingMs: number): void {
+    this.#callers.remember({ kind: 'busy', remainingMs });
+    this.#next(this.#callers.answerOnce(this.#attempts));
+  }
+
+  goOn(): void {
+    this.#next(true);
+  }
+
+  askIn(delayMs: number): void {
+    this.#poll.in(delayMs);
+  }
+
+  isNext(owner: OwnerId): boolean {
+    return this.#callers.firstToWait?.candidate?.owner === owner;
+  }
+
+  holder(): Hold | undefined {
+    return this.settings.holder();
+  }
+
+  giveBack(owner: OwnerId): void {
+    this.#channels?.handOff?.giveBack(owner);
+  }
+
   /** Tells everybody who waits that it goes on. */
   tellWaiting(): void {
-    for (const contender of this.#waiting.keys()) contender.stillWaiting(this.#known());
+    for (const contender of this.#callers.all()) contender.stillWaiting(this.#known());
   }
 
   close(): void {
-    for (const contender of [...this.#waiting.keys()]) {
+    for (const contender of this.#callers.all()) {
       contender.fail(new LockShutdownError(contender.name));
     }
   }
 
-  get #first(): Contender | undefined {
-    const [first] = this.#waiting.keys();
-    return first;
+  /** Who has it in this process, as far as the clock says. */
+  get #holder(): Hold | undefined {
+    const holder = this.settings.holder();
+    return holder !== undefined && holder.remainingMs > 0 ? holder : undefined;
+  }
+
+  #begin(contender: Contender): void {
+    const holder = contender.once ? undefined : this.#holder;
+    if (this.#asking !== undefined) {
+      // The answer to one that has left may never come.
+      this.#poll.in();
+    } else if (holder !== undefined && holder.passes > 0) {
+      // One of ours after another has it: this one is next, without asking.
+      this.#callers.remember({ kind: 'busy', remainingMs: holder.remainingMs });
+      this.#park();
+    } else {
+      this.ask();
+    }
+  }
+
+  /** In line only while somebody elsewhere has it, and only if it would be told, or looks by itself. */
+  #claimOf(contender: Contender): Claim | undefined {
+    const { wakeUp } = this.settings.context.settings;
+    const isReached = wakeUp === 'poll' || this.#messages?.hearsGrants === true;
+    return isReached && this.#holder === undefined ? this.#lineOf()?.claim(contender) : undefined;
   }
 
   #leave(contender: Contender): Departure {
     const isAsking = this.#asking === contender;
     const last = this.#known();
-    if (this.#waiting.delete(contender) && this.#waiting.size === 0) this.#rest();
+    if (this.#callers.drop(contender)) {
+      const isInLine = this.#line?.leave(contender) === true;
+      if (this.#callers.size === 0) this.#rest();
+      else if (isAsking) this.#poll.in();
+      // Its place is kept for the next.
+      if (isInLine) this.ask();
+    }
     return { last, isAsking };
   }
 
   /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
   #known(): LastAnswer {
-    const last = this.#last;
-    const now = this.settings.clock.now();
-    const isOwed = this.#asking !== undefined && now - this.#askedAt > ANSWER_MS;
-    if (isOwed) return { kind: 'none' };
-    if (last.kind !== 'busy') return last;
-    return { kind: 'busy', remainingMs: Math.max(0, last.remainingMs - (now - this.#lastAt)) };
-  }
-
-  #remember(answer: LastAnswer): void {
-    this.#last = answer;
-    this.#lastAt = this.settings.clock.now();
+    const { clock } = this.settings.context;
+    const isOwed = this.#asking !== undefined && clock.now() - this.#askedAt > ANSWER_MS;
+    return isOwed ? { kind: 'none' } : this.#callers.last;
   }
 
   #onReply(contender: Contender, attempt: number, reply: Reply<EnterAnswer>): void {
     const isOverridden = this.#asking !== contender;
-    if (!isOverridden) this.#asking = undefined;
+    this.answered(contender);
     const { value } = reply;
     if (value.kind === 'granted') {
       if (value.isForAll === true) this.#onGrantForAll(attempt, { ...reply, value });
@@ -129,24 +200,22 @@ export class KeyQueue {
     }
     // A newer attempt is on its way, whose answer counts.
     if (isOverridden) return;
-    this.#remember({ kind: 'busy', remainingMs: value.kind === 'busy' ? value.remainingMs : 0 });
-    this.#answerOnce(false);
-    this.#next();
+    this.busy(value.kind === 'busy' ? value.remainingMs : 0);
   }
 
-  #onGrant(contender: Contender, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
-    this.#pace.restart();
-    if (this.#waiting.delete(contender)) {
+  #onGrant(contender: Contender, reply: Grant): void {
+    this.#poll.restart();
+    if (this.#callers.drop(contender)) {
       const { isShared } = this.settings;
-      const last: LastAnswer = isShared
-        ? { kind: 'none' }
-        : { kind: 'busy', remainingMs: contender.leaseTimeMs };
-      this.#remember(last);
+      this.#callers.remember(
+        isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
+      );
+      this.#line?.leave(contender);
       contender.settle({ kind: 'granted', reply });
-      this.#answerOnce(true);
+      this.#callers.answerOnce(Infinity);
       // If a local caller has it now, its release will be heard: no use in asking before.
       this.#askAgain = isShared;
-    } else {
+    } else if (!contender.hasLock) {
       void contender.tooLate().then(() => {
         this.ask();
       });
@@ -155,92 +224,80 @@ export class KeyQueue {
   }
 
   /** Whoever came after the attempt was sent asks anew: meanwhile it may hold no more. */
-  #onGrantForAll(attempt: number, reply: Reply<EnterAnswer & { kind: 'granted' }>): void {
-    this.#remember({ kind: 'none' });
-    for (const [contender, since] of [...this.#waiting]) {
-      if (since > attempt) continue;
-      this.#waiting.delete(contender);
+  #onGrantForAll(attempt: number, reply: Grant): void {
+    this.#callers.remember({ kind: 'none' });
+    for (const contender of this.#callers.since(attempt)) {
+      this.#callers.drop(contender);
       contender.settle({ kind: 'granted', reply });
     }
-    this.#askAgain = true;
-    this.#next();
+    this.#next(true);
+  }
+
+  #lineOf(): Line | undefined {
+    this.#channels ??= this.settings.channels();
+    if (this.#channels.handOff === undefined) return undefined;
+    return (this.#line ??= new Line(this.settings.context, this));
   }
 
   #onError(contender: Contender, error: unknown): void {
-    if (this.#asking === contender) this.#asking = undefined;
+    this.answered(contender);
     const isPassing = error instanceof LockBackendError && error.retryable;
-    if (isPassing) this.#remember({ kind: 'failed', error });
-    if (!this.#waiting.has(contender)) {
+    if (isPassing) this.#callers.remember({ kind: 'failed', error });
+    if (!this.#callers.has(contender)) {
       // Redis may have granted this attempt all the same, or one before it.
-      if (contender.isUncertain) void contender.tooLate();
+      if (contender.isUncertain && !contender.hasLock) void contender.tooLate();
     } else if (!isPassing) {
-      this.#waiting.delete(contender);
+      this.#callers.drop(contender);
       contender.fail(error as Error);
       this.#askAgain = true;
     }
     this.#next();
   }
 
-  /**
-   * Whoever wanted one answer has it. Only the first in line may have come too late for an answer of
-   * Redis: those behind have somebody ahead of them, who gets the lock if it is free.
-   */
-  #answerOnce(isOurs: boolean): void {
-    if (this.#last.kind !== 'busy') return;
-    for (const [contender, since] of [...this.#waiting]) {
-      if (!contender.once) continue;
-      if (!isOurs && since > this.#attempts && contender === this.#first) {
-        this.#askAgain = true;
-        continue;
-      }
-      this.#waiting.delete(contender);
-      contender.settle(this.#last);
-    }
-  }
-
-  #next(): void {
-    if (this.#waiting.size === 0) this.#rest();
-    else if (this.#askAgain) this.ask();
+  #next(askAgain = this.#askAgain): void {
+    if (this.#callers.size === 0) this.#rest();
+    else if (askAgain || this.#askAgain) this.ask();
     else this.#park();
   }
 
   /** Waits for a message, for the lease to end, or for the poll, whatever comes first. */
   #park(): void {
     if (this.#asking !== undefined) return;
-    if (this.#last.kind === 'busy' && this.settings.wakeUp === 'message') this.#listen();
-    this.#pollIn(this.#pace.next(this.#last));
+    const { last } = this.#callers;
+    if (last.kind === 'busy') this.#listen();
+    this.#poll.after(last);
   }
 
-  #pollIn(delayMs: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = after(delayMs, () => {
-      if (this.#asking === this.#first) {
-        this.#pollIn(this.settings.pollIntervalMs);
-      } else {
-        // An attempt whose caller has left must not keep the others from asking.
-        this.#asking = undefined;
-        this.ask();
-      }
-    });
+  #onPoll(): void {
+    if (this.#asking !== undefined && this.#asking === this.#callers.first) {
+      this.#poll.in();
+    } else {
+      // An attempt whose caller has left must not keep the others from asking.
+      this.#asking = undefined;
+      this.ask();
+    }
   }
 
   #listen(): void {
-    if (this.#stopListening !== undefined) return;
-    const { connection, channel } = this.settings;
-    this.#stopListening = connection.listen(channel, {
-      message: () => {
+    const { connection, settings } = this.settings.context;
+    if (settings.wakeUp !== 'message') return;
+    this.#channels ??= this.settings.channels();
+    this.#messages ??= new QueueMessages(connection, this.#channels, {
+      hint: () => {
         this.ask();
       },
-      confirmed: () => {
-        this.ask();
+      granted: (payload) => {
+        this.#lineOf()?.told(payload);
       },
     });
+    if (this.#holder === undefined) this.#messages.listen();
+    else this.#messages.expect();
   }
 
   #rest(): void {
-    clearTimeout(this.#timer);
-    this.#stopListening?.();
-    this.#stopListening = undefined;
+    this.#poll.stop();
+    this.#messages?.stop();
+    this.#messages = undefined;
     if (this.#asking === undefined) this.settings.onIdle();
   }
 }

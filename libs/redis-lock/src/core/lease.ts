@@ -153,7 +153,10 @@ export class HeldLease implements PermitLease, ScopedLease {
     if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
     if (this.#lostError !== undefined) throw this.#lostError;
     if (this.#isReleased) throw this.#releasedError();
-    await this.keeper.renew(this.hold, leaseTimeMs ?? this.hold.leaseTimeMs);
+    await this.keeper.renew(
+      this.hold,
+      leaseTimeMs ?? Math.max(this.hold.leaseTimeMs, this.hold.owedLeaseMs),
+    );
   }
 
   async release(): Promise<void> {

@@ -20,6 +20,8 @@ export class LockContext {
   readonly id = randomUUID();
   readonly #contenders: Contenders[] = [];
   #lastOwner = 0;
+  readonly #secret = randomBytes(8).toString('hex');
+  #lastNonce = 0;
   #isClosing = false;
 
   constructor(
@@ -41,6 +43,15 @@ export class LockContext {
     return `${this.id}:${String(++this.#lastOwner)}`;
   }
 
+  /** A text that nobody else can guess; another one each time. */
+  newNonce(): string {
+    return this.#secret + (++this.#lastNonce).toString(16);
+  }
+
+  isOurNonce(nonce: string): boolean {
+    return nonce.startsWith(this.#secret);
+  }
+
   /** So many names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */
   newIds(count: number): string[] {
     const digits = randomBytes(16 * count).toString('hex');
@@ -49,7 +60,7 @@ export class LockContext {
 
   /** Those who wait for one kind of thing. */
   contenders(isShared: boolean): Contenders {
-    const contenders = new Contenders(this.connection, this.clock, this.settings, isShared);
+    const contenders = new Contenders(this, isShared);
     this.#contenders.push(contenders);
     return contenders;
   }

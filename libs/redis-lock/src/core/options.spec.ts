@@ -10,6 +10,8 @@ describe('resolveSettings', () => {
       leaseTimeMs: 30_000,
       waitTimeMs: 10_000,
       pollIntervalMs: 1_000,
+      claimTimeMs: 3_000,
+      interop: 'auto',
       shutdownTimeoutMs: 2_000,
       fairLockWaitTimeMs: 300_000,
       wakeUp: 'message',

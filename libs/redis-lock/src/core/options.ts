@@ -26,6 +26,18 @@ export interface LockSettings {
    */
   readonly pollIntervalMs: number;
   /**
+   * What a lock is worth that was handed over to a waiting process, until that has confirmed it: the
+   * stall after one that dies in this moment. No more than the lease, and at least two polls.
+   * @default 3_000
+   */
+  readonly claimTimeMs: number;
+  /**
+   * Whether Java services share the locks that are handed on: `auto` leaves the lock to them once a
+   * second, if any listens; `redisson` does so with every release, and `none` never.
+   * @default 'auto'
+   */
+  readonly interop: 'auto' | 'redisson' | 'none';
+  /**
    * How long a shutdown waits for the holders before it releases their locks; for the requests that
    * Nest's server lets finish, it waits as long as the server does.
    * @default 2_000
@@ -52,6 +64,8 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   leaseTimeMs: 30_000,
   waitTimeMs: 10_000,
   pollIntervalMs: 1_000,
+  claimTimeMs: 3_000,
+  interop: 'auto',
   shutdownTimeoutMs: 2_000,
   fairLockWaitTimeMs: 300_000,
   wakeUp: 'message',
@@ -77,6 +91,7 @@ const SETTING_RANGES = {
   leaseTimeMs: { min: 100, max: DAY_MS },
   waitTimeMs: WAIT,
   pollIntervalMs: { min: 10, max: 60_000 },
+  claimTimeMs: { min: 100, max: 60_000 },
   shutdownTimeoutMs: { min: 0, max: DAY_MS },
   fairLockWaitTimeMs: { min: 1, max: DAY_MS },
 } as const satisfies Record<string, Range>;
@@ -94,15 +109,17 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
       `keyPrefix must be a string, not ${describeValue(settings.keyPrefix)}`,
     );
   }
-  if (!['message', 'poll'].includes(settings.wakeUp)) {
-    throw new LockConfigurationError(
-      `wakeUp must be 'message' or 'poll', not ${describeValue(settings.wakeUp)}`,
-    );
-  }
+  checkChoice('wakeUp', settings.wakeUp, "'message' or 'poll'");
+  checkChoice('interop', settings.interop, "'auto', 'redisson' or 'none'");
   if (settings.observer !== undefined && typeof settings.observer.observe !== 'function') {
     throw new LockConfigurationError('observer must be an object with a method observe(event)');
   }
   return settings;
+}
+
+function checkChoice(option: string, value: unknown, choices: string): void {
+  if (typeof value === 'string' && choices.includes(`'${value}'`)) return;
+  throw new LockConfigurationError(`${option} must be ${choices}, not ${describeValue(value)}`);
 }
 
 /** One acquisition with nothing left open. */

@@ -27,6 +27,9 @@ export interface ChannelListener {
 
 /** The port to Redis: everything that the mechanism asks of a client. */
 export interface RedisConnection {
+  /** Whether commands can be sent, as far as the client knows. */
+  readonly isUp: boolean;
+
   /**
    * Runs one script. Rejects at once, without sending anything, while the connection is down.
    * @param minReplicas resolves only when so many replicas have what the script has written

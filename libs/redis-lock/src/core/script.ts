@@ -9,8 +9,11 @@ export type ScriptArgs<A extends string> =
 /** What a script may answer: integers and strings, flat. Floats and nil do not survive the way. */
 export type RawReply = string | number | readonly (string | number)[];
 
-/** By PUBLISH, by the SPUBLISH of a Cluster, or by both. Nobody hears by one what went by the other. */
-export type PublishMode = 'plain' | 'sharded' | 'both';
+/**
+ * By PUBLISH, by the PUBLISH or the SPUBLISH of a Cluster, or by both of these. Nobody hears by one
+ * what went by the other.
+ */
+export type PublishMode = 'plain' | 'broadcast' | 'sharded' | 'both';
 
 export interface ScriptText {
   readonly lua: string;
@@ -67,7 +70,11 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     name,
     keys,
     args,
-    inMode: { sharded: once(() => textIn('sharded')), both: once(() => textIn('both')) },
+    inMode: {
+      broadcast: once(() => textIn('broadcast')),
+      sharded: once(() => textIn('sharded')),
+      both: once(() => textIn('both')),
+    },
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
       if (decoded === undefined) {
@@ -109,14 +116,20 @@ function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values i
   return Array.isArray(values);
 }
 
-const announceBy = (command: string) => `local function announce(channel, message)
-  return type(redis.pcall('${command}', channel, message)) ~= 'table'
+const announceBy = (command: string, answer: string) => `local function announce(channel, message)
+  local receivers = redis.pcall('${command}', channel, message)
+  return type(receivers) ~= 'table' and ${answer}
 end`;
 
-/** Whether the message went out. A missing right to publish must not hide what the script has done. */
+/**
+ * Whether the message went out: to how many, or true where nobody can say. A missing right to publish
+ * must not hide what the script has done.
+ */
 const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
-  plain: announceBy('publish'),
-  sharded: announceBy('spublish'),
+  plain: announceBy('publish', 'receivers'),
+  // One node of a Cluster counts only those who listen there.
+  broadcast: announceBy('publish', 'true'),
+  sharded: announceBy('spublish', 'receivers'),
   both: `local function announce(channel, message)
   local toAll = redis.pcall('publish', channel, message)
   local toShard = redis.pcall('spublish', channel, message)

@@ -1,4 +1,4 @@
-import type { Contender, Departure, LastAnswer, Outcome } from './contender.js';
+import type { Candidate, Contender, Departure, LastAnswer, Outcome } from './contender.js';
 import type { Contenders, WaitingPlace } from './contenders.js';
 import { OVER, type Deadline } from './deadline.js';
 import {
@@ -8,7 +8,7 @@ import {
   quoteName,
   type BackendOutcome,
 } from './errors.js';
-import type { EnterAnswer } from './hold-protocol.js';
+import type { Claim, EnterAnswer } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { tell } from './observer.js';
 import type { Reply } from './redis-connection.js';
@@ -39,8 +39,11 @@ export interface Turn {
   readonly leaseTimeMs: number;
   /** A refused attempt leaves something in Redis. */
   readonly leavesTrace: boolean;
+  readonly candidate?: Candidate;
   /** Always for the same owner or request, so that a repeated attempt is the same one. */
-  ask(): Promise<Reply<EnterAnswer>>;
+  ask(claim?: Claim): Promise<Reply<EnterAnswer>>;
+  /** A script of another owner, which is on its way just now, may make this one the next. */
+  isNamedBy?(running: Promise<unknown>): void;
   /** Gives back what an attempt got, or may still get, and takes away its trace. Never rejects. */
   giveUp(): Promise<void>;
 }
@@ -62,7 +65,7 @@ export async function waitInTurn(
   let departure: Departure | undefined;
 
   const outcome = await call.deadline.wait<Outcome>((resolve, reject) => {
-    caller.settle = resolve;
+    caller.resolve = resolve;
     caller.fail = reject;
     const leave = contenders.enter(turn.place, caller);
     return () => {
@@ -107,10 +110,11 @@ class Caller implements Contender {
   readonly name: string;
   readonly once: boolean;
   readonly leaseTimeMs: number;
+  readonly candidate: Candidate | undefined;
+  hasLock = false;
   isUncertain = false;
-  settle: (outcome: Outcome) => void = () => undefined;
+  resolve: (outcome: Outcome) => void = () => undefined;
   fail: (error: Error) => void = () => undefined;
-  #isGranted = false;
   /** An attempt may have left a trace. */
   #mayBeRemembered = false;
   #hasGivenUp = false;
@@ -123,15 +127,25 @@ class Caller implements Contender {
     this.name = call.name;
     this.once = call.once;
     this.leaseTimeMs = turn.leaseTimeMs;
+    this.candidate = turn.candidate;
   }
 
-  async ask(): Promise<Reply<EnterAnswer>> {
+  settle(outcome: Outcome): void {
+    this.hasLock = outcome.kind === 'granted';
+    this.resolve(outcome);
+  }
+
+  isNamedBy(running: Promise<unknown>): void {
+    this.#mayBeRemembered = true;
+    this.turn.isNamedBy?.(running);
+  }
+
+  async ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
     const wasRemembered = this.#mayBeRemembered;
-    this.#mayBeRemembered = this.turn.leavesTrace && !this.once;
+    if (claim !== undefined || (this.turn.leavesTrace && !this.once)) this.#mayBeRemembered = true;
     try {
-      const reply = await this.turn.ask();
+      const reply = await this.turn.ask(claim);
       this.isUncertain = false;
-      this.#isGranted = reply.value.kind === 'granted';
       return reply;
     } catch (error) {
       const failure = error instanceof LockBackendError ? error : undefined;
@@ -152,7 +166,7 @@ class Caller implements Contender {
 
   /** It does not wait any more, for whatever reason. */
   depart({ isAsking }: Departure): void {
-    if (this.#isGranted && !isAsking) return;
+    if (this.hasLock) return;
     const mayHaveGot = this.isUncertain && !isAsking;
     if (mayHaveGot || this.#mayBeRemembered) void this.#giveUp();
   }

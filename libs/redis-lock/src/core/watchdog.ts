@@ -13,6 +13,9 @@ const TOGETHER = 1 / 40;
 /** A hold with another script on its way is renewed right after it. */
 const BUSY_RETRY_MS = 20;
 
+/** What was handed on with less than its lease gets the rest after so long: a short work needs none. */
+const OWED_MS = 50;
+
 /** The renewals that wait for one node. A node that does not answer delays only its own. */
 interface Lane {
   readonly batches: Map<string, Set<Hold>>;
@@ -53,8 +56,10 @@ export class Watchdog {
 
   add(hold: Hold): void {
     this.#holds.add(hold);
+    const now = this.clock.now();
     // The first renewal comes at a random time, so that locks taken together are not renewed so.
-    hold.renewAt = this.#together(this.clock.now() + this.#intervalMs * (0.5 + Math.random() / 2));
+    hold.renewAt = this.#together(now + this.#intervalMs * (0.5 + Math.random() / 2));
+    if (hold.owedLeaseMs > 0) hold.renewAt = Math.min(hold.renewAt, now + OWED_MS);
     this.#plan(hold);
   }
 
@@ -82,6 +87,7 @@ export class Watchdog {
   }
 
   #isWatched(hold: Hold): boolean {
+    if (hold.owedLeaseMs > 0) return true;
     const now = this.clock.now();
     for (const lease of hold.leases) if (lease.watched && now < lease.watchedUntil) return true;
     return false;
@@ -189,7 +195,8 @@ export class Watchdog {
 
   /** Never asks for less than Redis has promised already. */
   #renewalOf(hold: Hold): Renewal {
-    const leaseTimeMs = Math.max(this.leaseTimeMs, Math.ceil(hold.remainingMs));
+    const wanted = hold.owedLeaseMs > 0 ? hold.owedLeaseMs : this.leaseTimeMs;
+    const leaseTimeMs = Math.max(wanted, Math.ceil(hold.remainingMs));
     return { key: hold.key, owner: hold.owner, leaseTimeMs };
   }
 

@@ -28,7 +28,7 @@ interface Route {
 export class ClusterMessages {
   readonly #subscribers = new Map<string, Subscriber>();
   readonly #routes = new Set<Route>();
-  #known: PublishMode | undefined;
+  #known: 'plain' | 'sharded' | 'both' | undefined;
   #isDetecting = false;
   #detectAgain: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -46,7 +46,7 @@ export class ClusterMessages {
 
   /** Until the Cluster has said what it has, nobody must miss a release. */
   get mode(): PublishMode {
-    return this.#known ?? 'both';
+    return this.#known === 'plain' ? 'broadcast' : (this.#known ?? 'both');
   }
 
   listen(channel: string, listener: ChannelListener): () => void {

@@ -106,6 +106,11 @@ export class IoredisConnection implements RedisConnection {
     return this.client.options.sentinels ? 'sentinel' : 'server';
   }
 
+  get isUp(): boolean {
+    // ioredis goes on saying "ready" for a moment after a disconnect.
+    return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
+  }
+
   /** Begins to connect, if nobody has. */
   open(): void {
     if (!this.#isClosed && this.client.status === 'wait')
@@ -118,9 +123,7 @@ export class IoredisConnection implements RedisConnection {
     args: ScriptArgs<A>,
     minReplicas = 0,
   ): Promise<Reply<R>> {
-    // ioredis goes on saying "ready" for a moment after a disconnect.
-    const isOver = this.#isClosed && this.isOurs;
-    if (isOver || this.client.status !== 'ready') {
+    if (!this.isUp) {
       this.open();
       throw this.#notConnected();
     }

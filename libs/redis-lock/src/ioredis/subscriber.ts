@@ -24,6 +24,8 @@ export class Subscriber {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
+  /** Channels that were asked for in this turn of the event loop. */
+  readonly #joining: string[] = [];
   /** Channels of which trouble was told already. */
   readonly #refused = new Set<string>();
   #client: Redis | undefined;
@@ -57,7 +59,7 @@ export class Subscriber {
       this.#listeners.set(channel, new Set([listener]));
       this.#unconfirmed.add(channel);
       if (this.#client === undefined) this.#connect();
-      else if (this.#client.status === 'ready') void this.#subscribe(channel);
+      else if (this.#client.status === 'ready') this.#subscribeSoon(channel);
     }
     return () => {
       this.#unlisten(channel, listener);
@@ -142,26 +144,49 @@ export class Subscriber {
     this.#beat(client);
   }
 
-  /** One by one: Redis refuses a command as a whole for one channel that is out of reach. */
-  #subscribeAll(): void {
-    for (const channel of this.#unconfirmed) void this.#subscribe(channel);
+  /** What is asked for in one go travels in one command. */
+  #subscribeSoon(channel: string): void {
+    if (this.#joining.push(channel) > 1) return;
+    queueMicrotask(() => {
+      const channels = this.#joining.splice(0).filter((asked) => this.#listeners.has(asked));
+      if (this.#client?.status === 'ready' && channels.length > 0) void this.#subscribe(channels);
+    });
   }
 
-  async #subscribe(channel: string): Promise<void> {
+  #subscribeAll(): void {
+    if (this.#unconfirmed.size > 0) void this.#subscribe([...this.#unconfirmed]);
+  }
+
+  async #subscribe(channels: readonly string[]): Promise<void> {
     const client = this.#client;
-    const listeners = this.#listeners.get(channel);
+    const asked = channels.map((channel) => [channel, this.#listeners.get(channel)] as const);
     try {
-      await client?.[this.#words.join](channel);
+      await client?.[this.#words.join](...channels);
     } catch (error) {
       // A cut is dealt with by its own event; what is left is a refusal, such as a missing right.
       const isRefused = this.#client === client && client?.status === 'ready';
-      if (!isRefused || this.#refused.has(channel) || !this.#listeners.has(channel)) return;
-      this.#refused.add(channel);
-      this.onTrouble(error);
+      if (isRefused) this.#onRefused(channels, error);
       return;
     }
+    if (this.#client !== client) return;
+    for (const [channel, listeners] of asked) this.#onConfirmed(channel, listeners);
+  }
+
+  /** Redis refuses a command as a whole for one channel that is out of reach, or of another slot. */
+  #onRefused(channels: readonly string[], error: unknown): void {
+    if (channels.length > 1) {
+      for (const channel of channels) void this.#subscribe([channel]);
+      return;
+    }
+    const [channel = ''] = channels;
+    if (this.#refused.has(channel) || !this.#listeners.has(channel)) return;
+    this.#refused.add(channel);
+    this.onTrouble(error);
+  }
+
+  #onConfirmed(channel: string, listeners: Set<ChannelListener> | undefined): void {
     // Whoever left and came back meanwhile has unsubscribed, and waits for a later answer.
-    if (this.#client !== client || this.#listeners.get(channel) !== listeners) return;
+    if (this.#listeners.get(channel) !== listeners) return;
     this.#refused.delete(channel);
     if (!this.#unconfirmed.delete(channel)) return;
     for (const listener of listeners ?? []) listener.confirmed();

@@ -24,6 +24,8 @@ const SETTINGS = [
   'leaseTimeMs',
   'waitTimeMs',
   'pollIntervalMs',
+  'claimTimeMs',
+  'interop',
   'shutdownTimeoutMs',
   'fairLockWaitTimeMs',
   'wakeUp',

@@ -154,7 +154,7 @@ export class LatchService {
   #turn(latch: string): Turn {
     const { connection } = this.context;
     return {
-      place: { line: latch, channel: channelOf(connection, latch) },
+      place: { line: latch, channels: () => ({ wakeUp: channelOf(connection, latch) }) },
       leaseTimeMs: 0,
       leavesTrace: false,
       ask: async (): Promise<Reply<EnterAnswer>> => {

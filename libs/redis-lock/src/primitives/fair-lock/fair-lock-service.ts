@@ -11,13 +11,9 @@ import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
+import { aliveMs } from '../../core/poll.js';
 import type { Reply } from '../../core/redis-connection.js';
 import { ENTER, ENTER_FENCED, LEAVE, WITHDRAW } from './fair-lock.scripts.js';
-
-/** For how long a waiter that does not ask any more keeps the others from the lock, at least. */
-const ALIVE_MS = 5_000;
-/** A waiter whose every third poll gets through counts as alive. */
-const POLLS_WHILE_ALIVE = 3;
 
 /**
  * Fair locks on Redis: who asked first gets the lock first, among all processes that share the
@@ -39,8 +35,7 @@ class FairProtocol implements LockProtocol {
   readonly #aliveMs: number;
 
   constructor(private readonly context: LockContext) {
-    const { pollIntervalMs } = context.settings;
-    this.#aliveMs = Math.max(ALIVE_MS, POLLS_WHILE_ALIVE * pollIntervalMs);
+    this.#aliveMs = aliveMs(context.settings.pollIntervalMs);
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {

@@ -31,6 +31,7 @@ export interface QuorumSettings {
 
 /** The independent servers of a red lock, as one connection: what a majority says is so. */
 export class QuorumConnection implements RedisConnection {
+  readonly isUp = true;
   readonly nodes: readonly VotingNode[];
   /** How many nodes make a majority. */
   readonly quorum: number;

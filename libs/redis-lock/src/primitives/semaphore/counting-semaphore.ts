@@ -174,7 +174,7 @@ export class CountingSemaphores {
     const request = new CountingRequest(context, this.#requests, name, permits);
     try {
       const answer = await waitInTurn(call, this.#contenders, {
-        place: { line: counter, channel: channelOf(counter) },
+        place: { line: counter, channels: () => ({ wakeUp: channelOf(counter) }) },
         leaseTimeMs: 0,
         leavesTrace: false,
         ask: () => request.ask(),

@@ -1,0 +1,116 @@
+import type { Contender } from './contender.js';
+import { STAND_BACK_MS } from './hand-off.js';
+import type { Hold, Succession } from './hold.js';
+import type { Claim, EnterAnswer, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
+import type { LockContext } from './lock-context.js';
+import { PlaceInLine } from './place-in-line.js';
+import type { Reply } from './redis-connection.js';
+
+/** So often a process hands a lock on to its own callers before another process gets its turn. */
+const TURN = 8;
+
+export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
+
+/** What a line does with the queue of callers whose process stands in it. */
+export interface LocalQueue {
+  /** A script that concerns this caller is on its way; or is answered. */
+  expectAnswer(contender: Contender): void;
+  answered(contender: Contender): void;
+  grant(contender: Contender, reply: Grant): void;
+  /** It is the caller's, who has to enter by itself. */
+  enters(contender: Contender): void;
+  busy(remainingMs: number): void;
+  ask(): void;
+  /** Asks, if there is still somebody who waits. */
+  goOn(): void;
+  askIn(delayMs: number): void;
+  isNext(owner: OwnerId): boolean;
+  /** Whoever has it in this process. */
+  holder(): Hold | undefined;
+  /** A grant for somebody who waits no more. */
+  giveBack(owner: OwnerId): void;
+}
+
+/** A key of which processes stand in line, and the local callers whom others hand it on to. */
+export class Line {
+  readonly #place: PlaceInLine;
+  /** When outsiders had a chance, as far as is known here. */
+  #openedAt: number;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly queue: LocalQueue,
+  ) {
+    this.#place = new PlaceInLine(context);
+    this.#openedAt = context.clock.now();
+  }
+
+  /** With what this caller asks, so that its process stands in line. */
+  claim(contender: Contender): Claim | undefined {
+    const stands = !contender.once && contender.candidate !== undefined;
+    return stands ? this.#place.claim(contender) : undefined;
+  }
+
+  /** The holder leaves, and names the next. */
+  succeed({ passes }: Hold, next: Contender): Succession | undefined {
+    if (next.candidate === undefined) return undefined;
+    const { clock, settings } = this.context;
+    const turn = settings.interop === 'redisson' ? 1 : TURN;
+    const heir: Heir = {
+      ...next.candidate,
+      leaseTimeMs: next.leaseTimeMs,
+      handedMs: Math.round(clock.now() - this.#openedAt),
+      claim: passes + 1 < turn ? undefined : this.#place.claim(next),
+    };
+    this.queue.expectAnswer(next);
+    return {
+      heir,
+      sent: (running) => {
+        next.isNamedBy(running);
+      },
+      settle: (reply) => {
+        this.queue.answered(next);
+        this.#onLeft(next, heir, passes, reply);
+      },
+      fail: () => {
+        this.queue.answered(next);
+        this.queue.goOn();
+      },
+    };
+  }
+
+  /** Somebody has handed it over, and says so. */
+  told(payload: string): void {
+    const told = this.#place.read(payload);
+    if (told === undefined) return;
+    const { owner, contender, reply } = told;
+    if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
+    else if (contender !== undefined || this.queue.isNext(owner)) this.queue.ask();
+    else if (this.queue.holder()?.owner !== owner) this.queue.giveBack(owner);
+  }
+
+  /** Whether its process stood in line for this caller, who waits no more. */
+  leave(contender: Contender): boolean {
+    if (!this.#place.isOf(contender)) return false;
+    this.#place.forget();
+    return true;
+  }
+
+  #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
+    const { claim, starts } = heir;
+    if (reply.value === 'passed' && starts) {
+      const handed = { passes: claim === undefined ? passes + 1 : 0 };
+      const value = { kind: 'granted', fencingToken: undefined, handed } as const;
+      this.queue.grant(next, { ...reply, value });
+    } else if (reply.value === 'passed') {
+      this.queue.enters(next);
+    } else if (reply.value === 'absent' || claim === undefined) {
+      this.queue.goOn();
+    } else {
+      this.queue.busy(this.context.settings.claimTimeMs);
+      if (reply.value !== 'opened') return;
+      this.#openedAt = this.context.clock.now();
+      this.queue.askIn(STAND_BACK_MS);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { after } from './clock.js';
+import type { Channels } from './contender.js';
+import type { ChannelListener, RedisConnection } from './redis-connection.js';
+
+/** For so long those behind a holder of their own process trust that they are told by that. */
+const MOMENT_MS = 50;
+
+export interface QueueListener {
+  /** It may be worth to ask. */
+  hint(): void;
+  granted(payload: string): void;
+}
+
+/** What the callers of one key hear while they wait. */
+export class QueueMessages {
+  /** Whether grants arrive: a claim before that would be passed over. */
+  hearsGrants = false;
+  #isHinting = false;
+  #later: NodeJS.Timeout | undefined;
+  #stops: (() => void)[] | undefined;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly channels: Channels,
+    private readonly listener: QueueListener,
+  ) {}
+
+  /** Somebody here has it, who tells the others of this process in another way. */
+  expect(): void {
+    this.#later ??= after(MOMENT_MS, () => {
+      this.listen();
+    });
+  }
+
+  /** Somebody elsewhere has it. */
+  listen(): void {
+    if (this.#stops !== undefined) return;
+    const { wakeUp, handOff } = this.channels;
+    const hint = () => {
+      this.#hint();
+    };
+    this.#stops = [this.connection.listen(wakeUp, { message: hint, confirmed: hint })];
+    if (handOff === undefined) return;
+    const grants: ChannelListener = {
+      message: (payload) => {
+        this.listener.granted(payload);
+      },
+      confirmed: () => {
+        this.hearsGrants = true;
+        this.#hint();
+      },
+    };
+    this.#stops.push(this.connection.listen(handOff.grants, grants));
+  }
+
+  stop(): void {
+    clearTimeout(this.#later);
+    for (const stop of this.#stops ?? []) stop();
+    this.#stops = [];
+  }
+
+  /** Once for all that is heard in one go. */
+  #hint(): void {
+    if (this.#isHinting) return;
+    this.#isHinting = true;
+    queueMicrotask(() => {
+      this.#isHinting = false;
+      this.listener.hint();
+    });
+  }
+}

@@ -1,0 +1,186 @@
+import { takeToken } from '../../core/fencing-token.js';
+import {
+  CHECK_CLAIM,
+  HAND_OVER,
+  LINE,
+  LINE_KEYS,
+  STAND_IN_LINE,
+  STANDING_BACK,
+} from '../../core/hand-off.js';
+import {
+  CREATE,
+  enterAnswer,
+  fencedAnswer,
+  fewer,
+  GRANTED,
+  leaveAnswer,
+  REFUSE_OTHERS,
+} from '../../core/hash-lock.js';
+import { defineScript } from '../../core/script.js';
+
+/**
+ * The lock on the wire is Redisson's RLock, as core/hash-lock.ts has it; whoever waits for long enough
+ * stands in the line of core/hand-off.ts, and gets it from whoever leaves.
+ */
+
+/**
+ * Free → this owner's; handed to it → entered. Else the process stands in line. Somebody who entered
+ * more than once since this was first sent is left alone.
+ */
+const claim = (token: string, granted: string) => `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_CLAIM}
+${LINE}
+${STAND_IN_LINE}
+${STANDING_BACK}
+local holdCount = 1
+local held = redis.call('hget', lock, owner)
+if not held then
+  local left
+  if redis.call('exists', lock) == 1 then
+    ${REFUSE_OTHERS}
+    left = redis.call('pttl', lock)
+  else
+    left = standingBack()
+  end
+  if left then
+    standInLine(owner, claim)
+    return {left}
+  end
+end
+${token}
+if not held then
+  ${CREATE}
+else
+  if held == '0' then redis.call('hset', lock, owner, holdCount) end
+  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+end
+redis.call('zrem', queue, processOf(owner))
+redis.call('hdel', claims, processOf(owner))
+return ${granted}`;
+
+export const CLAIM = defineScript({
+  name: 'lock.claim',
+  keys: ['lock', ...LINE_KEYS],
+  args: ['owner', 'leaseMs', 'claim'],
+  numbers: ['leaseMs'],
+  body: claim('', String(GRANTED)),
+  reply: enterAnswer,
+});
+
+/** As CLAIM, with a token that is larger than every one before. */
+export const CLAIM_FENCED = defineScript({
+  name: 'lock.claim-fenced',
+  keys: ['lock', ...LINE_KEYS, 'token'],
+  args: ['owner', 'leaseMs', 'claim', 'tokenTtlMs'],
+  numbers: ['leaseMs', 'tokenTtlMs'],
+  body: claim(takeToken("not held or held == '0'"), 'fence'),
+  reply: fencedAnswer,
+});
+
+/** Frees the lock, or gives it to the process that has waited longest. Needs `from`. */
+const FREE_OR_HAND_OVER = `
+redis.call('del', lock)
+-- A line that cannot be read must not make a release fail.
+local since = redis.pcall('zrange', queue, 0, 0, 'withscores')[2]
+if since and (openDoor(tonumber(since)) or handOver(from)) then return 'done' end
+return announce(channel, '0') and 'done' or 'unannounced'`;
+
+/** Ours → fewer, or free and announced, or of the process that has waited longest. */
+export const LEAVE = defineScript({
+  name: 'lock.leave',
+  keys: ['lock', ...LINE_KEYS],
+  args: ['owner', 'holdCount', 'channel', 'openEveryMs'],
+  numbers: ['holdCount', 'openEveryMs'],
+  channels: ['channel'],
+  body: `
+local held = redis.call('hget', lock, owner)
+if not held then return 'absent' end
+${fewer('owner')}
+${LINE}
+${HAND_OVER}
+-- None of its own process waits, or it would be the heir.
+local from = processOf(owner)
+${FREE_OR_HAND_OVER}`,
+  reply: leaveAnswer,
+});
+
+/** What a heir gets: for one that enters by itself, the count that says that it has not yet. */
+const PASS = `
+redis.call('hset', lock, heir, starts)
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end
+return 'passed'`;
+
+const NOT_OURS = `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+if not redis.call('hget', lock, owner) then
+  -- Delivered twice, it has done what it was to do.
+  return redis.call('hexists', lock, heir) == 1 and 'passed' or 'absent'
+end`;
+
+/** Ours → the heir's. */
+export const PASS_ON = defineScript({
+  name: 'lock.pass-on',
+  keys: ['lock'],
+  args: ['owner', 'heir', 'leaseMs', 'starts'],
+  numbers: ['leaseMs', 'starts'],
+  body: `
+${NOT_OURS}
+redis.call('del', lock)
+${PASS}`,
+  reply: leaveAnswer,
+});
+
+/** Ours → of the process that has waited longest, and the heir in line; the heir's, if none waits. */
+export const TAKE_TURNS = defineScript({
+  name: 'lock.take-turns',
+  keys: ['lock', ...LINE_KEYS],
+  args: ['owner', 'heir', 'leaseMs', 'starts', 'claim', 'handedMs', 'channel', 'openEveryMs'],
+  numbers: ['leaseMs', 'starts', 'handedMs', 'openEveryMs'],
+  channels: ['channel'],
+  body: `
+${CHECK_CLAIM}
+${NOT_OURS}
+${LINE}
+${STAND_IN_LINE}
+${HAND_OVER}
+redis.call('del', lock)
+if openDoor(serverTime() - handedMs * 1000) then
+  standInLine(heir, claim)
+  return 'opened'
+end
+if handOver(processOf(owner)) then
+  standInLine(heir, claim)
+  return 'done'
+end
+${PASS}`,
+  reply: leaveAnswer,
+});
+
+/** One that has given up: leaves the line, and passes on what it was granted. */
+export const WITHDRAW = defineScript({
+  name: 'lock.withdraw',
+  keys: ['lock', ...LINE_KEYS],
+  args: ['owner', 'channel', 'openEveryMs'],
+  numbers: ['openEveryMs'],
+  channels: ['channel'],
+  body: `
+${LINE}
+${HAND_OVER}
+local process = processOf(owner)
+local record = redis.call('hget', claims, process)
+-- The place may be that of another caller of this process by now.
+if record and string.match(record, '^%d+') == string.sub(owner, 38) then
+  redis.call('zrem', queue, process)
+  redis.call('hdel', claims, process)
+end
+-- A key that holds something else by now is not ours to give back.
+if type(redis.pcall('hget', lock, owner)) ~= 'string' then return 'absent' end
+local from = ''
+${FREE_OR_HAND_OVER}`,
+  reply: leaveAnswer,
+});

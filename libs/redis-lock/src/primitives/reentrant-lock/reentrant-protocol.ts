@@ -1,0 +1,113 @@
+import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { grantChannel, lineKeys, writtenClaim } from '../../core/hand-off.js';
+import { ENTER, ENTER_FENCED, INSPECT, renewHashes } from '../../core/hash-lock.js';
+import type {
+  Claim,
+  EnterAnswer,
+  EnterRequest,
+  Heir,
+  LeaveAnswer,
+  LockProtocol,
+  OwnerId,
+  Renewal,
+} from '../../core/hold-protocol.js';
+import { helperKey } from '../../core/key-space.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { LOCK_OPTIONS } from '../../core/options.js';
+import type { RedisConnection, Reply } from '../../core/redis-connection.js';
+import {
+  CLAIM,
+  CLAIM_FENCED,
+  LEAVE,
+  PASS_ON,
+  TAKE_TURNS,
+  WITHDRAW,
+} from './reentrant-lock.scripts.js';
+
+export class ReentrantProtocol implements LockProtocol {
+  readonly kind = 'lock';
+  readonly options = LOCK_OPTIONS;
+  readonly nesting = 'in turn';
+  readonly waiting = 'in turn';
+  readonly isShared = false;
+  readonly remembersWaiters = false;
+  readonly #connection: RedisConnection;
+
+  constructor(private readonly context: LockContext) {
+    this.#connection = context.connection;
+  }
+
+  enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
+    if (!request.fenced) {
+      const args = { owner, holdCount, leaseMs };
+      return this.#connection.run(ENTER, { lock: key }, args, minReplicas);
+    }
+    const args = { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS };
+    const keys = { lock: key, token: tokenKey(key) };
+    return this.#connection.run(ENTER_FENCED, keys, args, minReplicas);
+  }
+
+  claim(
+    key: string,
+    owner: OwnerId,
+    { leaseTimeMs: leaseMs, minReplicas, fenced }: EnterRequest,
+    claim: Claim,
+  ): Promise<Reply<EnterAnswer>> {
+    const keys = { lock: key, ...lineKeys(key) };
+    const args = { owner, leaseMs, claim: writtenClaim(claim) };
+    if (!fenced) return this.#connection.run(CLAIM, keys, args, minReplicas);
+    return this.#connection.run(
+      CLAIM_FENCED,
+      { ...keys, token: tokenKey(key) },
+      { ...args, tokenTtlMs: TOKEN_TTL_MS },
+      minReplicas,
+    );
+  }
+
+  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+    if (heir === undefined) {
+      const args = { owner, holdCount, ...this.#announcing(key) };
+      return this.#connection.run(LEAVE, { lock: key, ...lineKeys(key) }, args);
+    }
+    const { leaseTimeMs: leaseMs, handedMs, claim } = heir;
+    const args = { owner, heir: heir.owner, leaseMs, starts: heir.starts ? 1 : 0 };
+    if (claim === undefined) return this.#connection.run(PASS_ON, { lock: key }, args);
+    return this.#connection.run(
+      TAKE_TURNS,
+      { lock: key, ...lineKeys(key) },
+      { ...args, handedMs, claim: writtenClaim(claim), ...this.#announcing(key) },
+    );
+  }
+
+  withdraw(key: string, owner: OwnerId) {
+    const args = { owner, ...this.#announcing(key) };
+    return this.#connection.run(WITHDRAW, { lock: key, ...lineKeys(key) }, args);
+  }
+
+  renew(renewals: readonly Renewal[], minReplicas: number) {
+    return renewHashes(this.#connection, renewals, minReplicas);
+  }
+
+  inspect(key: string) {
+    return this.#connection.run(INSPECT, { lock: key }, {});
+  }
+
+  wakeUpChannel(key: string): string {
+    return helperKey('redisson_lock__channel', key);
+  }
+
+  grantChannel(key: string): string {
+    return grantChannel(key, this.context.id);
+  }
+
+  #announcing(key: string) {
+    return {
+      channel: this.wakeUpChannel(key),
+      openEveryMs: OPEN_EVERY_MS[this.context.settings.interop],
+    };
+  }
+}
+
+/** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
+const OPEN_EVERY_MS = { auto: 1_000, redisson: 1, none: 0 };
