@@ -60,7 +60,7 @@ export class Line {
       ...next.candidate,
       leaseTimeMs: next.leaseTimeMs,
       handedMs: Math.round(clock.now() - this.#openedAt),
-      claim: passes + 1 < turn ? undefined : this.#place.claim(next),
+      claim: passes < turn - 1 ? undefined : this.#place.claim(next),
     };
     this.queue.expectAnswer(next);
     return {
@@ -99,7 +99,7 @@ export class Line {
   #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
     const { claim, starts } = heir;
     if (reply.value === 'passed' && starts) {
-      const handed = { passes: claim === undefined ? passes + 1 : 0 };
+      const handed = { passes: claim === undefined ? passes + 1 : 1 };
       const value = { kind: 'granted', fencingToken: undefined, handed } as const;
       this.queue.grant(next, { ...reply, value });
     } else if (reply.value === 'passed') {

@@ -1,0 +1,258 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { LockService, type Lease } from 'nestjs-redis-lock';
+import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { CLAIM } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy, type LockClient } from '../support/lock-client.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+
+const NO_POLL = { pollIntervalMs: 60_000 };
+const FOR_EVER = { waitTimeMs: Infinity };
+const CLAIM_MS = 400;
+/** The uuid of a process that never reacts. */
+const DEAD = 'dead0000-0000-4000-8000-000000000001';
+
+describe('LockService when what is handed over does not arrive', () => {
+  const redis = useRedis();
+  const { queue, claims } = lineKeys('a');
+  const ears: Redis[] = [];
+
+  afterEach(async () => {
+    for (const ear of ears.splice(0)) ear.disconnect();
+    await redis.admin.del(queue, claims);
+  });
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => new LockService(context));
+  const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
+
+  const inLine = (...clients: LockClient<LockService>[]) =>
+    eventually(async () => {
+      const line = await redis.admin.zrange(queue, 0, '-1');
+      return clients.every(({ context: { id } }) => line.includes(id));
+    });
+
+  const serverTimeUs = async () => {
+    const [seconds, us] = await redis.admin.time();
+    return Number(seconds) * 1_000_000 + Number(us);
+  };
+
+  /** Stands in line before everybody else, as one that will do nothing. */
+  const deadInLine = async (aliveForMs = 60_000) => {
+    const now = await serverTimeUs();
+    const aliveUntil = Math.round(now / 1_000) + aliveForMs;
+    await redis.admin.zadd(queue, now, DEAD);
+    await redis.admin.hset(claims, DEAD, `7 ${aliveUntil} abcdef ${CLAIM_MS} s`);
+    await redis.admin.pexpire(queue, 60_000);
+    await redis.admin.pexpire(claims, 60_000);
+  };
+  /** Somebody who hears what the dead one is told. */
+  const deadListens = async () => {
+    const ear = redis.admin.duplicate();
+    ears.push(ear);
+    await ear.subscribe(grantChannel('a', DEAD));
+  };
+  const msUntil = async (waiting: Promise<Lease>) => {
+    const stopwatch = new Stopwatch();
+    const lease = await waiting;
+    const { ms } = stopwatch;
+    lease.assertHeld();
+    await lease.release();
+    return ms;
+  };
+
+  describe('since whoever has waited longest is dead', () => {
+    it('and hears nothing: the next gets it in the same step', async () => {
+      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+      const held = await holder.locks.acquire('a');
+      await deadInLine();
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+    });
+
+    it('and asks no more, though its connection stands: the next gets it in the same step', async () => {
+      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+      await deadListens();
+      const held = await holder.locks.acquire('a');
+      await deadInLine(-1);
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+    });
+
+    it('and cannot be told from a live one: the next waits for the claim to end, not for a lease', async () => {
+      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 100 })];
+      await deadListens();
+      const held = await holder.locks.acquire('a');
+      await deadInLine();
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      expect(await redis.admin.hgetall('a')).toEqual({ [`${DEAD}:7`]: '1' });
+      expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(CLAIM_MS);
+      expect(await msUntil(waiting)).toBeLessThan(5 * (CLAIM_MS + 100));
+    });
+
+    it('and wakes up too late: its confirmation is refused, and takes nothing from anybody', async () => {
+      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 100 })];
+      await deadListens();
+      const held = await holder.locks.acquire('a');
+      await deadInLine();
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      const lease = await waiting;
+      const late = { owner: `${DEAD}:7`, leaseMs: 30_000, claim: '5000 abcdef 400 s' };
+      const { value } = await waiter.connection.run(CLAIM, { lock: 'a', ...lineKeys('a') }, late);
+      expect(value).toMatchObject({ kind: 'busy' });
+      expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+      await lease.release();
+    });
+
+    it('and so are a hundred before it: nobody waits for each of them', async () => {
+      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 200 })];
+      const held = await holder.locks.acquire('a');
+      const now = await serverTimeUs();
+      for (let i = 100; i < 200; i++) {
+        await redis.admin.zadd(queue, now - i, `${DEAD.slice(0, -3)}${i}`);
+      }
+      await redis.admin.pexpire(queue, 60_000);
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      expect(await msUntil(waiting)).toBeLessThan(5 * 200);
+    });
+  });
+
+  describe('since the message is lost', () => {
+    const grants = `nestjs_lock_queue:{a}:`;
+
+    it('it is found by the poll', async () => {
+      const holder = open(NO_POLL);
+      const waiter = open({ connection: proxy.current.url, pollIntervalMs: 200 });
+      const held = await holder.locks.acquire('a');
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      const fault = proxy.current.drop('toClient', { containing: grants });
+      await held.release();
+      expect(await msUntil(waiting)).toBeLessThan(5 * 200);
+      await eventually(() => fault.hits > 0);
+    });
+
+    it('it is found when the subscription stands again', async () => {
+      const holder = open(NO_POLL);
+      const waiter = open({ connection: proxy.current.url, ...NO_POLL });
+      const held = await holder.locks.acquire('a');
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      const fault = proxy.current.drop('toClient', { containing: grants });
+      await held.release();
+      await eventually(() => fault.hits > 0);
+      proxy.current.cut({ where: isSubscriber });
+      expect(await msUntil(waiting)).toBeLessThan(5 * 500);
+    });
+
+    it('it is given back when its caller has left meanwhile', async () => {
+      const [holder, next] = [open(NO_POLL), open(NO_POLL)];
+      const waiter = open({ connection: proxy.current.url, ...NO_POLL });
+      const held = await holder.locks.acquire('a');
+      const left = new AbortController();
+      const gone = watch(waiter.locks.acquire('a', { ...FOR_EVER, signal: left.signal }));
+      await inLine(waiter);
+      const waiting = next.locks.acquire('a', FOR_EVER);
+      await inLine(waiter, next);
+      const fault = proxy.current.hold('toClient', { containing: grants });
+      await held.release();
+      await eventually(() => fault.hits > 0);
+      left.abort(new Error('gone'));
+      await expect(gone.promise).rejects.toThrow('gone');
+      expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+      fault.heal();
+      await eventually(async () => (await redis.admin.exists('a')) === 0);
+    });
+  });
+
+  describe('before it is old', () => {
+    const late = async (heldForMs: number, claimTimeMs: number) => {
+      const holder = open(NO_POLL);
+      const waiter = open({ connection: proxy.current.url, ...NO_POLL, claimTimeMs });
+      const held = await holder.locks.acquire('a');
+      const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+      await inLine(waiter);
+      const sinceClaim = new Stopwatch();
+      const fault = proxy.current.hold('toClient', { containing: 'nestjs_lock_queue:{a}:' });
+      await held.release();
+      await eventually(() => fault.hits > 0);
+      await eventually(() => sinceClaim.realMs > heldForMs);
+      return { waiter, waiting, fault };
+    };
+
+    it('and with less than half of the claim left, it is confirmed by Redis before the work begins', async () => {
+      const { waiting, fault } = await late(1_200, 2_000);
+      expect(waiting.state).toBe('pending');
+      const sent = await redis.commandsDuring(async () => {
+        fault.heal();
+        const lease = await waiting.promise;
+        // The whole lease, and not what is left of the claim.
+        expect(lease.remainingMs).toBeGreaterThan(20_000);
+        await lease.release();
+      });
+      expect(sent.evalsha).toBe(2);
+    });
+
+    it('and with the claim over, it is refused, and waited for on', async () => {
+      const { waiting, fault, waiter } = await late(0, 200);
+      const other = open({ pollIntervalMs: 50 });
+      const taken = await other.locks.acquire('a');
+      fault.heal();
+      await roundTrips(redis, 20);
+      expect(waiting.state).toBe('pending');
+      expect(await redis.admin.hgetall('a')).toEqual({ [taken.owner]: '1' });
+      await inLine(waiter);
+      await taken.release();
+      await (await waiting.promise).release();
+    });
+  });
+
+  it('takes no message for a grant that does not know its claim', async () => {
+    const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+    const held = await holder.locks.acquire('a');
+    const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+    await inLine(waiter);
+    const record = await redis.admin.hget(claims, waiter.context.id);
+    const [number = '', , nonce = ''] = record?.split(' ') ?? [];
+    const channel = grantChannel('a', waiter.context.id);
+    await redis.resetCommandStats();
+    const forged = [
+      '',
+      ' ',
+      'null',
+      '0',
+      number,
+      `${number} `,
+      `${number} ${'0'.repeat(nonce.length)}`,
+      `${number} ${nonce.slice(0, -1)}`,
+      `${number} ${nonce}x`,
+      `${number}0 ${'f'.repeat(nonce.length)}`,
+      `-1 ${nonce}`,
+      'x'.repeat(100_000),
+    ];
+    for (const payload of forged) await redis.admin.publish(channel, payload);
+    await roundTrips(redis, 20);
+    expect(waiting.state).toBe('pending');
+    // An older claim of ours is a hint, and asks once at most.
+    await redis.admin.publish(channel, `${number} ${nonce.slice(0, 16)}0`);
+    await roundTrips(redis, 20);
+    expect(waiting.state).toBe('pending');
+    expect((await redis.commandStats()).evalsha ?? 0).toBeLessThanOrEqual(1);
+    expect(await redis.admin.hgetall('a')).toEqual({ [held.owner]: '1' });
+    await held.release();
+    await (await waiting.promise).release();
+  });
+});
