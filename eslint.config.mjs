@@ -30,7 +30,7 @@ export default defineConfig(
     },
   },
   {
-    files: SOURCES,
+    files: [...SOURCES, 'bench/**'],
     ignores: SPECS,
     rules: {
       'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],

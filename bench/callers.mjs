@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inTime, now, until } from './clock.mjs';
+import { Visits } from './visits.mjs';
+
+/**
+ * So many callers ask in one turn of the event loop, each once.
+ * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
+ * @param {{ key: string, callers: number, cutMs: number, sectionMs?: number, startAt?: number }} order
+ */
+export async function wave(acquire, { key, callers, cutMs, sectionMs = 0, startAt = 0 }) {
+  const visits = new Visits();
+  await until(startAt);
+  const startedAt = now();
+  const asked = Array.from({ length: callers }, (_, flow) =>
+    visit(acquire, key, { visits, flow, sectionMs }),
+  );
+  const isOver = await inTime(Promise.all(asked), cutMs);
+  return { startedAt, endedAt: now(), isOver, ...visits.close() };
+}
+
+/**
+ * So many callers ask again and again, as soon as they have had it.
+ * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
+ * @param {{ key: string, callers: number, forMs: number, sectionMs?: number, startAt?: number }} order
+ */
+export async function loop(acquire, { key, callers, forMs, sectionMs = 0, startAt = 0 }) {
+  const visits = new Visits();
+  await until(startAt);
+  const startedAt = now();
+  const flows = Array.from({ length: callers }, async (_, flow) => {
+    while (visits.isOpen && (await visit(acquire, key, { visits, flow, sectionMs })));
+  });
+  await inTime(Promise.all(flows), forMs);
+  return { startedAt, endedAt: now(), isOver: true, ...visits.close() };
+}
+
+/** @returns {Promise<boolean>} false when the locker rejected: its caller does not ask again */
+async function visit(acquire, key, { visits, flow, sectionMs }) {
+  const asked = visits.ask(flow);
+  try {
+    const release = await acquire(key);
+    const entered = visits.enter(asked);
+    if (sectionMs > 0) await sleep(sectionMs);
+    visits.leave(entered);
+    await release();
+    return true;
+  } catch (error) {
+    visits.fail(error);
+    return false;
+  }
+}
+
+/**
+ * Gets code compiled and sockets warm, without anybody in anybody's way.
+ * @param {import('./terms.mjs').Locker} locker
+ */
+export async function warmUp({ acquire, permits }, { flows, forMs }) {
+  const over = now() + forMs;
+  const alone = async (_, flow) => {
+    const key = `warm:${process.pid}:${flow}`;
+    await permits?.(key, 1);
+    while (now() < over) await (await acquire(key))();
+  };
+  await Promise.all(Array.from({ length: flows }, alone));
+}

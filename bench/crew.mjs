@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { inTime } from './clock.mjs';
+import { pin } from './machine.mjs';
+
+const WORKER = join(import.meta.dirname, 'worker.mjs');
+const START_MS = 20_000;
+const LONGEST_STDERR = 2_000;
+
+/** Worker processes that use one locker in one scenario, all on one core. */
+export class Crew {
+  #workers;
+  #probe;
+  /** Of all workers, in the actions since `measured` began. */
+  #cpuUs = 0;
+
+  /**
+   * @param {object} order
+   * @param {string} order.locker a file of lockers/
+   * @param {string} order.scenario the file whose actions the workers do
+   * @param {number} order.processes
+   * @param {import('./terms.mjs').Terms} order.terms
+   * @param {import('./redis-probe.mjs').RedisProbe} order.probe
+   */
+  constructor({ locker, scenario, processes, terms, probe }) {
+    this.#probe = probe;
+    const args = ['--expose-gc', WORKER, locker, scenario, JSON.stringify(terms)];
+    this.#workers = Array.from({ length: processes }, () => new Worker(args));
+  }
+
+  /** @param {number | undefined} core where they shall stay, if they can be made to */
+  async ready(core) {
+    const ready = Promise.all(this.#workers.map((worker) => worker.ready));
+    if (!(await inTime(ready, START_MS))) throw new Error('The workers did not start');
+    if (core !== undefined) for (const worker of this.#workers) pin(worker.pid, core);
+  }
+
+  /** Every worker does it at the same time; resolves with what each returned. */
+  async all(action, args) {
+    return Promise.all(this.#workers.map((worker) => this.#ask(worker, action, args)));
+  }
+
+  /** One worker does it. */
+  async one(index, action, args) {
+    return this.#ask(this.#workers[index], action, args);
+  }
+
+  async #ask(worker, action, args) {
+    const { result, cpuUs } = await worker.ask(action, args);
+    this.#cpuUs += cpuUs;
+    return result;
+  }
+
+  /** Runs the work, and tells what it cost the workers and Redis. */
+  async measured(work) {
+    this.#cpuUs = 0;
+    const before = await this.#probe.look();
+    const result = await work();
+    const redis = this.#probe.difference(before, await this.#probe.look());
+    return { result, cost: { ...redis, clientUs: this.#cpuUs } };
+  }
+
+  /** Ends the workers, whatever they wait for. */
+  async dismiss() {
+    await Promise.all(this.#workers.map((worker) => worker.end()));
+  }
+}
+
+class Worker {
+  #child;
+  #asked = new Map();
+  #lastId = 0;
+  #stderr = '';
+
+  constructor(args) {
+    this.#child = spawn(process.execPath, args, {
+      cwd: import.meta.dirname,
+      env: { ...process.env, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      serialization: 'advanced',
+    });
+    this.#child.stderr.on('data', (text) => {
+      this.#stderr = `${this.#stderr}${text}`.slice(-LONGEST_STDERR);
+    });
+    this.exited = new Promise((resolve) => this.#child.once('close', resolve));
+    this.crashed = this.exited.then((code) => {
+      throw new Error(`A worker ended (${code}): ${lastError(this.#stderr)}`);
+    });
+    this.crashed.catch(() => undefined);
+    const told = new Promise((resolve) => this.#child.once('message', resolve));
+    this.ready = Promise.race([told, this.crashed]).then(() => {
+      this.#child.on('message', (reply) => this.#hear(reply));
+    });
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  ask(action, args) {
+    const id = ++this.#lastId;
+    const reply = new Promise((resolve, reject) => this.#asked.set(id, { resolve, reject }));
+    this.#child.send({ id, action, args });
+    return Promise.race([reply, this.crashed]);
+  }
+
+  #hear({ id, error, ...reply }) {
+    const { resolve, reject } = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (error === undefined) resolve(reply);
+    else reject(new Error(error));
+  }
+
+  async end() {
+    this.#child.kill('SIGKILL');
+    await this.exited;
+  }
+}
+
+/** The line of a stack trace that says what happened. */
+function lastError(text) {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.findLast((line) => /^\w*Error\b|Error:/.test(line)) ?? text.trim();
+}

@@ -1,0 +1,77 @@
+// From the moment when one process frees something to the moment when another, that waits, has it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inTime, now, until } from './clock.mjs';
+import { costMeasures } from './contended.mjs';
+import { quantile } from './statistics.mjs';
+
+const KEYS = 16;
+const SLOTS = 6;
+const SLOT_MS = 150;
+const HEAD_START_MS = 20;
+/** The waiter asks so long after the holder. */
+const LATER_MS = 10;
+const SHORTEST_HOLD_MS = 15;
+const LONGEST_HOLD_MS = 115;
+/** Longer than any interval at which somebody looks again by himself. */
+const LATE_MS = 500;
+const MISSED_MS = 5_000;
+
+export const actions = {
+  /** @returns {Promise<number[]>} when each was freed */
+  free: (locker, slots) => {
+    const arm = locker.arm ?? locker.acquire;
+    return inSlots(slots, async ({ key, at, holdMs }) => {
+      await until(at);
+      const free = await arm(key);
+      await sleep(holdMs);
+      const freedAt = now();
+      await free();
+      return freedAt;
+    });
+  },
+
+  /** @returns {Promise<(number | null)[]>} when each was there for the waiter; null: never */
+  await: (locker, slots) => {
+    const wait = locker.wait ?? (async (key) => locker.acquire(key));
+    return inSlots(slots, async ({ key, at }) => {
+      await until(at + LATER_MS);
+      let gotAt = null;
+      const got = Promise.resolve(wait(key)).then((release) => {
+        gotAt = now();
+        return release?.();
+      });
+      await inTime(got, LONGEST_HOLD_MS + MISSED_MS);
+      return gotAt;
+    });
+  },
+};
+
+const inSlots = (slots, work) => Promise.all(slots.map(work));
+
+/** Two processes, the first of which frees what the second waits for. */
+export async function drive(crew, { id }, { pace }) {
+  await handOffs(crew, `${id}:warm`, 1);
+  const slots = Math.max(1, Math.round(SLOTS * pace.share));
+  const { result, cost } = await crew.measured(() => handOffs(crew, id, slots));
+  const done = result.filter(({ gotAt }) => gotAt !== null);
+  const ms = done.map(({ freedAt, gotAt }) => gotAt - freedAt).filter((waited) => waited >= 0);
+  return {
+    p50Us: 1e3 * quantile(ms, 0.5),
+    p90Us: 1e3 * quantile(ms, 0.9),
+    longestUs: 1e3 * quantile(ms, 1),
+    late: ms.filter((waited) => waited > LATE_MS).length,
+    missed: result.length - done.length,
+    ...costMeasures(cost, result.length),
+  };
+}
+
+async function handOffs(crew, name, count) {
+  const from = now() + HEAD_START_MS;
+  const slots = Array.from({ length: count * KEYS }, (_, number) => ({
+    key: `${name}:${number}`,
+    at: from + SLOT_MS * Math.floor(number / KEYS),
+    holdMs: SHORTEST_HOLD_MS + Math.random() * (LONGEST_HOLD_MS - SHORTEST_HOLD_MS),
+  }));
+  const [freed, got] = await Promise.all([crew.one(0, 'free', slots), crew.one(1, 'await', slots)]);
+  return slots.map((_, number) => ({ freedAt: freed[number], gotAt: got[number] }));
+}

@@ -1,0 +1,88 @@
+/** Lock channels: an unlock wakes one, a writer's unlock wakes all. */
+const byUnlock = (payload) => (payload === '1' ? Infinity : 1);
+
+/** Redisson's way to wait: one subscription for each channel and process, and so many waiters for each message. */
+export class Wakeups {
+  #subscriber;
+  /** @type {Map<string, Line>} */
+  #lines = new Map();
+
+  /**
+   * @param {import('ioredis').Redis} subscriber
+   * @param {(payload: string) => number} howMany waiters a message wakes
+   */
+  constructor(subscriber, howMany = byUnlock) {
+    this.#subscriber = subscriber;
+    subscriber.on('message', (channel, payload) => {
+      this.#lines.get(channel)?.wake(howMany(payload));
+    });
+  }
+
+  /**
+   * @param {string} channel
+   * @param {() => Promise<unknown>} attempt resolves with null, or with how long the lock is taken
+   */
+  async untilGranted(channel, attempt) {
+    if ((await attempt()) === null) return;
+    const line = this.#join(channel);
+    try {
+      await line.subscribed;
+      for (let ttl = await attempt(); ttl !== null; ttl = await attempt()) {
+        await line.wait(Number(ttl));
+      }
+    } finally {
+      this.#leave(channel, line);
+    }
+  }
+
+  #join(channel) {
+    let line = this.#lines.get(channel);
+    if (!line) {
+      line = new Line(this.#subscriber.subscribe(channel));
+      this.#lines.set(channel, line);
+    }
+    line.members += 1;
+    return line;
+  }
+
+  #leave(channel, line) {
+    line.members -= 1;
+    if (line.members > 0) return;
+    this.#lines.delete(channel);
+    void this.#subscriber.unsubscribe(channel);
+  }
+}
+
+/** Who waits for one channel. One message that finds nobody parked is kept for the next. */
+class Line {
+  members = 0;
+  #parked = [];
+  #isOneKept = false;
+
+  constructor(subscribed) {
+    this.subscribed = subscribed;
+  }
+
+  wake(howMany) {
+    this.#isOneKept = this.#parked.length === 0;
+    for (const wake of this.#parked.splice(0, howMany)) wake();
+  }
+
+  wait(ttlMs) {
+    if (this.#isOneKept) {
+      this.#isOneKept = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      };
+      const timer = setTimeout(() => {
+        this.#parked.splice(this.#parked.indexOf(wake), 1);
+        resolve(undefined);
+      }, ttlMs);
+      this.#parked.push(wake);
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { arch, cpus, platform, release } from 'node:os';
+
+/**
+ * Where processes may be kept: Redis and, in a split trial, its clients on another core.
+ * @typedef {{ redis: number, clients: number }} Cores
+ */
+
+/** @returns {Cores | null} null where processes cannot be kept on a core */
+export function findCores() {
+  const { status, stdout } = spawnSync('taskset', ['-cp', String(process.pid)], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) return null;
+  const [first, second] = coresIn(stdout.slice(stdout.lastIndexOf(':') + 1));
+  return second === undefined ? null : { redis: first, clients: second };
+}
+
+/** @param {string} list such as `0,2-5` */
+function coresIn(list) {
+  return list.split(',').flatMap((range) => {
+    const [from, to = from] = range.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+}
+
+/** Keeps a process, with all its threads, on one core. */
+export function pin(pid, core) {
+  const { status, stderr } = spawnSync('taskset', ['-acp', String(core), String(pid)], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`Process ${pid} cannot be kept on core ${core}: ${stderr}`);
+}
+
+/** @param {Cores | null} cores */
+export function describeMachine(cores) {
+  const [cpu] = cpus();
+  const where = cores
+    ? `Redis on core ${cores.redis}, clients on core ${cores.clients} (split) or beside it (same core)`
+    : 'processes NOT kept on cores here: p50 and ratios of A and E mean little';
+  return {
+    node: process.version,
+    system: `${platform()} ${release()} ${arch()}`,
+    cpu: `${cpus().length} × ${cpu?.model ?? 'unknown'}`,
+    pinned: cores !== null,
+    where,
+  };
+}

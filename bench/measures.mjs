@@ -1,0 +1,43 @@
+/**
+ * What the columns are called. `less` marks what is better when it is smaller.
+ * @type {Record<string, { title: string, digits: number, less?: boolean }>}
+ */
+export const MEASURES = {
+  opsPerS: { title: 'ops/s', digits: 0 },
+  ordersPerS: { title: 'orders/s', digits: 0 },
+  p50Us: { title: 'p50 µs', digits: 0, less: true },
+  p90Us: { title: 'p90 µs', digits: 0 },
+  p99Us: { title: 'p99 µs', digits: 0 },
+  longestUs: { title: 'max µs', digits: 0 },
+  clientUsPerRenewal: { title: 'client µs/renewal', digits: 1, less: true },
+  servedPct: { title: 'served %', digits: 0 },
+  neverPct: { title: 'never served %', digits: 0 },
+  busiestPct: { title: 'busiest %', digits: 1 },
+  overtakenPct: { title: 'overtaken %', digits: 1 },
+  processRatio: { title: 'process max/min', digits: 1 },
+  waitMs: { title: 'wait p50 ms', digits: 2 },
+  longestWaitMs: { title: 'longest wait ms', digits: 1 },
+  waitRatio: { title: 'longest/p50', digits: 2 },
+  readsPerOp: { title: 'reads/op', digits: 2 },
+  commandsPerOp: { title: 'cmds/op', digits: 1 },
+  callsPerOp: { title: 'calls/op', digits: 2 },
+  redisUsPerOp: { title: 'redis µs/op', digits: 1 },
+  clientUsPerOp: { title: 'client µs/op', digits: 1 },
+  renewalsPerS: { title: 'renewals/s', digits: 0 },
+  callsPerS: { title: 'calls/s', digits: 0 },
+  commandsPerS: { title: 'cmds/s', digits: 0 },
+  redisUsPerRenewal: { title: 'redis µs/renewal', digits: 1 },
+  heapKiBPerLock: { title: 'heap KiB/lock', digits: 2 },
+  rssKiBPerLock: { title: 'RSS KiB/lock', digits: 2 },
+  overlaps: { title: 'overlaps', digits: 0 },
+  oversold: { title: 'oversold', digits: 0 },
+  late: { title: 'late', digits: 0 },
+  missed: { title: 'missed', digits: 0 },
+  lost: { title: 'lost', digits: 0 },
+};
+
+/** Counts of things that must not happen: of several rounds the sum, not the median. */
+export const FAULTS = ['overlaps', 'oversold', 'late', 'missed', 'lost'];
+
+/** Of those, what means that a lock did not do what it is for, on a machine however slow. */
+export const BREAKAGES = ['overlaps', 'oversold', 'missed'];

@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util';
+import { FULL, QUICK } from './pace.mjs';
+import { SCENARIO_FILES } from './scenarios.mjs';
+
+const NAMES = Object.keys(SCENARIO_FILES);
+
+export const USAGE = `npm run bench -- [options]
+
+  --scenario LIST   of ${NAMES.join(', ')}; default: all
+  --rounds N        of which medians are taken; default: ${FULL.rounds}
+  --quick           one round of short windows, only to see that everything works
+  --lockers LIST    only these files of bench/lockers/; "nothing" excludes nobody, and must be seen to
+  --json [FILE]     all measures as JSON, to the file or to standard output
+  --help`;
+
+export class UsageError extends Error {}
+
+/**
+ * @typedef {object} Options
+ * @property {string[]} scenarios
+ * @property {string[] | undefined} lockers
+ * @property {import('./pace.mjs').Pace} pace
+ * @property {string | undefined} json a file, or '-' for standard output
+ * @property {boolean} help
+ */
+
+/** @returns {Options} */
+export function readOptions(args) {
+  const { values } = parse(args);
+  const pace = values.quick ? QUICK : FULL;
+  return {
+    scenarios: scenariosOf(values.scenario),
+    lockers: listOf(values.lockers),
+    pace: { ...pace, rounds: roundsOf(values.rounds, pace) },
+    json: values.json,
+    help: values.help ?? false,
+  };
+}
+
+function parse(args) {
+  try {
+    return parseArgs({
+      args: withFileOfJson(args),
+      options: {
+        scenario: { type: 'string' },
+        rounds: { type: 'string' },
+        quick: { type: 'boolean' },
+        lockers: { type: 'string' },
+        json: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+}
+
+/** `--json` may stand alone. */
+function withFileOfJson(args) {
+  return args.flatMap((arg, i) => {
+    const isAlone = arg === '--json' && (args[i + 1] ?? '--').startsWith('--');
+    return isAlone ? ['--json=-'] : [arg];
+  });
+}
+
+function scenariosOf(list) {
+  const wanted = listOf(list)?.map((name) => name.toLowerCase());
+  const unknown = wanted?.filter((name) => !NAMES.some((known) => known.toLowerCase() === name));
+  if (unknown?.length) throw new UsageError(`Unknown scenario: ${unknown.join(', ')}`);
+  return NAMES.filter((name) => wanted?.includes(name.toLowerCase()) ?? true);
+}
+
+function roundsOf(text, pace) {
+  if (text === undefined) return pace.rounds;
+  const rounds = Number(text);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new UsageError('--rounds is a whole number');
+  return rounds;
+}
+
+const listOf = (text) => text?.split(',').map((name) => name.trim());

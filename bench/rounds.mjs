@@ -1,0 +1,107 @@
+import { Crew } from './crew.mjs';
+import { inTime, now } from './clock.mjs';
+import { LEASE_MS } from './terms.mjs';
+
+/** No run of a locker takes so long, unless it hangs. */
+const LONGEST_MS = 45_000;
+
+/**
+ * What one locker did in one trial, round by round.
+ * @typedef {object} Record
+ * @property {string} scenario
+ * @property {string} trial
+ * @property {string} locker
+ * @property {string} label
+ * @property {Record<string, any>[]} samples
+ * @property {string[]} errors
+ */
+
+/**
+ * Every round runs every locker once, each time in fresh processes, and begins with another.
+ * @param {object} bench
+ * @param {Awaited<ReturnType<typeof import('./scenarios.mjs').loadScenario>>[]} bench.scenarios
+ * @param {import('./pace.mjs').Pace} bench.pace
+ * @param {import('./machine.mjs').Cores | null} bench.cores
+ * @param {import('./redis-probe.mjs').RedisProbe} bench.probe
+ * @param {number} bench.port
+ * @param {(line: string) => void} bench.say
+ */
+export async function runRounds(bench) {
+  const { scenarios, pace, say } = bench;
+  const records = await emptyRecords(scenarios);
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const scenario of scenarios) {
+      const startedAt = now();
+      for (const trials of together(scenario, pace)) {
+        for (const locker of rotated(scenario.lockers, round)) {
+          const theirs = records.filter((each) => each.locker === locker);
+          await runTrials(bench, scenario, { trials, locker, records: theirs });
+        }
+      }
+      const seconds = ((now() - startedAt) / 1e3).toFixed(0);
+      say(`round ${round + 1} of ${pace.rounds}: ${scenario.name}, ${seconds} s`);
+    }
+  }
+  return records;
+}
+
+/** Which trials the same processes run: one, or, where figures do not count, as many as can. */
+function together({ trials }, { sharesProcesses }) {
+  if (!sharesProcesses) return trials.map((trial) => [trial]);
+  const numbers = [...new Set(trials.map(({ processes }) => processes))];
+  return numbers.map((number) => trials.filter(({ processes }) => processes === number));
+}
+
+async function emptyRecords(scenarios) {
+  const records = [];
+  for (const { name, trials, lockers } of scenarios) {
+    for (const { id } of trials) {
+      for (const locker of lockers) {
+        const { label } = await import(`./lockers/${locker}.mjs`);
+        records.push({ scenario: name, trial: id, locker, label, samples: [], errors: [] });
+      }
+    }
+  }
+  return records;
+}
+
+function rotated(list, by) {
+  const first = by % list.length;
+  return [...list.slice(first), ...list.slice(0, first)];
+}
+
+async function runTrials(bench, scenario, { trials, locker, records }) {
+  await bench.probe.clean();
+  let crew;
+  for (const trial of trials) {
+    const record = records.find((each) => each.trial === trial.id);
+    crew ??= new Crew({
+      locker,
+      scenario: scenario.file,
+      processes: trial.processes ?? 1,
+      terms: { port: bench.port, leaseMs: scenario.leaseMs ?? LEASE_MS },
+      probe: bench.probe,
+    });
+    if (await runOne(bench, scenario, { trial, crew, record })) continue;
+    await crew.dismiss();
+    crew = undefined;
+  }
+  await crew?.dismiss();
+}
+
+/** @returns {Promise<boolean>} whether the processes are still good for anything */
+async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, record }) {
+  const core = trial.cores === 'split' ? cores?.clients : cores?.redis;
+  const run = crew.ready(core).then(() => scenario.drive(crew, trial, { pace, probe, port }));
+  try {
+    if (!(await inTime(run, LONGEST_MS))) throw new Error(`No end after ${LONGEST_MS / 1e3} s`);
+    const { error, ...measures } = await run;
+    record.samples.push(measures);
+    if (error !== undefined) record.errors.push(error);
+    return true;
+  } catch (error) {
+    run.catch(() => undefined);
+    record.errors.push(error.message.split('\n')[0]);
+    return false;
+  }
+}

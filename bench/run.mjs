@@ -1,0 +1,71 @@
+// Measures this library beside Redisson's protocol by hand and the libraries that people use instead.
+import { writeFile } from 'node:fs/promises';
+import { startRedisServer } from '../scripts/redis-server.mjs';
+import { describeMachine, findCores, pin } from './machine.mjs';
+import { readOptions, USAGE, UsageError } from './options.mjs';
+import { RedisProbe } from './redis-probe.mjs';
+import { tables, targetTable } from './report.mjs';
+import { runRounds } from './rounds.mjs';
+import { loadScenario } from './scenarios.mjs';
+import { breakages, compare, verdicts } from './verdicts.mjs';
+
+const say = (line) => process.stderr.write(`${line}\n`);
+
+/** @param {import('./options.mjs').Options} options */
+async function measure({ scenarios: names, lockers, pace }) {
+  const scenarios = await Promise.all(names.map(loadScenario));
+  if (lockers) for (const scenario of scenarios) scenario.lockers = lockersOf(scenario, lockers);
+  const cores = findCores();
+  const server = await startRedisServer();
+  if (cores) pin(server.pid, cores.redis);
+  const probe = await RedisProbe.at(server.port);
+  try {
+    const bench = { scenarios, pace, cores, probe, port: server.port, say };
+    return { records: await runRounds(bench), scenarios, machine: describeMachine(cores) };
+  } finally {
+    probe.close();
+    await server.stop();
+  }
+}
+
+function lockersOf(scenario, wanted) {
+  const known = scenario.lockers.filter((locker) => wanted.includes(locker));
+  return wanted.includes('nothing') ? [...known, 'nothing'] : known;
+}
+
+function judge({ records, scenarios }) {
+  const comparisons = scenarios.flatMap((scenario) =>
+    scenario.trials.map((trial) => ({ scenario, trial, ...compare(scenario, trial, records) })),
+  );
+  return { comparisons, judged: verdicts(comparisons), broken: breakages(comparisons) };
+}
+
+function print(machine, { comparisons, judged, broken }, { rounds }, write) {
+  const { cpu, system, node, where } = machine;
+  write(`${cpu}, ${system}, Node ${node}\n${where}; medians of ${rounds} rounds\n`);
+  for (const text of tables(comparisons)) write(`${text}\n`);
+  write(`Targets\n\n${targetTable(judged)}\n`);
+  write(broken.length > 0 ? `BROKEN\n${broken.join('\n')}` : 'Nothing is broken.');
+}
+
+async function main() {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help) return console.log(USAGE);
+  const measured = await measure(options);
+  const judgement = judge(measured);
+  const isPiped = options.json === '-';
+  print(measured.machine, judgement, options.pace, isPiped ? say : console.log);
+  const { machine, records } = measured;
+  const json = JSON.stringify({ machine, pace: options.pace, records, ...summary(judgement) });
+  if (isPiped) console.log(json);
+  else if (options.json) await writeFile(options.json, `${json}\n`);
+  // What a machine has time for breaks no build; a lock that does not lock does.
+  process.exitCode = judgement.broken.length > 0 ? 1 : 0;
+}
+
+const summary = ({ judged, broken }) => ({ targets: judged, broken });
+
+main().catch((error) => {
+  say(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.stack);
+  process.exitCode = error instanceof UsageError ? 64 : 1;
+});

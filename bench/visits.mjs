@@ -1,0 +1,60 @@
+import { now } from './clock.mjs';
+
+/** Of one visit: who, in which place of the order of asking, and when. */
+export const FLOW = 0;
+export const PLACE = 1;
+export const ASKED = 2;
+export const ENTERED = 3;
+export const LEFT = 4;
+export const FIELDS = 5;
+
+/** What the callers of one process saw, in the order in which they were let in. */
+export class Visits {
+  isOpen = true;
+  #rows = new Float64Array(1_024 * FIELDS);
+  #count = 0;
+  /** @type {Set<{ flow: number, place: number, at: number }>} */
+  #waiting = new Set();
+  #places = 0;
+  /** @type {string | undefined} */
+  #error;
+
+  ask(flow) {
+    const asked = { flow, place: this.#places++, at: now() };
+    this.#waiting.add(asked);
+    return asked;
+  }
+
+  enter(asked) {
+    this.#waiting.delete(asked);
+    const row = this.#count++ * FIELDS;
+    if (row === this.#rows.length) this.#grow();
+    this.#rows.set([asked.flow, asked.place, asked.at, now(), 0], row);
+    return row;
+  }
+
+  leave(row) {
+    // After the end nobody reads it any more.
+    if (this.isOpen) this.#rows[row + LEFT] = now();
+  }
+
+  fail(error) {
+    this.#error ??= String(error?.message ?? error);
+  }
+
+  /** Whoever comes later does not count. */
+  close() {
+    this.isOpen = false;
+    const at = now();
+    const rows = this.#rows.slice(0, this.#count * FIELDS);
+    for (let row = 0; row < rows.length; row += FIELDS) rows[row + LEFT] ||= at;
+    const waiting = [...this.#waiting].map((asked) => ({ flow: asked.flow, ms: at - asked.at }));
+    return { rows, waiting, error: this.#error };
+  }
+
+  #grow() {
+    const rows = new Float64Array(2 * this.#rows.length);
+    rows.set(this.#rows);
+    this.#rows = rows;
+  }
+}

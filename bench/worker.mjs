@@ -1,0 +1,26 @@
+// One locker in one scenario, in a process of its own: it does what the crew's owner tells it.
+// Arguments: the locker, the scenario's file, its terms as JSON.
+const [lockerName, scenarioPath, terms] = process.argv.slice(2);
+
+process.on('disconnect', () => process.exit());
+
+const [{ create }, { actions }] = await Promise.all([
+  import(`./lockers/${lockerName}.mjs`),
+  import(`./${scenarioPath}.mjs`),
+]);
+const locker = await create(JSON.parse(terms));
+// Connections are up and scripts are loaded before anybody looks at a clock.
+await locker.permits?.(`ready:${process.pid}`, 1);
+if (locker.acquire) await (await locker.acquire(`ready:${process.pid}`))();
+
+process.on('message', async ({ id, action, args }) => {
+  const cpu = process.cpuUsage();
+  try {
+    const result = await actions[action](locker, args);
+    const { user, system } = process.cpuUsage(cpu);
+    process.send({ id, result, cpuUs: user + system });
+  } catch (error) {
+    process.send({ id, error: String(error?.stack ?? error) });
+  }
+});
+process.send({ ready: true });
