@@ -50,7 +50,7 @@ const inSlots = (slots, work) => Promise.all(slots.map(work));
 
 /** Two processes, the first of which frees what the second waits for. */
 export async function drive(crew, { id }, { pace }) {
-  await handOffs(crew, `${id}:warm`, 1);
+  if (!pace.sharesProcesses) await handOffs(crew, `${id}:warm`, 1);
   const slots = Math.max(1, Math.round(SLOTS * pace.share));
   const { result, cost } = await crew.measured(() => handOffs(crew, id, slots));
   const done = result.filter(({ gotAt }) => gotAt !== null);

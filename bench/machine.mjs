@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { arch, cpus, platform, release } from 'node:os';
+
+const require = createRequire(import.meta.url);
 
 /**
  * Where processes may be kept: Redis and, in a split trial, its clients on another core.
@@ -32,17 +35,29 @@ export function pin(pid, core) {
   if (status !== 0) throw new Error(`Process ${pid} cannot be kept on core ${core}: ${stderr}`);
 }
 
-/** @param {Cores | null} cores */
-export function describeMachine(cores) {
+/**
+ * @param {Cores | null} cores
+ * @param {string} redisVersion
+ */
+export function describeMachine(cores, redisVersion) {
   const [cpu] = cpus();
   const where = cores
     ? `Redis on core ${cores.redis}, clients on core ${cores.clients} (split) or beside it (same core)`
     : 'processes NOT kept on cores here: p50 and ratios of A and E mean little';
   return {
     node: process.version,
+    redis: redisVersion,
+    versions: installedVersions(),
     system: `${platform()} ${release()} ${arch()}`,
     cpu: `${cpus().length} × ${cpu?.model ?? 'unknown'}`,
     pinned: cores !== null,
     where,
   };
+}
+
+/** @returns {Record<string, string>} of all that is measured, and of the client of most of it */
+function installedVersions() {
+  const { dependencies } = require('./package.json');
+  const { version } = require('ioredis/package.json');
+  return { ...dependencies, ioredis: version };
 }

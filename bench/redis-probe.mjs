@@ -42,6 +42,10 @@ export class RedisProbe {
     };
   }
 
+  async version() {
+    return /redis_version:(\S+)/.exec(await this.#client.info('server'))?.[1] ?? 'unknown';
+  }
+
   /** Names of all keys that there are. */
   keys() {
     return this.#client.keys('*');

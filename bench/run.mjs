@@ -21,7 +21,8 @@ async function measure({ scenarios: names, lockers, pace }) {
   const probe = await RedisProbe.at(server.port);
   try {
     const bench = { scenarios, pace, cores, probe, port: server.port, say };
-    return { records: await runRounds(bench), scenarios, machine: describeMachine(cores) };
+    const machine = describeMachine(cores, await probe.version());
+    return { records: await runRounds(bench), scenarios, machine };
   } finally {
     probe.close();
     await server.stop();
@@ -41,8 +42,10 @@ function judge({ records, scenarios }) {
 }
 
 function print(machine, { comparisons, judged, broken }, { rounds }, write) {
-  const { cpu, system, node, where } = machine;
-  write(`${cpu}, ${system}, Node ${node}\n${where}; medians of ${rounds} rounds\n`);
+  const { cpu, system, node, redis, versions, where } = machine;
+  const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  write(`${cpu}, ${system}, Node ${node}, Redis ${redis}\n${named.join(', ')}`);
+  write(`${where}; medians of ${rounds} round${rounds === 1 ? '' : 's'}\n`);
   for (const text of tables(comparisons)) write(`${text}\n`);
   write(`Targets\n\n${targetTable(judged)}\n`);
   write(broken.length > 0 ? `BROKEN\n${broken.join('\n')}` : 'Nothing is broken.');

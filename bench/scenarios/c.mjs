@@ -29,6 +29,7 @@ export const trials = [
     headline: 'opsPerS',
     columns: [
       'neverPct',
+      'overtakenPct',
       'busiestPct',
       'waitMs',
       'longestWaitMs',

@@ -9,7 +9,7 @@ export const lockers = ALL;
 
 const COST = ['commandsPerOp', 'callsPerOp', 'redisUsPerOp', 'clientUsPerOp'];
 const COMMON = { cores: 'split', headline: 'opsPerS', processes: 4, callers: 25 };
-const COLUMNS = ['servedPct', 'overtakenPct', 'longestWaitMs', ...COST, 'overlaps'];
+const COLUMNS = ['servedPct', 'overtakenPct', 'longestWaitMs', 'waitRatio', ...COST, 'overlaps'];
 
 export const trials = [
   { ...COMMON, id: 'D empty', title: 'empty section, waves', columns: COLUMNS },
@@ -20,6 +20,7 @@ export const trials = [
     title: '1 ms section, loop',
     columns: [
       'neverPct',
+      'overtakenPct',
       'processRatio',
       'waitMs',
       'longestWaitMs',
