@@ -9,7 +9,7 @@ export const USAGE = `npm run bench -- [options]
   --scenario LIST   of ${NAMES.join(', ')}; default: all
   --rounds N        of which medians are taken; default: ${FULL.rounds}
   --quick           one round of short windows, only to see that everything works
-  --lockers LIST    only these files of bench/lockers/; "nothing" excludes nobody, and must be seen to
+  --lockers LIST    only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
   --json [FILE]     all measures as JSON, to the file or to standard output
   --help`;
 
