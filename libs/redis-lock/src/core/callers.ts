@@ -5,8 +5,8 @@ import type { Contender, LastAnswer } from './contender.js';
 export class Callers {
   /** Each with the first attempt that was sent during its call. */
   readonly #waiting = new Map<Contender, number>();
-  /** Those of them who want one answer. */
-  readonly #once = new Set<Contender>();
+  /** Those of them who want one answer; made when the first comes. */
+  #once: Set<Contender> | undefined;
   #last: LastAnswer = { kind: 'none' };
   #lastAt = 0;
 
@@ -37,7 +37,7 @@ export class Callers {
 
   add(contender: Contender, since: number): void {
     this.#waiting.set(contender, since);
-    if (contender.once) this.#once.add(contender);
+    if (contender.once) (this.#once ??= new Set()).add(contender);
   }
 
   has(contender: Contender): boolean {
@@ -45,7 +45,7 @@ export class Callers {
   }
 
   drop(contender: Contender): boolean {
-    if (contender.once) this.#once.delete(contender);
+    if (contender.once) this.#once?.delete(contender);
     return this.#waiting.delete(contender);
   }
 
@@ -70,7 +70,7 @@ export class Callers {
    */
   answerOnce(newest: number): boolean {
     const answer = this.#last;
-    if (answer.kind !== 'busy') return false;
+    if (answer.kind !== 'busy' || this.#once === undefined) return false;
     let isTooLate = false;
     for (const contender of [...this.#once]) {
       if ((this.#waiting.get(contender) ?? 0) > newest && contender === this.first) {

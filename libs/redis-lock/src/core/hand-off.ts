@@ -24,10 +24,12 @@ const CLAIM = `'^(%d+) (%x+ %d+ [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) (%d+) ([sep])$'`;
 
 export function lineKeys(key: string): Record<(typeof LINE_KEYS)[number], string> {
+  // With every release: the braces are looked for once.
+  const tagged = helperKey('', key);
   return {
-    queue: helperKey('nestjs_lock_queue', key),
-    claims: helperKey('nestjs_lock_claims', key),
-    opened: helperKey('nestjs_lock_opened', key),
+    queue: `nestjs_lock_queue${tagged}`,
+    claims: `nestjs_lock_claims${tagged}`,
+    opened: `nestjs_lock_opened${tagged}`,
   };
 }
 
