@@ -150,16 +150,14 @@ export class KeyQueue implements LocalQueue {
 
   #begin(contender: Contender): void {
     const holder = contender.once ? undefined : this.#holder;
-    if (this.#asking !== undefined) {
-      // The answer to one that has left may never come.
-      this.#poll.in();
-    } else if (holder !== undefined && holder.passes > 0) {
-      // One of ours after another has it: this one is next, without asking.
+    if (holder !== undefined) {
       this.#callers.remember({ kind: 'busy', remainingMs: holder.remainingMs });
-      this.#park();
-    } else {
-      this.ask();
     }
+    // The answer to one that has left may never come.
+    if (this.#asking !== undefined) this.#poll.in();
+    // One of ours after another has it: this one is next, without asking.
+    else if (holder !== undefined && holder.passes > 0) this.#park();
+    else this.ask();
   }
 
   /** In line only while somebody elsewhere has it, and only if it would be told, or looks by itself. */
