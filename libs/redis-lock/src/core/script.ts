@@ -34,6 +34,8 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
 export interface ScriptCall extends ScriptText {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
+  /** It has just what was declared, so that it may travel with other calls of the script. */
+  readonly isUniform: boolean;
 }
 
 /**
@@ -56,14 +58,14 @@ export function defineScript<K extends string, A extends string, R>(declaration:
 }): Script<K, A, R> {
   const { name, keys, args, numbers = [], channels = [], body, reply } = declaration;
   const textIn = (mode: PublishMode): ScriptText => {
-    const lua = [
+    const lines = [
       ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
       ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
       ...numbers.map(numberGuard),
       ...(channels.length > 0 ? [ANNOUNCE[mode]] : []),
       body.trim(),
-    ].join('\n');
-    return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+    ];
+    return textOf(lines.join('\n'));
   };
   return {
     ...textIn('plain'),
@@ -100,7 +102,39 @@ export function callOf<K extends string, A extends string>(
   mode: PublishMode,
 ): ScriptCall {
   const { lua, sha1 } = mode === 'plain' ? script : script.inMode[mode]();
-  return { lua, sha1, keys: inOrder(script.keys, keys), args: inOrder(script.args, args) };
+  const [allKeys, allArgs] = [inOrder(script.keys, keys), inOrder(script.args, args)];
+  const isUniform =
+    allKeys.length > 0 &&
+    allKeys.length === script.keys.length &&
+    allArgs.length === script.args.length;
+  return { lua, sha1, keys: allKeys, args: allArgs, isUniform };
+}
+
+/**
+ * The script for several calls at once, which answers a list. Every call has KEYS and ARGV of its own,
+ * so that any text does, and fails alone; what it wrote before stays, as when it is alone.
+ */
+export function forMany({ lua, keys, args }: ScriptCall): ScriptText {
+  const [keyCount, argCount] = [String(keys.length), String(args.length)];
+  return textOf(`local allKeys, allArgs, KEYS, ARGV = KEYS, ARGV, {}, {}
+local function call()
+${lua}
+end
+local answers = {}
+for i = 0, #allKeys / ${keyCount} - 1 do
+  for k = 1, ${keyCount} do KEYS[k] = allKeys[i * ${keyCount} + k] end
+  for a = 1, ${argCount} do ARGV[a] = allArgs[i * ${argCount} + a] end
+  local isDone, answer = pcall(call)
+  -- Before Redis 7 the error of a command is a text here, and a mistake in Lua is one everywhere.
+  if not isDone and type(answer) ~= 'table' then
+    answer = tostring(answer)
+    answer = redis.error_reply(string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer)
+  end
+  -- The list would end at a nil.
+  if answer == nil then answer = false end
+  answers[i + 1] = answer
+end
+return answers`);
 }
 
 /** The values of keys or arguments in the order in which the script declared them. */
@@ -136,6 +170,10 @@ const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
   return type(toAll) ~= 'table' or type(toShard) ~= 'table'
 end`,
 };
+
+function textOf(lua: string): ScriptText {
+  return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+}
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
