@@ -21,8 +21,9 @@ import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
 import { publishOption } from './publish-option.js';
 import { another, chooseClient, disconnect, isCluster } from './redis-client.js';
-import { brokenError, isNoScript, lockErrorOf, noConnectionError } from './reply-error.js';
+import { noConnectionError } from './reply-error.js';
 import { ReplicatedLines } from './replicated-lines.js';
+import { ScriptBatches } from './script-batches.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
@@ -70,12 +71,11 @@ interface Messages {
 
 export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
+  readonly #batches: ScriptBatches;
   readonly #replicated: ReplicatedLines;
   readonly #cluster: Cluster | undefined;
   /** A Cluster has only one. */
   readonly #database: Database | undefined;
-  /** Counts the connections that broke: what was on its way then may have been sent twice. */
-  #breaks = 0;
   /** Why our client is not connected, as far as it says so. */
   #trouble: unknown;
   #isOutageTold = false;
@@ -89,6 +89,11 @@ export class IoredisConnection implements RedisConnection {
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
+    this.#batches = new ScriptBatches(client, {
+      prepare: () => this.#prepare(),
+      // ioredis sends again before anybody can ask for the database.
+      mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
+    });
     this.#replicated = new ReplicatedLines(client, () => this.#database?.number ?? 0);
     client.on('ready', this.#onReady);
     client.on('close', this.#onClose);
@@ -117,33 +122,16 @@ export class IoredisConnection implements RedisConnection {
       this.client.connect().catch(() => undefined);
   }
 
-  async run<K extends string, A extends string, R>(
+  run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: ScriptKeys<K>,
     args: ScriptArgs<A>,
     minReplicas = 0,
   ): Promise<Reply<R>> {
-    if (!this.isUp) {
-      this.open();
-      throw this.#notConnected();
-    }
-    if (this.#database?.isConfirmed === false) await this.#chosenDatabase(this.#database);
     const call = callOf(script, keys, args, this.messages.mode);
-    if (minReplicas > 0) {
-      const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
-      return { value: script.decode(raw), ...reply };
-    }
-    const breaks = this.#breaks;
-    const sentAt = performance.now();
-    const wasResent = () => this.#breaks !== breaks;
-    let raw: unknown;
-    try {
-      raw = await this.#evaluate(call, wasResent);
-    } catch (error) {
-      throw this.#isAstray(wasResent()) ? brokenError() : error;
-    }
-    if (this.#isAstray(wasResent())) throw brokenError();
-    return { value: script.decode(raw), sentAt, resent: wasResent() };
+    const decode = (raw: unknown) => script.decode(raw);
+    if (minReplicas > 0) return this.#runReplicated(call, decode, minReplicas);
+    return this.#batches.run(call, decode);
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -177,21 +165,25 @@ export class IoredisConnection implements RedisConnection {
     return Promise.resolve();
   }
 
-  /** EVALSHA; a server that has forgotten the script gets it with EVAL, which cannot be refused so. */
-  async #evaluate(
-    { lua, sha1, keys, args }: ScriptCall,
-    wasResent: () => boolean,
-  ): Promise<unknown> {
-    try {
-      return await this.client.evalsha(sha1, keys.length, ...keys, ...args);
-    } catch (error) {
-      if (!isNoScript(error)) throw lockErrorOf(error, wasResent());
+  async #runReplicated<R>(
+    call: ScriptCall,
+    decode: (raw: unknown) => R,
+    minReplicas: number,
+  ): Promise<Reply<R>> {
+    await this.#prepare();
+    const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
+    return { value: decode(raw), ...reply };
+  }
+
+  /** @throws {LockBackendError} there is no connection */
+  #prepare(): Promise<void> | undefined {
+    // ioredis goes on saying "ready" for a moment after a disconnect.
+    if (!this.isUp) {
+      this.open();
+      throw this.#notConnected();
     }
-    try {
-      return await this.client.eval(lua, keys.length, ...keys, ...args);
-    } catch (error) {
-      throw lockErrorOf(error, wasResent());
-    }
+    if (this.#database?.isConfirmed === false) return this.#chosenDatabase(this.#database);
+    return undefined;
   }
 
   #databaseOf(client: Redis): Database {
@@ -209,11 +201,6 @@ export class IoredisConnection implements RedisConnection {
     await database.confirm();
     // The connection broke, or the caller has moved on.
     if (!database.isConfirmed) throw this.#notConnected();
-  }
-
-  /** ioredis sends again before anybody can ask for the database: the answer may be another one's. */
-  #isAstray(wasResent: boolean): boolean {
-    return wasResent && this.#database !== undefined && this.#database.number !== 0;
   }
 
   #onUp(): void {
@@ -241,7 +228,7 @@ export class IoredisConnection implements RedisConnection {
   };
 
   readonly #onClose = (): void => {
-    this.#breaks++;
+    this.#batches.onBreak();
     this.#database?.forget();
   };
 

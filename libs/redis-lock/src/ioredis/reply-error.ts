@@ -116,6 +116,22 @@ export function isElsewhere(error: unknown): boolean {
   return isReply(error) && ['MOVED', 'READONLY'].includes(firstWord(messageOf(error)));
 }
 
+/**
+ * The slot of a script is moving, with some of its keys here and some there. Redis then refuses with
+ * TRYAGAIN, and sends ioredis from one node to the other until that gives up.
+ */
+export function isMovingSlot(error: unknown): boolean {
+  const refusal = messageOf(error).replace(/^Too many Cluster redirections.*ReplyError: /, '');
+  return ['TRYAGAIN', 'ASK', 'MOVED'].includes(firstWord(refusal));
+}
+
+/** Redis has refused a script before it ran, for the sake of one key or for the moment. */
+export function isRefusedUnrun(error: unknown): boolean {
+  const words = ['NOPERM', 'CROSSSLOT', 'BUSY', 'OOM'];
+  const isRefused = isReply(error) && words.includes(firstWord(messageOf(error)));
+  return isRefused || isMovingSlot(error);
+}
+
 export function isNoScript(error: unknown): boolean {
   return firstWord(messageOf(error)) === 'NOSCRIPT';
 }

@@ -1,0 +1,254 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { eventually } from '../../../../test/support/eventually.js';
+import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
+import { useProxy } from '../../../../test/support/lock-client.js';
+import { useRedis } from '../../../../test/support/redis-server.js';
+import { ClusterGroup } from '../../../../test/support/topology.js';
+import { RENEW } from '../core/hash-lock.js';
+import type { RedisConnection } from '../core/redis-connection.js';
+import { callOf, defineScript, forMany } from '../core/script.js';
+import { hashSlot } from './hash-slot.js';
+import { openIoredisConnection } from './ioredis-connection.js';
+
+/** Appends to a list, and answers how long it is. */
+const PUSH = defineScript({
+  name: 'push',
+  keys: ['list'],
+  args: ['text'],
+  body: `return redis.call('rpush', list, text)`,
+  reply: (raw) => (typeof raw === 'number' ? raw : undefined),
+});
+const ANOTHER_PUSH = defineScript({
+  ...{ name: 'another-push', keys: ['list'], args: ['text'], reply: (raw) => raw },
+  body: `redis.call('rpush', list, text) return 1`,
+});
+const MANY = forMany(callOf(PUSH, ['k'], ['t'], 'plain'));
+
+describe('scripts that are asked for in one turn', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const opened: RedisConnection[] = [];
+  let connection: RedisConnection;
+
+  const open = async (to: unknown) => {
+    const made = openIoredisConnection(to);
+    opened.push(made);
+    await eventually(() => made.run(PUSH, ['warm'], ['up']));
+    return made;
+  };
+  /** One call on each of these keys, in one turn. */
+  const push = (keys: readonly string[], by = connection) =>
+    Promise.all(keys.map((key) => by.run(PUSH, [key], ['t'])));
+  const settled = (calls: readonly Promise<unknown>[]) => Promise.allSettled(calls);
+  const keysOf = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`);
+  /** What reached Redis, which knew the scripts. */
+  const sentBy = async (work: () => Promise<unknown>) => {
+    await work();
+    const sent = await redis.commandsDuring(work);
+    return { evalsha: sent.evalsha, eval: sent.eval };
+  };
+
+  beforeEach(async () => {
+    connection = await open(redis.url);
+  });
+  afterEach(() => Promise.all(opened.splice(0).map((made) => made.close())));
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [16, 1],
+    [17, 2],
+    [40, 3],
+  ])('%d calls of a script travel as %d', async (calls, evalsha) => {
+    expect(await sentBy(() => push(keysOf(calls)))).toEqual({ evalsha });
+  });
+
+  it('have their own answers, and know when they were sent', async () => {
+    await redis.admin.rpush('k1', 'a', 'b');
+    const before = performance.now();
+    const replies = await push(['k0', 'k1', 'k0']);
+    expect(replies.map(({ value, resent }) => [value, resent])).toEqual([
+      [1, false],
+      [3, false],
+      [2, false],
+    ]);
+    for (const { sentAt } of replies) {
+      expect(sentAt).toBeGreaterThanOrEqual(before);
+      expect(sentAt).toBeLessThanOrEqual(performance.now());
+    }
+  });
+
+  it('travel together also when they are asked for by those who got an answer', async () => {
+    const twice = async (key: string) => {
+      await connection.run(PUSH, [key], ['t']);
+      // However long it takes them to go on.
+      for (let i = 0; i < Number(key.slice(1)); i += 1) await Promise.resolve();
+      await connection.run(PUSH, [key], ['t']);
+    };
+    expect(await sentBy(() => Promise.all(keysOf(10).map(twice)))).toEqual({ evalsha: 2 });
+  });
+
+  it('go in the plain form when they are alone', async () => {
+    await redis.admin.script('FLUSH');
+    await push(['k']);
+    expect(await redis.admin.script('EXISTS', PUSH.sha1, MANY.sha1)).toEqual([1, 0]);
+  });
+
+  it('go apart when they differ, and keep the order of the calls on each key', async () => {
+    const work = async () => {
+      const calls = [PUSH, ANOTHER_PUSH, PUSH, PUSH].map((script, i) =>
+        connection.run(script as typeof PUSH, ['list'], [i]),
+      );
+      await Promise.all([...calls, ...keysOf(5).map((key) => connection.run(PUSH, [key], ['t']))]);
+    };
+    expect(await sentBy(work)).toEqual({ evalsha: 3 });
+    expect(await redis.admin.lrange('list', 0, 3)).toEqual(['0', '1', '2', '3']);
+  });
+
+  it('go one by one when they have other keys or arguments than were declared', async () => {
+    const renew = () => connection.run(RENEW, ['a'], ['x', 100]);
+    expect(await sentBy(() => Promise.all([renew(), renew()]))).toEqual({ evalsha: 2 });
+    const extra = () => connection.run(PUSH, ['a'], ['x', 'more']);
+    expect(
+      await sentBy(() => Promise.all([extra(), extra(), ...keysOf(2).map((k) => push([k]))])),
+    ).toEqual({ evalsha: 3 });
+  });
+
+  describe.each(IOREDIS_VERSIONS)('%s', (_, ioredis) => {
+    it.each([2, 3])(
+      'fail alone, with the error of a call that is alone: RESP%d',
+      async (protocol) => {
+        const client = new ioredis.Redis(redis.url, { protocol } as never);
+        const ours = await open(client);
+        await redis.admin.set('text', 'no list');
+        const alone: unknown = await ours.run(PUSH, ['text'], ['t']).catch((e: unknown) => e);
+        const [first, second, third] = await settled(
+          ['k0', 'text', 'k1'].map((key) => ours.run(PUSH, [key], ['t'])),
+        );
+        expect([first?.status, third?.status]).toEqual(['fulfilled', 'fulfilled']);
+        expect(second).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_STATE' } });
+        expect((second as PromiseRejectedResult).reason).toEqual(alone);
+        client.disconnect();
+      },
+    );
+  });
+
+  it('fail alone when their answer makes no sense', async () => {
+    const odd = defineScript({
+      ...PUSH,
+      body: `return text == 'odd' and 'x' or 1`,
+      reply: PUSH.decode,
+    });
+    const calls = ['a', 'odd', 'b'].map((text) => connection.run(odd, ['k'], [text]));
+    expect((await settled(calls)).map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'rejected', 'fulfilled'],
+    ]);
+  });
+
+  it('are executed with the text when Redis has forgotten the script', async () => {
+    await push(['a', 'b']);
+    await redis.admin.script('FLUSH');
+    expect(await redis.commandsDuring(() => push(['a', 'b']))).toMatchObject({
+      evalsha: 1,
+      eval: 1,
+    });
+    expect(await redis.admin.llen('a')).toBe(2);
+  });
+
+  it('have each their own fate when Redis refuses them all for one key', async () => {
+    await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', '>pw', '~k*', '~warm', '+@all');
+    const poor = await open(redis.url.replace('//', '//poor:pw@'));
+    const outcomes = await settled(
+      ['k0', 'secret', 'k1'].map((key) => poor.run(PUSH, [key], ['t'])),
+    );
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { value: 1, resent: false } },
+      { status: 'rejected', reason: { code: 'LOCK_BACKEND', retryable: false, outcome: 'none' } },
+      { status: 'fulfilled', value: { value: 1, resent: false } },
+    ]);
+  });
+
+  it('may be asked again when Redis is busy', async () => {
+    await redis.admin.config('SET', 'busy-reply-threshold', 1);
+    const blocker = new Redis(redis.url);
+    const blocked = blocker.eval('while true do end', 0).catch((e: unknown) => e);
+    const isBusy = async () =>
+      String(await redis.admin.get('x').catch((e: unknown) => e)).includes('BUSY');
+    await eventually(isBusy);
+    for (const outcome of await settled(keysOf(3).map((key) => connection.run(PUSH, [key], ['t']))))
+      expect(outcome).toMatchObject({ reason: { retryable: true, outcome: 'none' } });
+    await redis.admin.script('KILL');
+    await blocked;
+    blocker.disconnect();
+    expect((await push(keysOf(3))).map(({ value }) => value)).toEqual([1, 1, 1]);
+  });
+
+  it('tell all of them that they may have been sent twice', async () => {
+    const proxied = await open(proxy.current.url);
+    await push(['a', 'b'], proxied);
+    proxy.current.loseReply({ containing: MANY.sha1, times: 1 });
+    const replies = await push(['a', 'b', 'c'], proxied);
+    expect(replies.map(({ resent }) => resent)).toEqual([true, true, true]);
+    expect((await push(['a', 'b'], proxied)).map(({ resent }) => resent)).toEqual([false, false]);
+  });
+
+  it('are not sent by a connection that is closed in the same turn', async () => {
+    const calls = settled(keysOf(3).map((key) => connection.run(PUSH, [key], ['t'])));
+    await connection.close();
+    for (const outcome of await calls)
+      expect(outcome).toMatchObject({ reason: { retryable: false, outcome: 'none' } });
+    expect(await redis.admin.exists('k0')).toBe(0);
+  });
+});
+
+describe('scripts that are asked for in one turn of a Cluster', () => {
+  let group: ClusterGroup;
+  let cluster: Cluster;
+  let connection: RedisConnection;
+  const SLOT = hashSlot('{t}');
+
+  beforeEach(async () => {
+    group = await ClusterGroup.start({ masters: 2, replicated: false });
+    cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
+    connection = openIoredisConnection(cluster);
+    await eventually(() => connection.run(PUSH, ['{t}a'], ['t']), { withinMs: 10_000 });
+  }, 60_000);
+  afterEach(async () => {
+    await connection.close();
+    cluster.disconnect();
+    await group.stop();
+  });
+
+  const push = (...keys: string[]) =>
+    Promise.all(keys.map((key) => connection.run(PUSH, [key], ['t'])));
+  const evalshas = async (work: () => Promise<unknown>) => {
+    await work();
+    for (const { admin } of group.masters) await admin.config('RESETSTAT');
+    await work();
+    const infos = group.masters.map(({ admin }) => admin.info('commandstats'));
+    const calls = (await Promise.all(infos)).map((i) => /cmdstat_evalsha:calls=(\d+)/.exec(i)?.[1]);
+    return calls.reduce((sum, count) => sum + Number(count ?? 0), 0);
+  };
+
+  it('travel as one for each slot, and go on one by one while a slot moves', async () => {
+    expect(await evalshas(() => push('{t}a', '{t}b', '{t}c', '{u}a', '{u}b', 'v'))).toBe(3);
+
+    const from = await group.masterOf(SLOT);
+    const to = group.masters.find((node) => node !== from) ?? from;
+    const [source, target] = await Promise.all(
+      [from, to].map(async ({ admin }) => String(await admin.call('CLUSTER', 'MYID'))),
+    );
+    const slot = (node: typeof from, ...how: string[]) =>
+      node.admin.call('CLUSTER', 'SETSLOT', String(SLOT), ...how);
+    await slot(to, 'IMPORTING', String(source));
+    await slot(from, 'MIGRATING', String(target));
+    // One is still there, and one has gone: Redis refuses a script that has both.
+    const port = String(to.server.port);
+    await from.admin.call('MIGRATE', '127.0.0.1', port, '{t}b', '0', '5000');
+    const replies = await push('{t}a', '{t}b', '{t}new');
+    expect(replies.map(({ value }) => value)).toEqual([4, 3, 1]);
+    expect(await evalshas(() => push('{t}a', '{t}c'))).toBe(2);
+    for (const node of [to, from]) await slot(node, 'NODE', String(target));
+  }, 60_000);
+});

@@ -1,0 +1,200 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import type { Reply } from '../core/redis-connection.js';
+import { forMany, type ScriptCall, type ScriptText } from '../core/script.js';
+import { hashTag } from './hash-slot.js';
+import { isCluster } from './redis-client.js';
+import {
+  brokenError,
+  isMovingSlot,
+  isNoScript,
+  isRefusedUnrun,
+  isReply,
+  lockErrorOf,
+} from './reply-error.js';
+import { Turn, type Batch, type Job } from './turn.js';
+
+/** How long calls go one by one after a slot was found moving: others often follow it. */
+const MOVING_MS = 10_000;
+
+/** The connection by which scripts travel. */
+export interface Line {
+  /** Whether what is sent again may end up in another database. */
+  mayGoAstray(): boolean;
+  /**
+   * What there is to wait for before scripts can be sent.
+   * @throws {LockBackendError} there is no connection
+   */
+  prepare(): Promise<void> | undefined;
+}
+
+interface Listener {
+  readonly answered: (raw: unknown) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** When something was sent first, and how many connections had broken until then. */
+interface Sending {
+  readonly sentAt: number;
+  readonly breaks: number;
+}
+
+/**
+ * Sends what is asked for in one turn of the event loop at its end: the calls of one script, in a
+ * Cluster of one slot, as one EVALSHA, and a call that is alone in the plain form. Calls whose first key
+ * is the same keep their order.
+ */
+export class ScriptBatches {
+  /** The forms for many calls, by the digest of the plain one. */
+  readonly #forms = new Map<string, ScriptText>();
+  #turn: Turn | undefined;
+  /** Counts the connections that broke: what was on its way then may have been sent twice. */
+  #breaks = 0;
+  #movingUntil = -Infinity;
+
+  readonly #isCluster: boolean;
+
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly line: Line,
+  ) {
+    this.#isCluster = isCluster(client);
+  }
+
+  /** @throws {LockError} Redis could not be asked, or refused; or the answer makes no sense */
+  run<R>(call: ScriptCall, decode: (raw: unknown) => R): Promise<Reply<R>> {
+    return new Promise((resolve, reject) => {
+      const job: Job = {
+        call,
+        answered: (raw, sentAt, resent) => {
+          try {
+            resolve({ value: decode(raw), sentAt, resent });
+          } catch (error) {
+            job.failed(error);
+          }
+        },
+        failed: reject,
+      };
+      this.#add(job);
+    });
+  }
+
+  /** A connection broke. ioredis sends again what it owes an answer to. */
+  onBreak(): void {
+    this.#breaks++;
+  }
+
+  #add(job: Job): void {
+    const { call } = job;
+    const isSlotted = this.#isCluster && call.isUniform;
+    const group = isSlotted ? `${call.sha1} ${hashTag(call.keys[0] ?? '')}` : call.sha1;
+    if (this.#turn === undefined) {
+      this.#turn = new Turn();
+      // Until then the promises that were settled in this turn have gone on, and asked as well.
+      process.nextTick(this.#flush);
+    }
+    // Redis may begin, and what comes next in this turn is another batch.
+    if (this.#turn.add(job, group)) this.#flush();
+  }
+
+  readonly #flush = (): void => {
+    if (this.#turn === undefined) return;
+    const due = this.#turn.batches;
+    this.#turn = undefined;
+    const fail = (error: unknown) => {
+      for (const { jobs } of due) for (const job of jobs) job.failed(error);
+    };
+    try {
+      const preparation = this.line.prepare();
+      if (preparation === undefined) this.#sendAll(due);
+      else
+        preparation.then(() => {
+          this.#sendAll(due);
+        }, fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  #sendAll(due: readonly Batch[]): void {
+    for (const { jobs } of due) {
+      const sending = { sentAt: performance.now(), breaks: this.#breaks };
+      const isAlone = jobs.length === 1 || sending.sentAt < this.#movingUntil;
+      if (isAlone) this.#sendEach(jobs, sending);
+      else this.#sendTogether(jobs, sending);
+    }
+  }
+
+  #sendEach(jobs: readonly Job[], sending: Sending): void {
+    for (const job of jobs) {
+      const { call } = job;
+      const answered = (raw: unknown) => {
+        this.#answer(job, raw, sending);
+      };
+      const failed = (error: unknown) => {
+        this.#fail(job, error, sending);
+      };
+      this.#evaluate(call, call, { answered, failed });
+    }
+  }
+
+  #sendTogether(jobs: readonly [Job, ...Job[]], sending: Sending): void {
+    const [{ call: first }] = jobs;
+    const keys: string[] = [];
+    const args: (string | number)[] = [];
+    for (const { call } of jobs) {
+      for (const key of call.keys) keys.push(key);
+      for (const arg of call.args) args.push(arg);
+    }
+    const answered = (raw: unknown) => {
+      const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
+      for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
+    };
+    const failed = (error: unknown) => {
+      if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
+      if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
+      else for (const job of jobs) this.#fail(job, error, sending);
+    };
+    this.#evaluate(this.#formFor(first), { keys, args }, { answered, failed });
+  }
+
+  #formFor(call: ScriptCall): ScriptText {
+    let form = this.#forms.get(call.sha1);
+    if (form === undefined) {
+      form = forMany(call);
+      this.#forms.set(call.sha1, form);
+    }
+    return form;
+  }
+
+  /** EVALSHA; a server that has forgotten the script gets it with EVAL, which cannot be refused so. */
+  #evaluate(
+    { sha1, lua }: ScriptText,
+    { keys, args }: Pick<ScriptCall, 'keys' | 'args'>,
+    { answered, failed }: Listener,
+  ): void {
+    this.client.evalsha(sha1, keys.length, ...keys, ...args).then(answered, (error: unknown) => {
+      if (!isNoScript(error)) failed(error);
+      else this.client.eval(lua, keys.length, ...keys, ...args).then(answered, failed);
+    });
+  }
+
+  #answer(job: Job, raw: unknown, sending: Sending): void {
+    if (isReply(raw)) this.#fail(job, raw, sending);
+    else if (this.#isAstray(sending)) job.failed(brokenError());
+    else job.answered(raw, sending.sentAt, this.#wasResent(sending));
+  }
+
+  #fail(job: Job, error: unknown, sending: Sending): void {
+    const isAstray = this.#isAstray(sending);
+    job.failed(isAstray ? brokenError() : lockErrorOf(error, this.#wasResent(sending)));
+  }
+
+  #wasResent({ breaks }: Sending): boolean {
+    return this.#breaks !== breaks;
+  }
+
+  #isAstray(sending: Sending): boolean {
+    return this.line.mayGoAstray() && this.#wasResent(sending);
+  }
+}
