@@ -177,7 +177,6 @@ export class IoredisConnection implements RedisConnection {
 
   /** @throws {LockBackendError} there is no connection */
   #prepare(): Promise<void> | undefined {
-    // ioredis goes on saying "ready" for a moment after a disconnect.
     if (!this.isUp) {
       this.open();
       throw this.#notConnected();
