@@ -72,11 +72,7 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     name,
     keys,
     args,
-    inMode: {
-      broadcast: once(() => textIn('broadcast')),
-      sharded: once(() => textIn('sharded')),
-      both: once(() => textIn('both')),
-    },
+    inMode: inOtherModes(textIn),
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
       if (decoded === undefined) {
@@ -88,6 +84,15 @@ export function defineScript<K extends string, A extends string, R>(declaration:
       }
       return decoded;
     },
+  };
+}
+
+/** Made when they are first needed, which most of them never are. */
+function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
+  return {
+    broadcast: once(() => textIn('broadcast')),
+    sharded: once(() => textIn('sharded')),
+    both: once(() => textIn('both')),
   };
 }
 
