@@ -5,6 +5,7 @@ import { PROMPT_MS, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, type LockClient, type LockClientOptions } from '../support/lock-client.js';
 import { channelOf, FOREIGN_OWNER, redisson } from '../support/redisson.js';
+import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
@@ -124,25 +125,33 @@ describe('LockService hands a lock on', () => {
 
     it('to nobody twice, when callers leave at the very moment at which it comes', async () => {
       const { locks } = await opened();
+      const random = seededRandom('hand-off/leaving');
       const section = new Section();
-      let served = 0;
       const held = await locks.acquire('a');
-      const patient = locks.acquire('a');
-      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
-      const impatient = Array.from({ length: 300 }, (_, i) => {
-        const work = () => section.run(() => new Promise((done) => setTimeout(done, 1)));
-        return locks.using('a', work, { waitTimeMs: 50 + (i % 250) }).then(
-          () => served++,
-          (error: unknown) => {
-            expect(error).toBeInstanceOf(LockTimeoutError);
-          },
-        );
+      const callers = Array.from({ length: 300 }, () => new AbortController());
+      let served = 0;
+      let left = 0;
+      const running = callers.map(({ signal }, i) => {
+        const work = async () => {
+          served++;
+          await redis.admin.ping();
+          // Among them is whoever is next, and whose grant is on its way when this is released.
+          for (const other of callers.slice(i + 1, i + 4)) {
+            if (random.chance(0.2)) other.abort(new Error('gone'));
+          }
+        };
+        return locks
+          .using('a', () => section.run(work), { waitTimeMs: Infinity, signal })
+          .catch((error: unknown) => {
+            expect(error).toMatchObject({ message: 'gone' });
+            left++;
+          });
       });
       await held.release();
-      await (await patient).release();
-      await Promise.all(impatient);
+      await Promise.all(running);
       expect(section.most).toBe(1);
-      expect(served).toBeGreaterThan(0);
+      expect(left).toBeGreaterThan(10);
+      expect(served + left).toBe(300);
       await eventually(async () => (await redis.admin.exists('a')) === 0);
     });
   });
@@ -193,7 +202,9 @@ describe('LockService hands a lock on', () => {
     });
 
     it('that has waited longest, for a few callers at a time', async () => {
-      const clients = await Promise.all(Array.from({ length: 4 }, () => opened()));
+      const clients = await Promise.all(
+        Array.from({ length: 4 }, () => opened({ interop: 'none' })),
+      );
       const section = new Section();
       const order: number[] = [];
       const served = clients.map((): number[] => []);
@@ -225,6 +236,28 @@ describe('LockService hands a lock on', () => {
           4,
         );
       }
+    });
+
+    it.each([
+      ['fenced', { fenced: true }],
+      ['and others', {}],
+    ])('also while callers that are %s keep asking elsewhere', async (_, options) => {
+      const [hog, other] = [await opened(), await opened()];
+      let isOn = true;
+      let sections = 0;
+      const callers = Array.from({ length: 4 }, async () => {
+        while (isOn) {
+          await hog.locks.using('a', () => redis.admin.ping(), { ...PATIENT, ...options });
+          sections++;
+        }
+      });
+      await eventually(() => sections > 20);
+      const before = sections;
+      await (await other.locks.acquire('a', PATIENT)).release();
+      // Those of the turn that was on when it came into line, and what went on meanwhile.
+      expect(sections - before).toBeLessThan(20 * TURN);
+      isOn = false;
+      await Promise.all(callers);
     });
 
     it('and to its next caller at once, when the one for whom it stood in line has left', async () => {
@@ -289,7 +322,10 @@ describe('LockService hands a lock on', () => {
     };
 
     it.each([
+      [1, 2],
       [1, 100],
+      [3, 1],
+      [2, 2],
       [4, 25],
     ])('also while %d processes with %d callers each keep asking', async (processes, callers) => {
       const clients = await Promise.all(Array.from({ length: processes }, () => opened()));

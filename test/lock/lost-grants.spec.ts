@@ -207,7 +207,7 @@ describe('LockService when what is handed over does not arrive', () => {
     });
 
     it('and with the claim over, it is refused, and waited for on', async () => {
-      const { waiting, fault, waiter } = await late(0, 200);
+      const { waiting, fault, waiter } = await late(0, 500);
       const other = open({ pollIntervalMs: 50 });
       const taken = await other.locks.acquire('a');
       fault.heal();
@@ -247,7 +247,7 @@ describe('LockService when what is handed over does not arrive', () => {
     await roundTrips(redis, 20);
     expect(waiting.state).toBe('pending');
     // An older claim of ours is a hint, and asks once at most.
-    await redis.admin.publish(channel, `${number} ${nonce.slice(0, 16)}0`);
+    await redis.admin.publish(channel, `${number} ${nonce.slice(0, 16)}${'0'.repeat(16)}`);
     await roundTrips(redis, 20);
     expect(waiting.state).toBe('pending');
     expect((await redis.commandStats()).evalsha ?? 0).toBeLessThanOrEqual(1);

@@ -97,13 +97,13 @@ export class RedisFixture {
     return this.commandStats();
   }
 
-  /** Resolves once so many connections are subscribed to the channel. */
   /** The channels of Redisson's on which somebody listens: one for each key that is waited for. */
   async wakeUpChannels(): Promise<string[]> {
     const channels = (await this.admin.pubsub('CHANNELS')) as string[];
     return channels.filter((channel) => !channel.startsWith('nestjs_'));
   }
 
+  /** Resolves once so many connections are subscribed to the channel. */
   async listening(channel: string, expected = 1): Promise<void> {
     await eventually(async () => {
       const [, count] = await this.admin.pubsub('NUMSUB', channel);

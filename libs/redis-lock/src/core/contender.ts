@@ -21,7 +21,7 @@ export interface Channels {
   readonly handOff?: {
     readonly grants: string;
     /** A grant for an owner that nobody waits with. */
-    giveBack(owner: OwnerId): void;
+    giveBack(owner: OwnerId): Promise<void>;
   };
 }
 
@@ -31,6 +31,7 @@ export interface Contender {
   readonly leaseTimeMs: number;
   /** What there is to know of it for whoever hands on what it waits for. */
   readonly candidate?: Candidate | undefined;
+  readonly waitedMs: number;
   /** Content with one answer of Redis, whatever it is. */
   readonly once: boolean;
   /** It was granted what it wants. */

@@ -54,13 +54,15 @@ function turnOf(acquisition: Acquisition, hold: Hold): Turn {
   };
 }
 
-function channelsOf({ context, protocol, key, name }: Acquisition, owner: OwnerId): Channels {
+function channelsOf(acquisition: Acquisition, owner: OwnerId): Channels {
+  const { context, protocol, key, name } = acquisition;
   const wakeUp = protocol.wakeUpChannel(key, owner);
   const grants = protocol.grantChannel?.(key);
   if (grants === undefined) return { wakeUp };
+  const request = requestOf(acquisition, 1);
   const giveBack = (stray: OwnerId) => {
     const { claimTimeMs } = context.settings;
-    void context.keeper.insist(name, claimTimeMs, () => protocol.leave(key, stray, 0));
+    return context.keeper.insist(name, claimTimeMs, () => protocol.withdraw(key, stray, request));
   };
   return { wakeUp, handOff: { grants, giveBack } };
 }

@@ -8,8 +8,8 @@ import { helperKey } from './key-space.js';
  *   each, however many callers it has.
  * - `claims`, process → `number aliveUntil nonce leaseMs manner`: what whoever leaves has to know to
  *   make `<process>:<number>` the next owner.
- * - `opened`: lives while it is too early to leave the lock to those who are in no line, as Java
- *   services are. Holds the time (ms) up to which the line stands back for them.
+ * - `opened`, `next until`: when the lock is to be left again to those who are in no line, as Java
+ *   services are, and up to when the line stands back for them (ms, by the server).
  *
  * A process is told of its grant on the channel `queue:<process>` by `number nonce`.
  */
@@ -17,6 +17,8 @@ export const LINE_KEYS = ['queue', 'claims', 'opened'] as const;
 
 /** How long those in line stand back for an outsider that was told that the lock is free. */
 export const STAND_BACK_MS = 20;
+/** How long a time to open is known: longer than sections are that make a second of hand-offs. */
+const OPENED_TTL_MS = 5_000;
 /** Of the dead at the head of the line, one script takes away so many. */
 const MOST_SWEPT = 32;
 /** A manner is written as its first letter. */
@@ -81,24 +83,35 @@ end`;
 /** Lua: what is left (ms) of the time in which those in line leave a free lock to others, or nil. */
 export const STANDING_BACK = `
 local function standingBack()
-  local untilMs = tonumber(redis.call('get', opened) or '')
+  local untilMs = tonumber(string.match(redis.call('get', opened) or '', '^%d+ (%d+)$') or '')
   local left = untilMs and math.ceil(untilMs - serverTime() / 1000)
-  return left and left > 0 and left
+  -- More is left only when the clock was set back.
+  return left and left > 0 and left <= ${String(STAND_BACK_MS)} and left
 end`;
 
 /**
  * Lua: `openDoor(since)` leaves the lock to those who are in no line, if the last time is long enough
- * ago and somebody hears it; `handOver(from)` makes the process that has waited longest the owner.
- * Both answer whether it is so. No time for outsiders at all when `openEveryMs` is 0.
+ * ago and somebody hears it; or, if nothing is known of a last time, if somebody has waited for so long.
+ * `handOver(from)` makes the process that has waited longest the owner, but not this one. Both answer
+ * whether it is so. No time for outsiders at all when `openEveryMs` is 0.
  */
 export const HAND_OVER = `
+local function isTimeToOpen(since)
+  local next = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
+  if not next then return serverTime() - since >= (openEveryMs - 1) * 1000 end
+  local left = next - serverTime() / 1000
+  return left <= 0 or left > openEveryMs
+end
 local function openDoor(since)
-  local isTime = openEveryMs > 0 and serverTime() - since >= (openEveryMs - 1) * 1000
-  if not isTime or redis.call('exists', opened) == 1 then return false end
-  local receivers = announce(channel, '0')
+  if openEveryMs == 0 then return false end
+  local isTime = isTimeToOpen(since)
+  if not isTime and redis.call('exists', opened) == 1 then return false end
+  local receivers = isTime and announce(channel, '0')
   local isHeard = receivers and receivers ~= 0
-  local untilMs = isHeard and serverTime() / 1000 + ${String(STAND_BACK_MS)} or 0
-  redis.pcall('set', opened, string.format('%.0f', untilMs), 'px', math.max(openEveryMs, ${String(STAND_BACK_MS)}))
+  local nowMs = serverTime() / 1000
+  local untilMs = isHeard and nowMs + ${String(STAND_BACK_MS)} or 0
+  local times = string.format('%.0f %.0f', nowMs + openEveryMs, untilMs)
+  redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
   return isHeard
 end
 local function grant(process, record)
@@ -110,10 +123,11 @@ local function grant(process, record)
     if not receivers or receivers == 0 then return false end
   end
   redis.call('hset', lock, process .. ':' .. number, manner == 's' and 1 or 0)
-  redis.call('pexpire', lock, leaseMs)
-  return true
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  if type(expiry) == 'table' then redis.call('del', lock) end
+  return type(expiry) ~= 'table'
 end
-local function handOver(from)
+local function serveLine(from)
   for _ = 1, ${String(MOST_SWEPT)} do
     local process = redis.call('zpopmin', queue)[1]
     if not process then return false end
@@ -122,4 +136,9 @@ local function handOver(from)
     if record and process ~= from and grant(process, record) then return true end
   end
   return false
+end
+-- A line that cannot be read must not make a release fail that is done.
+local function handOver(from)
+  local isRead, isGiven = pcall(serveLine, from)
+  return isRead and isGiven
 end`;

@@ -39,8 +39,8 @@ export interface Heir {
   readonly leaseTimeMs: number;
   /** Whether it begins with the grant, or enters by itself first. */
   readonly starts: boolean;
-  /** For how long its process has handed the lock on, without a moment in which outsiders had a chance. */
-  readonly handedMs: number;
+  /** For how long it has waited. */
+  readonly waitedMs: number;
   /** With it another process goes first, if one waits, and the heir stands in line. */
   readonly claim: Claim | undefined;
 }
@@ -67,10 +67,10 @@ export type EnterAnswer =
   | { readonly kind: 'lost' };
 
 /**
- * `passed`: the heir has it. `opened`: freed for those who are in no line, before whom the heir stands
+ * `passed`: the heir has it. `had`: it had it already, when this owner had it no more. `opened`: freed for those who are in no line, before whom the heir stands
  * back. `unannounced`: freed, but the waiters could not be told.
  */
-export type LeaveAnswer = 'done' | 'passed' | 'opened' | 'unannounced' | 'absent';
+export type LeaveAnswer = 'done' | 'passed' | 'had' | 'opened' | 'unannounced' | 'absent';
 
 export interface Renewal {
   readonly key: string;

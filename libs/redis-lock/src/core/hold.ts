@@ -195,7 +195,9 @@ export class Hold implements Appointment {
   /** Makes every later step wait for this one, which was sent just now. */
   occupy(running: Promise<unknown>): void {
     this.#askedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
-    const busy: Promise<unknown> = running.then(
+    // What was sent before may be on another way, and still arrive later.
+    const all = this.#busy === undefined ? running : this.#busy.then(() => running);
+    const busy: Promise<unknown> = all.then(
       () => {
         if (this.#busy === busy) this.#busy = undefined;
       },

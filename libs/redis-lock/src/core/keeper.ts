@@ -203,12 +203,12 @@ export class Keeper {
     try {
       const sending = this.#sendLeave(hold, 0, succession?.heir);
       succession?.sent(sending);
-      const reply = await sending;
+      const reply = await sending.catch((error: unknown) => {
+        succession?.fail();
+        throw error;
+      });
       succession?.settle(reply);
       this.#onLeft(hold, 0, reply);
-    } catch (error) {
-      succession?.fail();
-      throw error;
     } finally {
       this.#end(hold);
     }
@@ -241,8 +241,8 @@ export class Keeper {
   #onLeft(hold: Hold, holdCount: number, reply: Reply<LeaveAnswer>): void {
     const { name } = hold;
     if (reply.value === 'unannounced') tell(this.#observer, { type: 'wake-up-failed', name });
-    if (reply.value === 'absent') {
-      // After a cut the first delivery may have freed the lock, and the second found it free.
+    if (reply.value === 'absent' || reply.value === 'had') {
+      // After a cut the first delivery may have freed the lock, and the second found it so.
       const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
       if (!mayBeOurs) throw this.lose(hold, 'gone');
     }

@@ -17,6 +17,7 @@ class Caller implements Contender {
   readonly name = 'a';
   readonly leaseTimeMs = 30_000;
   readonly isUncertain = false;
+  readonly waitedMs = 0;
   hasLock = false;
   readonly attempts: ((reply: Reply<EnterAnswer>) => void)[] = [];
   readonly outcomes: (Outcome | Error)[] = [];

@@ -32,6 +32,8 @@ export class KeyQueue implements LocalQueue {
   #isSending = false;
   #askAgain = false;
   #askedAt = 0;
+  /** It should be told of grants by now, and is not: its polls find them. */
+  #isDeaf = false;
   #channels: Channels | undefined;
   #messages: QueueMessages | undefined;
   #line: Line | undefined;
@@ -100,7 +102,9 @@ export class KeyQueue implements LocalQueue {
     this.#onGrant(contender, reply);
   }
 
-  enters({ leaseTimeMs: remainingMs }: Contender): void {
+  enters(contender: Contender): void {
+    const { leaseTimeMs: remainingMs } = contender;
+    if (!this.#callers.has(contender) && !contender.hasLock) void contender.tooLate();
     this.#callers.remember({ kind: 'busy', remainingMs });
     this.#callers.answerOnce(Infinity);
     this.#next(true);
@@ -109,6 +113,10 @@ export class KeyQueue implements LocalQueue {
   busy(remainingMs: number): void {
     this.#callers.remember({ kind: 'busy', remainingMs });
     this.#next(this.#callers.answerOnce(this.#attempts));
+  }
+
+  get isTold(): boolean {
+    return this.#messages?.hearsGrants === true;
   }
 
   goOn(): void {
@@ -127,8 +135,8 @@ export class KeyQueue implements LocalQueue {
     return this.settings.holder();
   }
 
-  giveBack(owner: OwnerId): void {
-    this.#channels?.handOff?.giveBack(owner);
+  async giveBack(owner: OwnerId): Promise<void> {
+    await this.#channels?.handOff?.giveBack(owner);
   }
 
   /** Tells everybody who waits that it goes on. */
@@ -163,8 +171,9 @@ export class KeyQueue implements LocalQueue {
   /** In line only while somebody elsewhere has it, and only if it would be told, or looks by itself. */
   #claimOf(contender: Contender): Claim | undefined {
     const { wakeUp } = this.settings.context.settings;
-    const isReached = wakeUp === 'poll' || this.#messages?.hearsGrants === true;
-    return isReached && this.#holder === undefined ? this.#lineOf()?.claim(contender) : undefined;
+    const isReached = this.isTold || wakeUp === 'poll' || this.#isDeaf;
+    if (!isReached || this.#holder !== undefined) return undefined;
+    return this.#lineOf()?.claim(contender, this.isTold);
   }
 
   #leave(contender: Contender): Departure {
@@ -209,7 +218,10 @@ export class KeyQueue implements LocalQueue {
         isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
       );
       this.#line?.leave(contender);
-      contender.settle({ kind: 'granted', reply });
+      contender.settle({
+        kind: 'granted',
+        reply: this.#line?.counted(contender, reply) ?? reply,
+      });
       this.#callers.answerOnce(Infinity);
       // If a local caller has it now, its release will be heard: no use in asking before.
       this.#askAgain = isShared;
@@ -270,6 +282,7 @@ export class KeyQueue implements LocalQueue {
     if (this.#asking !== undefined && this.#asking === this.#callers.first) {
       this.#poll.in();
     } else {
+      this.#isDeaf = this.#messages?.isListening === true && !this.#messages.hearsGrants;
       // An attempt whose caller has left must not keep the others from asking.
       this.#asking = undefined;
       this.ask();

@@ -20,6 +20,8 @@ export interface LocalQueue {
   /** It is the caller's, who has to enter by itself. */
   enters(contender: Contender): void;
   busy(remainingMs: number): void;
+  /** Whether it hears of grants. */
+  readonly isTold: boolean;
   ask(): void;
   /** Asks, if there is still somebody who waits. */
   goOn(): void;
@@ -28,39 +30,40 @@ export interface LocalQueue {
   /** Whoever has it in this process. */
   holder(): Hold | undefined;
   /** A grant for somebody who waits no more. */
-  giveBack(owner: OwnerId): void;
+  giveBack(owner: OwnerId): Promise<void>;
 }
 
 /** A key of which processes stand in line, and the local callers whom others hand it on to. */
 export class Line {
   readonly #place: PlaceInLine;
-  /** When outsiders had a chance, as far as is known here. */
-  #openedAt: number;
+  /** Whom the lock was passed on to, but who has to enter by itself, and how often it was passed on. */
+  #entering: Contender | undefined;
+  #passes = 0;
+  #isGivingBack = false;
 
   constructor(
     private readonly context: LockContext,
     private readonly queue: LocalQueue,
   ) {
     this.#place = new PlaceInLine(context);
-    this.#openedAt = context.clock.now();
   }
 
   /** With what this caller asks, so that its process stands in line. */
-  claim(contender: Contender): Claim | undefined {
+  claim(contender: Contender, isTold: boolean): Claim | undefined {
     const stands = !contender.once && contender.candidate !== undefined;
-    return stands ? this.#place.claim(contender) : undefined;
+    return stands ? this.#place.claim(contender, isTold) : undefined;
   }
 
   /** The holder leaves, and names the next. */
   succeed({ passes }: Hold, next: Contender): Succession | undefined {
     if (next.candidate === undefined) return undefined;
-    const { clock, settings } = this.context;
+    const { settings } = this.context;
     const turn = settings.interop === 'redisson' ? 1 : TURN;
     const heir: Heir = {
       ...next.candidate,
       leaseTimeMs: next.leaseTimeMs,
-      handedMs: Math.round(clock.now() - this.#openedAt),
-      claim: passes < turn - 1 ? undefined : this.#place.claim(next),
+      waitedMs: next.waitedMs,
+      claim: passes < turn - 1 ? undefined : this.#place.claim(next, this.queue.isTold),
     };
     this.queue.expectAnswer(next);
     return {
@@ -86,7 +89,23 @@ export class Line {
     const { owner, contender, reply } = told;
     if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
     else if (contender !== undefined || this.queue.isNext(owner)) this.queue.ask();
-    else if (this.queue.holder()?.owner !== owner) this.queue.giveBack(owner);
+    else if (this.queue.holder()?.owner !== owner) void this.#giveBack(owner);
+  }
+
+  /** One at a time: who repeats old messages must not make us send as many scripts. */
+  async #giveBack(owner: OwnerId): Promise<void> {
+    if (this.#isGivingBack) return;
+    this.#isGivingBack = true;
+    await this.queue.giveBack(owner);
+    this.#isGivingBack = false;
+  }
+
+  /** The grant of one who entered by itself is one more in the turn of this process. */
+  counted(contender: Contender, reply: Grant): Grant {
+    const isHeir = this.#entering === contender;
+    this.#entering = undefined;
+    if (!isHeir || reply.value.handed !== undefined) return reply;
+    return { ...reply, value: { ...reply.value, handed: { passes: this.#passes } } };
   }
 
   /** Whether its process stood in line for this caller, who waits no more. */
@@ -98,19 +117,21 @@ export class Line {
 
   #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
     const { claim, starts } = heir;
+    const handed = { passes: claim === undefined ? passes + 1 : 1 };
+    const isInLine = reply.value === 'done' || reply.value === 'unannounced';
     if (reply.value === 'passed' && starts) {
-      const handed = { passes: claim === undefined ? passes + 1 : 1 };
       const value = { kind: 'granted', fencingToken: undefined, handed } as const;
       this.queue.grant(next, { ...reply, value });
     } else if (reply.value === 'passed') {
+      this.#entering = next;
+      this.#passes = handed.passes;
       this.queue.enters(next);
-    } else if (reply.value === 'absent' || claim === undefined) {
-      this.queue.goOn();
-    } else {
+    } else if (reply.value === 'opened' || (isInLine && claim !== undefined)) {
       this.queue.busy(this.context.settings.claimTimeMs);
-      if (reply.value !== 'opened') return;
-      this.#openedAt = this.context.clock.now();
-      this.queue.askIn(STAND_BACK_MS);
+      if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
+    } else {
+      // If it has it already, its own script tells for how long.
+      this.queue.goOn();
     }
   }
 }

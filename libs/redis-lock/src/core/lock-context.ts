@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 
 import { systemClock, type Clock } from './clock.js';
 import { Contenders } from './contenders.js';
@@ -7,6 +7,8 @@ import { Keeper } from './keeper.js';
 import { KeySpace } from './key-space.js';
 import { resolveSettings, type LockSettings } from './options.js';
 import { ANSWER_MS, type RedisConnection } from './redis-connection.js';
+
+const NONCE_BYTES = 8;
 
 /**
  * What all locks of one connection share: who they are in Redis, what they keep, who waits, and the
@@ -20,8 +22,10 @@ export class LockContext {
   readonly id = randomUUID();
   readonly #contenders: Contenders[] = [];
   #lastOwner = 0;
-  readonly #secret = randomBytes(8).toString('hex');
-  #lastNonce = 0;
+  readonly #mark = randomBytes(NONCE_BYTES).toString('hex');
+  /** Random bytes for nonces, made many at a time. */
+  readonly #random = Buffer.alloc(64 * NONCE_BYTES);
+  #randomAt = this.#random.length;
   #isClosing = false;
 
   constructor(
@@ -43,13 +47,19 @@ export class LockContext {
     return `${this.id}:${String(++this.#lastOwner)}`;
   }
 
-  /** A text that nobody else can guess; another one each time. */
+  /** A text that nobody else can guess, whatever they have heard; ours to recognise. */
   newNonce(): string {
-    return this.#secret + (++this.#lastNonce).toString(16);
+    if (this.#randomAt === this.#random.length) {
+      randomFillSync(this.#random);
+      this.#randomAt = 0;
+    }
+    const from = this.#randomAt;
+    this.#randomAt += NONCE_BYTES;
+    return this.#mark + this.#random.toString('hex', from, this.#randomAt);
   }
 
   isOurNonce(nonce: string): boolean {
-    return nonce.startsWith(this.#secret);
+    return nonce.startsWith(this.#mark);
   }
 
   /** So many names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */

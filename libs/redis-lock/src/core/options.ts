@@ -91,7 +91,7 @@ const SETTING_RANGES = {
   leaseTimeMs: { min: 100, max: DAY_MS },
   waitTimeMs: WAIT,
   pollIntervalMs: { min: 10, max: 60_000 },
-  claimTimeMs: { min: 100, max: 60_000 },
+  claimTimeMs: { min: 500, max: 60_000 },
   shutdownTimeoutMs: { min: 0, max: DAY_MS },
   fairLockWaitTimeMs: { min: 1, max: DAY_MS },
 } as const satisfies Record<string, Range>;

@@ -21,7 +21,7 @@ export class PlaceInLine {
   constructor(private readonly context: LockContext) {}
 
   /** What the caller asks with, or is named with, in this moment. */
-  claim(contender: Contender): Claim {
+  claim(contender: Contender, isTold: boolean): Claim {
     const { candidate, leaseTimeMs } = contender;
     const { settings, clock } = this.context;
     const whenGranted = candidate?.starts === true ? 'starts' : 'enters';
@@ -31,7 +31,7 @@ export class PlaceInLine {
       aliveMs: aliveMs(settings.pollIntervalMs),
       nonce: this.context.newNonce(),
       leaseTimeMs: Math.min(leaseTimeMs, settings.claimTimeMs),
-      manner: settings.wakeUp === 'poll' ? 'polls' : whenGranted,
+      manner: isTold ? whenGranted : 'polls',
     };
     return this.#claim;
   }
@@ -74,4 +74,4 @@ export class PlaceInLine {
   }
 }
 
-const PAYLOAD = /^(\d{1,15}) ([0-9a-f]{17,32})$/;
+const PAYLOAD = /^(\d{1,15}) ([0-9a-f]{32})$/;

@@ -25,6 +25,10 @@ export class QueueMessages {
     private readonly listener: QueueListener,
   ) {}
 
+  get isListening(): boolean {
+    return this.#stops !== undefined;
+  }
+
   /** Somebody here has it, who tells the others of this process in another way. */
   expect(): void {
     this.#later ??= after(MOMENT_MS, () => {

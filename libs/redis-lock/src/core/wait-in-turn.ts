@@ -130,6 +130,10 @@ class Caller implements Contender {
     this.candidate = turn.candidate;
   }
 
+  get waitedMs(): number {
+    return this.call.deadline.waitedMs;
+  }
+
   settle(outcome: Outcome): void {
     this.hasLock = outcome.kind === 'granted';
     this.resolve(outcome);

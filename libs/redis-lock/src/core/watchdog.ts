@@ -59,7 +59,9 @@ export class Watchdog {
     const now = this.clock.now();
     // The first renewal comes at a random time, so that locks taken together are not renewed so.
     hold.renewAt = this.#together(now + this.#intervalMs * (0.5 + Math.random() / 2));
-    if (hold.owedLeaseMs > 0) hold.renewAt = Math.min(hold.renewAt, now + OWED_MS);
+    if (hold.owedLeaseMs > 0) {
+      hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
+    }
     this.#plan(hold);
   }
 
@@ -190,7 +192,9 @@ export class Watchdog {
 
   #onFailure(hold: Hold, error: unknown): void {
     if (hold.isLive) this.#doubt(hold, error);
-    this.#postpone(hold, Math.max(BUSY_RETRY_MS, this.#intervalMs / 4));
+    // What was handed on is worth less so far, and must be asked for again in time.
+    const pauseMs = Math.min(this.#intervalMs, hold.leaseTimeMs / 3) / 4;
+    this.#postpone(hold, Math.max(BUSY_RETRY_MS, pauseMs));
   }
 
   /** Never asks for less than Redis has promised already. */

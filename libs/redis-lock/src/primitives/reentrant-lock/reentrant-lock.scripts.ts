@@ -55,8 +55,9 @@ else
   if held == '0' then redis.call('hset', lock, owner, holdCount) end
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
 end
-redis.call('zrem', queue, processOf(owner))
-redis.call('hdel', claims, processOf(owner))
+-- What cannot be tidied up must not make an entry fail that is done.
+redis.pcall('zrem', queue, processOf(owner))
+redis.pcall('hdel', claims, processOf(owner))
 return ${granted}`;
 
 export const CLAIM = defineScript({
@@ -78,12 +79,16 @@ export const CLAIM_FENCED = defineScript({
   reply: fencedAnswer,
 });
 
-/** Frees the lock, or gives it to the process that has waited longest. Needs `from`. */
+/** Frees the lock, or gives it to the process that has waited longest. */
 const FREE_OR_HAND_OVER = `
-redis.call('del', lock)
 -- A line that cannot be read must not make a release fail.
 local since = redis.pcall('zrange', queue, 0, 0, 'withscores')[2]
-if since and (openDoor(tonumber(since)) or handOver(from)) then return 'done' end
+if since then
+  redis.call('del', lock)
+  if openDoor(tonumber(since)) or handOver() then return 'done' end
+else
+  redis.call('del', lock, opened)
+end
 return announce(channel, '0') and 'done' or 'unannounced'`;
 
 /** Ours → fewer, or free and announced, or of the process that has waited longest. */
@@ -99,8 +104,6 @@ if not held then return 'absent' end
 ${fewer('owner')}
 ${LINE}
 ${HAND_OVER}
--- None of its own process waits, or it would be the heir.
-local from = processOf(owner)
 ${FREE_OR_HAND_OVER}`,
   reply: leaveAnswer,
 });
@@ -118,8 +121,8 @@ return 'passed'`;
 const NOT_OURS = `
 if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
 if not redis.call('hget', lock, owner) then
-  -- Delivered twice, it has done what it was to do.
-  return redis.call('hexists', lock, heir) == 1 and 'passed' or 'absent'
+  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  return redis.call('hexists', lock, heir) == 1 and 'had' or 'absent'
 end`;
 
 /** Ours → the heir's. */
@@ -139,8 +142,8 @@ ${PASS}`,
 export const TAKE_TURNS = defineScript({
   name: 'lock.take-turns',
   keys: ['lock', ...LINE_KEYS],
-  args: ['owner', 'heir', 'leaseMs', 'starts', 'claim', 'handedMs', 'channel', 'openEveryMs'],
-  numbers: ['leaseMs', 'starts', 'handedMs', 'openEveryMs'],
+  args: ['owner', 'heir', 'leaseMs', 'starts', 'claim', 'waitedMs', 'channel', 'openEveryMs'],
+  numbers: ['leaseMs', 'starts', 'waitedMs', 'openEveryMs'],
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}
@@ -149,7 +152,7 @@ ${LINE}
 ${STAND_IN_LINE}
 ${HAND_OVER}
 redis.call('del', lock)
-if openDoor(serverTime() - handedMs * 1000) then
+if openDoor(serverTime() - waitedMs * 1000) then
   standInLine(heir, claim)
   return 'opened'
 end
@@ -180,7 +183,6 @@ if record and string.match(record, '^%d+') == string.sub(owner, 38) then
 end
 -- A key that holds something else by now is not ours to give back.
 if type(redis.pcall('hget', lock, owner)) ~= 'string' then return 'absent' end
-local from = ''
 ${FREE_OR_HAND_OVER}`,
   reply: leaveAnswer,
 });

@@ -70,13 +70,14 @@ export class ReentrantProtocol implements LockProtocol {
       const args = { owner, holdCount, ...this.#announcing(key) };
       return this.#connection.run(LEAVE, { lock: key, ...lineKeys(key) }, args);
     }
-    const { leaseTimeMs: leaseMs, handedMs, claim } = heir;
+    const { leaseTimeMs: leaseMs, claim } = heir;
+    const waitedMs = Math.round(heir.waitedMs);
     const args = { owner, heir: heir.owner, leaseMs, starts: heir.starts ? 1 : 0 };
     if (claim === undefined) return this.#connection.run(PASS_ON, { lock: key }, args);
     return this.#connection.run(
       TAKE_TURNS,
       { lock: key, ...lineKeys(key) },
-      { ...args, handedMs, claim: writtenClaim(claim), ...this.#announcing(key) },
+      { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) },
     );
   }
 
