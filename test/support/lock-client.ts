@@ -90,7 +90,7 @@ function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock
  * It ends by itself.
  */
 const LASTS =
-  /^(redisson_lock_token|nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_rwlock_patience):/;
+  /^(redisson_lock_token|nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_rwlock_patience|nestjs_lock_opened):/;
 
 /** What other clients wrote, such as a Java service, may stay. */
 export async function expectNothingLeft(redis: RedisFixture): Promise<void> {

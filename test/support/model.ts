@@ -28,8 +28,17 @@ class RepeatingConnection extends PassThrough {
   }
 }
 
+/** What runs the steps of a sequence for real. */
+export interface Repeating {
+  /** So often is every script delivered from now on. */
+  deliver(times: number): void;
+  /** Every script has to be sent whole once more. */
+  forgetScripts(): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** Clients whose scripts are delivered as often as a command of the model says. */
-export class RepeatingClients<Locks> {
+export class RepeatingClients<Locks> implements Repeating {
   readonly all: Locks[] = [];
   readonly #contexts: LockContext[] = [];
   readonly #connections: RepeatingConnection[] = [];
@@ -48,7 +57,6 @@ export class RepeatingClients<Locks> {
     for (const connection of this.#connections) connection.deliveries = times;
   }
 
-  /** Every script has to be sent whole once more. */
   async forgetScripts(): Promise<void> {
     await this.redis.admin.script('FLUSH');
   }
@@ -123,13 +131,15 @@ export function stepsOnLeases<
  * that fails, its seed and its path.
  * @param begin a new model, and the real thing in its first state
  * @param agree is expected to hold after every step
+ * @param size `max` for sequences that are often as long as the longest, where steps are quick
  */
 export async function expectToFollowModel<Model extends object, Real>(
   label: string,
-  clients: RepeatingClients<unknown>,
+  clients: Repeating,
   steps: fc.Arbitrary<Step<Model, Real>>[],
   begin: () => Promise<{ model: Model; real: Real }>,
   agree: (model: Model, real: Real) => Promise<void>,
+  size: 'small' | 'max' = 'small',
 ): Promise<void> {
   const forgets = fc.constant<Step<Model, Real>>({
     shows: 'Redis forgets its scripts',
@@ -149,7 +159,7 @@ export async function expectToFollowModel<Model extends object, Real>(
         toString: () => `${step.shows} (delivered ${String(deliveries)}×)`,
       })),
   );
-  const sequences = fc.commands(commands, { maxCommands: LONGEST_SEQUENCE });
+  const sequences = fc.commands(commands, { maxCommands: LONGEST_SEQUENCE, size });
   const seed = seededRandom(label).int(0, 2 ** 31 - 1);
   const property = fc.asyncProperty(sequences, (sequence) => fc.asyncModelRun(begin, sequence));
   try {

@@ -1,4 +1,5 @@
 import type { Channels, Contender, Departure } from './contender.js';
+import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
@@ -20,6 +21,8 @@ export class Contenders implements Successors {
   readonly #queues = new Map<string, KeyQueue>();
   /** Who has it in this process, of what is handed on. */
   readonly #holders = new Map<string, Hold>();
+  /** What was left to outsiders a moment ago. */
+  readonly #opened = new Map<string, NodeJS.Timeout>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
   /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
@@ -52,6 +55,15 @@ export class Contenders implements Successors {
     return this.#queues.get(hold.key)?.succeed(hold);
   }
 
+  opened({ key }: Hold): void {
+    const isOver = () => {
+      this.#opened.delete(key);
+      this.#queues.get(key)?.ask();
+    };
+    clearTimeout(this.#opened.get(key));
+    this.#opened.set(key, setTimeout(isOver, STAND_BACK_MS));
+  }
+
   ended(hold: Hold): void {
     if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
   }
@@ -60,6 +72,8 @@ export class Contenders implements Successors {
   close(): void {
     this.#stopListening();
     clearTimeout(this.#telling);
+    for (const timer of this.#opened.values()) clearTimeout(timer);
+    this.#opened.clear();
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
     for (const queue of [...this.#queues.values()].reverse()) queue.close();
   }
@@ -80,6 +94,7 @@ export class Contenders implements Successors {
       isShared: this.isShared,
       channels: () => place.channels(),
       holder: () => this.#holders.get(line),
+      standsBack: () => this.#opened.has(line),
       onIdle: () => {
         if (this.#queues.get(line) === queue) this.#queues.delete(line);
         this.#idle.check();

@@ -17,13 +17,13 @@ export const LINE_KEYS = ['queue', 'claims', 'opened'] as const;
 
 /** How long those in line stand back for an outsider that was told that the lock is free. */
 export const STAND_BACK_MS = 20;
-/** How long a time to open is known: longer than sections are that make a second of hand-offs. */
-const OPENED_TTL_MS = 5_000;
+/** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
+const OPENED_TTL_MS = 3_000;
 /** Of the dead at the head of the line, one script takes away so many. */
 const MOST_SWEPT = 32;
 /** A manner is written as its first letter. */
-const CLAIM = `'^(%d+) (%x+ %d+ [sep])$'`;
-const RECORD = `'^(%d+) (%d+) (%x+) (%d+) ([sep])$'`;
+const CLAIM = `'^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$'`;
+const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
 export function lineKeys(key: string): Record<(typeof LINE_KEYS)[number], string> {
   // With every release: the braces are looked for once.
@@ -46,9 +46,11 @@ export function writtenClaim({ aliveMs, nonce, leaseTimeMs, manner }: Claim): st
 
 /** Lua that refuses a claim that nobody could read later. */
 export const CHECK_CLAIM = `
-if not string.find(claim, ${CLAIM}) then
+local aliveMs, terms, grantMs = string.match(claim, ${CLAIM})
+if not terms or #aliveMs > 15 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
-end`;
+end
+aliveMs = tonumber(aliveMs)`;
 
 /** Lua that every script of the line begins with. */
 export const LINE = `
@@ -62,28 +64,37 @@ local function serverTime()
 end
 local function processOf(one)
   return string.sub(one, 1, 36)
+end
+-- What cannot be read is no line.
+local function leaveLine(process)
+  redis.pcall('zrem', queue, process)
+  redis.pcall('hdel', claims, process)
 end`;
 
-/** Lua: `standInLine(one, claim)`. Whoever stands there already keeps its place. */
+/** Lua: `standInLine(one)`, with the claim. Whoever stands there already keeps its place. */
 export const STAND_IN_LINE = `
-local function standInLine(one, claim)
+local function standInLine(one)
   local process = processOf(one)
-  local aliveMs, terms = string.match(claim, ${CLAIM})
-  aliveMs = tonumber(aliveMs)
   -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
   local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
   for _, line in ipairs({ queue, claims }) do
-    if redis.call('pttl', line) < aliveMs then redis.pcall('pexpire', line, aliveMs) end
+    local answer = redis.pcall('pttl', line)
+    if type(answer) ~= 'table' and answer < aliveMs then
+      answer = redis.pcall('pexpire', line, aliveMs)
+    end
+    -- A user without the right to expire keys must not leave a line that never ends.
+    if type(answer) == 'table' then leaveLine(process) end
   end
 end`;
 
 /** Lua: what is left (ms) of the time in which those in line leave a free lock to others, or nil. */
 export const STANDING_BACK = `
 local function standingBack()
-  local untilMs = tonumber(string.match(redis.call('get', opened) or '', '^%d+ (%d+)$') or '')
+  local times = redis.pcall('get', opened)
+  local untilMs = type(times) == 'string' and tonumber(string.match(times, '^%d+ (%d+)$') or '')
   local left = untilMs and math.ceil(untilMs - serverTime() / 1000)
   -- More is left only when the clock was set back.
   return left and left > 0 and left <= ${String(STAND_BACK_MS)} and left
@@ -91,21 +102,23 @@ end`;
 
 /**
  * Lua: `openDoor(since)` leaves the lock to those who are in no line, if the last time is long enough
- * ago and somebody hears it; or, if nothing is known of a last time, if somebody has waited for so long.
- * `handOver(from)` makes the process that has waited longest the owner, but not this one. Both answer
- * whether it is so. No time for outsiders at all when `openEveryMs` is 0.
+ * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
+ * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
+ * answer whether it is so, and are called by `tried(step, value)`. No time for outsiders at all when
+ * `openEveryMs` is 0.
  */
 export const HAND_OVER = `
 local function isTimeToOpen(since)
-  local next = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
-  if not next then return serverTime() - since >= (openEveryMs - 1) * 1000 end
-  local left = next - serverTime() / 1000
+  local nextMs = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
+  if not nextMs then return since and serverTime() - since >= (openEveryMs - 1) * 1000, since end
+  local left = nextMs - serverTime() / 1000
+  -- More is left only when the clock was set back.
   return left <= 0 or left > openEveryMs
 end
 local function openDoor(since)
   if openEveryMs == 0 then return false end
-  local isTime = isTimeToOpen(since)
-  if not isTime and redis.call('exists', opened) == 1 then return false end
+  local isTime, isFirst = isTimeToOpen(since)
+  if not isTime and not isFirst then return false end
   local receivers = isTime and announce(channel, '0')
   local isHeard = receivers and receivers ~= 0
   local nowMs = serverTime() / 1000
@@ -117,17 +130,16 @@ end
 local function grant(process, record)
   local number, aliveUntil, nonce, leaseMs, manner = string.match(record, ${RECORD})
   if not manner or tonumber(aliveUntil) * 1000 < serverTime() then return false end
-  -- Whom nobody can reach is dead, or asks anew when it is back.
-  if manner ~= 'p' then
-    local receivers = announce(queue .. ':' .. process, number .. ' ' .. nonce)
-    if not receivers or receivers == 0 then return false end
-  end
   redis.call('hset', lock, process .. ':' .. number, manner == 's' and 1 or 0)
   local expiry = redis.pcall('pexpire', lock, leaseMs)
-  if type(expiry) == 'table' then redis.call('del', lock) end
-  return type(expiry) ~= 'table'
+  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  local receivers = type(expiry) ~= 'table'
+    and (manner == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce))
+  if receivers and receivers ~= 0 then return true end
+  redis.call('del', lock)
+  return false
 end
-local function serveLine(from)
+local function handOver(from)
   for _ = 1, ${String(MOST_SWEPT)} do
     local process = redis.call('zpopmin', queue)[1]
     if not process then return false end
@@ -137,8 +149,8 @@ local function serveLine(from)
   end
   return false
 end
--- A line that cannot be read must not make a release fail that is done.
-local function handOver(from)
-  local isRead, isGiven = pcall(serveLine, from)
-  return isRead and isGiven
+-- What cannot be done with the line must not make a release fail, which is done by then.
+local function tried(step, value)
+  local isDone, answer = pcall(step, value)
+  return isDone and answer
 end`;

@@ -19,6 +19,8 @@ export type HoldState = 'held' | 'suspect' | 'lost' | 'released';
 export interface Successors {
   /** The holder leaves: who is next, and is told what became of it. */
   next(hold: Hold): Succession | undefined;
+  /** It was left to outsiders, before whom everybody here stands back for a moment. */
+  opened(hold: Hold): void;
   /** The holder has it no more, for whatever reason. */
   ended(hold: Hold): void;
 }

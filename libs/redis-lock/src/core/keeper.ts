@@ -247,6 +247,7 @@ export class Keeper {
       if (!mayBeOurs) throw this.lose(hold, 'gone');
     }
     if (holdCount > 0) return;
+    if (reply.value === 'opened') hold.successors?.opened(hold);
     const outcome = reply.value === 'absent' ? 'unknown' : 'done';
     tell(this.#observer, { type: 'released', name, outcome });
   }

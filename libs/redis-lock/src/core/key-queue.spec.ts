@@ -59,6 +59,7 @@ describe('KeyQueue', () => {
       isShared: false,
       channels: () => ({ wakeUp: 'c' }),
       holder: () => undefined,
+      standsBack: () => false,
       onIdle: () => undefined,
     });
   }

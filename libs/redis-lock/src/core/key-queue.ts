@@ -17,6 +17,8 @@ export interface QueueSettings {
   readonly channels: () => Channels;
   /** Who has it in this process, if it can be handed on. */
   readonly holder: () => Hold | undefined;
+  /** It was left to outsiders a moment ago: `ask` is called when that is over. */
+  readonly standsBack: () => boolean;
   /** Nobody waits, and no attempt is on its way any more. */
   readonly onIdle: () => void;
 }
@@ -163,6 +165,7 @@ export class KeyQueue implements LocalQueue {
     }
     // The answer to one that has left may never come.
     if (this.#asking !== undefined) this.#poll.in();
+    else if (!contender.once && this.settings.standsBack()) this.#poll.in();
     // One of ours after another has it: this one is next, without asking.
     else if (holder !== undefined && holder.passes > 0) this.#park();
     else this.ask();

@@ -118,7 +118,6 @@ export class Line {
   #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
     const { claim, starts } = heir;
     const handed = { passes: claim === undefined ? passes + 1 : 1 };
-    const isInLine = reply.value === 'done' || reply.value === 'unannounced';
     if (reply.value === 'passed' && starts) {
       const value = { kind: 'granted', fencingToken: undefined, handed } as const;
       this.queue.grant(next, { ...reply, value });
@@ -126,11 +125,11 @@ export class Line {
       this.#entering = next;
       this.#passes = handed.passes;
       this.queue.enters(next);
-    } else if (reply.value === 'opened' || (isInLine && claim !== undefined)) {
+    } else if (reply.value === 'opened' || reply.value === 'done') {
       this.queue.busy(this.context.settings.claimTimeMs);
       if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
     } else {
-      // If it has it already, its own script tells for how long.
+      // Its own script tells whether it is free, or for how long it has it already.
       this.queue.goOn();
     }
   }

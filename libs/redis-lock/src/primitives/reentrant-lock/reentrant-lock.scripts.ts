@@ -44,7 +44,7 @@ if not held then
     left = standingBack()
   end
   if left then
-    standInLine(owner, claim)
+    standInLine(owner)
     return {left}
   end
 end
@@ -52,12 +52,11 @@ ${token}
 if not held then
   ${CREATE}
 else
-  if held == '0' then redis.call('hset', lock, owner, holdCount) end
+  -- Last what Redis refuses with its memory full, unless something else was written before.
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+  if held == '0' then redis.call('hset', lock, owner, holdCount) end
 end
--- What cannot be tidied up must not make an entry fail that is done.
-redis.pcall('zrem', queue, processOf(owner))
-redis.pcall('hdel', claims, processOf(owner))
+leaveLine(processOf(owner))
 return ${granted}`;
 
 export const CLAIM = defineScript({
@@ -81,13 +80,13 @@ export const CLAIM_FENCED = defineScript({
 
 /** Frees the lock, or gives it to the process that has waited longest. */
 const FREE_OR_HAND_OVER = `
+redis.call('del', lock)
 -- A line that cannot be read must not make a release fail.
-local since = redis.pcall('zrange', queue, 0, 0, 'withscores')[2]
-if since then
-  redis.call('del', lock)
-  if openDoor(tonumber(since)) or handOver() then return 'done' end
-else
-  redis.call('del', lock, opened)
+local lines = redis.pcall('exists', queue, opened)
+if type(lines) ~= 'table' and lines > 0 then
+  local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+  if tried(openDoor, since) then return 'opened' end
+  if since and tried(handOver) then return 'done' end
 end
 return announce(channel, '0') and 'done' or 'unannounced'`;
 
@@ -108,13 +107,16 @@ ${FREE_OR_HAND_OVER}`,
   reply: leaveAnswer,
 });
 
-/** What a heir gets: for one that enters by itself, the count that says that it has not yet. */
+/**
+ * What a heir gets: for one that enters by itself, the count that says that it has not yet. Where the
+ * user lacks a right for that, the release is done all the same.
+ */
 const PASS = `
-redis.call('hset', lock, heir, starts)
+local counted = redis.pcall('hset', lock, heir, starts)
 local expiry = redis.pcall('pexpire', lock, leaseMs)
-if type(expiry) == 'table' then
+if type(counted) == 'table' or type(expiry) == 'table' then
   redis.call('del', lock)
-  return expiry
+  return 'unannounced'
 end
 return 'passed'`;
 
@@ -151,14 +153,12 @@ ${NOT_OURS}
 ${LINE}
 ${STAND_IN_LINE}
 ${HAND_OVER}
+local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
-if openDoor(serverTime() - waitedMs * 1000) then
-  standInLine(heir, claim)
-  return 'opened'
-end
-if handOver(processOf(owner)) then
-  standInLine(heir, claim)
-  return 'done'
+local isOpened = tried(openDoor, since)
+if isOpened or tried(handOver, processOf(owner)) then
+  standInLine(heir)
+  return isOpened and 'opened' or 'done'
 end
 ${PASS}`,
   reply: leaveAnswer,
@@ -175,14 +175,15 @@ export const WITHDRAW = defineScript({
 ${LINE}
 ${HAND_OVER}
 local process = processOf(owner)
-local record = redis.call('hget', claims, process)
+local record = redis.pcall('hget', claims, process)
 -- The place may be that of another caller of this process by now.
-if record and string.match(record, '^%d+') == string.sub(owner, 38) then
-  redis.call('zrem', queue, process)
-  redis.call('hdel', claims, process)
+if type(record) == 'string' and string.match(record, '^%d+') == string.sub(owner, 38) then
+  leaveLine(process)
 end
+local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
-if type(redis.pcall('hget', lock, owner)) ~= 'string' then return 'absent' end
+if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+if type(held) ~= 'string' then return 'absent' end
 ${FREE_OR_HAND_OVER}`,
   reply: leaveAnswer,
 });

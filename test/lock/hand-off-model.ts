@@ -1,0 +1,181 @@
+import type { Claim } from '../../libs/redis-lock/src/core/hold-protocol.js';
+
+export type Terms = Claim;
+
+interface Place {
+  readonly process: string;
+  readonly number: string;
+  readonly since: number;
+  readonly aliveUntil: number;
+  readonly terms: Terms;
+}
+
+/** A lock, and the line before it; owners are written as `B2`, the second caller of the process B. */
+export class HandOffModel {
+  lock: { owner: string; count: number; endsAt: number } | undefined;
+  opened: { isStandingBack: boolean; endsAt: number } | undefined;
+  hasOutsiders = true;
+  readonly messages: string[] = [];
+  #line: Place[] = [];
+  #lineEndsAt = 0;
+  #granted: string[] = [];
+  #now = 0;
+
+  constructor(
+    private readonly hearing: string,
+    private readonly openEveryMs: number,
+  ) {}
+
+  get line(): readonly Place[] {
+    return this.#line;
+  }
+
+  get leaseMs(): number {
+    return this.lock === undefined ? 0 : this.lock.endsAt - this.#now;
+  }
+
+  claimOf(process: string): Place | undefined {
+    return this.#line.find((place) => place.process === process);
+  }
+
+  /** Who has got it since the last time. */
+  takeGranted(): string[] {
+    return this.#granted.splice(0);
+  }
+
+  jump(ms: number): void {
+    this.#now += ms;
+    if ((this.lock?.endsAt ?? 0) <= this.#now) this.lock = undefined;
+    if ((this.opened?.endsAt ?? 0) <= this.#now) this.opened = undefined;
+    if (this.opened !== undefined) this.opened.isStandingBack = false;
+    if (this.#lineEndsAt <= this.#now) this.#line = [];
+  }
+
+  claim(owner: string, leaseMs: number, terms: Terms): string {
+    const isOurs = this.lock?.owner === owner;
+    if (!isOurs && (this.lock !== undefined || this.opened?.isStandingBack === true)) {
+      this.#stand(owner, terms);
+      return 'busy';
+    }
+    this.#take(owner, Math.max(1, isOurs ? (this.lock?.count ?? 0) : 0), leaseMs);
+    this.#drop(owner.charAt(0));
+    return 'granted';
+  }
+
+  enter(owner: string, holdCount: number, leaseMs: number): string {
+    if (this.lock?.owner !== owner) {
+      if (holdCount > 1) return 'lost';
+      if (this.lock !== undefined) return 'busy';
+    }
+    this.#take(owner, holdCount, leaseMs);
+    return 'granted';
+  }
+
+  leave(owner: string, holdCount: number): string {
+    if (this.lock?.owner !== owner) return 'absent';
+    if (holdCount > 0) {
+      this.lock.count = Math.min(this.lock.count, holdCount);
+      return 'done';
+    }
+    this.#free(owner.charAt(0));
+    return 'done';
+  }
+
+  passOn(owner: string, heir: string, leaseMs: number, starts: number): string {
+    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'passed' : 'absent';
+    this.#grant(heir, starts, leaseMs);
+    return 'passed';
+  }
+
+  takeTurns(
+    [owner, heir]: readonly [string, string],
+    leaseMs: number,
+    waitedMs: number,
+    terms: Terms,
+  ): string {
+    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'passed' : 'absent';
+    this.lock = undefined;
+    const isOpened = this.#openDoor(this.#now - waitedMs);
+    if (isOpened || this.#handOver(owner.charAt(0))) {
+      this.#stand(heir, terms);
+      return isOpened ? 'opened' : 'done';
+    }
+    this.#grant(heir, 1, leaseMs);
+    return 'passed';
+  }
+
+  withdraw(owner: string): string {
+    const process = owner.charAt(0);
+    if (this.claimOf(process)?.number === owner.slice(1)) this.#drop(process);
+    if (this.lock?.owner !== owner) return 'absent';
+    this.#free('');
+    return 'done';
+  }
+
+  renew(owner: string, leaseMs: number): boolean {
+    if (this.lock?.owner !== owner) return false;
+    this.#take(owner, this.lock.count, leaseMs);
+    return true;
+  }
+
+  #take(owner: string, count: number, leaseMs: number): void {
+    const endsAt = Math.max(this.lock?.endsAt ?? 0, this.#now + leaseMs);
+    this.lock = { owner, count, endsAt };
+    this.#granted.push(owner);
+  }
+
+  #grant(owner: string, count: number, leaseMs: number): void {
+    this.lock = undefined;
+    this.#take(owner, count, leaseMs);
+  }
+
+  /** Nobody has it any more: the next gets it, or all are told. */
+  #free(from: string): void {
+    this.lock = undefined;
+    const [head] = this.#line;
+    if (head !== undefined && (this.#openDoor(head.since) || this.#handOver(from))) return;
+    this.#announce();
+  }
+
+  #openDoor(since: number): boolean {
+    if (this.#now - since < this.openEveryMs || this.opened !== undefined) return false;
+    this.#announce();
+    this.opened = { isStandingBack: this.hasOutsiders, endsAt: this.#now + this.openEveryMs };
+    return this.hasOutsiders;
+  }
+
+  #handOver(from: string): boolean {
+    for (;;) {
+      const next = this.#line.shift();
+      if (next === undefined) return false;
+      const { process, number, terms } = next;
+      if (process === from || next.aliveUntil < this.#now) continue;
+      if (terms.manner !== 'polls') {
+        if (!this.hearing.includes(process)) continue;
+        this.messages.push(`${process}: ${number} ${terms.nonce}`);
+      }
+      this.#grant(process + number, terms.manner === 'starts' ? 1 : 0, terms.leaseTimeMs);
+      return true;
+    }
+  }
+
+  #announce(): void {
+    if (this.hasOutsiders) this.messages.push('all: 0');
+  }
+
+  #stand(owner: string, terms: Terms): void {
+    const process = owner.charAt(0);
+    const aliveUntil = this.#now + terms.aliveMs;
+    const since = this.claimOf(process)?.since ?? this.#now;
+    const place = { process, number: owner.slice(1), since, aliveUntil, terms };
+    if (this.#line.length === 0) this.#lineEndsAt = 0;
+    const at = this.#line.findIndex((other) => other.process === process);
+    if (at < 0) this.#line.push(place);
+    else this.#line[at] = place;
+    this.#lineEndsAt = Math.max(this.#lineEndsAt, aliveUntil);
+  }
+
+  #drop(process: string): void {
+    this.#line = this.#line.filter((place) => place.process !== process);
+  }
+}

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
+import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import { deliver } from './deliver.js';
+import type { RedisFixture } from './redis-server.js';
+
+export type Values = Readonly<Record<string, string | number>>;
+type AnyScript<R> = Script<string, string, R>;
+
+/** The process of this letter, as part of an owner. */
+export function processOf(letter: string): string {
+  return `c0ffee00-0000-4000-8000-${letter.charCodeAt(0).toString(16).padStart(12, '0')}`;
+}
+
+/** The owner `B2` is the second caller of the process B. */
+export function ownerOf(short: string): string {
+  return `${processOf(short.charAt(0))}:${short.slice(1)}`;
+}
+
+function shortOf(owner: string): string {
+  const [, code, number] = /-0*([0-9a-f]{2})(?::(.+))?$/.exec(owner) ?? [];
+  return code === undefined ? owner : String.fromCharCode(parseInt(code, 16)) + (number ?? '');
+}
+
+/** No key of a lock and of its line ever lives longer than that, unless a spec says so. */
+const LONGEST_MS = {
+  ...{ lock: 60_000, queue: 10_000, claims: 10_000, opened: 1_000 },
+  ...{ token: 7 * 24 * 60 * 60 * 1_000 },
+};
+
+/** A lock and its line, as they are in Redis, for those who run the scripts themselves. */
+export class LineView {
+  readonly keys: Record<string, string>;
+  /** Keys that somebody else has written, of which no TTL is expected. */
+  readonly foreign = new Set<string>();
+
+  constructor(
+    private readonly redis: RedisFixture,
+    key: string,
+    private readonly longestMs: Readonly<Record<string, number>> = LONGEST_MS,
+  ) {
+    this.keys = { lock: key, ...lineKeys(key), token: tokenKey(key) };
+  }
+
+  /** Runs a script, which must leave every key with a TTL, whether it fails or not. */
+  async run<R>(script: AnyScript<R>, args: Values, by = this.redis.admin): Promise<R> {
+    const keys = script.keys.map((key) => this.keys[key] ?? '');
+    try {
+      return await deliver(by, script, keys, args);
+    } finally {
+      await this.expectToEnd();
+    }
+  }
+
+  async expectToEnd(): Promise<void> {
+    for (const [key, longestMs] of Object.entries(this.longestMs)) {
+      const ttlMs = await this.redis.admin.pttl(this.keys[key] ?? '');
+      if (ttlMs === -2 || this.foreign.has(key)) continue;
+      expect({ key, ttlMs }).not.toEqual({ key, ttlMs: -1 });
+      expect(ttlMs).toBeLessThanOrEqual(longestMs);
+    }
+  }
+
+  /** Everything there is to see but the token; times in seconds from now on, those begun included. */
+  async look() {
+    const { lock = '', queue = '', claims = '', opened = '' } = this.keys;
+    const { admin } = this.redis;
+    const nowMs = await this.now();
+    const leaseS = Math.ceil((await admin.pttl(lock)) / 1_000);
+    const line = (
+      (await this.#read('zset', queue, () => admin.zrange(queue, '0', '-1'))) ?? []
+    ).map(shortOf);
+    const records = (await this.#read('hash', claims, () => admin.hgetall(claims))) ?? {};
+    const holders = (await this.#read('hash', lock, () => admin.hgetall(lock))) ?? {};
+    return {
+      lock: mapKeys(holders, (count) => count),
+      leaseS: leaseS > 0 ? leaseS : 0,
+      line,
+      claims: mapKeys(records, (record) => {
+        const [number = '', aliveUntil, ...terms] = record.split(' ');
+        const aliveS = Math.ceil((Number(aliveUntil) - nowMs) / 1_000 - 0.01);
+        return [number, String(aliveS), ...terms].join(' ');
+      }),
+      isOpened: (await admin.exists(opened)) === 1,
+    };
+  }
+
+  /** Moves all there is as it would be so much later; what ends until then is gone. */
+  async jump(ms: number): Promise<void> {
+    const { admin } = this.redis;
+    const { queue = '', claims = '', opened = '' } = this.keys;
+    for (const key of Object.values(this.keys)) {
+      const ttlMs = await admin.pttl(key);
+      if (ttlMs >= 0) await admin.pexpire(key, ttlMs - ms);
+    }
+    for (const process of await admin.zrange(queue, '0', '-1')) {
+      await admin.zincrby(queue, -1_000 * ms, process);
+      const [number, aliveUntil, ...terms] = ((await admin.hget(claims, process)) ?? '').split(' ');
+      const record = [number, Number(aliveUntil) - ms, ...terms].join(' ');
+      await admin.hset(claims, process, record);
+    }
+    const untilMs = Number(await admin.get(opened));
+    if (untilMs > 0) await admin.set(opened, untilMs - ms, 'KEEPTTL');
+  }
+
+  /** The server's time in ms. */
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.redis.admin.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+
+  async #read<T>(type: string, key: string, read: () => Promise<T>): Promise<T | undefined> {
+    return (await this.redis.admin.type(key)) === type ? read() : undefined;
+  }
+}
+
+function mapKeys(record: Record<string, string>, valueOf: (value: string) => string) {
+  const entries = Object.entries(record).map(([key, value]) => [shortOf(key), valueOf(value)]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** Processes and others that listen, and what they have heard since the spec began. */
+export class Listeners {
+  #connection: Redis | undefined;
+  #heard: string[] = [];
+
+  constructor(
+    private readonly redis: RedisFixture,
+    private readonly key: string,
+    private readonly wakeUpChannel: string,
+  ) {}
+
+  open(): void {
+    this.#connection = new Redis(this.redis.url, {
+      connectionName: 'test-ear',
+      // Else ioredis keeps the process alive for 2 s when the server has ended before.
+      disconnectTimeout: 50,
+    });
+    this.#connection.on('error', () => undefined);
+    this.#connection.on('message', (channel: string, message: string) => {
+      const letter = channel === this.wakeUpChannel ? 'all' : shortOf(channel);
+      this.#heard.push(`${letter}: ${message}`);
+    });
+  }
+
+  close(): void {
+    this.#connection?.disconnect();
+  }
+
+  async clear(): Promise<void> {
+    await this.#ear.unsubscribe();
+    this.#heard = [];
+  }
+
+  /** The processes of these letters are told of grants from now on. */
+  async listen(letters: string): Promise<void> {
+    const channels = Array.from(letters, (letter) => grantChannel(this.key, processOf(letter)));
+    if (channels.length > 0) await this.#ear.subscribe(...channels);
+  }
+
+  /** Somebody hears when the lock is free. */
+  async listenToAll(): Promise<void> {
+    await this.#ear.subscribe(this.wakeUpChannel);
+  }
+
+  async stopListeningToAll(): Promise<void> {
+    await this.#ear.unsubscribe(this.wakeUpChannel);
+  }
+
+  /** What was heard, such as `B: 1 b1`, or `all: 0`. */
+  async heard(): Promise<readonly string[]> {
+    // Whatever was published before is there before this answer.
+    await this.#ear.ping();
+    return this.#heard;
+  }
+
+  get #ear(): Redis {
+    if (this.#connection === undefined) throw new Error('They listen from beforeAll on');
+    return this.#connection;
+  }
+}
+
+export function useListeners(redis: RedisFixture, key: string, wakeUpChannel: string): Listeners {
+  const listeners = new Listeners(redis, key, wakeUpChannel);
+  beforeAll(() => {
+    listeners.open();
+  });
+  beforeEach(() => listeners.clear());
+  afterAll(() => {
+    listeners.close();
+  });
+  return listeners;
+}
