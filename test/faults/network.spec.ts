@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { useWorkers } from '../support/child.js';
-import { FaultProxy, type Fault } from '../support/fault-proxy.js';
-import type { ProxiedConnection } from '../support/proxied-connection.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
-import type { Manners } from './support/crowd.js';
+import type { Manners } from './support/ways.js';
 import { telling, type Story } from './support/history.js';
+import {
+  ArmedFaults,
+  comeAfterConnection,
+  WAYS_TO_CUT,
+  type WayToCut,
+} from './support/network-faults.js';
 import { repeat } from './support/pace.js';
 import { PATIENT, survive } from './support/survive.js';
 
@@ -103,26 +108,6 @@ describe('LockService on a network that fails', () => {
   });
 });
 
-type WayToCut = (
-  proxy: FaultProxy,
-  where: (connection: ProxiedConnection) => boolean,
-  random: Random,
-) => Fault | number;
-
-const WAYS_TO_CUT: Record<string, WayToCut> = {
-  reset: (proxy, where) => proxy.cut({ where, kind: 'rst' }),
-  end: (proxy, where) => proxy.cut({ where, kind: 'fin' }),
-  'lost reply': (proxy, where) => proxy.loseReply({ where, times: 1 }),
-  'lost request': (proxy, where) => proxy.loseRequest({ where, times: 1 }),
-  'request cut in the middle': (proxy, where, random) =>
-    proxy.cutAfter('toServer', random.int(1, 400), { where }),
-  'reply cut in the middle': (proxy, where, random) =>
-    proxy.cutAfter('toClient', random.int(1, 60), { where }),
-};
-
-/** Each of them is looked at for each frame. */
-const MOST_ARMED = 16;
-
 /** Cuts one connection after the other, at points that have nothing to do with what they carry. */
 async function cutAtRandom(
   proxy: FaultProxy,
@@ -130,18 +115,17 @@ async function cutAtRandom(
   story: Story,
   limit: { cuts: number; withinMs: number },
 ): Promise<void> {
-  const armed: Fault[] = [];
-  const cut = () => {
+  const armed = new ArmedFaults();
+  const waysToCut: [string, WayToCut][] = Object.entries(WAYS_TO_CUT);
+  const cutOne = () => {
     const { connections } = proxy;
     if (connections.length === 0) return;
     const victim = random.pick(connections);
-    const [name, way] = random.pick(Object.entries(WAYS_TO_CUT));
-    const fault = way(proxy, (connection) => connection === victim, random);
+    const [name, { cut, mostBytes = 1 }] = random.pick(waysToCut);
+    armed.add(cut(proxy, (connection) => connection === victim, random.int(1, mostBytes)));
     story.fault(`${name}, connection ${String(victim.index)}`);
-    if (typeof fault !== 'number') armed.push(fault);
-    if (armed.length > MOST_ARMED) armed.shift()?.heal();
   };
-  await repeat(cut, {
+  await repeat(cutOne, {
     until: () => proxy.counts.cut >= limit.cuts,
     withinMs: limit.withinMs,
     everyMs: 1,
@@ -160,19 +144,12 @@ async function deliverLate(
     const victims = proxy.connections.filter(({ subscriber }) => !subscriber);
     if (victims.length === 0) return;
     const victim = random.pick(victims);
-    const held = proxy.hold('toServer', { where: (connection) => connection === victim });
     const lateMs = random.int(10, 1_000);
-    setTimeout(
-      () => {
-        if (held.hits > 0) {
-          late += held.hits;
-          story.fault(`${String(held.hits)} requests come ${String(lateMs)} ms late`);
-          victim.cut('rst', 'client');
-        }
-        setTimeout(held.heal, lateMs);
-      },
-      random.int(5, 30),
-    );
+    const times = { heldMs: random.int(5, 30), lateMs };
+    void comeAfterConnection(proxy, victim, times).then((requests) => {
+      late += requests;
+      story.fault(`${String(requests)} requests came ${String(lateMs)} ms late`);
+    });
   };
   await repeat(holdUp, {
     until: () => late >= limit.requests,

@@ -1,7 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
+import type { Recorder, Visit } from './visit.js';
+
+/** What failed is kept here, and by nobody else. */
+const FOLDER = fileURLToPath(new URL('../../../fault-histories/', import.meta.url));
 /** Numbers of one section in a packed history: lock, start, end, fencing token or 0. */
 const WIDTH = 4;
 
@@ -18,7 +22,7 @@ export interface PackedHistory {
 }
 
 /** When which critical section was entered and left, by those who were inside. */
-export class History {
+export class History implements Recorder {
   readonly #locks = new Map<string, number>();
   readonly #numbers: number[] = [];
 
@@ -26,6 +30,10 @@ export class History {
     let index = this.#locks.get(lock);
     if (index === undefined) this.#locks.set(lock, (index = this.#locks.size));
     this.#numbers.push(index, startUs, endUs, token);
+  }
+
+  left({ lock, startUs, heldUntilUs, lease }: Visit): void {
+    this.add(lock, startUs, heldUntilUs, lease.fencingToken);
   }
 
   pack(): PackedHistory {
@@ -85,13 +93,17 @@ export function staleTokensIn(sections: readonly Section[]): string[] {
  * spec fails, and only then.
  */
 export class Story {
-  readonly #faults: { atUs: number; fault: string }[] = [];
+  readonly #notes: { atUs: number }[] = [];
   readonly #histories: PackedHistory[] = [];
 
   constructor(private readonly title: string) {}
 
   fault(fault: string): void {
-    this.#faults.push({ atUs: nowUs(), fault });
+    this.note(nowUs(), { fault });
+  }
+
+  note(atUs: number, note: object): void {
+    this.#notes.push({ atUs, ...note });
   }
 
   keep(history: PackedHistory): void {
@@ -103,12 +115,11 @@ export class Story {
   }
 
   save(): string {
-    const folder = join(tmpdir(), 'nestjs-redis-lock-faults');
-    mkdirSync(folder, { recursive: true });
-    const file = join(folder, `${this.title.replace(/\W+/g, '-')}-${String(process.pid)}.jsonl`);
+    mkdirSync(FOLDER, { recursive: true });
+    const file = join(FOLDER, `${this.title.replace(/\W+/g, '-')}-${String(process.pid)}.jsonl`);
     const lines = [
       { seed: process.env.LOCK_SEED, title: this.title },
-      ...this.#faults,
+      ...this.#notes.toSorted((a, b) => a.atUs - b.atUs),
       ...this.sections,
     ];
     writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));

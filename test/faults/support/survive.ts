@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.js';
 import type { Random } from '../../support/random.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 import type { Api } from '../../workers/crowd.worker.js';
-import type { Manners } from './crowd.js';
+import type { Manners } from './ways.js';
 import { overlapsIn, staleTokensIn, type Story } from './history.js';
 import { judge, totalsOf, type Totals } from './verdict.js';
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 
+import { countKey } from './counters.js';
 import type { Report } from './crowd.js';
 import type { Story } from './history.js';
 
@@ -33,7 +34,7 @@ export function totalsOf(reports: readonly Report[], story?: Story): Totals {
 export async function judge(referee: Redis, { increments }: Totals): Promise<string[]> {
   const wrong: string[] = [];
   for (const [lock, count] of Object.entries(increments)) {
-    const counter = Number(await referee.get(`count:${lock}`));
+    const counter = Number(await referee.get(countKey(lock)));
     if (counter !== count) {
       wrong.push(`${lock}: ${String(count)} sections, but the counter says ${String(counter)}`);
     }
