@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
+import type { LockEvent } from 'nestjs-redis-lock';
 
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { Crowd, type Report, type Work } from '../faults/support/crowd.js';
+import { Journal } from '../faults/support/journal.js';
+import * as bugs from '../faults/support/planted.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { Random } from '../support/random.js';
 import { serve } from '../support/worker.js';
@@ -12,7 +15,15 @@ export interface Opening {
   refereeUrl: string;
   witnessUrl: string;
   settings?: Partial<LockSettings>;
+  /** The file in which it is written what the callers see; else it is in their reports. */
+  journal?: string;
+  /** What is wrong with the library in this process. */
+  bug?: PlantedBug;
 }
+
+export type PlantedBug = {
+  [Name in keyof typeof bugs]: (typeof bugs)[Name] extends bugs.Bug ? Name : never;
+}[keyof typeof bugs];
 
 interface Instance {
   application: Application;
@@ -21,16 +32,28 @@ interface Instance {
 
 let instances: Instance[] = [];
 let crowds: Crowd[] = [];
+let running: Promise<Report>[] = [];
 let referee: Redis | undefined;
 let witness: Redis | undefined;
+let journal: Journal | undefined;
+
+function onEvent(event: LockEvent): void {
+  if (event.type === 'released' && event.outcome === 'unknown') {
+    journal?.releasedUnknown(event.name);
+  }
+}
 
 const api = {
-  async open({ lockUrls, refereeUrl, witnessUrl, settings = {} }: Opening): Promise<void> {
+  async open({ lockUrls, refereeUrl, witnessUrl, settings = {}, ...more }: Opening): Promise<void> {
+    if (more.journal !== undefined) journal = new Journal(more.journal);
+    const { options = {}, install }: bugs.Bug = more.bug === undefined ? {} : bugs[more.bug];
+    install?.();
+    const all = { onEvent, ...options, settings: { ...settings, ...options.settings } };
     referee = new Redis(refereeUrl);
     witness = new Redis(witnessUrl);
     instances = lockUrls.map((url) => {
       const client = callersClient(url);
-      return { client, application: openApplication(client, { settings }) };
+      return { client, application: openApplication(client, all) };
     });
     await Promise.all(
       instances.map(({ client }) => new Promise((resolve) => client.once('ready', resolve))),
@@ -43,20 +66,26 @@ const api = {
     const random = new Random(seed);
     const places = { referee, witness };
     crowds = instances.map(
-      ({ application: { locks } }, i) => new Crowd({ locks, ...places }, work, random.fork(i)),
+      ({ application: { locks } }, i) =>
+        new Crowd({ locks, ...places }, work, random.fork(i), journal),
     );
-    return Promise.all(crowds.map((crowd) => crowd.run()));
+    running = crowds.map((crowd) => crowd.run());
+    return Promise.all(running);
   },
 
   stop(): void {
     for (const crowd of crowds) crowd.stop();
   },
 
+  /** Also in the middle of the work: then its callers are sent home. */
   async close(): Promise<void> {
+    api.stop();
     await Promise.all(instances.map(({ application }) => application.close()));
+    await Promise.all(running);
     for (const { client } of instances) client.disconnect();
     referee?.disconnect();
     witness?.disconnect();
+    journal?.close();
   },
 };
 export type Api = typeof api;

@@ -91,6 +91,9 @@ export const RELEASE_OF_WHOEVER_HOLDS: Bug = script(
   `redis.call('hvals', lock)[1]`,
 );
 
+/** Who finds that somebody has taken the lock says nothing. */
+export const RELEASE_HIDES_THE_LOSS: Bug = script(LEAVE, `return 'absent'`, `return 'done'`);
+
 export const ENTRY_WITHOUT_TTL: Bug = script(
   ENTER,
   `redis.pcall('pexpire', lock, leaseMs)`,

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { useWorkers } from '../support/child.js';
+import { seededRandom } from '../support/random.js';
+import { useRedis } from '../support/redis-server.js';
+import { contend } from './support/contest.js';
+import { FAULTS } from './support/fault-schedule.js';
+import { telling } from './support/history.js';
+
+const SECTIONS = 30_000;
+const WITHIN_MS = 300_000;
+
+describe('a lock that several processes want while everything goes wrong', () => {
+  const redis = useRedis();
+  const referee = useRedis();
+  const workers = useWorkers();
+
+  it(
+    `is held by one at a time in ${String(SECTIONS)} sections`,
+    async () => {
+      await telling('contended', async (story) => {
+        const random = seededRandom('contended');
+        const trial = {
+          workers,
+          redis,
+          referee,
+          story,
+          withinMs: WITHIN_MS,
+          random,
+          sections: SECTIONS,
+        };
+        const { findings, sections, faults } = await contend(trial);
+        expect(findings).toEqual([]);
+        expect(sections).toBeGreaterThanOrEqual(SECTIONS);
+        expect(Object.keys(faults).sort()).toEqual(Object.keys(FAULTS).sort());
+      });
+    },
+    2 * WITHIN_MS,
+  );
+});

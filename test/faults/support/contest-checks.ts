@@ -1,0 +1,96 @@
+import type { ContestHistory, Stay, Taking } from './contest-history.js';
+import { overlapsIn, staleTokensIn, type Section } from './history.js';
+import { idleTimesIn, type IdleLimits } from './idle-times.js';
+
+/** A grant without a token may be one from before the loss of all data for so long: for its lease. */
+const ON_ITS_WAY_US = 1_000_000;
+
+/** Everything that must not be in a history, in words. */
+export function findingsIn(history: ContestHistory, limits: IdleLimits): string[] {
+  const takings = new Takings(history.of('taken'));
+  const sections = history.stays.flatMap((stay) => undisputed(stay, takings));
+  return [
+    ...overlapsIn(sections).map((overlap) => `overlap: ${overlap}`),
+    ...staleTokensIn(sections).map((token) => `token that does not rise: ${token}`),
+    ...violationsIn(history, takings),
+    ...unnoticedLossesIn(history, takings),
+    ...idleTimesIn(history, limits),
+  ];
+}
+
+/** What third parties took away, by whom they took it from. */
+class Takings {
+  readonly #byOwner = new Map<string, Taking[]>();
+
+  constructor(takings: readonly Taking[]) {
+    for (const taking of takings) {
+      const others = this.#byOwner.get(taking.owner);
+      if (others === undefined) this.#byOwner.set(taking.owner, [taking]);
+      else others.push(taking);
+    }
+  }
+
+  from(stay: Stay): Taking[] {
+    const { owner, lock, token, grantedUs, endUs } = stay;
+    const everything = this.#of('*').filter(({ atUs, untilUs, largestToken = 0 }) => {
+      const wasBefore = token > 0 ? token <= largestToken : grantedUs <= untilUs + ON_ITS_WAY_US;
+      return wasBefore && endUs >= atUs;
+    });
+    const own = this.byName(owner).filter((taking) => taking.lock === lock);
+    return [...everything, ...own];
+  }
+
+  /** The lease of several locks as one has several owners. */
+  byName(owner: string): Taking[] {
+    return owner.split(',').flatMap((one) => this.#of(one));
+  }
+
+  /** Everything that was lost within the last moments. */
+  lately(atUs: number): Taking[] {
+    return this.#of('*').filter(
+      (taking) => taking.atUs <= atUs && atUs <= taking.untilUs + ON_ITS_WAY_US,
+    );
+  }
+
+  #of(owner: string): Taking[] {
+    return this.#byOwner.get(owner) ?? [];
+  }
+}
+
+/** As long as nobody else may have been let in: a third party may have ended that, or prevented it. */
+function undisputed(stay: Stay, takings: Takings): Section[] {
+  const takenUs = Math.min(...takings.from(stay).map(({ atUs }) => atUs));
+  return takenUs < stay.startUs ? [] : [{ ...stay, endUs: Math.min(stay.endUs, takenUs) }];
+}
+
+/** What callers saw with their own eyes. Until they are told, they do not know what was taken. */
+function violationsIn(history: ContestHistory, takings: Takings): string[] {
+  return history
+    .of('violated')
+    .filter(({ owner, atUs }) => {
+      if (owner === undefined) return true;
+      const stay = history.stayOf(owner);
+      const taken = stay === undefined ? takings.lately(atUs) : takings.from(stay);
+      return ![...taken, ...takings.byName(owner)].some((taking) => taking.atUs <= atUs);
+    })
+    .map(({ text, atUs }) => `${text}, at ${String(atUs)} µs`);
+}
+
+/** Whoever loses the lock in the middle of a section has to be told, at its release at the latest. */
+function unnoticedLossesIn(history: ContestHistory, takings: Takings): string[] {
+  const unknown = history.of('released-unknown');
+  const mayBeReleased = ({ process, lock, endUs, outcomeUs }: Stay) =>
+    unknown.some(
+      (one) =>
+        one.process === process && one.lock === lock && endUs <= one.atUs && one.atUs <= outcomeUs,
+    );
+  return history.stays
+    .filter((stay) => stay.isLeft && stay.outcome === 'released')
+    .filter(({ startUs, endUs, ...stay }) =>
+      takings
+        .from({ startUs, endUs, ...stay })
+        .some(({ atUs, untilUs }) => startUs < atUs && untilUs < endUs),
+    )
+    .filter((stay) => !mayBeReleased(stay))
+    .map(({ lock, startUs }) => `loss that was not told: ${lock} at ${String(startUs)} µs`);
+}

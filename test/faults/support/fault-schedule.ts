@@ -1,0 +1,85 @@
+import type { Random } from '../../support/random.js';
+
+type Range = readonly [min: number, max: number];
+
+interface Plan {
+  /** How many of them are in each deck. */
+  readonly times: number;
+  /** How long it lasts, or how late something comes. */
+  readonly ms?: Range;
+  readonly bytes?: Range;
+}
+
+/** What happens to a crowd on a contended lock; how it is done is in `fault-injector.ts`. */
+export const FAULTS = {
+  // Connections, of commands or of messages.
+  reset: { times: 5 },
+  'end of stream': { times: 4 },
+  'client side reset': { times: 2 },
+  'server side reset': { times: 2 },
+  'lost reply': { times: 12 },
+  'lost request': { times: 6 },
+  'request cut in the middle': { times: 3, bytes: [1, 400] },
+  'reply cut in the middle': { times: 3, bytes: [1, 60] },
+  'requests come late': { times: 3, ms: [5, 150] },
+  'replies come late': { times: 3, ms: [5, 150] },
+  'requests come after their connection': { times: 4, ms: [10, 700] },
+  'black hole': { times: 3, ms: [50, 700] },
+  'half a black hole': { times: 2, ms: [50, 700] },
+  // Messages.
+  'subscribers killed': { times: 3 },
+  'subscriber cut': { times: 3 },
+  'messages lost': { times: 3, ms: [20, 400] },
+  'messages forged': { times: 3 },
+  'messages repeated': { times: 2, ms: [5, 30] },
+  // The server.
+  'scripts flushed': { times: 4 },
+  'server stands still': { times: 2, ms: [10, 120] },
+  'server loses its data': { times: 1 },
+  'keys deleted': { times: 1 },
+  'lock deleted': { times: 4 },
+  // Processes. One that stands still may do so for longer than its leases.
+  'process killed': { times: 1 },
+  'process stands still': { times: 1, ms: [300, 1_500] },
+  'process leaves': { times: 1 },
+} as const satisfies Record<string, Plan>;
+
+export type FaultKind = keyof typeof FAULTS;
+
+export interface PlannedFault {
+  readonly kind: FaultKind;
+  /** So many sections after the one before it, and then so long. */
+  readonly afterSections: number;
+  readonly afterMs: number;
+  /** Whom it hits: which of those that there are then, from 0 to below 1. */
+  readonly victim: number;
+  readonly ms: number;
+  readonly bytes: number;
+}
+
+const APART_MS: Range = [0, 60];
+/** Faults come in storms, so that they meet each other; in between there is much to be done. */
+const STORM: Range = [1, 15];
+const CALM_SECTIONS: Range = [50, 350];
+
+/** Faults without end, the same for the same seed. Every deck holds each kind. */
+export function* faultSchedule(random: Random): Generator<PlannedFault, never> {
+  let storm = 0;
+  const kinds = Object.keys(FAULTS) as FaultKind[];
+  const deck = kinds.flatMap((kind) => Array.from({ length: FAULTS[kind].times }, () => kind));
+  for (;;) {
+    for (const kind of random.shuffle(deck)) {
+      const { ms = [0, 0], bytes = [0, 0] }: Plan = FAULTS[kind];
+      const isCalm = --storm < 0;
+      if (isCalm) storm = random.int(...STORM) - 1;
+      yield {
+        kind,
+        afterSections: isCalm ? random.int(...CALM_SECTIONS) : 0,
+        afterMs: random.int(...APART_MS),
+        victim: random.next(),
+        ms: random.int(...ms),
+        bytes: random.int(...bytes),
+      };
+    }
+  }
+}

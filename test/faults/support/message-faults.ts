@@ -1,0 +1,42 @@
+import type { RedisFixture } from '../../support/redis-server.js';
+import { Random } from '../../support/random.js';
+import { channelOf } from './hand-over.js';
+import { pause } from './pace.js';
+
+interface Receivers {
+  readonly redis: RedisFixture;
+  readonly locks: readonly string[];
+}
+
+/** On each channel, in each forgery. */
+const FORGERIES = 20;
+
+/** Somebody says things on all channels that anybody listens to, some of which sound true. */
+export async function forge({ redis, locks }: Receivers, seed: number): Promise<void> {
+  const random = new Random(String(seed));
+  const heard = (await redis.admin.pubsub('CHANNELS')) as string[];
+  const channels = new Set([...heard, ...locks.map(channelOf)]);
+  const messages = [...channels].flatMap((channel) =>
+    Array.from({ length: FORGERIES }, () => redis.admin.publish(channel, somethingOf(random))),
+  );
+  await Promise.all(messages);
+}
+
+function somethingOf(random: Random): string {
+  const number = String(random.int(0, 1_000));
+  return random.pick(['0', '1', number, '', `${number}:${number}`, '{}', '\0', 'x'.repeat(10_000)]);
+}
+
+/** Whatever is said within this time is said once more, later and to everybody. */
+export async function repeatMessages({ redis }: Receivers, ms: number): Promise<void> {
+  const listener = redis.admin.duplicate();
+  const said: [channel: string, message: string][] = [];
+  listener.on('pmessage', (_: string, channel: string, message: string) => {
+    said.push([channel, message]);
+  });
+  await listener.psubscribe('*');
+  await pause(ms);
+  listener.disconnect();
+  await pause(ms);
+  await Promise.all(said.map(([channel, message]) => redis.admin.publish(channel, message)));
+}
