@@ -5,6 +5,7 @@ export {
   LockConfigurationError,
   LockError,
   LockKeyError,
+  LockLimitError,
   LockShutdownError,
   LockStateError,
   LockTimeoutError,

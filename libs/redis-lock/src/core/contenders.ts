@@ -1,15 +1,18 @@
 import type { Channels, Contender, Departure } from './contender.js';
+import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
 import type { LockContext } from './lock-context.js';
+import type { Call, Turn } from './wait-in-turn.js';
 
 /** How often those who wait are told so. */
 const TELL_MS = 1_000;
 
 /** Where a contender waits. */
 export interface WaitingPlace {
+  readonly key: string;
   /** Contenders that give the same one stand in line. */
   readonly line: string;
   /** Where it hears what; asked for when somebody has to wait. */
@@ -19,6 +22,8 @@ export interface WaitingPlace {
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders implements Successors {
   readonly #queues = new Map<string, KeyQueue>();
+  /** How many wait for each key: the limit is one for all its lines. */
+  readonly #waiters = new Map<string, number>();
   /** Who has it in this process, of what is handed on. */
   readonly #holders = new Map<string, Hold>();
   /** What was left to outsiders a moment ago. */
@@ -38,9 +43,28 @@ export class Contenders implements Successors {
     });
   }
 
+  /** @throws {LockLimitError} there is no room for one that waits, or for another key */
+  admit({ name, once }: Call, { place: { key }, isLetIn }: Turn): void {
+    const { settings, keysInUse } = this.context;
+    const isFull = this.#waitersOf(key) >= settings.maxWaitersPerKey;
+    if (isFull && !once && isLetIn !== true) {
+      throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
+    }
+    keysInUse.admit(key, name);
+  }
+
   /** Enters a caller; the returned function takes it out again. */
   enter(place: WaitingPlace, contender: Contender): () => Departure {
-    return (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
+    const leave = (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
+    if (contender.once) return leave;
+    const { key } = place;
+    this.#waiters.set(key, this.#waitersOf(key) + 1);
+    return () => {
+      const others = this.#waitersOf(key) - 1;
+      if (others > 0) this.#waiters.set(key, others);
+      else this.#waiters.delete(key);
+      return leave();
+    };
   }
 
   /** A caller has it, after so many others of this process. */
@@ -83,12 +107,17 @@ export class Contenders implements Successors {
     return this.#idle.within(withinMs);
   }
 
+  #waitersOf(key: string): number {
+    return this.#waiters.get(key) ?? 0;
+  }
+
   #forget(hold: Hold): boolean {
     return this.#holders.get(hold.key) === hold && this.#holders.delete(hold.key);
   }
 
   #open(place: WaitingPlace): KeyQueue {
-    const { line } = place;
+    const { line, key } = place;
+    const endUse = this.context.keysInUse.use(key);
     const queue = new KeyQueue({
       context: this.context,
       isShared: this.isShared,
@@ -96,7 +125,10 @@ export class Contenders implements Successors {
       holder: () => this.#holders.get(line),
       standsBack: () => this.#opened.has(line),
       onIdle: () => {
-        if (this.#queues.get(line) === queue) this.#queues.delete(line);
+        if (this.#queues.get(line) === queue) {
+          this.#queues.delete(line);
+          endUse();
+        }
         this.#idle.check();
       },
     });

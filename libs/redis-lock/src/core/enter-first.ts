@@ -22,6 +22,7 @@ export async function enterFirst(
   hold.confirm(answer.sentAt, handed?.leaseTimeMs ?? options.leaseTimeMs);
   if (handed?.leaseTimeMs !== undefined) hold.owedLeaseMs = options.leaseTimeMs;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
+    hold.endUse = context.keysInUse.use(key);
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) contenders.holds(hold, handed?.passes ?? 0);
     return leaseOf(acquisition, hold, fencingToken, undefined);
@@ -37,12 +38,14 @@ function turnOf(acquisition: Acquisition, hold: Hold): Turn {
   const request = requestOf(acquisition, 1);
   return {
     place: {
+      key,
       line: protocol.waiting === 'in turn' ? key : owner,
       channels: () => channelsOf(acquisition, owner),
     },
     candidate: { owner, starts: !options.fenced && options.minReplicas === 0 },
     leaseTimeMs: options.leaseTimeMs,
     leavesTrace: protocol.remembersWaiters,
+    isLetIn: acquisition.companion !== undefined,
     ask: (claim) => hold.enter(request, claim),
     isNamedBy: (running) => {
       hold.occupy(running);

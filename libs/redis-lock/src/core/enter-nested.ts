@@ -1,6 +1,6 @@
 import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisition.js';
 import { OVER } from './deadline.js';
-import { LockBackendError } from './errors.js';
+import { LockBackendError, LockLimitError } from './errors.js';
 import type { HeldLease } from './lease.js';
 import { tell } from './observer.js';
 import { untilAnswered } from './until-answered.js';
@@ -17,6 +17,10 @@ export async function enterNested(acquisition: Acquisition, parent: HeldLease): 
   if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
   if (protocol.nesting === 'together') return joinInTime(acquisition, parent, undefined);
 
+  const { maxWaitersPerKey } = context.settings;
+  if (!once && parent.waitingChildren >= maxWaitersPerKey) {
+    throw new LockLimitError(acquisition.name, 'maxWaitersPerKey', maxWaitersPerKey);
+  }
   const busy = once && parent.hasChild;
   if (busy || (await parent.waitForTurn(deadline)) === OVER) {
     return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };

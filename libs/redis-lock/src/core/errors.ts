@@ -9,6 +9,7 @@ export type LockErrorCode =
   | 'LOCK_KEY'
   | 'LOCK_ARGUMENT'
   | 'LOCK_CONFIGURATION'
+  | 'LOCK_LIMIT'
   | 'LOCK_SHUTDOWN';
 
 export interface LockErrorDetails {
@@ -211,6 +212,37 @@ export class LockArgumentError extends LockError {
 export class LockConfigurationError extends LockError {
   override readonly name = 'LockConfigurationError';
   readonly code = 'LOCK_CONFIGURATION';
+}
+
+const ADVICE = {
+  maxWaitersPerKey: [
+    'callers of this process wait for it already',
+    'shorten the critical section, lower waitTimeMs',
+  ],
+  maxKeys: [
+    'keys are held or waited for by this process already',
+    'release what is not needed any more, lock fewer names at a time',
+  ],
+} as const;
+
+/** More callers, or more keys, than this process is set up for. Nothing was sent to Redis for this call. */
+export class LockLimitError extends LockError {
+  override readonly name = 'LockLimitError';
+  readonly code = 'LOCK_LIMIT';
+  /** The option of the module that says how many are allowed. */
+  readonly limit: 'maxWaitersPerKey' | 'maxKeys';
+  /** How many are allowed. */
+  readonly most: number;
+
+  constructor(lockName: string, limit: 'maxWaitersPerKey' | 'maxKeys', most: number) {
+    const [what, remedy] = ADVICE[limit];
+    super(
+      `Refused lock ${quoteName(lockName)}: ${String(most)} ${what}; ${remedy}, or raise ${limit}`,
+      { lockName },
+    );
+    this.limit = limit;
+    this.most = most;
+  }
 }
 
 /** Asked for a lock after, or still waiting for one during, the shutdown. */

@@ -63,6 +63,8 @@ export class Hold implements Appointment {
   passes = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
+  /** Ends the use of the key by this hold. */
+  endUse: (() => void) | undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 
@@ -150,7 +152,7 @@ export class Hold implements Appointment {
     if (this.#lostError !== undefined) return this.#lostError;
     const cause = this.doubt === undefined ? {} : { cause: this.doubt };
     this.#lostError = new LeaseLostError(this.name, reason, cause);
-    if (this.#state !== 'released') this.#state = 'lost';
+    if (this.#state !== 'released') this.#over('lost');
     for (const lease of this.leases) lease.onLost(this.#lostError);
     for (const listener of this.#lossListeners ?? []) listener(this.#lostError);
     return this.#lostError;
@@ -166,7 +168,7 @@ export class Hold implements Appointment {
   }
 
   end(): void {
-    if (this.isLive) this.#state = 'released';
+    if (this.isLive) this.#over('released');
   }
 
   enter(request: EnterRequest, claim?: Claim): Promise<Reply<EnterAnswer>> {
@@ -208,5 +210,10 @@ export class Hold implements Appointment {
       },
     );
     this.#busy = busy;
+  }
+
+  #over(state: 'lost' | 'released'): void {
+    this.#state = state;
+    this.endUse?.();
   }
 }

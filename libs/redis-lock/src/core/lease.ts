@@ -211,6 +211,11 @@ export class HeldLease implements PermitLease, ScopedLease {
     });
   }
 
+  /** How many wait for their turn. */
+  get waitingChildren(): number {
+    return this.#queue?.size ?? 0;
+  }
+
   /** Whether a child, or something nested in one, has the turn. */
   get hasChild(): boolean {
     return this.#hasChild;

@@ -5,6 +5,7 @@ import { Contenders } from './contenders.js';
 import type { OwnerId } from './hold-protocol.js';
 import { Keeper } from './keeper.js';
 import { KeySpace } from './key-space.js';
+import { KeysInUse } from './keys-in-use.js';
 import { resolveSettings, type LockSettings } from './options.js';
 import { ANSWER_MS, type RedisConnection } from './redis-connection.js';
 
@@ -18,6 +19,7 @@ export class LockContext {
   readonly settings: LockSettings;
   readonly keys: KeySpace;
   readonly keeper: Keeper;
+  readonly keysInUse: KeysInUse;
   /** Of this client, among all that share a Redis. */
   readonly id = randomUUID();
   readonly #contenders: Contenders[] = [];
@@ -36,6 +38,7 @@ export class LockContext {
     this.settings = resolveSettings(settings);
     this.keys = new KeySpace(this.settings.keyPrefix);
     this.keeper = new Keeper(connection, clock, this.settings);
+    this.keysInUse = new KeysInUse(this.settings.maxKeys);
   }
 
   get isClosing(): boolean {

@@ -46,6 +46,7 @@ export interface Lock {
    * @throws {ReplicationError} fewer than `minReplicas` replicas have it
    * @throws {LockStateError} the key holds something else
    * @throws {LeaseLostError} the surrounding hold, which this call would join, is lost
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
   acquire(options?: AcquireOptions): Promise<Lease>;

@@ -55,6 +55,19 @@ export interface LockSettings {
    * @default 'message'
    */
   readonly wakeUp: 'message' | 'poll';
+  /**
+   * How many callers of this process may wait for one key of one kind of lock. One more is refused at
+   * once with `LockLimitError`; those that wait are left alone. A single attempt (`waitTimeMs: 0`)
+   * does not wait: it is neither counted nor refused.
+   * @default 10_000
+   */
+  readonly maxWaitersPerKey: number;
+  /**
+   * How many keys this process may hold, wait for or ask for at a time, of all kinds of lock together.
+   * A call for one more is refused at once with `LockLimitError`.
+   * @default 100_000
+   */
+  readonly maxKeys: number;
   /** Hears what happens to every lock. */
   readonly observer?: LockObserver | undefined;
 }
@@ -69,6 +82,8 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   shutdownTimeoutMs: 2_000,
   fairLockWaitTimeMs: 300_000,
   wakeUp: 'message',
+  maxWaitersPerKey: 10_000,
+  maxKeys: 100_000,
 });
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -96,12 +111,23 @@ const SETTING_RANGES = {
   fairLockWaitTimeMs: { min: 1, max: DAY_MS },
 } as const satisfies Record<string, Range>;
 
+const LIMIT_RANGES = {
+  maxWaitersPerKey: { min: 1, max: 1_000_000 },
+  // A Map has no room for many more.
+  maxKeys: { min: 1, max: 10_000_000 },
+} as const satisfies Record<string, Range>;
+
 /** Fills in the defaults and checks everything, once. */
 export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings {
   const settings: LockSettings = { ...DEFAULT_SETTINGS, ...withoutUndefined(given) };
   for (const [option, range] of Object.entries(SETTING_RANGES)) {
     const value: unknown = settings[option as keyof typeof SETTING_RANGES];
     const problem = timeProblem(option, value, range);
+    if (problem !== undefined) throw new LockConfigurationError(problem);
+  }
+  for (const [option, range] of Object.entries(LIMIT_RANGES)) {
+    const value: unknown = settings[option as keyof typeof LIMIT_RANGES];
+    const problem = numberProblem(option, value, range, 'a whole number');
     if (problem !== undefined) throw new LockConfigurationError(problem);
   }
   if (typeof settings.keyPrefix !== 'string') {

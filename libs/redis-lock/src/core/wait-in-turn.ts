@@ -40,6 +40,8 @@ export interface Turn {
   /** A refused attempt leaves something in Redis. */
   readonly leavesTrace: boolean;
   readonly candidate?: Candidate;
+  /** What surrounds the call lets it in at once, however many wait. */
+  readonly isLetIn?: boolean;
   /** Always for the same owner or request, so that a repeated attempt is the same one. */
   ask(claim?: Claim): Promise<Reply<EnterAnswer>>;
   /** A script of another owner, which is on its way just now, may make this one the next. */
@@ -53,6 +55,7 @@ export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
 /**
  * Resolves once Redis has granted what the call wants, or refused it for as long as the call waits.
  * @throws {LockBackendError} Redis could not be asked
+ * @throws {LockLimitError} too many wait, or too many keys are in use
  * @throws {LockShutdownError} the application is closing
  */
 export async function waitInTurn(
@@ -61,6 +64,7 @@ export async function waitInTurn(
   turn: Turn,
 ): Promise<Grant | Refusal> {
   if (call.context.isClosing) throw new LockShutdownError(call.name);
+  contenders.admit(call, turn);
   const caller = new Caller(call, turn);
   let departure: Departure | undefined;
 

@@ -42,6 +42,11 @@ const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
     message: 'This instance is shutting down; try again',
     retryAfterS: 1,
   },
+  LOCK_LIMIT: {
+    status: 429,
+    message: 'Too many requests at the moment; try again later',
+    retryAfterS: 1,
+  },
   LOCK_KEY: { status: 400, message: 'A value of this request cannot be part of a lock name' },
   LEASE_LOST: INTERNAL,
   LOCK_STATE: INTERNAL,
@@ -53,8 +58,8 @@ const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
 const LONGEST_RETRY_S = 3_600;
 
 /**
- * Answers HTTP requests that failed with an error of this library: busy 423 and unavailable 503,
- * both with `Retry-After`, an unusable value 400, everything else 500. The body is that of Nest's
+ * Answers HTTP requests that failed with an error of this library: busy 423, too many 429 and unavailable
+ * 503, all with `Retry-After`, an unusable value 400, everything else 500. The body is that of Nest's
  * own exceptions and the error's code: `{ statusCode, message, error, code }`. What goes wrong on our
  * side is logged.
  *
@@ -103,7 +108,7 @@ export class LockExceptionFilter
 
   #log(error: LockError, status: number): void {
     if (status === 500) this.#logger.error(error.message, error.stack);
-    else if (status === 503) this.#logger.warn(error.message);
+    else if (status === 503 || status === 429) this.#logger.warn(error.message);
     else this.#logger.debug(error.message);
   }
 }

@@ -29,6 +29,8 @@ const SETTINGS = [
   'shutdownTimeoutMs',
   'fairLockWaitTimeMs',
   'wakeUp',
+  'maxWaitersPerKey',
+  'maxKeys',
   'publish',
   'redLock',
   'observer',

@@ -52,6 +52,7 @@ export interface CountDownLatch {
    * looks by itself every `pollIntervalMs`.
    * @returns false when time is over and it was still closed
    * @throws {LockBackendError} Redis could not be asked
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
   wait(options?: WaitOptions): Promise<boolean>;
@@ -154,7 +155,11 @@ export class LatchService {
   #turn(latch: string): Turn {
     const { connection } = this.context;
     return {
-      place: { line: latch, channels: () => ({ wakeUp: channelOf(connection, latch) }) },
+      place: {
+        key: latch,
+        line: latch,
+        channels: () => ({ wakeUp: channelOf(connection, latch) }),
+      },
       leaseTimeMs: 0,
       leavesTrace: false,
       ask: async (): Promise<Reply<EnterAnswer>> => {

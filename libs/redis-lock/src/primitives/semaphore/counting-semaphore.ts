@@ -48,6 +48,7 @@ export interface CountingSemaphore {
    * Takes so many permits at once; waits until they are free. Of one process, first come first served.
    * @param permits 1 unless given
    * @throws {LockTimeoutError} they were not free for `waitTimeMs`; nothing is taken
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
   acquire(permits?: number, options?: CountingAcquireOptions): Promise<void>;
@@ -174,7 +175,7 @@ export class CountingSemaphores {
     const request = new CountingRequest(context, this.#requests, name, permits);
     try {
       const answer = await waitInTurn(call, this.#contenders, {
-        place: { line: counter, channels: () => ({ wakeUp: channelOf(counter) }) },
+        place: { key: counter, line: counter, channels: () => ({ wakeUp: channelOf(counter) }) },
         leaseTimeMs: 0,
         leavesTrace: false,
         ask: () => request.ask(),

@@ -59,6 +59,7 @@ export interface Semaphore {
    * something else
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
    * @throws {ReplicationError} fewer than `minReplicas` replicas have it
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
   acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease>;
