@@ -193,6 +193,18 @@ describe('LockService given bad input', () => {
     expect(() => open({ waitTimeMs: waitTimeMs as number })).toThrow(LockConfigurationError);
   });
 
+  const limits: unknown[] = [
+    ...[0, -1, -0, NaN, Infinity, -Infinity, 1.5, 10_000_001, 2 ** 31, 2 ** 53, '1000', '1e3', ''],
+    ...[null, {}, [], [1_000], true, 1_000n, new Date(), new Object(1_000), () => 1_000],
+  ];
+
+  it.each(limits)('refuses a limit of %p (d.9)', (value) => {
+    for (const option of ['maxWaitersPerKey', 'maxKeys']) {
+      expect(() => open({ [option]: value })).toThrow(LockConfigurationError);
+      expect(() => open({ [option]: value })).toThrow(`${option} must be a whole number from 1 to`);
+    }
+  });
+
   const signals: unknown[] = [
     ...[null, true, 'abort', 1, {}, [], new AbortController(), { aborted: false }],
     { aborted: 'no', addEventListener: () => undefined },
@@ -239,7 +251,7 @@ describe('LockService given bad input', () => {
         });
       });
       expect(sent).toEqual({});
-      const settings = ['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs'];
+      const settings = ['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs', 'maxKeys'];
       const openings = [...settings, 'keyPrefix'].map(
         (setting) => () => open({ [setting]: value }),
       );

@@ -16,6 +16,11 @@ export class Callers {
     return this.#waiting.size;
   }
 
+  /** How many one answer does not send away. */
+  get waiters(): number {
+    return this.#waiting.size - (this.#once?.size ?? 0);
+  }
+
   get first(): Contender | undefined {
     const [first] = this.#waiting.keys();
     return first;

@@ -22,7 +22,7 @@ export interface WaitingPlace {
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders implements Successors {
   readonly #queues = new Map<string, KeyQueue>();
-  /** How many wait for each key: the limit is one for all its lines. */
+  /** How many wait for a key in lines of their own. */
   readonly #waiters = new Map<string, number>();
   /** Who has it in this process, of what is handed on. */
   readonly #holders = new Map<string, Hold>();
@@ -44,23 +44,23 @@ export class Contenders implements Successors {
   }
 
   /** @throws {LockLimitError} there is no room for one that waits, or for another key */
-  admit({ name, once }: Call, { place: { key }, isLetIn }: Turn): void {
+  admit({ name, once }: Call, { place, isLetIn }: Turn): void {
     const { settings, keysInUse } = this.context;
-    const isFull = this.#waitersOf(key) >= settings.maxWaitersPerKey;
+    const isFull = this.#waitersOf(place) >= settings.maxWaitersPerKey;
     if (isFull && !once && isLetIn !== true) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
-    keysInUse.admit(key, name);
+    keysInUse.admit(place.key, name);
   }
 
   /** Enters a caller; the returned function takes it out again. */
   enter(place: WaitingPlace, contender: Contender): () => Departure {
     const leave = (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
-    if (contender.once) return leave;
-    const { key } = place;
-    this.#waiters.set(key, this.#waitersOf(key) + 1);
+    const { key, line } = place;
+    if (contender.once || line === key) return leave;
+    this.#waiters.set(key, this.#waitersOf(place) + 1);
     return () => {
-      const others = this.#waitersOf(key) - 1;
+      const others = this.#waitersOf(place) - 1;
       if (others > 0) this.#waiters.set(key, others);
       else this.#waiters.delete(key);
       return leave();
@@ -107,8 +107,9 @@ export class Contenders implements Successors {
     return this.#idle.within(withinMs);
   }
 
-  #waitersOf(key: string): number {
-    return this.#waiters.get(key) ?? 0;
+  #waitersOf({ key, line }: WaitingPlace): number {
+    const waiters = line === key ? this.#queues.get(line)?.waiters : this.#waiters.get(key);
+    return waiters ?? 0;
   }
 
   #forget(hold: Hold): boolean {

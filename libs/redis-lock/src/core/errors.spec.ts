@@ -7,6 +7,7 @@ import {
   LockConfigurationError,
   LockError,
   LockKeyError,
+  LockLimitError,
   LockShutdownError,
   LockStateError,
   LockTimeoutError,
@@ -23,6 +24,7 @@ describe('LockError', () => {
     ['LOCK_KEY', new LockKeyError('bad name')],
     ['LOCK_ARGUMENT', new LockArgumentError('bad option')],
     ['LOCK_CONFIGURATION', new LockConfigurationError('bad set-up')],
+    ['LOCK_LIMIT', new LockLimitError('a', 'maxKeys', 5)],
     ['LOCK_SHUTDOWN', new LockShutdownError('a')],
   ];
 

@@ -48,6 +48,11 @@ export class KeyQueue implements LocalQueue {
     });
   }
 
+  /** How many are not content with one answer. */
+  get waiters(): number {
+    return this.#callers.waiters;
+  }
+
   enter(contender: Contender): () => Departure {
     const isFirst = this.#callers.size === 0;
     const known = this.#known();

@@ -15,6 +15,8 @@ describe('resolveSettings', () => {
       shutdownTimeoutMs: 2_000,
       fairLockWaitTimeMs: 300_000,
       wakeUp: 'message',
+      maxWaitersPerKey: 10_000,
+      maxKeys: 100_000,
     });
     expect(resolveSettings({ keyPrefix: undefined, leaseTimeMs: undefined } as never)).toEqual(
       DEFAULT_SETTINGS,
@@ -29,6 +31,8 @@ describe('resolveSettings', () => {
       pollIntervalMs: 10,
       shutdownTimeoutMs: 0,
       fairLockWaitTimeMs: 1,
+      maxWaitersPerKey: 1,
+      maxKeys: 1,
     };
     const most = {
       leaseTimeMs: day,
@@ -36,6 +40,8 @@ describe('resolveSettings', () => {
       pollIntervalMs: 60_000,
       shutdownTimeoutMs: day,
       fairLockWaitTimeMs: day,
+      maxWaitersPerKey: 1_000_000,
+      maxKeys: 10_000_000,
     };
     for (const settings of [least, most]) expect(resolveSettings(settings)).toMatchObject(settings);
   });
@@ -52,6 +58,8 @@ describe('resolveSettings', () => {
     { shutdownTimeoutMs: -1 },
     { fairLockWaitTimeMs: 0 },
     { fairLockWaitTimeMs: Infinity },
+    { maxWaitersPerKey: 1_000_001 },
+    { maxKeys: 10_000_001 },
     { wakeUp: 'never' as 'poll' },
     { keyPrefix: 5 },
     { keyPrefix: null },
