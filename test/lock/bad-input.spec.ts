@@ -251,7 +251,13 @@ describe('LockService given bad input', () => {
         });
       });
       expect(sent).toEqual({});
-      const settings = ['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs', 'maxKeys'];
+      const settings = [
+        'waitTimeMs',
+        'leaseTimeMs',
+        'pollIntervalMs',
+        'shutdownTimeoutMs',
+        'maxKeys',
+      ];
       const openings = [...settings, 'keyPrefix'].map(
         (setting) => () => open({ [setting]: value }),
       );

@@ -1,4 +1,10 @@
-import { LockService } from 'nestjs-redis-lock';
+import {
+  FairLockService,
+  LatchService,
+  LockService,
+  ReadWriteLockService,
+  SemaphoreService,
+} from 'nestjs-redis-lock';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { serve } from '../support/worker.js';
@@ -8,6 +14,17 @@ const TOGETHER = 100;
 
 let context: LockContext;
 let locks: LockService;
+/** Somebody else, who has what is refused. */
+let rival: LockContext;
+let rivals: LockService;
+let services: ReturnType<typeof servicesOf>;
+
+const servicesOf = (on: LockContext) => ({
+  fair: new FairLockService(on),
+  readWrite: new ReadWriteLockService(on),
+  semaphores: new SemaphoreService(on),
+  latches: new LatchService(on),
+});
 
 /** What a process holds on to, after everything that can go has gone. */
 async function footprint() {
@@ -40,10 +57,49 @@ async function abandon(cycles: number, name: (i: number) => string) {
   }
 }
 
+/** Does it once for each name; no name is ever used again. */
+async function forNames(cycles: number, from: number, work: (name: string) => Promise<unknown>) {
+  for (let done = 0; done < cycles; done += TOGETHER) {
+    const names = Array.from({ length: TOGETHER }, (_, i) => `new:${from + done + i}`);
+    await Promise.all(names.map(work));
+  }
+}
+
+/** The lock is busy for one that tries, one that runs out of time, and one that gives up. */
+async function refuse(name: string) {
+  const lease = await rivals.acquire(name);
+  const abort = new AbortController();
+  const refused = Promise.allSettled([
+    locks.tryAcquire(name),
+    locks.acquire(name, { waitTimeMs: 2 }),
+    locks.acquire(name, { signal: abort.signal }),
+  ]);
+  await new Promise((resolve) => setTimeout(resolve, 4));
+  abort.abort();
+  await refused;
+  await lease.release();
+}
+
+/** Every other kind of lock is taken and given back; of semaphores there are no permits. */
+async function takeAll(name: string) {
+  const { read, write } = services.readWrite.get(`rw:${name}`);
+  await services.fair.using(`fair:${name}`, () => undefined);
+  await write.using(() => read.using(() => undefined));
+  await read.using(() => undefined);
+  await services.semaphores.get(`permits:${name}`).tryAcquire();
+  await services.semaphores.counting(`count:${name}`).tryAcquire();
+  const latch = services.latches.get(`latch:${name}`);
+  await latch.trySetCount(1);
+  await Promise.all([latch.wait(), latch.countDown()]);
+}
+
 const api = {
   open: (url: string) => {
     context = new LockContext(openIoredisConnection(url));
     locks = new LockService(context);
+    services = servicesOf(context);
+    rival = new LockContext(openIoredisConnection(url));
+    rivals = new LockService(rival);
   },
   footprint,
   /** Waiters of locks that are held all the time. */
@@ -57,7 +113,12 @@ const api = {
       await Promise.all(Array.from({ length: TOGETHER }, (_, i) => take(`mine:${done + i}`)));
     }
   },
-  close: () => context.close(),
+  /** Locks of names that nobody has ever used. */
+  use: (cycles: number, from: number) =>
+    forNames(cycles, from, async (name) => (await locks.acquire(name)).release()),
+  refuse: (cycles: number, from: number) => forNames(cycles, from, refuse),
+  useAll: (cycles: number, from: number) => forNames(cycles, from, takeAll),
+  close: () => Promise.all([context.close(), rival.close()]),
 };
 export type Api = typeof api;
 serve(api);
