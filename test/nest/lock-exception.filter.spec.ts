@@ -55,6 +55,12 @@ class Errors {
     await Promise.resolve();
   }
 
+  @Get('crowded')
+  @WithLock('busy', { waitTimeMs: 60_000, onBusy: 'skip' })
+  async crowded(): Promise<void> {
+    await Promise.resolve();
+  }
+
   @Get('other')
   other(): never {
     throw new Error(SECRET);
@@ -121,6 +127,19 @@ describe('LockExceptionFilter', () => {
     expect(response.status).toBe(423);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(10);
     expect(Number(response.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+  });
+
+  it('sends away who is one too many, and no onBusy answers for it', async () => {
+    const app = await apps.start({ controllers: [Filtered] }, { maxWaitersPerKey: 1 });
+    await redisson.tryLock(redis.admin, 'busy', 20_000);
+    const answers = [1, 2].map(() => app.request('/filtered/crowded'));
+    const refused = await Promise.race(answers);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toMatchObject({ statusCode: 429, code: 'LOCK_LIMIT' });
+    await redisson.unlock(redis.admin, 'busy');
+    const statuses = await Promise.all(answers.map(async (answer) => (await answer).status));
+    expect(statuses.sort()).toEqual([200, 429]);
   });
 
   it('is opt-in', async () => {

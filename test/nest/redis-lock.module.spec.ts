@@ -271,6 +271,8 @@ describe('an application does not start', () => {
     [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
     [{ pollIntervalMs: 0 }, 'pollIntervalMs must be'],
     [{ shutdownTimeoutMs: 1.5 }, 'shutdownTimeoutMs must be'],
+    [{ maxWaitersPerKey: 0 }, 'maxWaitersPerKey must be a whole number from 1 to 1000000, not 0'],
+    [{ maxKeys: Infinity }, 'maxKeys must be a whole number from 1 to 10000000, not Infinity'],
     [{ observer: () => undefined }, 'observer must be an object with a method observe(event)'],
   ])('with %p', async (options, reason) => {
     const starting = create({ imports: [loose(options)] });
