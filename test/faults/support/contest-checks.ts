@@ -70,7 +70,9 @@ function violationsIn(history: ContestHistory, takings: Takings): string[] {
     .filter(({ owner, atUs }) => {
       if (owner === undefined) return true;
       const stay = history.stayOf(owner);
-      const taken = stay === undefined ? takings.lately(atUs) : takings.from(stay);
+      // It may have looked after its section, and before it was told.
+      const until = stay && { ...stay, endUs: Math.max(stay.endUs, atUs) };
+      const taken = until === undefined ? takings.lately(atUs) : takings.from(until);
       return ![...taken, ...takings.byName(owner)].some((taking) => taking.atUs <= atUs);
     })
     .map(({ text, atUs }) => `${text}, at ${String(atUs)} µs`);

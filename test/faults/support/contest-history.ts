@@ -102,6 +102,8 @@ export class ContestHistory {
     };
     this.#stays.set(owner, stay);
     this.stays.push(stay);
+    // Of several locks as one, nobody knows from when on it was this one that was waited for.
+    if (owner.includes(',')) return;
     this.waits.push({ process, lock, fromUs: waitedFromUs, untilUs: grantedUs });
   }
 }
