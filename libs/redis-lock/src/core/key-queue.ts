@@ -2,7 +2,7 @@ import { Callers } from './callers.js';
 import type { Channels, Contender, Departure, LastAnswer } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { Hold, Succession } from './hold.js';
-import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
+import type { Claim, EnterAnswer } from './hold-protocol.js';
 import { Line, type Grant, type LocalQueue } from './line.js';
 import type { LockContext } from './lock-context.js';
 import { Poll } from './poll.js';
@@ -109,14 +109,6 @@ export class KeyQueue implements LocalQueue {
     this.#onGrant(contender, reply);
   }
 
-  enters(contender: Contender): void {
-    const { leaseTimeMs: remainingMs } = contender;
-    if (!this.#callers.has(contender) && !contender.hasLock) void contender.tooLate();
-    this.#callers.remember({ kind: 'busy', remainingMs });
-    this.#callers.answerOnce(Infinity);
-    this.#next(true);
-  }
-
   busy(remainingMs: number): void {
     this.#callers.remember({ kind: 'busy', remainingMs });
     this.#next(this.#callers.answerOnce(this.#attempts));
@@ -132,18 +124,6 @@ export class KeyQueue implements LocalQueue {
 
   askIn(delayMs: number): void {
     this.#poll.in(delayMs);
-  }
-
-  isNext(owner: OwnerId): boolean {
-    return this.#callers.firstToWait?.candidate?.owner === owner;
-  }
-
-  holder(): Hold | undefined {
-    return this.settings.holder();
-  }
-
-  async giveBack(owner: OwnerId): Promise<void> {
-    await this.#channels?.handOff?.giveBack(owner);
   }
 
   /** Tells everybody who waits that it goes on. */
@@ -253,8 +233,10 @@ export class KeyQueue implements LocalQueue {
 
   #lineOf(): Line | undefined {
     this.#channels ??= this.settings.channels();
-    if (this.#channels.handOff === undefined) return undefined;
-    return (this.#line ??= new Line(this.settings.context, this));
+    const { handOff } = this.#channels;
+    if (handOff === undefined) return undefined;
+    const { context, holder } = this.settings;
+    return (this.#line ??= new Line(context, this, this.#callers, { holder, ...handOff }));
   }
 
   #onError(contender: Contender, error: unknown): void {

@@ -1,3 +1,4 @@
+import type { Callers } from './callers.js';
 import type { Contender } from './contender.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession } from './hold.js';
@@ -17,8 +18,6 @@ export interface LocalQueue {
   expectAnswer(contender: Contender): void;
   answered(contender: Contender): void;
   grant(contender: Contender, reply: Grant): void;
-  /** It is the caller's, who has to enter by itself. */
-  enters(contender: Contender): void;
   busy(remainingMs: number): void;
   /** Whether it hears of grants. */
   readonly isTold: boolean;
@@ -26,9 +25,11 @@ export interface LocalQueue {
   /** Asks, if there is still somebody who waits. */
   goOn(): void;
   askIn(delayMs: number): void;
-  isNext(owner: OwnerId): boolean;
+}
+
+interface Surroundings {
   /** Whoever has it in this process. */
-  holder(): Hold | undefined;
+  readonly holder: () => Hold | undefined;
   /** A grant for somebody who waits no more. */
   giveBack(owner: OwnerId): Promise<void>;
 }
@@ -44,6 +45,8 @@ export class Line {
   constructor(
     private readonly context: LockContext,
     private readonly queue: LocalQueue,
+    private readonly callers: Callers,
+    private readonly surroundings: Surroundings,
   ) {
     this.#place = new PlaceInLine(context);
   }
@@ -88,15 +91,16 @@ export class Line {
     if (told === undefined) return;
     const { owner, contender, reply } = told;
     if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
-    else if (contender !== undefined || this.queue.isNext(owner)) this.queue.ask();
-    else if (this.queue.holder()?.owner !== owner) void this.#giveBack(owner);
+    else if (contender !== undefined || this.callers.firstToWait?.candidate?.owner === owner)
+      this.queue.ask();
+    else if (this.surroundings.holder()?.owner !== owner) void this.#giveBack(owner);
   }
 
   /** One at a time: who repeats old messages must not make us send as many scripts. */
   async #giveBack(owner: OwnerId): Promise<void> {
     if (this.#isGivingBack) return;
     this.#isGivingBack = true;
-    await this.queue.giveBack(owner);
+    await this.surroundings.giveBack(owner);
     this.#isGivingBack = false;
   }
 
@@ -115,6 +119,16 @@ export class Line {
     return true;
   }
 
+  /** It is the caller's, who has to enter by itself. */
+  #letEnter(next: Contender, passes: number): void {
+    this.#entering = next;
+    this.#passes = passes;
+    if (!this.callers.has(next) && !next.hasLock) void next.tooLate();
+    this.callers.remember({ kind: 'busy', remainingMs: next.leaseTimeMs });
+    this.callers.answerOnce(Infinity);
+    this.queue.goOn();
+  }
+
   #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
     const { claim, starts } = heir;
     const handed = { passes: claim === undefined ? passes + 1 : 1 };
@@ -122,9 +136,7 @@ export class Line {
       const value = { kind: 'granted', fencingToken: undefined, handed } as const;
       this.queue.grant(next, { ...reply, value });
     } else if (reply.value === 'passed') {
-      this.#entering = next;
-      this.#passes = handed.passes;
-      this.queue.enters(next);
+      this.#letEnter(next, handed.passes);
     } else if (reply.value === 'opened' || reply.value === 'done') {
       this.queue.busy(this.context.settings.claimTimeMs);
       if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
