@@ -1,9 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { LockService, type Lease } from 'nestjs-redis-lock';
+import { LockBackendError, LockService, type Lease } from 'nestjs-redis-lock';
 import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
-import { CLAIM } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
+import { ENTER, RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import {
+  CLAIM,
+  TAKE_TURNS,
+} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { Gate, PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy, type LockClient } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
@@ -218,6 +222,112 @@ describe('LockService when what is handed over does not arrive', () => {
       await taken.release();
       await (await waiting.promise).release();
     });
+  });
+
+  it('is not told by one message what the next will be', async () => {
+    const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+    const heard: string[] = [];
+    const ear = redis.admin.duplicate();
+    ears.push(ear);
+    ear.on('pmessage', (_, __, payload: string) => heard.push(payload));
+    await ear.psubscribe('nestjs_lock_queue:*');
+    const first = await holder.locks.acquire('a');
+    const honest = waiter.locks.acquire('a');
+    await inLine(waiter);
+    await first.release();
+    await (await honest).release();
+    const held = await holder.locks.acquire('a');
+    const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+    await inLine(waiter);
+    await eventually(() => heard.length > 0);
+    const [number = '', nonce = ''] = heard[0]?.split(' ') ?? [];
+    for (let further = 0; further < 50; further++) {
+      const next = (BigInt(`0x${nonce}`) + BigInt(further))
+        .toString(16)
+        .padStart(nonce.length, '0');
+      const payload = `${Number(number) + 1} ${next}`;
+      await redis.admin.publish(grantChannel('a', waiter.context.id), payload);
+    }
+    await roundTrips(redis, 20);
+    expect(waiting.state).toBe('pending');
+    held.assertHeld();
+    await held.release();
+    await (await waiting.promise).release();
+  });
+
+  it('is dated by its own script when the release that named it is sent again', async () => {
+    const ours = open({ connection: proxy.current.url, ...NO_POLL });
+    const theirs = open(NO_POLL);
+    let held = await ours.locks.acquire('a');
+    const callers = Array.from({ length: 9 }, () => watch(ours.locks.acquire('a', FOR_EVER)));
+    const elsewhere = theirs.locks.acquire('a', FOR_EVER);
+    await inLine(theirs);
+    for (let turn = 0; turn < 7; turn++) {
+      await held.release();
+      held = await (callers[turn] as (typeof callers)[0]).promise;
+    }
+    await eventually(() => proxy.current.connections.some(isSubscriber));
+    await redis.admin.script('LOAD', TAKE_TURNS.lua);
+    // Its turn is over, and the answer that says so is lost; the next caller stands in line.
+    const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;
+    const lost = proxy.current.loseReply({ containing: 'evalsha', times: 1, where: isCommand });
+    const messages = proxy.current.hold('toClient', { containing: 'nestjs_lock_queue:{a}:' });
+    proxy.current.refuse();
+    const releasing = held.release();
+    const between = await elsewhere;
+    await eventually(() => lost.hits > 0);
+    await between.release();
+    const [owner] = await redis.admin.hkeys('a');
+    lost.heal();
+    await proxy.current.accept();
+    await releasing.catch(() => undefined);
+    const lease = await (callers[7] as (typeof callers)[0]).promise;
+    expect(lease.owner).toBe(owner);
+    // It believes no more than Redis does.
+    expect(lease.remainingMs).toBeLessThanOrEqual(await redis.admin.pttl('a'));
+    messages.heal();
+    await lease.release();
+    await (await (callers[8] as (typeof callers)[0]).promise).release();
+  });
+
+  it('leaves nothing when an attempt of the same caller arrives late', async () => {
+    const { locks, connection } = open(NO_POLL);
+    await (await locks.acquire('warm')).release();
+    const late = new Gate();
+    let delayed = 0;
+    const run = connection.run.bind(connection);
+    connection.run = async (script, ...rest) => {
+      if (script.name === ENTER.name && ++delayed === 2) await late.opened;
+      return run(script, ...rest);
+    };
+    const held = await locks.acquire('a');
+    const waiting = locks.acquire('a', FOR_EVER);
+    await eventually(() => delayed === 2);
+    await held.release();
+    const releasing = waiting.then((lease) => lease.release());
+    await roundTrips(redis, 20);
+    late.open();
+    await releasing;
+    await roundTrips(redis, 20);
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it('keeps what it was handed when its first renewal meets a passing error', async () => {
+    const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+    const held = await holder.locks.acquire('a');
+    const waiting = waiter.locks.acquire('a');
+    await inLine(waiter);
+    let failures = 0;
+    const run = waiter.connection.run.bind(waiter.connection);
+    waiter.connection.run = async (script, ...rest) => {
+      if (script.name !== RENEW.name || ++failures > 3) return run(script, ...rest);
+      throw new LockBackendError('busy', { retryable: true, outcome: 'none' });
+    };
+    await held.release();
+    const lease = await waiting;
+    await eventually(() => lease.remainingMs > 20_000);
+    expect(failures).toBeGreaterThan(3);
+    await lease.release();
   });
 
   it('takes no message for a grant that does not know its claim', async () => {
