@@ -13,7 +13,7 @@ interface Place {
 /** A lock, and the line before it; owners are written as `B2`, the second caller of the process B. */
 export class HandOffModel {
   lock: { owner: string; count: number; endsAt: number } | undefined;
-  opened: { isStandingBack: boolean; endsAt: number } | undefined;
+  opened: { nextAt: number; isStandingBack: boolean; endsAt: number } | undefined;
   hasOutsiders = true;
   readonly messages: string[] = [];
   #line: Place[] = [];
@@ -24,6 +24,7 @@ export class HandOffModel {
   constructor(
     private readonly hearing: string,
     private readonly openEveryMs: number,
+    private readonly openedTtlMs: number,
   ) {}
 
   get line(): readonly Place[] {
@@ -77,12 +78,11 @@ export class HandOffModel {
       this.lock.count = Math.min(this.lock.count, holdCount);
       return 'done';
     }
-    this.#free(owner.charAt(0));
-    return 'done';
+    return this.#free();
   }
 
   passOn(owner: string, heir: string, leaseMs: number, starts: number): string {
-    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'passed' : 'absent';
+    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'had' : 'absent';
     this.#grant(heir, starts, leaseMs);
     return 'passed';
   }
@@ -93,7 +93,7 @@ export class HandOffModel {
     waitedMs: number,
     terms: Terms,
   ): string {
-    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'passed' : 'absent';
+    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'had' : 'absent';
     this.lock = undefined;
     const isOpened = this.#openDoor(this.#now - waitedMs);
     if (isOpened || this.#handOver(owner.charAt(0))) {
@@ -108,8 +108,7 @@ export class HandOffModel {
     const process = owner.charAt(0);
     if (this.claimOf(process)?.number === owner.slice(1)) this.#drop(process);
     if (this.lock?.owner !== owner) return 'absent';
-    this.#free('');
-    return 'done';
+    return this.#free();
   }
 
   renew(owner: string, leaseMs: number): boolean {
@@ -129,19 +128,28 @@ export class HandOffModel {
     this.#take(owner, count, leaseMs);
   }
 
-  /** Nobody has it any more: the next gets it, or all are told. */
-  #free(from: string): void {
+  /** Nobody has it any more: outsiders or the next get it, or all are told. */
+  #free(): string {
     this.lock = undefined;
     const [head] = this.#line;
-    if (head !== undefined && (this.#openDoor(head.since) || this.#handOver(from))) return;
-    this.#announce();
+    const isContended = head !== undefined || this.opened !== undefined;
+    if (isContended && this.#openDoor(head?.since)) return 'opened';
+    if (head === undefined || !this.#handOver('')) this.#announce();
+    return 'done';
   }
 
-  #openDoor(since: number): boolean {
-    if (this.#now - since < this.openEveryMs || this.opened !== undefined) return false;
-    this.#announce();
-    this.opened = { isStandingBack: this.hasOutsiders, endsAt: this.#now + this.openEveryMs };
-    return this.hasOutsiders;
+  #openDoor(since: number | undefined): boolean {
+    const waitedMs = this.#now - (since ?? this.#now);
+    const isTime = this.opened ? this.opened.nextAt <= this.#now : waitedMs >= this.openEveryMs;
+    const isFirst = this.opened === undefined && since !== undefined;
+    if (!isTime && !isFirst) return false;
+    if (isTime) this.#announce();
+    this.opened = {
+      nextAt: this.#now + this.openEveryMs,
+      isStandingBack: isTime && this.hasOutsiders,
+      endsAt: this.#now + this.openedTtlMs,
+    };
+    return this.opened.isStandingBack;
   }
 
   #handOver(from: string): boolean {

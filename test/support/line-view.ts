@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
-import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
 import { deliver } from './deliver.js';
 import type { RedisFixture } from './redis-server.js';
 
@@ -26,7 +26,7 @@ function shortOf(owner: string): string {
 
 /** No key of a lock and of its line ever lives longer than that, unless a spec says so. */
 const LONGEST_MS = {
-  ...{ lock: 60_000, queue: 10_000, claims: 10_000, opened: 1_000 },
+  ...{ lock: 60_000, queue: 10_000, claims: 10_000, opened: 3_000 },
   ...{ token: 7 * 24 * 60 * 60 * 1_000 },
 };
 
@@ -54,12 +54,32 @@ export class LineView {
     }
   }
 
+  /**
+   * Runs scripts one after the other in the same moment by the clock of the server, on which nothing
+   * comes in between. The keys of all have to begin alike.
+   */
+  async runAtOnce(...calls: (readonly [AnyScript<unknown>, Values])[]): Promise<unknown[]> {
+    const keys = longest(calls.map(([script]) => script.keys)).map((key) => this.keys[key] ?? '');
+    const args = calls.map(([script, values]) => inOrder<string | number>(script.args, values));
+    const steps = calls.map(([{ lua }], i) => {
+      const from = args.slice(0, i).flat().length + 1;
+      const own = `{ unpack(given, ${String(from)}, ${String(from + (args[i] ?? []).length - 1)}) }`;
+      return `(function()\nlocal ARGV = ${own}\n${lua}\nend)()`;
+    });
+    const lua = `local given = ARGV\nreturn { ${steps.join(', ')} }`;
+    const answers = await this.redis.admin.eval(lua, keys.length, ...keys, ...args.flat());
+    await this.expectToEnd();
+    return calls.map(([script], i) => script.decode((answers as unknown[])[i]));
+  }
+
+  /** Every key there is ends by itself. */
   async expectToEnd(): Promise<void> {
-    for (const [key, longestMs] of Object.entries(this.longestMs)) {
-      const ttlMs = await this.redis.admin.pttl(this.keys[key] ?? '');
-      if (ttlMs === -2 || this.foreign.has(key)) continue;
+    const keys = Object.keys(this.longestMs).filter((key) => !this.foreign.has(key));
+    const ttls = await Promise.all(keys.map((key) => this.redis.admin.pttl(this.keys[key] ?? '')));
+    for (const [i, key] of keys.entries()) {
+      const ttlMs = ttls[i] ?? -1;
       expect({ key, ttlMs }).not.toEqual({ key, ttlMs: -1 });
-      expect(ttlMs).toBeLessThanOrEqual(longestMs);
+      expect(ttlMs).toBeLessThanOrEqual(this.longestMs[key] ?? 0);
     }
   }
 
@@ -67,24 +87,47 @@ export class LineView {
   async look() {
     const { lock = '', queue = '', claims = '', opened = '' } = this.keys;
     const { admin } = this.redis;
-    const nowMs = await this.now();
-    const leaseS = Math.ceil((await admin.pttl(lock)) / 1_000);
-    const line = (
-      (await this.#read('zset', queue, () => admin.zrange(queue, '0', '-1'))) ?? []
-    ).map(shortOf);
-    const records = (await this.#read('hash', claims, () => admin.hgetall(claims))) ?? {};
-    const holders = (await this.#read('hash', lock, () => admin.hgetall(lock))) ?? {};
+    const none = (): undefined => undefined;
+    // All at once, and what is of another type is not there.
+    const [nowMs, leaseMs, line, records, holders, doors] = await Promise.all([
+      this.now(),
+      admin.pttl(lock),
+      admin.zrange(queue, '0', '-1').catch(none),
+      admin.hgetall(claims).catch(none),
+      admin.hgetall(lock).catch(none),
+      admin.exists(opened),
+    ]);
     return {
-      lock: mapKeys(holders, (count) => count),
-      leaseS: leaseS > 0 ? leaseS : 0,
-      line,
-      claims: mapKeys(records, (record) => {
+      lock: mapKeys(holders ?? {}, (count) => count),
+      leaseS: Math.max(0, Math.ceil(leaseMs / 1_000)),
+      line: (line ?? []).map(shortOf),
+      claims: mapKeys(records ?? {}, (record) => {
         const [number = '', aliveUntil, ...terms] = record.split(' ');
         const aliveS = Math.ceil((Number(aliveUntil) - nowMs) / 1_000 - 0.01);
         return [number, String(aliveS), ...terms].join(' ');
       }),
-      isOpened: (await admin.exists(opened)) === 1,
+      isOpened: doors === 1,
     };
+  }
+
+  /** When the lock is to be left to outsiders, and up to when the line stands back; 0, 0 if unknown. */
+  async door() {
+    const { opened = '' } = this.keys;
+    const { admin } = this.redis;
+    const [times, ttlMs, now] = await Promise.all([
+      admin.get(opened),
+      admin.pttl(opened),
+      this.now(),
+    ]);
+    const [nextMs = 0, untilMs = 0] = (times ?? '').split(' ').map(Number);
+    return { nextMs, untilMs, ttlMs, now };
+  }
+
+  /** Leaves the lock to outsiders in so many ms, and stands back for so long; 0 for not at all. */
+  async setDoor(nextInMs: number, standBackMs = 0): Promise<void> {
+    const now = await this.now();
+    const times = [now + nextInMs, standBackMs === 0 ? 0 : now + standBackMs];
+    await this.redis.admin.set(this.keys.opened ?? '', times.join(' '), 'PX', 3_000);
   }
 
   /** Moves all there is as it would be so much later; what ends until then is gone. */
@@ -101,8 +144,8 @@ export class LineView {
       const record = [number, Number(aliveUntil) - ms, ...terms].join(' ');
       await admin.hset(claims, process, record);
     }
-    const untilMs = Number(await admin.get(opened));
-    if (untilMs > 0) await admin.set(opened, untilMs - ms, 'KEEPTTL');
+    const times = (await admin.get(opened))?.split(' ').map((time) => Math.max(0, +time - ms));
+    if (times !== undefined) await admin.set(opened, times.join(' '), 'KEEPTTL');
   }
 
   /** The server's time in ms. */
@@ -110,10 +153,10 @@ export class LineView {
     const [seconds, micros] = await this.redis.admin.time();
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
+}
 
-  async #read<T>(type: string, key: string, read: () => Promise<T>): Promise<T | undefined> {
-    return (await this.redis.admin.type(key)) === type ? read() : undefined;
-  }
+function longest<T extends { length: number }>(all: readonly T[]): T {
+  return all.reduce((a, b) => (b.length > a.length ? b : a));
 }
 
 function mapKeys(record: Record<string, string>, valueOf: (value: string) => string) {

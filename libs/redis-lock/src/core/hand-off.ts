@@ -121,7 +121,8 @@ local function openDoor(since)
   if not isTime and not isFirst then return false end
   local receivers = isTime and announce(channel, '0')
   local isHeard = receivers and receivers ~= 0
-  local nowMs = serverTime() / 1000
+  -- Rounded down, or at once more would be left than can be.
+  local nowMs = math.floor(serverTime() / 1000)
   local untilMs = isHeard and nowMs + ${String(STAND_BACK_MS)} or 0
   local times = string.format('%.0f %.0f', nowMs + openEveryMs, untilMs)
   redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})

@@ -78,9 +78,8 @@ export const CLAIM_FENCED = defineScript({
   reply: fencedAnswer,
 });
 
-/** Frees the lock, or gives it to the process that has waited longest. */
-const FREE_OR_HAND_OVER = `
-redis.call('del', lock)
+/** The lock that was ours is left to outsiders, given to the process that has waited longest, or free. */
+const HAND_OVER_OR_ANNOUNCE = `
 -- A line that cannot be read must not make a release fail.
 local lines = redis.pcall('exists', queue, opened)
 if type(lines) ~= 'table' and lines > 0 then
@@ -103,7 +102,8 @@ if not held then return 'absent' end
 ${fewer('owner')}
 ${LINE}
 ${HAND_OVER}
-${FREE_OR_HAND_OVER}`,
+redis.call('del', lock)
+${HAND_OVER_OR_ANNOUNCE}`,
   reply: leaveAnswer,
 });
 
@@ -174,16 +174,19 @@ export const WITHDRAW = defineScript({
   body: `
 ${LINE}
 ${HAND_OVER}
+local held = redis.pcall('hget', lock, owner)
+-- A key that holds something else by now is not ours to give back.
+if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+local isOurs = type(held) == 'string'
+-- First what a user may lack the right to: then nothing is done.
+if isOurs then redis.call('del', lock) end
 local process = processOf(owner)
 local record = redis.pcall('hget', claims, process)
 -- The place may be that of another caller of this process by now.
 if type(record) == 'string' and string.match(record, '^%d+') == string.sub(owner, 38) then
   leaveLine(process)
 end
-local held = redis.pcall('hget', lock, owner)
--- A key that holds something else by now is not ours to give back.
-if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-if type(held) ~= 'string' then return 'absent' end
-${FREE_OR_HAND_OVER}`,
+if not isOurs then return 'absent' end
+${HAND_OVER_OR_ANNOUNCE}`,
   reply: leaveAnswer,
 });

@@ -1,0 +1,137 @@
+import { beforeEach } from '@jest/globals';
+import { writtenClaim } from '../../libs/redis-lock/src/core/hand-off.js';
+import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { Claim } from '../../libs/redis-lock/src/core/hold-protocol.js';
+import {
+  CLAIM,
+  CLAIM_FENCED,
+  LEAVE,
+  PASS_ON,
+  TAKE_TURNS,
+  WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { LineView, ownerOf, processOf, useListeners } from './line-view.js';
+import { useRedis } from './redis-server.js';
+
+/** What the specs of the scripts of the lock that is handed on call, write and expect. */
+
+export const CHANNEL = 'redisson_lock__channel:{k}';
+export const LEASE_MS = 30_000;
+/** What a grant by a claim is worth, and for how long whoever claims is believed to wait. */
+export const CLAIM_MS = 5_000;
+export const ALIVE_MS = 8_000;
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+export const SCRIPTS = [CLAIM, CLAIM_FENCED, LEAVE, PASS_ON, TAKE_TURNS, WITHDRAW];
+
+export const granted = { kind: 'granted', fencingToken: undefined };
+export const busy = { kind: 'busy' };
+export const FREE = { lock: {}, leaseS: 0, line: [], claims: {}, isOpened: false };
+export const heldBy = (owner: string, count = 1, leaseS = LEASE_MS / 1_000) => ({
+  ...FREE,
+  ...{ lock: { [owner]: String(count) }, leaseS },
+});
+/** Handed over, for as long as its claim says. */
+export const handedTo = (owner: string, count = 1) => heldBy(owner, count, CLAIM_MS / 1_000);
+
+export interface InLine {
+  readonly line: string[];
+  readonly claims: Record<string, string>;
+}
+/** How these owners stand in line, as it is looked at. */
+export const standing = (...owners: string[]): InLine => ({
+  line: owners.map((owner) => owner.charAt(0)),
+  claims: Object.fromEntries(owners.map((owner) => [owner.charAt(0), seen(owner)])),
+});
+/** A claim, as it is looked at, next to its process. */
+export const seen = (owner: string, aliveS = ALIVE_MS / 1_000) =>
+  `${owner.slice(1)} ${String(aliveS)} ${nonceOf(owner)} ${String(CLAIM_MS)} s`;
+/** The claim of the owner B2 has the nonce b2. */
+const nonceOf = (owner: string) => owner.toLowerCase();
+export const claimOf = (owner: string, manner: Claim['manner'] = 'starts') =>
+  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, manner });
+
+export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
+  ...{ owner: ownerOf(owner), leaseMs, claim: claimOf(owner), tokenTtlMs: WEEK_MS },
+});
+export const leaveArgs = { holdCount: 0, channel: CHANNEL, openEveryMs: 0 };
+export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
+export const turnArgs = { ...passArgs, waitedMs: 0, channel: CHANNEL, openEveryMs: 0 };
+
+interface Claiming {
+  readonly sinceMs?: number;
+  readonly aliveMs?: number;
+  readonly manner?: Claim['manner'];
+  readonly record?: string;
+}
+
+/** The lock `k` on a server of its own; its owners and processes are those of `LineView`. */
+export function useLineScripts() {
+  const redis = useRedis();
+  const ear = useListeners(redis, 'k', CHANNEL);
+  const view = new LineView(redis, 'k');
+  let order = 0;
+  beforeEach(() => {
+    view.foreign.clear();
+    order = 0;
+  });
+
+  const claim = (owner: string, leaseMs?: number) => view.run(CLAIM, claimArgs(owner, leaseMs));
+  const claimFenced = async (owner: string) => {
+    const answer = await view.run(CLAIM_FENCED, claimArgs(owner));
+    return answer.kind === 'granted' ? (answer.fencingToken ?? 0) : answer;
+  };
+  const enter = (owner: string) =>
+    view.run(ENTER, { owner: ownerOf(owner), holdCount: 1, leaseMs: LEASE_MS });
+  const leave = (owner: string, args: Partial<typeof leaveArgs> = {}) =>
+    view.run(LEAVE, { owner: ownerOf(owner), ...leaveArgs, ...args });
+  const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
+    view.run(PASS_ON, { owner: ownerOf(owner), heir: ownerOf(heir), ...passArgs, ...args });
+  const takeTurns = (owner: string, heir: string, args: Partial<typeof turnArgs> = {}) =>
+    view.run(TAKE_TURNS, {
+      ...{ owner: ownerOf(owner), heir: ownerOf(heir), claim: claimOf(heir) },
+      ...{ ...turnArgs, ...args },
+    });
+  const withdraw = (owner: string, openEveryMs = 0) =>
+    view.run(WITHDRAW, { owner: ownerOf(owner), channel: CHANNEL, openEveryMs });
+
+  const endLater = (...keys: string[]) =>
+    Promise.all(keys.map((key) => redis.admin.pexpire(view.keys[key] ?? '', ALIVE_MS)));
+
+  /** Puts a claim into the line as it would be after `sinceMs`, without a script. */
+  const stand = async (
+    owner: string,
+    { sinceMs = 0, aliveMs = ALIVE_MS, manner = 'starts', record = '' }: Claiming = {},
+  ) => {
+    const { queue = '', claims = '' } = view.keys;
+    const now = await view.now();
+    const process = processOf(owner.charAt(0));
+    const terms = `${nonceOf(owner)} ${String(CLAIM_MS)} ${manner.charAt(0)}`;
+    const written = record || `${owner.slice(1)} ${String(now + aliveMs)} ${terms}`;
+    await Promise.all([
+      redis.admin.zadd(queue, (now - sinceMs) * 1_000 + order++, process),
+      redis.admin.hset(claims, process, written),
+      endLater('queue', 'claims'),
+    ]);
+  };
+  /** Claims of processes that are gone: their time is over. */
+  const standDead = async (count: number) => {
+    const { queue = '', claims = '' } = view.keys;
+    const dead = Array.from({ length: count }, (_, i) => `dead-${String(i)}`);
+    await redis.admin.zadd(queue, ...dead.flatMap((process) => [order++, process]));
+    const records = dead.map((process) => [process, `1 1 dd ${String(CLAIM_MS)} s`]);
+    await redis.admin.hset(claims, Object.fromEntries(records) as Record<string, string>);
+    await endLater('queue', 'claims');
+  };
+  const hold = async (owner: string, count: number) => {
+    await Promise.all([
+      redis.admin.hset('k', ownerOf(owner), count),
+      redis.admin.pexpire('k', LEASE_MS),
+    ]);
+  };
+
+  return {
+    ...{ redis, ear, view, look: () => view.look() },
+    ...{ claim, claimFenced, enter, leave, passOn, takeTurns, withdraw },
+    ...{ stand, standDead, hold },
+  };
+}
