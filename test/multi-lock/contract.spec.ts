@@ -24,7 +24,7 @@ describe('LockService.multi', () => {
       using: (name, work, options) => get(name).using(work, options),
     };
   });
-  const suite = { redis, open };
+  const suite = { redis, open, deadWaiterMs: 3_000 };
 
   describeOneAtATime(suite);
   describeWaiting(suite);
