@@ -138,6 +138,12 @@ export class LockBackendError extends LockError {
   }
 }
 
+/**
+ * A slot of a Cluster is on its way to another node, with some keys of the script here and some there, or
+ * nowhere: a script of one key would have been executed.
+ */
+export class MovingSlotError extends LockBackendError {}
+
 /** Of the independent nodes of a red lock, too few could be asked. What was granted is given back. */
 export class QuorumError extends LockBackendError {
   override readonly name = 'QuorumError';

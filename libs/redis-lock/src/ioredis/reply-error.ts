@@ -3,6 +3,7 @@ import {
   LockBackendError,
   LockKeyError,
   LockStateError,
+  MovingSlotError,
   ReplicationError,
   type BackendOutcome,
   type LockError,
@@ -48,7 +49,8 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   const cause = new Error(message);
-  if (!isReply(error)) return backendError(connectionMeaning(message), cause);
+  const ErrorClass = isMovingSlot(error) ? MovingSlotError : LockBackendError;
+  if (!isReply(error)) return backendError(connectionMeaning(message), cause, ErrorClass);
 
   const word = firstWord(message);
   if (word === 'WRONGTYPE') {
@@ -69,7 +71,8 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
     });
   }
   const meaning = replyMeaning(message);
-  return backendError(mayHaveRun ? { ...meaning, outcome: 'unknown' } : meaning, cause);
+  const outcome = mayHaveRun ? 'unknown' : meaning.outcome;
+  return backendError({ ...meaning, outcome }, cause, ErrorClass);
 }
 
 /** There is no connection; `trouble` is what ioredis said of it last. */
@@ -150,8 +153,12 @@ function firstWord(message: string): string {
   return /^[A-Z]+/.exec(message)?.[0] ?? '';
 }
 
-function backendError({ what, ...meaning }: Meaning, cause: Error | undefined): LockBackendError {
-  return new LockBackendError(what, cause === undefined ? meaning : { ...meaning, cause });
+function backendError(
+  { what, ...meaning }: Meaning,
+  cause: Error | undefined,
+  ErrorClass = LockBackendError,
+): LockBackendError {
+  return new ErrorClass(what, cause === undefined ? meaning : { ...meaning, cause });
 }
 
 function replyMeaning(message: string): Meaning {

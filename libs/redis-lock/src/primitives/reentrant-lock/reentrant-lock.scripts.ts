@@ -135,8 +135,16 @@ export const PASS_ON = defineScript({
   numbers: ['leaseMs', 'starts'],
   body: `
 ${NOT_OURS}
-redis.call('del', lock)
-${PASS}`,
+-- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
+-- first: with its memory full, Redis refuses only a first write.
+redis.call('pexpire', lock, leaseMs)
+local counted = redis.pcall('hset', lock, heir, starts)
+local left = redis.pcall('hdel', lock, owner)
+if type(counted) == 'table' or type(left) == 'table' then
+  redis.call('del', lock)
+  return 'unannounced'
+end
+return 'passed'`,
   reply: leaveAnswer,
 });
 

@@ -1,6 +1,13 @@
+import { MovingSlotError } from '../../core/errors.js';
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
 import { grantChannel, lineKeys, writtenClaim } from '../../core/hand-off.js';
-import { ENTER, ENTER_FENCED, INSPECT, renewHashes } from '../../core/hash-lock.js';
+import {
+  ENTER,
+  ENTER_FENCED,
+  INSPECT,
+  LEAVE as LEAVE_ALONE,
+  renewHashes,
+} from '../../core/hash-lock.js';
 import type {
   Claim,
   EnterAnswer,
@@ -32,6 +39,7 @@ export class ReentrantProtocol implements LockProtocol {
   readonly isShared = false;
   readonly remembersWaiters = false;
   readonly #connection: RedisConnection;
+  #movingUntil = -Infinity;
 
   constructor(private readonly context: LockContext) {
     this.#connection = context.connection;
@@ -56,34 +64,44 @@ export class ReentrantProtocol implements LockProtocol {
   ): Promise<Reply<EnterAnswer>> {
     const keys = { lock: key, ...lineKeys(key) };
     const args = { owner, leaseMs, claim: writtenClaim(claim) };
-    if (!fenced) return this.#connection.run(CLAIM, keys, args, minReplicas);
-    return this.#connection.run(
-      CLAIM_FENCED,
-      { ...keys, token: tokenKey(key) },
-      { ...args, tokenTtlMs: TOKEN_TTL_MS },
-      minReplicas,
+    if (fenced) {
+      const withToken = { ...keys, token: tokenKey(key) };
+      const fencedArgs = { ...args, tokenTtlMs: TOKEN_TTL_MS };
+      return this.#connection.run(CLAIM_FENCED, withToken, fencedArgs, minReplicas);
+    }
+    return this.#inLineOr(
+      () => this.#connection.run(CLAIM, keys, args, minReplicas),
+      () =>
+        this.#connection.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }, minReplicas),
     );
   }
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     if (heir === undefined) {
       const args = { owner, holdCount, ...this.#announcing(key) };
-      return this.#connection.run(LEAVE, { lock: key, ...lineKeys(key) }, args);
+      return this.#inLineOr(
+        () => this.#connection.run(LEAVE, { lock: key, ...lineKeys(key) }, args),
+        () => this.#leaveAlone(key, owner, holdCount),
+      );
     }
     const { leaseTimeMs: leaseMs, claim } = heir;
     const waitedMs = Math.round(heir.waitedMs);
     const args = { owner, heir: heir.owner, leaseMs, starts: heir.starts ? 1 : 0 };
-    if (claim === undefined) return this.#connection.run(PASS_ON, { lock: key }, args);
-    return this.#connection.run(
-      TAKE_TURNS,
-      { lock: key, ...lineKeys(key) },
-      { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) },
+    const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
+    if (claim === undefined) return passOn();
+    const turn = { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) };
+    return this.#inLineOr(
+      () => this.#connection.run(TAKE_TURNS, { lock: key, ...lineKeys(key) }, turn),
+      passOn,
     );
   }
 
   withdraw(key: string, owner: OwnerId) {
     const args = { owner, ...this.#announcing(key) };
-    return this.#connection.run(WITHDRAW, { lock: key, ...lineKeys(key) }, args);
+    return this.#inLineOr(
+      () => this.#connection.run(WITHDRAW, { lock: key, ...lineKeys(key) }, args),
+      () => this.#leaveAlone(key, owner, 0),
+    );
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -102,6 +120,25 @@ export class ReentrantProtocol implements LockProtocol {
     return grantChannel(key, this.context.id);
   }
 
+  /** Whoever is in line finds out by asking: a script of the lock's key alone is not held up. */
+  #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+    const args = { owner, holdCount, channel: this.wakeUpChannel(key) };
+    return this.#connection.run(LEAVE_ALONE, { lock: key }, args);
+  }
+
+  /** While a slot of a Cluster moves there are no lines, since their keys may be nowhere. */
+  async #inLineOr<R>(inLine: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
+    const { clock } = this.context;
+    if (clock.now() < this.#movingUntil) return alone();
+    try {
+      return await inLine();
+    } catch (error) {
+      if (!(error instanceof MovingSlotError)) throw error;
+      this.#movingUntil = clock.now() + MOVING_MS;
+      return alone();
+    }
+  }
+
   #announcing(key: string) {
     return {
       channel: this.wakeUpChannel(key),
@@ -109,6 +146,9 @@ export class ReentrantProtocol implements LockProtocol {
     };
   }
 }
+
+/** How long nobody stands in line after a slot was found moving: others often follow it. */
+const MOVING_MS = 10_000;
 
 /** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
 const OPEN_EVERY_MS = { auto: 1_000, redisson: 1, none: 0 };
