@@ -2,9 +2,11 @@ import type { LockBackendError } from './errors.js';
 import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
 import type { Reply } from './redis-connection.js';
 
+export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
+
 /** How an attempt ended: granted, or somebody else has the lock and the caller has no time to wait. */
 export type Outcome =
-  | { readonly kind: 'granted'; readonly reply: Reply<EnterAnswer & { kind: 'granted' }> }
+  | { readonly kind: 'granted'; readonly reply: Grant }
   | { readonly kind: 'busy'; readonly remainingMs: number };
 
 export interface Candidate {

@@ -3,6 +3,7 @@ import type { Channels } from './contender.js';
 import type { Contenders } from './contenders.js';
 import type { OwnerId } from './hold-protocol.js';
 import { Hold } from './hold.js';
+import type { Reply } from './redis-connection.js';
 import { waitInTurn, type Turn } from './wait-in-turn.js';
 
 /** Acquires a lease for a new owner, in turn with the other callers of this process. */
@@ -36,11 +37,12 @@ function turnOf(acquisition: Acquisition, hold: Hold): Turn {
   const { context, protocol, options } = acquisition;
   const { key, owner } = hold;
   const request = requestOf(acquisition, 1);
+  const withdraw = (one: OwnerId) => protocol.withdraw(key, one, request);
   return {
     place: {
       key,
       line: protocol.waiting === 'in turn' ? key : owner,
-      channels: () => channelsOf(acquisition, owner),
+      channels: () => channelsOf(acquisition, owner, withdraw),
     },
     candidate: { owner, starts: !options.fenced && options.minReplicas === 0 },
     leaseTimeMs: options.leaseTimeMs,
@@ -50,22 +52,20 @@ function turnOf(acquisition: Acquisition, hold: Hold): Turn {
     isNamedBy: (running) => {
       hold.occupy(running);
     },
-    giveUp: () =>
-      context.keeper.abandon(hold, options.leaseTimeMs, () =>
-        protocol.withdraw(key, owner, request),
-      ),
+    giveUp: () => context.keeper.abandon(hold, options.leaseTimeMs, () => withdraw(owner)),
   };
 }
 
-function channelsOf(acquisition: Acquisition, owner: OwnerId): Channels {
-  const { context, protocol, key, name } = acquisition;
+function channelsOf(
+  { context, protocol, key, name }: Acquisition,
+  owner: OwnerId,
+  withdraw: (one: OwnerId) => Promise<Reply<unknown>>,
+): Channels {
   const wakeUp = protocol.wakeUpChannel(key, owner);
   const grants = protocol.grantChannel?.(key);
   if (grants === undefined) return { wakeUp };
-  const request = requestOf(acquisition, 1);
-  const giveBack = (stray: OwnerId) => {
-    const { claimTimeMs } = context.settings;
-    return context.keeper.insist(name, claimTimeMs, () => protocol.withdraw(key, stray, request));
-  };
+  const { claimTimeMs } = context.settings;
+  const giveBack = (stray: OwnerId) =>
+    context.keeper.insist(name, claimTimeMs, () => withdraw(stray));
   return { wakeUp, handOff: { grants, giveBack } };
 }

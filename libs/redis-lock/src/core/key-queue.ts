@@ -1,9 +1,9 @@
 import { Callers } from './callers.js';
-import type { Channels, Contender, Departure, LastAnswer } from './contender.js';
+import type { Channels, Contender, Departure, Grant, LastAnswer } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { Hold, Succession } from './hold.js';
 import type { Claim, EnterAnswer } from './hold-protocol.js';
-import { Line, type Grant, type LocalQueue } from './line.js';
+import { Line, type LocalQueue } from './line.js';
 import type { LockContext } from './lock-context.js';
 import { Poll } from './poll.js';
 import { QueueMessages } from './queue-messages.js';
@@ -36,7 +36,7 @@ export class KeyQueue implements LocalQueue {
   #askedAt = 0;
   /** It should be told of grants by now, and is not: its polls find them. */
   #isDeaf = false;
-  #channels: Channels | undefined;
+  #madeChannels: Channels | undefined;
   #messages: QueueMessages | undefined;
   #line: Line | undefined;
 
@@ -137,6 +137,10 @@ export class KeyQueue implements LocalQueue {
     }
   }
 
+  get #channels(): Channels {
+    return (this.#madeChannels ??= this.settings.channels());
+  }
+
   /** Who has it in this process, as far as the clock says. */
   get #holder(): Hold | undefined {
     const holder = this.settings.holder();
@@ -232,7 +236,6 @@ export class KeyQueue implements LocalQueue {
   }
 
   #lineOf(): Line | undefined {
-    this.#channels ??= this.settings.channels();
     const { handOff } = this.#channels;
     if (handOff === undefined) return undefined;
     const { context, holder } = this.settings;
@@ -282,7 +285,6 @@ export class KeyQueue implements LocalQueue {
   #listen(): void {
     const { connection, settings } = this.settings.context;
     if (settings.wakeUp !== 'message') return;
-    this.#channels ??= this.settings.channels();
     this.#messages ??= new QueueMessages(connection, this.#channels, {
       hint: () => {
         this.ask();

@@ -1,16 +1,14 @@
 import type { Callers } from './callers.js';
-import type { Contender } from './contender.js';
+import type { Contender, Grant } from './contender.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession } from './hold.js';
-import type { Claim, EnterAnswer, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
+import type { Claim, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { PlaceInLine } from './place-in-line.js';
 import type { Reply } from './redis-connection.js';
 
 /** So often a process hands a lock on to its own callers before another process gets its turn. */
 const TURN = 8;
-
-export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
 
 /** What a line does with the queue of callers whose process stands in it. */
 export interface LocalQueue {

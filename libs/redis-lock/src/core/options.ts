@@ -27,7 +27,7 @@ export interface LockSettings {
   readonly pollIntervalMs: number;
   /**
    * What a lock is worth that was handed over to a waiting process, until that has confirmed it: the
-   * stall after one that dies in this moment. No more than the lease, and at least two polls.
+   * stall after one that dies in this moment. No more than the lease.
    * @default 3_000
    */
   readonly claimTimeMs: number;

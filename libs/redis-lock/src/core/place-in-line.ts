@@ -1,15 +1,14 @@
-import type { Contender } from './contender.js';
-import type { EnterAnswer, Claim } from './hold-protocol.js';
+import type { Contender, Grant } from './contender.js';
+import type { Claim } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { aliveMs } from './poll.js';
-import type { Reply } from './redis-connection.js';
 
 /** A grant that was handed over, as a message tells of it. */
 export interface ToldGrant {
   readonly owner: string;
   /** By the newest claim. With a reply, the caller may begin; else Redis is asked first. */
   readonly contender: Contender | undefined;
-  readonly reply: Reply<EnterAnswer & { kind: 'granted' }> | undefined;
+  readonly reply: Grant | undefined;
 }
 
 /** The place of this process in the line before one key: the newest claim, and when it was sent. */
@@ -62,7 +61,7 @@ export class PlaceInLine {
   }
 
   /** So much must be left that the work can begin, and be given the rest. */
-  #replyTo({ manner, leaseTimeMs }: Claim): ToldGrant['reply'] {
+  #replyTo({ manner, leaseTimeMs }: Claim): Grant | undefined {
     const { clock, connection, settings } = this.context;
     const leftMs = leaseTimeMs - (clock.now() - this.#sentAt);
     // Nothing can be prolonged or given back where no command gets through.

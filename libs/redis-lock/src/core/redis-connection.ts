@@ -2,6 +2,8 @@ import type { Script, ScriptArgs, ScriptKeys } from './script.js';
 
 /** An answer that takes longer is one that Redis owes. */
 export const ANSWER_MS = 1_000;
+/** When a slot of a Cluster was found moving, others often follow it for so long. */
+export const MOVING_MS = 10_000;
 
 /** What Redis answered, and how far the answer can be trusted. */
 export interface Reply<R> {

@@ -1,4 +1,4 @@
-import type { Candidate, Contender, Departure, LastAnswer, Outcome } from './contender.js';
+import type { Candidate, Contender, Departure, Grant, LastAnswer, Outcome } from './contender.js';
 import type { Contenders, WaitingPlace } from './contenders.js';
 import { OVER, type Deadline } from './deadline.js';
 import {
@@ -49,8 +49,6 @@ export interface Turn {
   /** Gives back what an attempt got, or may still get, and takes away its trace. Never rejects. */
   giveUp(): Promise<void>;
 }
-
-export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
 
 /**
  * Resolves once Redis has granted what the call wants, or refused it for as long as the call waits.

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import type { Reply } from '../core/redis-connection.js';
+import { MOVING_MS, type Reply } from '../core/redis-connection.js';
 import { forMany, type ScriptCall, type ScriptText } from '../core/script.js';
 import { hashTag } from './hash-slot.js';
 import { isCluster } from './redis-client.js';
@@ -13,9 +13,6 @@ import {
   lockErrorOf,
 } from './reply-error.js';
 import { Turn, type Batch, type Job } from './turn.js';
-
-/** How long calls go one by one after a slot was found moving: others often follow it. */
-const MOVING_MS = 10_000;
 
 /** The connection by which scripts travel. */
 export interface Line {
@@ -50,6 +47,7 @@ export class ScriptBatches {
   #turn: Turn | undefined;
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
   #breaks = 0;
+  /** Until then calls go one by one. */
   #movingUntil = -Infinity;
 
   readonly #isCluster: boolean;

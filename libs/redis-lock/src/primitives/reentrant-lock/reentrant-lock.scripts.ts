@@ -107,19 +107,6 @@ ${HAND_OVER_OR_ANNOUNCE}`,
   reply: leaveAnswer,
 });
 
-/**
- * What a heir gets: for one that enters by itself, the count that says that it has not yet. Where the
- * user lacks a right for that, the release is done all the same.
- */
-const PASS = `
-local counted = redis.pcall('hset', lock, heir, starts)
-local expiry = redis.pcall('pexpire', lock, leaseMs)
-if type(counted) == 'table' or type(expiry) == 'table' then
-  redis.call('del', lock)
-  return 'unannounced'
-end
-return 'passed'`;
-
 const NOT_OURS = `
 if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
 if not redis.call('hget', lock, owner) then
@@ -127,7 +114,10 @@ if not redis.call('hget', lock, owner) then
   return redis.call('hexists', lock, heir) == 1 and 'had' or 'absent'
 end`;
 
-/** Ours → the heir's. */
+/**
+ * Ours → the heir's; for one that enters by itself with the count that says that it has not yet. Where
+ * the user lacks a right for that, the release is done all the same.
+ */
 export const PASS_ON = defineScript({
   name: 'lock.pass-on',
   keys: ['lock'],
@@ -168,7 +158,13 @@ if isOpened or tried(handOver, processOf(owner)) then
   standInLine(heir)
   return isOpened and 'opened' or 'done'
 end
-${PASS}`,
+local counted = redis.pcall('hset', lock, heir, starts)
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+if type(counted) == 'table' or type(expiry) == 'table' then
+  redis.call('del', lock)
+  return 'unannounced'
+end
+return 'passed'`,
   reply: leaveAnswer,
 });
 

@@ -21,7 +21,7 @@ import type {
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
-import type { RedisConnection, Reply } from '../../core/redis-connection.js';
+import { MOVING_MS, type RedisConnection, type Reply } from '../../core/redis-connection.js';
 import {
   CLAIM,
   CLAIM_FENCED,
@@ -59,10 +59,11 @@ export class ReentrantProtocol implements LockProtocol {
   claim(
     key: string,
     owner: OwnerId,
-    { leaseTimeMs: leaseMs, minReplicas, fenced }: EnterRequest,
+    request: EnterRequest,
     claim: Claim,
   ): Promise<Reply<EnterAnswer>> {
-    const keys = { lock: key, ...lineKeys(key) };
+    const { leaseTimeMs: leaseMs, minReplicas, fenced } = request;
+    const keys = keysOf(key);
     const args = { owner, leaseMs, claim: writtenClaim(claim) };
     if (fenced) {
       const withToken = { ...keys, token: tokenKey(key) };
@@ -71,8 +72,7 @@ export class ReentrantProtocol implements LockProtocol {
     }
     return this.#inLineOr(
       () => this.#connection.run(CLAIM, keys, args, minReplicas),
-      () =>
-        this.#connection.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }, minReplicas),
+      () => this.enter(key, owner, request),
     );
   }
 
@@ -80,7 +80,7 @@ export class ReentrantProtocol implements LockProtocol {
     if (heir === undefined) {
       const args = { owner, holdCount, ...this.#announcing(key) };
       return this.#inLineOr(
-        () => this.#connection.run(LEAVE, { lock: key, ...lineKeys(key) }, args),
+        () => this.#connection.run(LEAVE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
@@ -90,16 +90,13 @@ export class ReentrantProtocol implements LockProtocol {
     const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
     if (claim === undefined) return passOn();
     const turn = { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) };
-    return this.#inLineOr(
-      () => this.#connection.run(TAKE_TURNS, { lock: key, ...lineKeys(key) }, turn),
-      passOn,
-    );
+    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), turn), passOn);
   }
 
   withdraw(key: string, owner: OwnerId) {
     const args = { owner, ...this.#announcing(key) };
     return this.#inLineOr(
-      () => this.#connection.run(WITHDRAW, { lock: key, ...lineKeys(key) }, args),
+      () => this.#connection.run(WITHDRAW, keysOf(key), args),
       () => this.#leaveAlone(key, owner, 0),
     );
   }
@@ -147,8 +144,10 @@ export class ReentrantProtocol implements LockProtocol {
   }
 }
 
-/** How long nobody stands in line after a slot was found moving: others often follow it. */
-const MOVING_MS = 10_000;
+/** Of a script that looks at the line, or changes it. */
+function keysOf(key: string) {
+  return { lock: key, ...lineKeys(key) };
+}
 
 /** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
 const OPEN_EVERY_MS = { auto: 1_000, redisson: 1, none: 0 };
