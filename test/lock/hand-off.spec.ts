@@ -1,9 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, LockTimeoutError, ReplicationError } from 'nestjs-redis-lock';
-import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import { PROMPT_MS, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
-import { useLocks, type LockClient, type LockClientOptions } from '../support/lock-client.js';
+import {
+  untilInLine,
+  useLocks,
+  type LockClient,
+  type LockClientOptions,
+} from '../support/lock-client.js';
 import { channelOf, FOREIGN_OWNER, redisson } from '../support/redisson.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
@@ -29,12 +33,7 @@ describe('LockService hands a lock on', () => {
     return client;
   };
 
-  /** Somebody of that client waits in Redis. */
-  const inLine = (...clients: LockClient<LockService>[]) =>
-    eventually(async () => {
-      const line = await redis.admin.zrange(lineKeys('a').queue, 0, '-1');
-      return clients.every(({ context: { id } }) => line.includes(id));
-    });
+  const inLine = (...clients: LockClient<LockService>[]) => untilInLine(redis, 'a', clients);
 
   describe('within a process', () => {
     it.each([10, 100, 1_000])(

@@ -9,7 +9,7 @@ import {
 } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import { Gate, PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy, type LockClient } from '../support/lock-client.js';
+import { untilInLine, useLocks, useProxy, type LockClient } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -33,11 +33,7 @@ describe('LockService when what is handed over does not arrive', () => {
   const open = useLocks(redis, (context) => new LockService(context));
   const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
 
-  const inLine = (...clients: LockClient<LockService>[]) =>
-    eventually(async () => {
-      const line = await redis.admin.zrange(queue, 0, '-1');
-      return clients.every(({ context: { id } }) => line.includes(id));
-    });
+  const inLine = (...clients: LockClient<LockService>[]) => untilInLine(redis, 'a', clients);
 
   const serverTimeUs = async () => {
     const [seconds, us] = await redis.admin.time();
@@ -45,7 +41,7 @@ describe('LockService when what is handed over does not arrive', () => {
   };
 
   /** Stands in line before everybody else, as one that will do nothing. */
-  const deadInLine = async (aliveForMs = 60_000) => {
+  const deadInLine = async (aliveForMs: number) => {
     const now = await serverTimeUs();
     const aliveUntil = Math.round(now / 1_000) + aliveForMs;
     await redis.admin.zadd(queue, now, DEAD);
@@ -59,6 +55,21 @@ describe('LockService when what is handed over does not arrive', () => {
     ears.push(ear);
     await ear.subscribe(grantChannel('a', DEAD));
   };
+  /** The lock is released with the dead one first in line, and a live one behind it. */
+  const releasedToDead = async ({
+    pollIntervalMs = NO_POLL.pollIntervalMs,
+    isHeard = true,
+    aliveForMs = 60_000,
+  } = {}) => {
+    const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs })];
+    if (isHeard) await deadListens();
+    const held = await holder.locks.acquire('a');
+    await deadInLine(aliveForMs);
+    const waiting = waiter.locks.acquire('a', FOR_EVER);
+    await inLine(waiter);
+    await held.release();
+    return { waiter, waiting };
+  };
   const msUntil = async (waiting: Promise<Lease>) => {
     const stopwatch = new Stopwatch();
     const lease = await waiting;
@@ -70,47 +81,24 @@ describe('LockService when what is handed over does not arrive', () => {
 
   describe('since whoever has waited longest is dead', () => {
     it('and hears nothing: the next gets it in the same step', async () => {
-      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
-      const held = await holder.locks.acquire('a');
-      await deadInLine();
-      const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await inLine(waiter);
-      await held.release();
+      const { waiting } = await releasedToDead({ isHeard: false });
       expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
     });
 
     it('and asks no more, though its connection stands: the next gets it in the same step', async () => {
-      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
-      await deadListens();
-      const held = await holder.locks.acquire('a');
-      await deadInLine(-1);
-      const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await inLine(waiter);
-      await held.release();
+      const { waiting } = await releasedToDead({ aliveForMs: -1 });
       expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
     });
 
     it('and cannot be told from a live one: the next waits for the claim to end, not for a lease', async () => {
-      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 100 })];
-      await deadListens();
-      const held = await holder.locks.acquire('a');
-      await deadInLine();
-      const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await inLine(waiter);
-      await held.release();
+      const { waiting } = await releasedToDead({ pollIntervalMs: 100 });
       expect(await redis.admin.hgetall('a')).toEqual({ [`${DEAD}:7`]: '1' });
       expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(CLAIM_MS);
       expect(await msUntil(waiting)).toBeLessThan(5 * (CLAIM_MS + 100));
     });
 
     it('and wakes up too late: its confirmation is refused, and takes nothing from anybody', async () => {
-      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 100 })];
-      await deadListens();
-      const held = await holder.locks.acquire('a');
-      await deadInLine();
-      const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await inLine(waiter);
-      await held.release();
+      const { waiter, waiting } = await releasedToDead({ pollIntervalMs: 100 });
       const lease = await waiting;
       const late = { owner: `${DEAD}:7`, leaseMs: 30_000, claim: '5000 abcdef 400 s' };
       const { value } = await waiter.connection.run(CLAIM, { lock: 'a', ...lineKeys('a') }, late);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
@@ -74,6 +75,18 @@ export function useLocks<Locks>(
     opened.add(client);
     return client;
   };
+}
+
+/** Resolves once somebody of each client stands in line for the lock, and not only asks for it. */
+export async function untilInLine(
+  redis: RedisFixture,
+  name: string,
+  clients: readonly LockClient<unknown>[],
+): Promise<void> {
+  await eventually(async () => {
+    const line = await redis.admin.zrange(lineKeys(name).queue, 0, '-1');
+    return clients.every(({ context: { id } }) => line.includes(id));
+  });
 }
 
 function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock: Clock) {
