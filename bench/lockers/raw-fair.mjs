@@ -1,9 +1,6 @@
 // Redisson's protocol for a fair lock, written by hand: a list of waiters, the time after which each
 // may be thrown out, and a channel for each waiter. Nothing that makes it safe.
-import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { HOST } from '../terms.mjs';
-import { Wakeups } from './raw-wakeups.mjs';
+import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
@@ -69,17 +66,12 @@ return 1`;
 
 /** @param {import('../terms.mjs').Terms} terms */
 export async function create({ port, leaseMs }) {
-  const client = new Redis(port, HOST);
-  const wakeups = new Wakeups(new Redis(port, HOST));
-  const [acquireSha, releaseSha] = await Promise.all(
-    [ACQUIRE, RELEASE].map((lua) => client.script('LOAD', lua)),
-  );
-  const id = randomUUID();
-  let lastOwner = 0;
+  const { client, wakeups, shas, newOwner } = await openRaw(port, [ACQUIRE, RELEASE]);
+  const [acquireSha, releaseSha] = shas;
 
   return {
     async acquire(key) {
-      const owner = `${id}:${++lastOwner}`;
+      const owner = newOwner();
       const keys = [key, `redisson_lock_queue:{${key}}`, `redisson_lock_timeout:{${key}}`];
       const channel = `redisson_lock__channel:{${key}}`;
       await wakeups.untilGranted(`${channel}:${owner}`, () =>

@@ -1,8 +1,6 @@
 // Redisson's protocol for a semaphore whose permits are leases, written by hand. Nothing that makes it safe.
 import { randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { HOST } from '../terms.mjs';
-import { Wakeups } from './raw-wakeups.mjs';
+import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
@@ -31,11 +29,8 @@ return 1`;
 
 /** @param {import('../terms.mjs').Terms} terms */
 export async function create({ port, leaseMs }) {
-  const client = new Redis(port, HOST);
-  const wakeups = new Wakeups(new Redis(port, HOST), Number);
-  const [acquireSha, releaseSha] = await Promise.all(
-    [ACQUIRE, RELEASE].map((lua) => client.script('LOAD', lua)),
-  );
+  const { client, wakeups, shas } = await openRaw(port, [ACQUIRE, RELEASE], Number);
+  const [acquireSha, releaseSha] = shas;
 
   return {
     permits: (key, permits) => client.set(key, permits),

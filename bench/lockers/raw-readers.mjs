@@ -1,8 +1,5 @@
 // Redisson's protocol for the reading side of a read-write lock, written by hand. Nothing that makes it safe.
-import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { HOST } from '../terms.mjs';
-import { Wakeups } from './raw-wakeups.mjs';
+import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
@@ -60,17 +57,12 @@ return 1`;
 
 /** @param {import('../terms.mjs').Terms} terms */
 export async function create({ port, leaseMs }) {
-  const client = new Redis(port, HOST);
-  const wakeups = new Wakeups(new Redis(port, HOST));
-  const [acquireSha, releaseSha] = await Promise.all(
-    [ACQUIRE, RELEASE].map((lua) => client.script('LOAD', lua)),
-  );
-  const id = randomUUID();
-  let lastOwner = 0;
+  const { client, wakeups, shas, newOwner } = await openRaw(port, [ACQUIRE, RELEASE]);
+  const [acquireSha, releaseSha] = shas;
 
   return {
     async acquire(key) {
-      const reader = `${id}:${++lastOwner}`;
+      const reader = newOwner();
       const channel = `redisson_rwlock:{${key}}`;
       const timeout = `{${key}}:${reader}:rwlock_timeout`;
       await wakeups.untilGranted(channel, () =>

@@ -1,9 +1,6 @@
 // Redisson's protocol for a reentrant lock, written by hand: every call is a script, a release is
 // published, and each message makes one waiter of each process try again. Nothing that makes it safe.
-import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { HOST } from '../terms.mjs';
-import { Wakeups } from './raw-wakeups.mjs';
+import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
@@ -28,23 +25,18 @@ return 1`;
 
 /** @param {import('../terms.mjs').Terms} terms */
 export async function create({ port, leaseMs }) {
-  const client = new Redis(port, HOST);
-  const wakeups = new Wakeups(new Redis(port, HOST));
-  const [acquireSha, renewSha, releaseSha] = await Promise.all(
-    [ACQUIRE, RENEW, RELEASE].map((lua) => client.script('LOAD', lua)),
-  );
-  const id = randomUUID();
-  let lastOwner = 0;
+  const { client, wakeups, shas, newOwner } = await openRaw(port, [ACQUIRE, RENEW, RELEASE]);
+  const [acquireSha, renewSha, releaseSha] = shas;
 
   return {
     async acquire(key) {
-      const owner = `${id}:${++lastOwner}`;
+      const owner = newOwner();
       const channel = `redisson_lock__channel:{${key}}`;
       await wakeups.untilGranted(channel, () => client.evalsha(acquireSha, 1, key, leaseMs, owner));
       return () => client.evalsha(releaseSha, 1, key, owner, channel);
     },
     async hold(key) {
-      const owner = `${id}:${++lastOwner}`;
+      const owner = newOwner();
       await client.evalsha(acquireSha, 1, key, leaseMs, owner);
       setInterval(() => client.evalsha(renewSha, 1, key, leaseMs, owner), leaseMs / 3);
     },

@@ -1,8 +1,6 @@
 // One caller that takes and gives back one free key.
-import { now } from '../clock.mjs';
-import { costMeasures } from '../contended.mjs';
+import { cyclesOf, measureCycles } from '../cycles.mjs';
 import { ALL } from '../lockers/who.mjs';
-import { quantile } from '../statistics.mjs';
 
 export const title = 'A. One caller, one free key';
 export const lockers = ALL;
@@ -22,32 +20,7 @@ export const trials = [
 
 const WINDOW_MS = 500;
 
-export const actions = {
-  async cycle({ acquire }, forMs) {
-    const latencies = [];
-    const startedAt = now();
-    const over = startedAt + forMs;
-    let from = startedAt;
-    while (from < over) {
-      await (
-        await acquire('alone')
-      )();
-      const to = now();
-      latencies.push(to - from);
-      from = to;
-    }
-    return { latencies: Float64Array.from(latencies), ms: now() - startedAt };
-  },
-};
+export const actions = cyclesOf(1);
 
-export async function drive(crew, _trial, { pace }) {
-  await crew.one(0, 'cycle', WINDOW_MS * pace.share);
-  const { result, cost } = await crew.measured(() => crew.one(0, 'cycle', WINDOW_MS * pace.share));
-  const { latencies, ms } = result;
-  return {
-    opsPerS: (1e3 * latencies.length) / ms,
-    p50Us: 1e3 * quantile(latencies, 0.5),
-    p99Us: 1e3 * quantile(latencies, 0.99),
-    ...costMeasures(cost, latencies.length),
-  };
-}
+export const drive = (crew, _trial, { pace }) =>
+  measureCycles(crew, WINDOW_MS * pace.share, WINDOW_MS * pace.share);
