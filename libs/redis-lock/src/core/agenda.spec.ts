@@ -16,7 +16,14 @@ describe('Agenda', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     due = [];
-    agenda = new Agenda<Visit>(systemClock, (items) => due.push(items.map(({ name }) => name)));
+    let names: string[] = [];
+    agenda = new Agenda<Visit>(systemClock, {
+      due: ({ name }) => names.push(name),
+      allDue: () => {
+        due.push(names);
+        names = [];
+      },
+    });
   });
   afterEach(() => {
     agenda.clear();
@@ -67,9 +74,12 @@ describe('Agenda', () => {
   it('hands over at once what is overdue, and lets it be entered again meanwhile', () => {
     const a = visit('a');
     let times = 0;
-    const again = new Agenda<Visit>(systemClock, ([item]) => {
-      times += 1;
-      if (item && times < 3) again.set(item, inMs(-5));
+    const again = new Agenda<Visit>(systemClock, {
+      due: (item) => {
+        times += 1;
+        if (times < 3) again.set(item, inMs(-5));
+      },
+      allDue: () => undefined,
     });
     again.set(a, inMs(-100));
     jest.advanceTimersByTime(10);

@@ -7,6 +7,13 @@ export interface Appointment {
   agendaIndex: number;
 }
 
+export interface AgendaKeeper<T> {
+  /** It is looked at, and has left the agenda unless it is entered again. */
+  due(item: T): void;
+  /** All that were due have been looked at. */
+  allDue(): void;
+}
+
 /**
  * One timer for any number of appointments: a binary heap that knows where each item is, so that
  * entering, moving and striking out cost O(log n).
@@ -14,13 +21,22 @@ export interface Appointment {
 export class Agenda<T extends Appointment> {
   readonly #heap: T[] = [];
   readonly #clock: Clock;
-  readonly #onDue: (items: readonly T[]) => void;
+  readonly #keeper: AgendaKeeper<T>;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
 
-  constructor(clock: Clock, onDue: (items: readonly T[]) => void) {
+  constructor(clock: Clock, keeper: AgendaKeeper<T>) {
     this.#clock = clock;
-    this.#onDue = onDue;
+    this.#keeper = keeper;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** In no order. */
+  items(): T[] {
+    return [...this.#heap];
   }
 
   set(item: T, dueAt: number): void {
@@ -49,14 +65,16 @@ export class Agenda<T extends Appointment> {
   }
 
   #fire(): void {
-    this.#disarm();
-    const due: T[] = [];
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (first.dueAt > this.#clock.now()) break;
+    // One timer for all that is entered meanwhile; what of it is due already is left to that.
+    this.#timerAt = -Infinity;
+    for (let left = this.#heap.length; left > 0; left -= 1) {
+      const [first] = this.#heap;
+      if (first === undefined || first.dueAt > this.#clock.now()) break;
       this.delete(first);
-      due.push(first);
+      this.#keeper.due(first);
     }
-    if (due.length > 0) this.#onDue(due);
+    this.#keeper.allDue();
+    this.#disarm();
     this.#arm();
   }
 

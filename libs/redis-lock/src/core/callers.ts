@@ -1,35 +1,45 @@
 import type { Clock } from './clock.js';
 import type { Contender, LastAnswer } from './contender.js';
 
+/** A place between two others. */
+export interface Seat {
+  readonly contender: Contender;
+  /** The first attempt that was sent during its call. */
+  readonly since: number;
+  before: Seat | undefined;
+  behind: Seat | undefined;
+}
+
 /** The local callers of one key in their order, and what they know of it. */
 export class Callers {
-  /** Each with the first attempt that was sent during its call. */
-  readonly #waiting = new Map<Contender, number>();
+  #head: Seat | undefined;
+  #tail: Seat | undefined;
+  #size = 0;
   /** Those of them who want one answer; made when the first comes. */
   #once: Set<Contender> | undefined;
-  #last: LastAnswer = { kind: 'none' };
+  #last: LastAnswer = NONE;
   #lastAt = 0;
 
   constructor(private readonly clock: Clock) {}
 
   get size(): number {
-    return this.#waiting.size;
+    return this.#size;
   }
 
   /** How many one answer does not send away. */
   get waiters(): number {
-    return this.#waiting.size - (this.#once?.size ?? 0);
+    return this.#size - (this.#once?.size ?? 0);
   }
 
   get first(): Contender | undefined {
-    const [first] = this.#waiting.keys();
-    return first;
+    return this.#head?.contender;
   }
 
   /** The first whom one answer does not send away. */
   get firstToWait(): Contender | undefined {
-    for (const contender of this.#waiting.keys()) if (!contender.once) return contender;
-    return undefined;
+    let seat = this.#head;
+    while (seat?.contender.once === true) seat = seat.behind;
+    return seat?.contender;
   }
 
   /** The last answer; what it is worth now. */
@@ -41,26 +51,44 @@ export class Callers {
   }
 
   add(contender: Contender, since: number): void {
-    this.#waiting.set(contender, since);
+    const seat: Seat = { contender, since, before: this.#tail, behind: undefined };
+    contender.seat = seat;
+    if (this.#tail === undefined) this.#head = seat;
+    else this.#tail.behind = seat;
+    this.#tail = seat;
+    this.#size += 1;
     if (contender.once) (this.#once ??= new Set()).add(contender);
   }
 
   has(contender: Contender): boolean {
-    return this.#waiting.has(contender);
+    return contender.seat !== undefined;
   }
 
   drop(contender: Contender): boolean {
+    const { seat } = contender;
+    if (seat === undefined) return false;
+    contender.seat = undefined;
+    const { before, behind } = seat;
+    if (before === undefined) this.#head = behind;
+    else before.behind = behind;
+    if (behind === undefined) this.#tail = before;
+    else behind.before = before;
+    this.#size -= 1;
     if (contender.once) this.#once?.delete(contender);
-    return this.#waiting.delete(contender);
+    return true;
   }
 
   all(): Contender[] {
-    return [...this.#waiting.keys()];
+    return this.since(Infinity);
   }
 
   /** Those who have been here since this attempt was sent, or before. */
   since(attempt: number): Contender[] {
-    return this.all().filter((contender) => (this.#waiting.get(contender) ?? 0) <= attempt);
+    const contenders: Contender[] = [];
+    for (let seat = this.#head; seat !== undefined; seat = seat.behind) {
+      if (seat.since <= attempt) contenders.push(seat.contender);
+    }
+    return contenders;
   }
 
   remember(answer: LastAnswer): void {
@@ -78,7 +106,7 @@ export class Callers {
     if (answer.kind !== 'busy' || this.#once === undefined) return false;
     let isTooLate = false;
     for (const contender of [...this.#once]) {
-      if ((this.#waiting.get(contender) ?? 0) > newest && contender === this.first) {
+      if (contender === this.first && (contender.seat?.since ?? 0) > newest) {
         isTooLate = true;
         continue;
       }
@@ -88,3 +116,5 @@ export class Callers {
     return isTooLate;
   }
 }
+
+const NONE: LastAnswer = { kind: 'none' };

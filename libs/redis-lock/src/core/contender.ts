@@ -1,3 +1,4 @@
+import type { Seat } from './callers.js';
 import type { LockBackendError } from './errors.js';
 import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
 import type { Reply } from './redis-connection.js';
@@ -20,15 +21,28 @@ export interface Channels {
   /** That it should try again. */
   readonly wakeUp: string;
   /** That it has got what another has handed on. */
-  readonly handOff?: {
-    readonly grants: string;
-    /** A grant for an owner that nobody waits with. */
-    giveBack(owner: OwnerId): Promise<void>;
-  };
+  readonly handOff?: HandOff;
+}
+
+export interface HandOff {
+  readonly grants: string;
+  /** A grant for an owner that nobody waits with. */
+  giveBack(owner: OwnerId): Promise<void>;
+}
+
+/** Where a contender waits. */
+export interface WaitingPlace {
+  readonly key: string;
+  /** Contenders that give the same one stand in line. */
+  readonly line: string;
+  /** Where it hears what; asked for when somebody has to wait. */
+  channels(): Channels;
 }
 
 /** One local caller that wants a key. */
 export interface Contender {
+  /** Where it waits; only the callers that it waits among write this. */
+  seat: Seat | undefined;
   readonly name: string;
   readonly leaseTimeMs: number;
   /** What there is to know of it for whoever hands on what it waits for. */

@@ -1,41 +1,34 @@
-import type { Channels, Contender, Departure } from './contender.js';
+import { ByKey } from './by-key.js';
+import type { Contender, Departure, WaitingPlace } from './contender.js';
 import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
-import { KeyQueue } from './key-queue.js';
+import { KeyQueue, type QueueHost } from './key-queue.js';
+import type { KeyUse } from './keys-in-use.js';
 import type { LockContext } from './lock-context.js';
 import type { Call, Turn } from './wait-in-turn.js';
 
 /** How often those who wait are told so. */
 const TELL_MS = 1_000;
 
-/** Where a contender waits. */
-export interface WaitingPlace {
-  readonly key: string;
-  /** Contenders that give the same one stand in line. */
-  readonly line: string;
-  /** Where it hears what; asked for when somebody has to wait. */
-  channels(): Channels;
-}
-
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
-export class Contenders implements Successors {
-  readonly #queues = new Map<string, KeyQueue>();
+export class Contenders implements Successors, QueueHost {
+  readonly #queues = new ByKey<KeyQueue>();
   /** How many wait for a key in lines of their own. */
-  readonly #waiters = new Map<string, number>();
+  readonly #waiters = new ByKey<number>();
   /** Who has it in this process, of what is handed on. */
-  readonly #holders = new Map<string, Hold>();
+  readonly #holders = new ByKey<Hold>();
   /** What was left to outsiders a moment ago. */
-  readonly #opened = new Map<string, NodeJS.Timeout>();
+  readonly #opened = new ByKey<NodeJS.Timeout>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
   /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
   #telling: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly context: LockContext,
-    private readonly isShared: boolean,
+    readonly context: LockContext,
+    readonly isShared: boolean,
   ) {
     this.#idle = new Idle(context.clock, () => this.#queues.size === 0);
     this.#stopListening = context.connection.onUp(() => {
@@ -92,14 +85,29 @@ export class Contenders implements Successors {
     if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
   }
 
+  holder(line: string): Hold | undefined {
+    return this.#holders.get(line);
+  }
+
+  standsBack(line: string): boolean {
+    return this.#opened.get(line) !== undefined;
+  }
+
+  onIdle(line: string, queue: KeyQueue, use: KeyUse): void {
+    if (this.#queues.get(line) === queue) {
+      this.#queues.delete(line);
+      this.context.keysInUse.end(use);
+    }
+    this.#idle.check();
+  }
+
   /** Sends everybody away. */
   close(): void {
     this.#stopListening();
     clearTimeout(this.#telling);
     for (const timer of this.#opened.values()) clearTimeout(timer);
-    this.#opened.clear();
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
-    for (const queue of [...this.#queues.values()].reverse()) queue.close();
+    for (const queue of this.#queues.values().reverse()) queue.close();
   }
 
   /** Resolves once no attempt is on its way any more, or time is up. */
@@ -113,27 +121,14 @@ export class Contenders implements Successors {
   }
 
   #forget(hold: Hold): boolean {
-    return this.#holders.get(hold.key) === hold && this.#holders.delete(hold.key);
+    if (this.#holders.get(hold.key) !== hold) return false;
+    this.#holders.delete(hold.key);
+    return true;
   }
 
   #open(place: WaitingPlace): KeyQueue {
-    const { line, key } = place;
-    const endUse = this.context.keysInUse.use(key);
-    const queue = new KeyQueue({
-      context: this.context,
-      isShared: this.isShared,
-      channels: () => place.channels(),
-      holder: () => this.#holders.get(line),
-      standsBack: () => this.#opened.has(line),
-      onIdle: () => {
-        if (this.#queues.get(line) === queue) {
-          this.#queues.delete(line);
-          endUse();
-        }
-        this.#idle.check();
-      },
-    });
-    this.#queues.set(line, queue);
+    const queue = new KeyQueue(this, place, this.context.keysInUse.begin(place.key));
+    this.#queues.set(place.line, queue);
     this.#tellLater();
     return queue;
   }

@@ -23,7 +23,10 @@ export async function enterFirst(
   hold.confirm(answer.sentAt, handed?.leaseTimeMs ?? options.leaseTimeMs);
   if (handed?.leaseTimeMs !== undefined) hold.owedLeaseMs = options.leaseTimeMs;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
-    hold.endUse = context.keysInUse.use(key);
+    const use = context.keysInUse.begin(key);
+    hold.endUse = () => {
+      context.keysInUse.end(use);
+    };
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) contenders.holds(hold, handed?.passes ?? 0);
     return leaseOf(acquisition, hold, fencingToken, undefined);

@@ -24,8 +24,8 @@ const PATIENCE_MS = 2_000;
 export class Keeper {
   readonly #watchdog: Watchdog;
   readonly #observer: LockObserver | undefined;
-  /** Holds whose last lease is being given back. */
-  readonly #leaving = new Set<Hold>();
+  /** How many holds are being left for good. */
+  #leaving = 0;
   /** Releases nobody waits for: their caller lost patience, or gave up before the grant came. */
   readonly #background = new Set<Promise<unknown>>();
   readonly #idle: Idle;
@@ -37,7 +37,7 @@ export class Keeper {
     settings: LockSettings,
   ) {
     this.#observer = settings.observer;
-    this.#idle = new Idle(clock, () => this.#watchdog.holds.size === 0 && this.#leaving.size === 0);
+    this.#idle = new Idle(clock, () => this.#watchdog.size === 0 && this.#leaving === 0);
     this.#watchdog = new Watchdog(
       connection,
       clock,
@@ -148,7 +148,7 @@ export class Keeper {
 
   /** Takes every lease from its holder, tells him so, and gives it back. */
   async close(): Promise<void> {
-    for (const hold of [...this.#watchdog.holds]) this.lose(hold, 'shutdown');
+    for (const hold of this.#watchdog.holds()) this.lose(hold, 'shutdown');
     const background = Promise.all(this.#background);
     await Promise.all([
       this.#idle.within(PATIENCE_MS),
@@ -198,7 +198,8 @@ export class Keeper {
   }
 
   async #leaveForGood(hold: Hold): Promise<void> {
-    this.#beginToEnd(hold);
+    this.#watchdog.remove(hold);
+    this.#leaving += 1;
     const succession = hold.successors?.next(hold);
     try {
       const sending = this.#sendLeave(hold, 0, succession?.heir);
@@ -210,7 +211,9 @@ export class Keeper {
       succession?.settle(reply);
       this.#onLeft(hold, 0, reply);
     } finally {
-      this.#end(hold);
+      hold.end();
+      this.#leaving -= 1;
+      this.#idle.check();
     }
   }
 
@@ -225,17 +228,6 @@ export class Keeper {
   #refuseDead(hold: Hold): void {
     if (hold.isLive && hold.remainingMs === 0) this.lose(hold, 'expired');
     if (hold.lostError !== undefined) throw hold.lostError;
-  }
-
-  #beginToEnd(hold: Hold): void {
-    this.#watchdog.remove(hold);
-    this.#leaving.add(hold);
-  }
-
-  #end(hold: Hold): void {
-    hold.end();
-    this.#leaving.delete(hold);
-    this.#idle.check();
   }
 
   #onLeft(hold: Hold, holdCount: number, reply: Reply<LeaveAnswer>): void {

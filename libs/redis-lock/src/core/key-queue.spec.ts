@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Contender, LastAnswer, Outcome } from './contender.js';
 import type { EnterAnswer } from './hold-protocol.js';
-import { KeyQueue } from './key-queue.js';
+import { KeyQueue, type QueueHost } from './key-queue.js';
 import { LockContext } from './lock-context.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
@@ -19,6 +19,7 @@ class Caller implements Contender {
   readonly isUncertain = false;
   readonly waitedMs = 0;
   hasLock = false;
+  seat: Contender['seat'];
   readonly attempts: ((reply: Reply<EnterAnswer>) => void)[] = [];
   readonly outcomes: (Outcome | Error)[] = [];
   readonly polls: LastAnswer[] = [];
@@ -54,14 +55,15 @@ describe('KeyQueue', () => {
       listen: () => () => undefined,
       onUp: () => () => undefined,
     } as unknown as RedisConnection;
-    return new KeyQueue({
+    const host: QueueHost = {
       context: new LockContext(connection, { pollIntervalMs: POLL_MS, wakeUp }),
       isShared: false,
-      channels: () => ({ wakeUp: 'c' }),
       holder: () => undefined,
       standsBack: () => false,
       onIdle: () => undefined,
-    });
+    };
+    const place = { key: 'a', line: 'a', channels: () => ({ wakeUp: 'c' }) };
+    return new KeyQueue(host, place, { key: 'a', count: 1 });
   }
 
   it.each(['before', 'after'])(

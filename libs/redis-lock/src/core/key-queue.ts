@@ -1,32 +1,38 @@
 import { Callers } from './callers.js';
-import type { Channels, Contender, Departure, Grant, LastAnswer } from './contender.js';
+import type {
+  Channels,
+  Contender,
+  Departure,
+  Grant,
+  LastAnswer,
+  WaitingPlace,
+} from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { Hold, Succession } from './hold.js';
 import type { Claim, EnterAnswer } from './hold-protocol.js';
+import type { KeyUse } from './keys-in-use.js';
 import { Line, type LocalQueue } from './line.js';
 import type { LockContext } from './lock-context.js';
 import { Poll } from './poll.js';
 import { QueueMessages } from './queue-messages.js';
 import { ANSWER_MS, type Reply } from './redis-connection.js';
 
-/** What a queue needs to know of its surroundings. */
-export interface QueueSettings {
+/** What queues need to know of their surroundings. */
+export interface QueueHost {
   readonly context: LockContext;
   /** One grant says nothing about the next. */
   readonly isShared: boolean;
-  readonly channels: () => Channels;
   /** Who has it in this process, if it can be handed on. */
-  readonly holder: () => Hold | undefined;
+  holder(line: string): Hold | undefined;
   /** It was left to outsiders a moment ago: `ask` is called when that is over. */
-  readonly standsBack: () => boolean;
+  standsBack(line: string): boolean;
   /** Nobody waits, and no attempt is on its way any more. */
-  readonly onIdle: () => void;
+  onIdle(line: string, queue: KeyQueue, use: KeyUse): void;
 }
 
 /** The local callers of one key: first come first served, and only the first is known to Redis. */
 export class KeyQueue implements LocalQueue {
   readonly #callers: Callers;
-  readonly #poll: Poll;
   /** The caller whose attempt is on its way; it may have left the queue meanwhile. */
   #asking: Contender | undefined;
   #attempts = 0;
@@ -37,15 +43,16 @@ export class KeyQueue implements LocalQueue {
   /** It should be told of grants by now, and is not: its polls find them. */
   #isDeaf = false;
   #madeChannels: Channels | undefined;
+  #madePoll: Poll | undefined;
   #messages: QueueMessages | undefined;
   #line: Line | undefined;
 
-  constructor(private readonly settings: QueueSettings) {
-    const { clock, settings: common } = settings.context;
-    this.#callers = new Callers(clock);
-    this.#poll = new Poll(common, clock, () => {
-      this.#onPoll();
-    });
+  constructor(
+    private readonly host: QueueHost,
+    private readonly place: WaitingPlace,
+    private readonly use: KeyUse,
+  ) {
+    this.#callers = new Callers(host.context.clock);
   }
 
   /** How many are not content with one answer. */
@@ -96,7 +103,7 @@ export class KeyQueue implements LocalQueue {
 
   expectAnswer(contender: Contender): void {
     this.#asking = contender;
-    this.#askedAt = this.settings.context.clock.now();
+    this.#askedAt = this.host.context.clock.now();
     this.#askAgain = false;
   }
 
@@ -112,6 +119,10 @@ export class KeyQueue implements LocalQueue {
   busy(remainingMs: number): void {
     this.#callers.remember({ kind: 'busy', remainingMs });
     this.#next(this.#callers.answerOnce(this.#attempts));
+  }
+
+  get holder(): Hold | undefined {
+    return this.host.holder(this.place.line);
   }
 
   get isTold(): boolean {
@@ -138,23 +149,30 @@ export class KeyQueue implements LocalQueue {
   }
 
   get #channels(): Channels {
-    return (this.#madeChannels ??= this.settings.channels());
+    return (this.#madeChannels ??= this.place.channels());
   }
 
-  /** Who has it in this process, as far as the clock says. */
-  get #holder(): Hold | undefined {
-    const holder = this.settings.holder();
+  get #poll(): Poll {
+    const { settings, clock } = this.host.context;
+    return (this.#madePoll ??= new Poll(settings, clock, () => {
+      this.#onPoll();
+    }));
+  }
+
+  /** As far as the clock says. */
+  get #liveHolder(): Hold | undefined {
+    const { holder } = this;
     return holder !== undefined && holder.remainingMs > 0 ? holder : undefined;
   }
 
   #begin(contender: Contender): void {
-    const holder = contender.once ? undefined : this.#holder;
+    const holder = contender.once ? undefined : this.#liveHolder;
     if (holder !== undefined) {
       this.#callers.remember({ kind: 'busy', remainingMs: holder.remainingMs });
     }
     // The answer to one that has left may never come.
     if (this.#asking !== undefined) this.#poll.in();
-    else if (!contender.once && this.settings.standsBack()) this.#poll.in();
+    else if (!contender.once && this.host.standsBack(this.place.line)) this.#poll.in();
     // One of ours after another has it: this one is next, without asking.
     else if (holder !== undefined && holder.passes > 0) this.#park();
     else this.ask();
@@ -162,9 +180,9 @@ export class KeyQueue implements LocalQueue {
 
   /** In line only while somebody elsewhere has it, and only if it would be told, or looks by itself. */
   #claimOf(contender: Contender): Claim | undefined {
-    const { wakeUp } = this.settings.context.settings;
+    const { wakeUp } = this.host.context.settings;
     const isReached = this.isTold || wakeUp === 'poll' || this.#isDeaf;
-    if (!isReached || this.#holder !== undefined) return undefined;
+    if (!isReached || this.#liveHolder !== undefined) return undefined;
     return this.#lineOf()?.claim(contender, this.isTold);
   }
 
@@ -183,7 +201,7 @@ export class KeyQueue implements LocalQueue {
 
   /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
   #known(): LastAnswer {
-    const { clock } = this.settings.context;
+    const { clock } = this.host.context;
     const isOwed = this.#asking !== undefined && clock.now() - this.#askedAt > ANSWER_MS;
     return isOwed ? { kind: 'none' } : this.#callers.last;
   }
@@ -203,9 +221,9 @@ export class KeyQueue implements LocalQueue {
   }
 
   #onGrant(contender: Contender, reply: Grant): void {
-    this.#poll.restart();
+    this.#madePoll?.restart();
     if (this.#callers.drop(contender)) {
-      const { isShared } = this.settings;
+      const { isShared } = this.host;
       this.#callers.remember(
         isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
       );
@@ -238,8 +256,7 @@ export class KeyQueue implements LocalQueue {
   #lineOf(): Line | undefined {
     const { handOff } = this.#channels;
     if (handOff === undefined) return undefined;
-    const { context, holder } = this.settings;
-    return (this.#line ??= new Line(context, this, this.#callers, { holder, ...handOff }));
+    return (this.#line ??= new Line(this.host.context, this, this.#callers, handOff));
   }
 
   #onError(contender: Contender, error: unknown): void {
@@ -283,7 +300,7 @@ export class KeyQueue implements LocalQueue {
   }
 
   #listen(): void {
-    const { connection, settings } = this.settings.context;
+    const { connection, settings } = this.host.context;
     if (settings.wakeUp !== 'message') return;
     this.#messages ??= new QueueMessages(connection, this.#channels, {
       hint: () => {
@@ -293,14 +310,14 @@ export class KeyQueue implements LocalQueue {
         this.#lineOf()?.told(payload);
       },
     });
-    if (this.#holder === undefined) this.#messages.listen();
+    if (this.#liveHolder === undefined) this.#messages.listen();
     else this.#messages.expect();
   }
 
   #rest(): void {
-    this.#poll.stop();
+    this.#madePoll?.stop();
     this.#messages?.stop();
     this.#messages = undefined;
-    if (this.#asking === undefined) this.settings.onIdle();
+    if (this.#asking === undefined) this.host.onIdle(this.place.line, this, this.use);
   }
 }

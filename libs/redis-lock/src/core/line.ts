@@ -1,5 +1,5 @@
 import type { Callers } from './callers.js';
-import type { Contender, Grant } from './contender.js';
+import type { Contender, Grant, HandOff } from './contender.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession } from './hold.js';
 import type { Claim, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
@@ -17,19 +17,14 @@ export interface LocalQueue {
   answered(contender: Contender): void;
   grant(contender: Contender, reply: Grant): void;
   busy(remainingMs: number): void;
+  /** Whoever has it in this process. */
+  readonly holder: Hold | undefined;
   /** Whether it hears of grants. */
   readonly isTold: boolean;
   ask(): void;
   /** Asks, if there is still somebody who waits. */
   goOn(): void;
   askIn(delayMs: number): void;
-}
-
-interface Surroundings {
-  /** Whoever has it in this process. */
-  readonly holder: () => Hold | undefined;
-  /** A grant for somebody who waits no more. */
-  giveBack(owner: OwnerId): Promise<void>;
 }
 
 /** A key of which processes stand in line, and the local callers whom others hand it on to. */
@@ -44,7 +39,7 @@ export class Line {
     private readonly context: LockContext,
     private readonly queue: LocalQueue,
     private readonly callers: Callers,
-    private readonly surroundings: Surroundings,
+    private readonly handOff: HandOff,
   ) {
     this.#place = new PlaceInLine(context);
   }
@@ -91,14 +86,14 @@ export class Line {
     if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
     else if (contender !== undefined || this.callers.firstToWait?.candidate?.owner === owner)
       this.queue.ask();
-    else if (this.surroundings.holder()?.owner !== owner) void this.#giveBack(owner);
+    else if (this.queue.holder?.owner !== owner) void this.#giveBack(owner);
   }
 
   /** One at a time: who repeats old messages must not make us send as many scripts. */
   async #giveBack(owner: OwnerId): Promise<void> {
     if (this.#isGivingBack) return;
     this.#isGivingBack = true;
-    await this.surroundings.giveBack(owner);
+    await this.handOff.giveBack(owner);
     this.#isGivingBack = false;
   }
 

@@ -1,5 +1,14 @@
-import type { Candidate, Contender, Departure, Grant, LastAnswer, Outcome } from './contender.js';
-import type { Contenders, WaitingPlace } from './contenders.js';
+import type { Seat } from './callers.js';
+import type {
+  Candidate,
+  Contender,
+  Departure,
+  Grant,
+  LastAnswer,
+  Outcome,
+  WaitingPlace,
+} from './contender.js';
+import type { Contenders } from './contenders.js';
 import { OVER, type Deadline } from './deadline.js';
 import {
   LockBackendError,
@@ -113,6 +122,7 @@ class Caller implements Contender {
   readonly once: boolean;
   readonly leaseTimeMs: number;
   readonly candidate: Candidate | undefined;
+  seat: Seat | undefined;
   hasLock = false;
   isUncertain = false;
   resolve: (outcome: Outcome) => void = () => undefined;

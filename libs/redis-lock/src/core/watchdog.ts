@@ -27,7 +27,6 @@ interface Lane {
  * their lease, and tells each of them when it is in doubt and when it is over.
  */
 export class Watchdog {
-  readonly #holds = new Set<Hold>();
   readonly #lanes = new Map<string, Lane>();
   readonly #agenda: Agenda<Hold>;
   readonly #intervalMs: number;
@@ -41,21 +40,28 @@ export class Watchdog {
     private readonly onLost: (hold: Hold, reason: 'expired' | 'gone') => void,
   ) {
     this.#intervalMs = leaseTimeMs / 3;
-    this.#agenda = new Agenda(clock, (holds) => {
-      for (const hold of holds) this.#look(hold);
-      this.#run();
+    this.#agenda = new Agenda<Hold>(clock, {
+      due: (hold) => {
+        this.#look(hold);
+      },
+      allDue: () => {
+        this.#run();
+      },
     });
     this.#stopListening = connection.onUp(() => {
-      for (const hold of this.#holds) if (hold.doubt !== undefined) this.renewSoon(hold);
+      for (const hold of this.holds()) if (hold.doubt !== undefined) this.renewSoon(hold);
     });
   }
 
-  get holds(): ReadonlySet<Hold> {
-    return this.#holds;
+  get size(): number {
+    return this.#agenda.size;
+  }
+
+  holds(): Hold[] {
+    return this.#agenda.items();
   }
 
   add(hold: Hold): void {
-    this.#holds.add(hold);
     const now = this.clock.now();
     // The first renewal comes at a random time, so that locks taken together are not renewed so.
     hold.renewAt = this.#together(now + this.#intervalMs * (0.5 + Math.random() / 2));
@@ -66,25 +72,22 @@ export class Watchdog {
   }
 
   remove(hold: Hold): void {
-    this.#holds.delete(hold);
     this.#agenda.delete(hold);
   }
 
   /** The hold has another lease, or a longer one: what is due next may have changed. */
   replan(hold: Hold): void {
-    if (this.#holds.has(hold)) this.#plan(hold);
+    if (isGuarded(hold)) this.#plan(hold);
   }
 
   renewSoon(hold: Hold): void {
-    if (!this.#holds.has(hold)) return;
     hold.renewAt = 0;
-    this.#plan(hold);
+    this.replan(hold);
   }
 
   close(): void {
     this.#stopListening();
     this.#agenda.clear();
-    this.#holds.clear();
     this.#lanes.clear();
   }
 
@@ -112,8 +115,6 @@ export class Watchdog {
   }
 
   #look(hold: Hold): void {
-    // What was done for another one that is due may have ended this one.
-    if (!this.#holds.has(hold)) return;
     const now = this.clock.now();
     if (now >= hold.validUntil) {
       this.onLost(hold, 'expired');
@@ -163,7 +164,7 @@ export class Watchdog {
       const holds: Hold[] = [];
       for (const hold of waiting) {
         waiting.delete(hold);
-        if (!hold.isLive || !this.#holds.has(hold)) hold.renewing = false;
+        if (!hold.isLive || !isGuarded(hold)) hold.renewing = false;
         else if (hold.isBusy) this.#postpone(hold, BUSY_RETRY_MS);
         else holds.push(hold);
         if (holds.length === BATCH_SIZE) break;
@@ -206,7 +207,7 @@ export class Watchdog {
 
   #onAnswer(hold: Hold, answer: RenewalAnswer, sentAt: number, leaseTimeMs: number): void {
     hold.renewing = false;
-    if (!hold.isLive || !this.#holds.has(hold)) return;
+    if (!hold.isLive || !isGuarded(hold)) return;
     if (answer instanceof LockBackendError) {
       this.#onFailure(hold, answer);
       return;
@@ -228,13 +229,18 @@ export class Watchdog {
   #postpone(hold: Hold, delayMs: number): void {
     hold.renewing = false;
     hold.renewAt = this.clock.now() + delayMs;
-    if (this.#holds.has(hold) && hold.isLive) this.#plan(hold);
+    if (hold.isLive) this.replan(hold);
   }
 
   #together(at: number): number {
     const step = this.#intervalMs * TOGETHER;
     return Math.floor(at / step) * step;
   }
+}
+
+/** Whoever is looked after has something that is due next. */
+function isGuarded(hold: Hold): boolean {
+  return hold.agendaIndex !== -1;
 }
 
 const NO_ANSWER = () =>
