@@ -78,37 +78,34 @@ export class Acquirer {
   }
 
   async #take(acquisition: Acquisition): Promise<HeldLease | Refusal> {
-    const { name, deadline } = acquisition;
+    const { name, deadline, options, once } = acquisition;
     const attempt = await this.#attempt(acquisition);
     if (!(attempt instanceof HeldLease)) {
-      if (!acquisition.once) {
-        const { observer } = this.context.settings;
-        tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
-      }
-    } else if (acquisition.options.signal?.aborted === true) {
+      const { observer } = this.context.settings;
+      if (!once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
+    } else if (options.signal?.aborted === true) {
       // Aborted between the answer and here.
       await attempt[Symbol.asyncDispose]();
-      throw acquisition.options.signal.reason;
+      throw options.signal.reason;
     }
     return attempt;
   }
 
   async #attempt(acquisition: Acquisition): Promise<HeldLease | Refusal> {
     const { protocol, key, name, options } = acquisition;
-    for (;;) {
-      // Each time: while the call waited, the hold that it would have joined may have been released.
-      acquisition.companion = protocol.companion?.(key, name);
-      const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
-      let attempt: Attempt;
-      try {
-        attempt = await (parent === undefined
+    try {
+      for (;;) {
+        // Each time: while the call waited, the hold that it would have joined may have been released.
+        acquisition.companion = protocol.companion?.(key, name);
+        const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
+        const attempt: Attempt = await (parent === undefined
           ? enterFirst(acquisition, this.#contenders)
           : enterNested(acquisition, parent));
-      } catch (error) {
-        const isAbort = options.signal?.aborted === true && error === options.signal.reason;
-        throw isAbort ? error : withLockName(error, name);
+        if (attempt !== 'again') return attempt;
       }
-      if (attempt !== 'again') return attempt;
+    } catch (error) {
+      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
+      throw isAbort ? error : withLockName(error, name);
     }
   }
 }

@@ -1,6 +1,8 @@
 import type { Seat } from './callers.js';
 import type { LockBackendError } from './errors.js';
+import type { Hold } from './hold.js';
 import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
+import type { LockContext } from './lock-context.js';
 import type { Reply } from './redis-connection.js';
 
 export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
@@ -37,6 +39,19 @@ export interface WaitingPlace {
   readonly line: string;
   /** Where it hears what; asked for when somebody has to wait. */
   channels(): Channels;
+}
+
+/** What the queues of callers need to know of their surroundings. */
+export interface QueueHost {
+  readonly context: LockContext;
+  /** One grant says nothing about the next. */
+  readonly isShared: boolean;
+  /** Who has it in this process, if it can be handed on. */
+  holder(line: string): Hold | undefined;
+  /** It was left to outsiders a moment ago: the queue is told when that is over. */
+  standsBack(line: string): boolean;
+  /** Nobody waits there, and no attempt is on its way any more. */
+  onIdle(place: WaitingPlace): void;
 }
 
 /** One local caller that wants a key. */

@@ -1,11 +1,10 @@
 import { ByKey } from './by-key.js';
-import type { Contender, Departure, WaitingPlace } from './contender.js';
+import type { Contender, Departure, QueueHost, WaitingPlace } from './contender.js';
 import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
-import { KeyQueue, type QueueHost } from './key-queue.js';
-import type { KeyUse } from './keys-in-use.js';
+import { KeyQueue } from './key-queue.js';
 import type { LockContext } from './lock-context.js';
 import type { Call, Turn } from './wait-in-turn.js';
 
@@ -37,13 +36,13 @@ export class Contenders implements Successors, QueueHost {
   }
 
   /** @throws {LockLimitError} there is no room for one that waits, or for another key */
-  admit({ name, once }: Call, { place, isLetIn }: Turn): void {
+  admit({ name, once }: Call, turn: Turn): void {
     const { settings, keysInUse } = this.context;
-    const isFull = this.#waitersOf(place) >= settings.maxWaitersPerKey;
-    if (isFull && !once && isLetIn !== true) {
+    const isFull = this.#waitersOf(turn) >= settings.maxWaitersPerKey;
+    if (isFull && !once && turn.isLetIn !== true) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
-    keysInUse.admit(place.key, name);
+    keysInUse.admit(turn.key, name);
   }
 
   /** Enters a caller; the returned function takes it out again. */
@@ -93,10 +92,11 @@ export class Contenders implements Successors, QueueHost {
     return this.#opened.get(line) !== undefined;
   }
 
-  onIdle(line: string, queue: KeyQueue, use: KeyUse): void {
-    if (this.#queues.get(line) === queue) {
-      this.#queues.delete(line);
-      this.context.keysInUse.end(use);
+  onIdle(place: WaitingPlace): void {
+    const queue = this.#queues.get(place.line);
+    if (queue?.place === place) {
+      this.#queues.delete(place.line);
+      this.context.keysInUse.end(queue.use);
     }
     this.#idle.check();
   }

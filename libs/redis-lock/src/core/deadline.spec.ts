@@ -7,7 +7,7 @@ const never = () => () => undefined;
 
 describe('Deadline', () => {
   beforeEach(() => {
-    jest.useFakeTimers();
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   });
   afterEach(() => {
     expect(jest.getTimerCount()).toBe(0);
@@ -65,6 +65,7 @@ describe('Deadline', () => {
       if (end === 'reject') settle.reject(new Error('broken'));
       if (end === 'abort') abort.abort(new Error('no time'));
       jest.advanceTimersByTime(100);
+      if (end === 'time') await outcome;
       // Too late for anything else.
       abort.abort(new Error('late'));
       settle.resolve('late');
@@ -79,6 +80,17 @@ describe('Deadline', () => {
       expect(stop).toHaveBeenCalledTimes(1);
       expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
     }
+  });
+
+  it('takes what was there in time, but is read only after the timer', async () => {
+    let answer = (_: string) => {};
+    const waiting = new Deadline(systemClock, 100, undefined).wait<string>((resolve) => {
+      answer = resolve;
+      return () => undefined;
+    });
+    jest.advanceTimersByTime(100);
+    answer('read late');
+    expect(await waiting).toBe('read late');
   });
 
   it('copes with a start that settles before it has returned', async () => {

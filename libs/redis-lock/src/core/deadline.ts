@@ -36,40 +36,50 @@ export class Deadline {
   wait<T>(
     start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
   ): Promise<T | typeof OVER> {
-    return new Promise<T | typeof OVER>((resolve, reject) => {
+    return this.waitOr(start, () => OVER);
+  }
+
+  /** As `wait`, with what there is to say once time is up; if that throws, it rejects with it. */
+  waitOr<T, O>(
+    start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
+    over: () => O,
+  ): Promise<T | O> {
+    return new Promise<T | O>((resolve, reject) => {
       const signal = this.#signal;
       if (signal?.aborted === true) {
         reject(signal.reason as Error);
         return;
       }
-      // `start` may settle before it returns what has to be undone.
-      const wait = { isOver: false, stop: () => undefined as unknown };
-      const end = () => {
-        if (wait.isOver) return false;
-        wait.isOver = true;
-        clearTimeout(timer);
-        unlisten?.();
-        wait.stop();
-        return true;
+      const end = new End();
+      const isOver = () => {
+        if (end.now())
+          resolve(
+            new Promise<O>((say) => {
+              say(over());
+            }),
+          );
       };
-      const onAbort = () => {
-        // The caller's own reason, whatever it is, must arrive as it was given.
-        if (end()) reject(signal?.reason as Error);
-      };
-      const timer = after(this.remainingMs, () => {
-        if (end()) resolve(OVER);
+      end.timer = after(this.remainingMs, () => {
+        // On a busy machine, what was answered in time may not have been read yet.
+        setImmediate(isOver);
       });
-      const unlisten = signal && onAbortOf(signal, onAbort);
+      if (signal !== undefined) {
+        end.unlisten = onAbortOf(signal, () => {
+          // The caller's own reason, whatever it is, must arrive as it was given.
+          if (end.now()) reject(signal.reason as Error);
+        });
+      }
       const stop = start(
         (value) => {
-          if (end()) resolve(value);
+          if (end.now()) resolve(value);
         },
         (reason) => {
-          if (end()) reject(reason);
+          if (end.now()) reject(reason);
         },
       );
-      if (wait.isOver) stop();
-      else wait.stop = stop;
+      // `start` may settle before it returns what has to be undone.
+      if (end.isPast) stop();
+      else end.stop = stop;
     });
   }
 
@@ -77,8 +87,28 @@ export class Deadline {
   race<T>(promise: Promise<T>): Promise<T | typeof OVER> {
     return this.wait<T>((resolve, reject) => {
       promise.then(resolve, reject);
-      return () => undefined;
+      return NOTHING_TO_UNDO;
     });
+  }
+}
+
+export const NOTHING_TO_UNDO = () => undefined;
+
+/** Of one waiting: it ends once, in whichever way comes first. */
+class End {
+  isPast = false;
+  timer: NodeJS.Timeout | undefined;
+  unlisten: (() => void) | undefined;
+  stop: (() => void) | undefined;
+
+  /** Answers whether it was this that has ended it. */
+  now(): boolean {
+    if (this.isPast) return false;
+    this.isPast = true;
+    clearTimeout(this.timer);
+    this.unlisten?.();
+    this.stop?.();
+    return true;
   }
 }
 

@@ -1,7 +1,7 @@
 import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisition.js';
-import type { Channels } from './contender.js';
+import type { Candidate, Channels } from './contender.js';
 import type { Contenders } from './contenders.js';
-import type { OwnerId } from './hold-protocol.js';
+import type { Claim, EnterAnswer, EnterRequest, OwnerId } from './hold-protocol.js';
 import { Hold } from './hold.js';
 import type { Reply } from './redis-connection.js';
 import { waitInTurn, type Turn } from './wait-in-turn.js';
@@ -14,7 +14,7 @@ export async function enterFirst(
   const { context, protocol, name, key, options } = acquisition;
   const owner = protocol.newOwner?.(options) ?? context.newOwner();
   const hold = new Hold(protocol, name, key, owner, context.clock);
-  const turn = turnOf(acquisition, hold);
+  const turn = new FirstTurn(acquisition, hold);
 
   const answer = await waitInTurn(acquisition, contenders, turn);
   if ('blockedBy' in answer) return answer;
@@ -36,39 +36,60 @@ export async function enterFirst(
   return 'again';
 }
 
-function turnOf(acquisition: Acquisition, hold: Hold): Turn {
-  const { context, protocol, options } = acquisition;
-  const { key, owner } = hold;
-  const request = requestOf(acquisition, 1);
-  const withdraw = (one: OwnerId) => protocol.withdraw(key, one, request);
-  return {
-    place: {
-      key,
-      line: protocol.waiting === 'in turn' ? key : owner,
-      channels: () => channelsOf(acquisition, owner, withdraw),
-    },
-    candidate: { owner, starts: !options.fenced && options.minReplicas === 0 },
-    leaseTimeMs: options.leaseTimeMs,
-    leavesTrace: protocol.remembersWaiters,
-    isLetIn: acquisition.companion !== undefined,
-    ask: (claim) => hold.enter(request, claim),
-    isNamedBy: (running) => {
-      hold.occupy(running);
-    },
-    giveUp: () => context.keeper.abandon(hold, options.leaseTimeMs, () => withdraw(owner)),
-  };
-}
+/** The turn of a new owner. */
+class FirstTurn implements Turn {
+  readonly key: string;
+  readonly line: string;
+  readonly leaseTimeMs: number;
+  readonly leavesTrace: boolean;
+  readonly isLetIn: boolean;
+  readonly #request: EnterRequest;
 
-function channelsOf(
-  { context, protocol, key, name }: Acquisition,
-  owner: OwnerId,
-  withdraw: (one: OwnerId) => Promise<Reply<unknown>>,
-): Channels {
-  const wakeUp = protocol.wakeUpChannel(key, owner);
-  const grants = protocol.grantChannel?.(key);
-  if (grants === undefined) return { wakeUp };
-  const { claimTimeMs } = context.settings;
-  const giveBack = (stray: OwnerId) =>
-    context.keeper.insist(name, claimTimeMs, () => withdraw(stray));
-  return { wakeUp, handOff: { grants, giveBack } };
+  constructor(
+    private readonly acquisition: Acquisition,
+    private readonly hold: Hold,
+  ) {
+    const { protocol, options, companion } = acquisition;
+    this.key = hold.key;
+    this.line = protocol.waiting === 'in turn' ? hold.key : hold.owner;
+    this.leaseTimeMs = options.leaseTimeMs;
+    this.leavesTrace = protocol.remembersWaiters;
+    this.isLetIn = companion !== undefined;
+    this.#request = requestOf(acquisition, 1);
+  }
+
+  get candidate(): Candidate {
+    const { fenced, minReplicas } = this.acquisition.options;
+    return { owner: this.hold.owner, starts: !fenced && minReplicas === 0 };
+  }
+
+  channels(): Channels {
+    const { context, protocol, name } = this.acquisition;
+    const { key, owner } = this.hold;
+    const wakeUp = protocol.wakeUpChannel(key, owner);
+    const grants = protocol.grantChannel?.(key);
+    if (grants === undefined) return { wakeUp };
+    const { claimTimeMs } = context.settings;
+    const giveBack = (stray: OwnerId) =>
+      context.keeper.insist(name, claimTimeMs, () => this.#withdraw(stray));
+    return { wakeUp, handOff: { grants, giveBack } };
+  }
+
+  ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
+    return this.hold.enter(this.#request, claim);
+  }
+
+  isNamedBy(running: Promise<unknown>): void {
+    this.hold.occupy(running);
+  }
+
+  giveUp(): Promise<void> {
+    const { hold, leaseTimeMs } = this;
+    const { keeper } = this.acquisition.context;
+    return keeper.abandon(hold, leaseTimeMs, () => this.#withdraw(hold.owner));
+  }
+
+  #withdraw(owner: OwnerId): Promise<Reply<unknown>> {
+    return this.acquisition.protocol.withdraw(this.key, owner, this.#request);
+  }
 }

@@ -189,8 +189,8 @@ export class Hold implements Appointment {
    * Runs the step once no other script of this owner is on its way: absolute counts are only right
    * in the order in which they were meant.
    */
-  async serially<T>(step: () => Promise<T>): Promise<T> {
-    while (this.#busy !== undefined) await this.#busy;
+  serially<T>(step: () => Promise<T>): Promise<T> {
+    if (this.#busy !== undefined) return this.#inTurn(step);
     const running = step();
     this.occupy(running);
     return running;
@@ -201,15 +201,16 @@ export class Hold implements Appointment {
     this.#askedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
     // What was sent before may be on another way, and still arrive later.
     const all = this.#busy === undefined ? running : this.#busy.then(() => running);
-    const busy: Promise<unknown> = all.then(
-      () => {
-        if (this.#busy === busy) this.#busy = undefined;
-      },
-      () => {
-        if (this.#busy === busy) this.#busy = undefined;
-      },
-    );
+    const done = () => {
+      if (this.#busy === busy) this.#busy = undefined;
+    };
+    const busy: Promise<unknown> = all.then(done, done);
     this.#busy = busy;
+  }
+
+  async #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    while (this.#busy !== undefined) await this.#busy;
+    return this.serially(step);
   }
 
   #over(state: 'lost' | 'released'): void {

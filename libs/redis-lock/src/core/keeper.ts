@@ -1,11 +1,11 @@
 import type { Clock } from './clock.js';
-import { Deadline, OVER } from './deadline.js';
+import { Deadline, NOTHING_TO_UNDO } from './deadline.js';
 import {
+  LeaseLostError,
   LockBackendError,
   LockStateError,
   quoteName,
   withLockName,
-  type LeaseLostError,
 } from './errors.js';
 import type { Heir, LeaveAnswer } from './hold-protocol.js';
 import type { Hold } from './hold.js';
@@ -86,11 +86,13 @@ export class Keeper {
   /** Gives one lease back; the last one frees the lock. */
   async giveBack(lease: HeldLease): Promise<void> {
     const { hold } = lease;
-    hold.leases.delete(lease);
-    this.#refuseDead(hold);
     try {
-      await this.#withPatience(hold, this.#leave(hold), 'released');
+      hold.leases.delete(lease);
+      this.#refuseDead(hold);
+      const leaving = hold.serially(() => this.#leave(hold));
+      await this.#withPatience(hold, leaving, 'released');
     } catch (error) {
+      if (error instanceof LeaseLostError) lease.onLost(error);
       if (error instanceof LockBackendError) {
         this.#tellFailed(hold, error);
         // Whatever stands in the way may be repaired before the lease ends.
@@ -98,6 +100,8 @@ export class Keeper {
           void this.abandon(hold, hold.validUntil - this.clock.now());
       }
       throw error;
+    } finally {
+      lease.onGivenBack();
     }
   }
 
@@ -182,15 +186,13 @@ export class Keeper {
    * that are is known only when the turn comes: a nested call may have entered meanwhile.
    */
   async #leave(hold: Hold): Promise<void> {
+    if (hold.lostError !== undefined) throw hold.lostError;
+    // Another lease that was given back at the same time has freed the lock.
+    if (!hold.isLive) return;
+    const holdCount = hold.leases.size;
     try {
-      await hold.serially(async () => {
-        if (hold.lostError !== undefined) throw hold.lostError;
-        // Another lease that was given back at the same time has freed the lock.
-        if (!hold.isLive) return;
-        const holdCount = hold.leases.size;
-        if (holdCount > 0) this.#onLeft(hold, holdCount, await this.#sendLeave(hold, holdCount));
-        else await this.#leaveForGood(hold);
-      });
+      if (holdCount > 0) this.#onLeft(hold, holdCount, await this.#sendLeave(hold, holdCount));
+      else await this.#leaveForGood(hold);
     } catch (error) {
       // A key that holds something else by now is not this owner's lock any more.
       throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
@@ -201,16 +203,15 @@ export class Keeper {
     this.#watchdog.remove(hold);
     this.#leaving += 1;
     const succession = hold.successors?.next(hold);
+    let reply: Reply<LeaveAnswer> | undefined;
     try {
       const sending = this.#sendLeave(hold, 0, succession?.heir);
       succession?.sent(sending);
-      const reply = await sending.catch((error: unknown) => {
-        succession?.fail();
-        throw error;
-      });
+      reply = await sending;
       succession?.settle(reply);
       this.#onLeft(hold, 0, reply);
     } finally {
+      if (reply === undefined) succession?.fail();
       hold.end();
       this.#leaving -= 1;
       this.#idle.check();
@@ -259,17 +260,21 @@ export class Keeper {
     return untilAnswered(this.connection, this.clock, until, ask, true);
   }
 
-  async #withPatience(hold: Hold, running: Promise<void>, what: string): Promise<void> {
-    try {
-      const outcome = await new Deadline(this.clock, PATIENCE_MS, undefined).race(running);
-      if (outcome !== OVER) return;
-    } catch (error) {
-      throw withLockName(error, hold.name);
-    }
-    void this.#inBackground(running.catch(() => undefined));
-    throw new LockBackendError(
-      `Lock ${quoteName(hold.name)} was not ${what}: Redis has not answered for ${String(PATIENCE_MS)} ms`,
-      { lockName: hold.name, retryable: true, outcome: 'unknown' },
+  #withPatience(hold: Hold, running: Promise<void>, what: string): Promise<void> {
+    return new Deadline(this.clock, PATIENCE_MS, undefined).waitOr(
+      (resolve: () => void, reject) => {
+        running.then(resolve, (error: unknown) => {
+          reject(withLockName(error, hold.name) as Error);
+        });
+        return NOTHING_TO_UNDO;
+      },
+      () => {
+        void this.#inBackground(running.catch(() => undefined));
+        const waited = `Redis has not answered for ${String(PATIENCE_MS)} ms`;
+        throw new LockBackendError(`Lock ${quoteName(hold.name)} was not ${what}: ${waited}`, {
+          ...{ lockName: hold.name, retryable: true, outcome: 'unknown' },
+        });
+      },
     );
   }
 

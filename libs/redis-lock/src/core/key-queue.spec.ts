@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Contender, LastAnswer, Outcome } from './contender.js';
+import type { Contender, LastAnswer, Outcome, QueueHost } from './contender.js';
 import type { EnterAnswer } from './hold-protocol.js';
-import { KeyQueue, type QueueHost } from './key-queue.js';
+import { KeyQueue } from './key-queue.js';
 import { LockContext } from './lock-context.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 

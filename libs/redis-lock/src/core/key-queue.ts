@@ -5,6 +5,7 @@ import type {
   Departure,
   Grant,
   LastAnswer,
+  QueueHost,
   WaitingPlace,
 } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
@@ -12,23 +13,9 @@ import type { Hold, Succession } from './hold.js';
 import type { Claim, EnterAnswer } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
 import { Line, type LocalQueue } from './line.js';
-import type { LockContext } from './lock-context.js';
 import { Poll } from './poll.js';
 import { QueueMessages } from './queue-messages.js';
 import { ANSWER_MS, type Reply } from './redis-connection.js';
-
-/** What queues need to know of their surroundings. */
-export interface QueueHost {
-  readonly context: LockContext;
-  /** One grant says nothing about the next. */
-  readonly isShared: boolean;
-  /** Who has it in this process, if it can be handed on. */
-  holder(line: string): Hold | undefined;
-  /** It was left to outsiders a moment ago: `ask` is called when that is over. */
-  standsBack(line: string): boolean;
-  /** Nobody waits, and no attempt is on its way any more. */
-  onIdle(line: string, queue: KeyQueue, use: KeyUse): void;
-}
 
 /** The local callers of one key: first come first served, and only the first is known to Redis. */
 export class KeyQueue implements LocalQueue {
@@ -49,8 +36,8 @@ export class KeyQueue implements LocalQueue {
 
   constructor(
     private readonly host: QueueHost,
-    private readonly place: WaitingPlace,
-    private readonly use: KeyUse,
+    readonly place: WaitingPlace,
+    readonly use: KeyUse,
   ) {
     this.#callers = new Callers(host.context.clock);
   }
@@ -113,12 +100,31 @@ export class KeyQueue implements LocalQueue {
 
   grant(contender: Contender, reply: Grant): void {
     this.answered(contender);
-    this.#onGrant(contender, reply);
+    this.#madePoll?.restart();
+    if (this.#callers.drop(contender)) {
+      const { isShared } = this.host;
+      this.#callers.remember(
+        isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
+      );
+      this.#line?.leave(contender);
+      contender.settle({
+        kind: 'granted',
+        reply: this.#line?.counted(contender, reply) ?? reply,
+      });
+      this.#callers.answerOnce(Infinity);
+      // If a local caller has it now, its release will be heard: no use in asking before.
+      this.#askAgain = isShared;
+    } else if (!contender.hasLock) {
+      void contender.tooLate().then(() => {
+        this.ask();
+      });
+    }
+    this.goOn();
   }
 
   busy(remainingMs: number): void {
     this.#callers.remember({ kind: 'busy', remainingMs });
-    this.#next(this.#callers.answerOnce(this.#attempts));
+    this.goOn(this.#callers.answerOnce(this.#attempts));
   }
 
   get holder(): Hold | undefined {
@@ -129,8 +135,10 @@ export class KeyQueue implements LocalQueue {
     return this.#messages?.hearsGrants === true;
   }
 
-  goOn(): void {
-    this.#next(true);
+  goOn(askAgain = this.#askAgain): void {
+    if (this.#callers.size === 0) this.#rest();
+    else if (askAgain || this.#askAgain) this.ask();
+    else this.#park();
   }
 
   askIn(delayMs: number): void {
@@ -212,35 +220,12 @@ export class KeyQueue implements LocalQueue {
     const { value } = reply;
     if (value.kind === 'granted') {
       if (value.isForAll === true) this.#onGrantForAll(attempt, { ...reply, value });
-      else this.#onGrant(contender, { ...reply, value });
+      else this.grant(contender, { ...reply, value });
       return;
     }
     // A newer attempt is on its way, whose answer counts.
     if (isOverridden) return;
     this.busy(value.kind === 'busy' ? value.remainingMs : 0);
-  }
-
-  #onGrant(contender: Contender, reply: Grant): void {
-    this.#madePoll?.restart();
-    if (this.#callers.drop(contender)) {
-      const { isShared } = this.host;
-      this.#callers.remember(
-        isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
-      );
-      this.#line?.leave(contender);
-      contender.settle({
-        kind: 'granted',
-        reply: this.#line?.counted(contender, reply) ?? reply,
-      });
-      this.#callers.answerOnce(Infinity);
-      // If a local caller has it now, its release will be heard: no use in asking before.
-      this.#askAgain = isShared;
-    } else if (!contender.hasLock) {
-      void contender.tooLate().then(() => {
-        this.ask();
-      });
-    }
-    this.#next();
   }
 
   /** Whoever came after the attempt was sent asks anew: meanwhile it may hold no more. */
@@ -250,7 +235,7 @@ export class KeyQueue implements LocalQueue {
       this.#callers.drop(contender);
       contender.settle({ kind: 'granted', reply });
     }
-    this.#next(true);
+    this.goOn(true);
   }
 
   #lineOf(): Line | undefined {
@@ -271,13 +256,7 @@ export class KeyQueue implements LocalQueue {
       contender.fail(error as Error);
       this.#askAgain = true;
     }
-    this.#next();
-  }
-
-  #next(askAgain = this.#askAgain): void {
-    if (this.#callers.size === 0) this.#rest();
-    else if (askAgain || this.#askAgain) this.ask();
-    else this.#park();
+    this.goOn();
   }
 
   /** Waits for a message, for the lease to end, or for the poll, whatever comes first. */
@@ -318,6 +297,6 @@ export class KeyQueue implements LocalQueue {
     this.#madePoll?.stop();
     this.#messages?.stop();
     this.#messages = undefined;
-    if (this.#asking === undefined) this.host.onIdle(this.place.line, this, this.use);
+    if (this.#asking === undefined) this.host.onIdle(this.place);
   }
 }

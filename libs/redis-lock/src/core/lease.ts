@@ -78,8 +78,10 @@ export class HeldLease implements PermitLease, ScopedLease {
   readonly watched: boolean;
   readonly watchedUntil: number;
   #abort: AbortController | undefined;
-  #releasing: Promise<void> | undefined;
   #isReleased = false;
+  #releasing: Promise<void> | undefined;
+  /** Or it is known that it cannot be. */
+  #isGivenBack = false;
   /** Final, also when only the release has found it out. */
   #lostError: LeaseLostError | undefined;
   #hasChild = false;
@@ -159,10 +161,11 @@ export class HeldLease implements PermitLease, ScopedLease {
     );
   }
 
-  async release(): Promise<void> {
-    if (this.#isReleased) return this.#releasing;
+  release(): Promise<void> {
+    if (this.#isReleased)
+      return (this.#isGivenBack ? undefined : this.#releasing) ?? Promise.resolve();
     this.#isReleased = true;
-    this.#releasing = this.#giveBack();
+    this.#releasing = this.keeper.giveBack(this);
     this.#endTurn();
     return this.#releasing;
   }
@@ -179,6 +182,10 @@ export class HeldLease implements PermitLease, ScopedLease {
 
   [inspect.custom]() {
     return this.toJSON();
+  }
+
+  onGivenBack(): void {
+    this.#isGivenBack = true;
   }
 
   onLost(error: LeaseLostError): void {
@@ -227,17 +234,6 @@ export class HeldLease implements PermitLease, ScopedLease {
     const [next] = this.#queue ?? [];
     if (next === undefined) this.#endTurn();
     else next();
-  }
-
-  async #giveBack(): Promise<void> {
-    try {
-      await this.keeper.giveBack(this);
-    } catch (error) {
-      if (error instanceof LeaseLostError) this.onLost(error);
-      throw error;
-    } finally {
-      this.#releasing = undefined;
-    }
   }
 
   #endTurn(): void {

@@ -23,7 +23,7 @@ export interface LocalQueue {
   readonly isTold: boolean;
   ask(): void;
   /** Asks, if there is still somebody who waits. */
-  goOn(): void;
+  goOn(askAgain: true): void;
   askIn(delayMs: number): void;
 }
 
@@ -73,7 +73,7 @@ export class Line {
       },
       fail: () => {
         this.queue.answered(next);
-        this.queue.goOn();
+        this.queue.goOn(true);
       },
     };
   }
@@ -119,7 +119,7 @@ export class Line {
     if (!this.callers.has(next) && !next.hasLock) void next.tooLate();
     this.callers.remember({ kind: 'busy', remainingMs: next.leaseTimeMs });
     this.callers.answerOnce(Infinity);
-    this.queue.goOn();
+    this.queue.goOn(true);
   }
 
   #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
@@ -135,7 +135,7 @@ export class Line {
       if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
     } else {
       // Its own script tells whether it is free, or for how long it has it already.
-      this.queue.goOn();
+      this.queue.goOn(true);
     }
   }
 }

@@ -17,17 +17,17 @@ export class NamedLocks {
   }
 
   /** {@inheritDoc Lock.acquire} */
-  async acquire(name: string, options?: AcquireOptions): Promise<Lease> {
+  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
     return this.#acquirer.acquire(name, options);
   }
 
   /** {@inheritDoc Lock.tryAcquire} */
-  async tryAcquire(name: string, options?: AcquireOptions): Promise<Lease | null> {
+  tryAcquire(name: string, options?: AcquireOptions): Promise<Lease | null> {
     return this.#acquirer.tryAcquire(name, options);
   }
 
   /** {@inheritDoc Lock.using} */
-  async using<T>(name: string, work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>> {
+  using<T>(name: string, work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>> {
     return this.#acquirer.using(name, work, options);
   }
 

@@ -9,7 +9,7 @@ import type {
   WaitingPlace,
 } from './contender.js';
 import type { Contenders } from './contenders.js';
-import { OVER, type Deadline } from './deadline.js';
+import type { Deadline } from './deadline.js';
 import {
   LockBackendError,
   LockShutdownError,
@@ -42,8 +42,7 @@ export interface Refusal {
 }
 
 /** What a call does when its turn comes. */
-export interface Turn {
-  readonly place: WaitingPlace;
+export interface Turn extends WaitingPlace {
   /** How long nobody else gets in after a grant. */
   readonly leaseTimeMs: number;
   /** A refused attempt leaves something in Redis. */
@@ -65,7 +64,7 @@ export interface Turn {
  * @throws {LockLimitError} too many wait, or too many keys are in use
  * @throws {LockShutdownError} the application is closing
  */
-export async function waitInTurn(
+export function waitInTurn(
   call: Call,
   contenders: Contenders,
   turn: Turn,
@@ -74,20 +73,18 @@ export async function waitInTurn(
   contenders.admit(call, turn);
   const caller = new Caller(call, turn);
   let departure: Departure | undefined;
-
-  const outcome = await call.deadline.wait<Outcome>((resolve, reject) => {
-    caller.resolve = resolve;
-    caller.fail = reject;
-    const leave = contenders.enter(turn.place, caller);
-    return () => {
-      departure = leave();
-      caller.depart(departure);
-    };
-  });
-
-  if (outcome === OVER) return refusalOf(call, caller, departure);
-  if (outcome.kind === 'granted') return outcome.reply;
-  return { remainingMs: outcome.remainingMs, blockedBy: 'other' };
+  return call.deadline.waitOr<Grant | Refusal, Refusal>(
+    (resolve, reject) => {
+      caller.resolve = resolve;
+      caller.fail = reject;
+      const leave = contenders.enter(turn, caller);
+      return () => {
+        departure = leave();
+        caller.depart(departure);
+      };
+    },
+    () => refusalOf(call, caller, departure),
+  );
 }
 
 function refusalOf(call: Call, caller: Caller, departure: Departure | undefined): Refusal {
@@ -121,11 +118,10 @@ class Caller implements Contender {
   readonly name: string;
   readonly once: boolean;
   readonly leaseTimeMs: number;
-  readonly candidate: Candidate | undefined;
   seat: Seat | undefined;
   hasLock = false;
   isUncertain = false;
-  resolve: (outcome: Outcome) => void = () => undefined;
+  resolve: (answer: Grant | Refusal) => void = () => undefined;
   fail: (error: Error) => void = () => undefined;
   /** An attempt may have left a trace. */
   #mayBeRemembered = false;
@@ -139,7 +135,10 @@ class Caller implements Contender {
     this.name = call.name;
     this.once = call.once;
     this.leaseTimeMs = turn.leaseTimeMs;
-    this.candidate = turn.candidate;
+  }
+
+  get candidate(): Candidate | undefined {
+    return this.turn.candidate;
   }
 
   get waitedMs(): number {
@@ -148,7 +147,8 @@ class Caller implements Contender {
 
   settle(outcome: Outcome): void {
     this.hasLock = outcome.kind === 'granted';
-    this.resolve(outcome);
+    if (outcome.kind === 'granted') this.resolve(outcome.reply);
+    else this.resolve({ remainingMs: outcome.remainingMs, blockedBy: 'other' });
   }
 
   isNamedBy(running: Promise<unknown>): void {
@@ -156,19 +156,21 @@ class Caller implements Contender {
     this.turn.isNamedBy?.(running);
   }
 
-  async ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
+  ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
     const wasRemembered = this.#mayBeRemembered;
     if (claim !== undefined || (this.turn.leavesTrace && !this.once)) this.#mayBeRemembered = true;
-    try {
-      const reply = await this.turn.ask(claim);
-      this.isUncertain = false;
-      return reply;
-    } catch (error) {
-      const failure = error instanceof LockBackendError ? error : undefined;
-      if (failure?.outcome === 'unknown') this.isUncertain = true;
-      else this.#mayBeRemembered = wasRemembered;
-      throw failure !== undefined && this.isUncertain ? asUnknown(failure) : error;
-    }
+    return this.turn.ask(claim).then(
+      (reply) => {
+        this.isUncertain = false;
+        return reply;
+      },
+      (error: unknown) => {
+        const failure = error instanceof LockBackendError ? error : undefined;
+        if (failure?.outcome === 'unknown') this.isUncertain = true;
+        else this.#mayBeRemembered = wasRemembered;
+        throw failure !== undefined && this.isUncertain ? asUnknown(failure) : error;
+      },
+    );
   }
 
   stillWaiting(last: LastAnswer): void {

@@ -155,11 +155,9 @@ export class LatchService {
   #turn(latch: string): Turn {
     const { connection } = this.context;
     return {
-      place: {
-        key: latch,
-        line: latch,
-        channels: () => ({ wakeUp: channelOf(connection, latch) }),
-      },
+      key: latch,
+      line: latch,
+      channels: () => ({ wakeUp: channelOf(connection, latch) }),
       leaseTimeMs: 0,
       leavesTrace: false,
       ask: async (): Promise<Reply<EnterAnswer>> => {

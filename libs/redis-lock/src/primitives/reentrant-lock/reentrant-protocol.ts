@@ -124,16 +124,14 @@ export class ReentrantProtocol implements LockProtocol {
   }
 
   /** While a slot of a Cluster moves there are no lines, since their keys may be nowhere. */
-  async #inLineOr<R>(inLine: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
+  #inLineOr<R>(inLine: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
     const { clock } = this.context;
     if (clock.now() < this.#movingUntil) return alone();
-    try {
-      return await inLine();
-    } catch (error) {
+    return inLine().catch((error: unknown) => {
       if (!(error instanceof MovingSlotError)) throw error;
       this.#movingUntil = clock.now() + MOVING_MS;
       return alone();
-    }
+    });
   }
 
   #announcing(key: string) {

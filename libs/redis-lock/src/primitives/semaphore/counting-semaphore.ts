@@ -175,7 +175,9 @@ export class CountingSemaphores {
     const request = new CountingRequest(context, this.#requests, name, permits);
     try {
       const answer = await waitInTurn(call, this.#contenders, {
-        place: { key: counter, line: counter, channels: () => ({ wakeUp: channelOf(counter) }) },
+        key: counter,
+        line: counter,
+        channels: () => ({ wakeUp: channelOf(counter) }),
         leaseTimeMs: 0,
         leavesTrace: false,
         ask: () => request.ask(),
