@@ -193,7 +193,10 @@ function numberGuard(name: string): string {
   );
 }
 
+function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
 function isRawReply(raw: unknown): raw is RawReply {
-  const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'number';
   return isScalar(raw) || (Array.isArray(raw) && raw.every(isScalar));
 }

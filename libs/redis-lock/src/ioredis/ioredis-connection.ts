@@ -129,9 +129,8 @@ export class IoredisConnection implements RedisConnection {
     minReplicas = 0,
   ): Promise<Reply<R>> {
     const call = callOf(script, keys, args, this.messages.mode);
-    const decode = (raw: unknown) => script.decode(raw);
-    if (minReplicas > 0) return this.#runReplicated(call, decode, minReplicas);
-    return this.#batches.run(call, decode);
+    if (minReplicas > 0) return this.#runReplicated(call, script, minReplicas);
+    return this.#batches.run(call, script);
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -167,12 +166,12 @@ export class IoredisConnection implements RedisConnection {
 
   async #runReplicated<R>(
     call: ScriptCall,
-    decode: (raw: unknown) => R,
+    script: Pick<Script<never, never, R>, 'decode'>,
     minReplicas: number,
   ): Promise<Reply<R>> {
     await this.#prepare();
     const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
-    return { value: decode(raw), ...reply };
+    return { value: script.decode(raw), ...reply };
   }
 
   /** @throws {LockBackendError} there is no connection */

@@ -25,9 +25,30 @@ export interface Line {
   prepare(): Promise<void> | undefined;
 }
 
-interface Listener {
-  readonly answered: (raw: unknown) => void;
-  readonly failed: (error: unknown) => void;
+/** What makes sense of the answer to a script. */
+interface Decoder<R> {
+  decode(raw: unknown): R;
+}
+
+class Asked<R> implements Job {
+  constructor(
+    readonly call: ScriptCall,
+    private readonly script: Decoder<R>,
+    private readonly resolve: (reply: Reply<R>) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {}
+
+  answered(raw: unknown, sentAt: number, resent: boolean): void {
+    try {
+      this.resolve({ value: this.script.decode(raw), sentAt, resent });
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+
+  failed(error: unknown): void {
+    this.reject(error);
+  }
 }
 
 /** When something was sent first, and how many connections had broken until then. */
@@ -60,20 +81,9 @@ export class ScriptBatches {
   }
 
   /** @throws {LockError} Redis could not be asked, or refused; or the answer makes no sense */
-  run<R>(call: ScriptCall, decode: (raw: unknown) => R): Promise<Reply<R>> {
+  run<R>(call: ScriptCall, script: Decoder<R>): Promise<Reply<R>> {
     return new Promise((resolve, reject) => {
-      const job: Job = {
-        call,
-        answered: (raw, sentAt, resent) => {
-          try {
-            resolve({ value: decode(raw), sentAt, resent });
-          } catch (error) {
-            job.failed(error);
-          }
-        },
-        failed: reject,
-      };
-      this.#add(job);
+      this.#add(new Asked(call, script, resolve, reject));
     });
   }
 
@@ -87,12 +97,13 @@ export class ScriptBatches {
     const isSlotted = this.#isCluster && call.isUniform;
     const group = isSlotted ? `${call.sha1} ${hashTag(call.keys[0] ?? '')}` : call.sha1;
     if (this.#turn === undefined) {
-      this.#turn = new Turn();
+      this.#turn = new Turn(job, group);
       // Until then the promises that were settled in this turn have gone on, and asked as well.
       process.nextTick(this.#flush);
+    } else if (this.#turn.add(job, group)) {
+      // Redis may begin, and what comes next in this turn is another batch.
+      this.#flush();
     }
-    // Redis may begin, and what comes next in this turn is another batch.
-    if (this.#turn.add(job, group)) this.#flush();
   }
 
   readonly #flush = (): void => {
@@ -115,24 +126,24 @@ export class ScriptBatches {
   };
 
   #sendAll(due: readonly Batch[]): void {
+    const sending = { sentAt: performance.now(), breaks: this.#breaks };
+    const goOneByOne = sending.sentAt < this.#movingUntil;
     for (const { jobs } of due) {
-      const sending = { sentAt: performance.now(), breaks: this.#breaks };
-      const isAlone = jobs.length === 1 || sending.sentAt < this.#movingUntil;
-      if (isAlone) this.#sendEach(jobs, sending);
+      if (jobs.length === 1 || goOneByOne) this.#sendEach(jobs, sending);
       else this.#sendTogether(jobs, sending);
     }
   }
 
   #sendEach(jobs: readonly Job[], sending: Sending): void {
     for (const job of jobs) {
-      const { call } = job;
-      const answered = (raw: unknown) => {
-        this.#answer(job, raw, sending);
-      };
-      const failed = (error: unknown) => {
-        this.#fail(job, error, sending);
-      };
-      this.#evaluate(call, call, { answered, failed });
+      this.#evaluate(job.call, job.call).then(
+        (raw) => {
+          this.#answer(job, raw, sending);
+        },
+        (error: unknown) => {
+          this.#fail(job, error, sending);
+        },
+      );
     }
   }
 
@@ -144,16 +155,17 @@ export class ScriptBatches {
       for (const key of call.keys) keys.push(key);
       for (const arg of call.args) args.push(arg);
     }
-    const answered = (raw: unknown) => {
-      const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
-      for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
-    };
-    const failed = (error: unknown) => {
-      if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
-      if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
-      else for (const job of jobs) this.#fail(job, error, sending);
-    };
-    this.#evaluate(this.#formFor(first), { keys, args }, { answered, failed });
+    this.#evaluate(this.#formFor(first), { keys, args }).then(
+      (raw) => {
+        const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
+        for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
+      },
+      (error: unknown) => {
+        if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
+        if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
+        else for (const job of jobs) this.#fail(job, error, sending);
+      },
+    );
   }
 
   #formFor(call: ScriptCall): ScriptText {
@@ -169,11 +181,10 @@ export class ScriptBatches {
   #evaluate(
     { sha1, lua }: ScriptText,
     { keys, args }: Pick<ScriptCall, 'keys' | 'args'>,
-    { answered, failed }: Listener,
-  ): void {
-    this.client.evalsha(sha1, keys.length, ...keys, ...args).then(answered, (error: unknown) => {
-      if (!isNoScript(error)) failed(error);
-      else this.client.eval(lua, keys.length, ...keys, ...args).then(answered, failed);
+  ): Promise<unknown> {
+    return this.client.evalsha(sha1, keys.length, ...keys, ...args).catch((error: unknown) => {
+      if (!isNoScript(error)) throw error;
+      return this.client.eval(lua, keys.length, ...keys, ...args);
     });
   }
 

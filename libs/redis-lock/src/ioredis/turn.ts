@@ -26,29 +26,53 @@ export interface Batch {
  */
 export class Turn {
   /** In the order of their first calls. */
-  readonly batches: Batch[] = [];
-  /** Those that have room for another call, by group. */
-  readonly #open = new Map<string, Batch>();
-  /** By key, the last one that has it as the first key of a call. */
-  readonly #lastOf = new Map<string, Batch>();
+  readonly batches: [Batch, ...Batch[]];
+  /** Made for the second call; most often there is none. */
+  #rooms: Rooms | undefined;
+
+  constructor(
+    job: Job,
+    private readonly group: string,
+  ) {
+    this.batches = [{ place: 0, jobs: [job] }];
+  }
 
   /**
    * Calls of one group travel together. Those that have the same first key keep their order: none
    * joins a batch that would overtake another one. Answers whether a batch is full.
    */
   add(job: Job, group: string): boolean {
-    const { isUniform, keys } = job.call;
-    const key = keys[0] ?? '';
-    const last = this.#lastOf.get(key);
-    let batch = isUniform ? this.#open.get(group) : undefined;
+    const [first] = this.batches;
+    const { open, lastOf } = (this.#rooms ??= new Rooms(first, this.group));
+    const { isUniform } = job.call;
+    const key = firstKeyOf(job);
+    const last = lastOf.get(key);
+    let batch = isUniform ? open.get(group) : undefined;
     if (batch !== undefined && batch.place >= (last?.place ?? 0)) {
       batch.jobs.push(job);
     } else {
       batch = { place: this.batches.length, jobs: [job] };
       this.batches.push(batch);
-      if (isUniform) this.#open.set(group, batch);
+      if (isUniform) open.set(group, batch);
     }
-    if (batch !== last) this.#lastOf.set(key, batch);
+    if (batch !== last) lastOf.set(key, batch);
     return batch.jobs.length === MOST_CALLS;
   }
+}
+
+class Rooms {
+  /** The batches that have room for another call, by group. */
+  readonly open = new Map<string, Batch>();
+  /** By key, the last batch that has it as the first key of a call. */
+  readonly lastOf = new Map<string, Batch>();
+
+  constructor(first: Batch, group: string) {
+    const [job] = first.jobs;
+    if (job.call.isUniform) this.open.set(group, first);
+    this.lastOf.set(firstKeyOf(job), first);
+  }
+}
+
+function firstKeyOf({ call }: Job): string {
+  return call.keys[0] ?? '';
 }
