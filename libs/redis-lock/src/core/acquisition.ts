@@ -30,7 +30,7 @@ export function leaseOf(
   parent: HeldLease | undefined,
 ): HeldLease {
   const { context, options, deadline, name } = acquisition;
-  const holdCount = hold.leases.size + 1;
+  const holdCount = hold.leases.length + 1;
   const watch = {
     watched: options.watched,
     until: context.clock.now() + options.maxHoldMs,

@@ -108,9 +108,9 @@ export class Agenda<T extends Appointment> {
       const parent = this.#heap[parentIndex];
       if (parent === undefined || parent.dueAt <= item.dueAt) break;
       this.#put(parent, index);
-      this.#put(item, parentIndex);
       index = parentIndex;
     }
+    if (item !== undefined && index !== start) this.#put(item, index);
     return index;
   }
 
@@ -118,14 +118,17 @@ export class Agenda<T extends Appointment> {
     let index = start;
     const item = this.#heap[index];
     while (item !== undefined) {
-      const [left, right] = [this.#heap[2 * index + 1], this.#heap[2 * index + 2]];
-      const child =
-        right !== undefined && left !== undefined && right.dueAt < left.dueAt ? right : left;
-      if (child === undefined || item.dueAt <= child.dueAt) return;
-      const childIndex = child.agendaIndex;
+      let childIndex = 2 * index + 1;
+      let child = this.#heap[childIndex];
+      const right = this.#heap[childIndex + 1];
+      if (child !== undefined && right !== undefined && right.dueAt < child.dueAt) {
+        child = right;
+        childIndex += 1;
+      }
+      if (child === undefined || item.dueAt <= child.dueAt) break;
       this.#put(child, index);
-      this.#put(item, childIndex);
       index = childIndex;
     }
+    if (item !== undefined && index !== start) this.#put(item, index);
   }
 }

@@ -87,11 +87,11 @@ async function enter(
   const { context, protocol, key, options, deadline } = acquisition;
   const { hold } = parent;
   // All leases may have been released while this one waited for the owner's other scripts.
-  if (!hold.isLive || hold.leases.size === 0) {
+  if (!hold.isLive || hold.leases.length === 0) {
     if (hold.lostError !== undefined) throw hold.lostError;
     return undefined;
   }
-  const request = requestOf(acquisition, hold.leases.size + 1);
+  const request = requestOf(acquisition, hold.leases.length + 1);
   const until = () => (deadline.remainingMs === 0 ? 0 : hold.validUntil);
   const { value, sentAt } = await untilAnswered(context.connection, context.clock, until, () =>
     protocol.enter(key, hold.owner, request),

@@ -149,8 +149,12 @@ export function renewHashes(
   renewals: readonly Renewal[],
   minReplicas: number,
 ): Promise<Reply<readonly boolean[]>> {
-  const keys = renewals.map(({ key }) => key);
-  const args = renewals.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
+  const keys: string[] = [];
+  const args: (string | number)[] = [];
+  for (const { key, owner, leaseTimeMs } of renewals) {
+    keys.push(key);
+    args.push(owner, leaseTimeMs);
+  }
   return connection.run(RENEW, keys, args, minReplicas);
 }
 

@@ -34,6 +34,16 @@ export interface Succession {
   fail(): void;
 }
 
+/** By both clocks. */
+export interface Moment {
+  readonly now: number;
+  readonly wall: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { now: clock.now(), wall: clock.wall() };
+}
+
 /** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
 function driftOf(leaseTimeMs: number): number {
   return leaseTimeMs * 0.01 + 2;
@@ -68,15 +78,14 @@ export class Hold implements Appointment {
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 
-  /** Leases not yet released. Redis is told absolute counts, so it follows whatever it missed. */
-  readonly leases = new Set<HeldLease>();
+  #leases: HeldLease[] = [];
   #lossListeners: Set<(error: LeaseLostError) => void> | undefined;
   readonly #clock: Clock;
   #state: HoldState = 'held';
   #lostError: LeaseLostError | undefined;
-  /** By both clocks: when the step that is on its way was sent, and the one that was confirmed. */
-  #askedAt: { now: number; wall: number };
-  #confirmedAt: { now: number; wall: number };
+  /** When the step that is on its way was sent, and the one that was confirmed. */
+  #askedAt: Moment;
+  #confirmedAt: Moment;
   #validUntil = 0;
   #leaseTimeMs = 0;
   #busy: Promise<unknown> | undefined;
@@ -89,8 +98,25 @@ export class Hold implements Appointment {
     clock: Clock,
   ) {
     this.#clock = clock;
-    this.#askedAt = { now: clock.now(), wall: clock.wall() };
+    this.#askedAt = momentOf(clock);
     this.#confirmedAt = this.#askedAt;
+  }
+
+  /** Those not yet released. Redis is told absolute counts, so it follows whatever it missed. */
+  get leases(): readonly HeldLease[] {
+    return this.#leases;
+  }
+
+  add(lease: HeldLease): void {
+    this.#leases.push(lease);
+  }
+
+  drop(lease: HeldLease): void {
+    this.#leases = this.#leases.filter((other) => other !== lease);
+  }
+
+  dropAll(): void {
+    this.#leases = [];
   }
 
   get state(): HoldState {
@@ -153,7 +179,7 @@ export class Hold implements Appointment {
     const cause = this.doubt === undefined ? {} : { cause: this.doubt };
     this.#lostError = new LeaseLostError(this.name, reason, cause);
     if (this.#state !== 'released') this.#over('lost');
-    for (const lease of this.leases) lease.onLost(this.#lostError);
+    for (const lease of this.#leases) lease.onLost(this.#lostError);
     for (const listener of this.#lossListeners ?? []) listener(this.#lostError);
     return this.#lostError;
   }
@@ -198,14 +224,24 @@ export class Hold implements Appointment {
 
   /** Makes every later step wait for this one, which was sent just now. */
   occupy(running: Promise<unknown>): void {
-    this.#askedAt = { now: this.#clock.now(), wall: this.#clock.wall() };
+    this.#askedAt = momentOf(this.#clock);
     // What was sent before may be on another way, and still arrive later.
     const all = this.#busy === undefined ? running : this.#busy.then(() => running);
     const done = () => {
-      if (this.#busy === busy) this.#busy = undefined;
+      this.endStep(busy);
     };
     const busy: Promise<unknown> = all.then(done, done);
     this.#busy = busy;
+  }
+
+  /** As `occupy`, for many holds by one step; of each, nothing else is on its way. */
+  beginStep(settled: Promise<unknown>, askedAt: Moment): void {
+    this.#askedAt = askedAt;
+    this.#busy = settled;
+  }
+
+  endStep(settled: Promise<unknown>): void {
+    if (this.#busy === settled) this.#busy = undefined;
   }
 
   async #inTurn<T>(step: () => Promise<T>): Promise<T> {

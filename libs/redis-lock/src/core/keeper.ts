@@ -52,8 +52,8 @@ export class Keeper {
   /** Enters a lease that Redis has just granted. */
   keep(lease: HeldLease): void {
     const { hold } = lease;
-    const isNew = hold.leases.size === 0;
-    hold.leases.add(lease);
+    const isNew = hold.leases.length === 0;
+    hold.add(lease);
     if (isNew) this.#watchdog.add(hold);
     else this.#watchdog.replan(hold);
   }
@@ -87,7 +87,7 @@ export class Keeper {
   async giveBack(lease: HeldLease): Promise<void> {
     const { hold } = lease;
     try {
-      hold.leases.delete(lease);
+      hold.drop(lease);
       this.#refuseDead(hold);
       const leaving = hold.serially(() => this.#leave(hold));
       await this.#withPatience(hold, leaving, 'released');
@@ -137,8 +137,8 @@ export class Keeper {
   async reconcile(hold: Hold): Promise<void> {
     const leaving = hold.serially(async () => {
       // The release of the last lease does it all.
-      if (!hold.isLive || hold.leases.size === 0) return;
-      const holdCount = hold.leases.size;
+      if (!hold.isLive || hold.leases.length === 0) return;
+      const holdCount = hold.leases.length;
       const until = () => hold.validUntil;
       await this.#untilAnswered(until, () => hold.protocol.leave(hold.key, hold.owner, holdCount));
     });
@@ -166,7 +166,7 @@ export class Keeper {
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
     if (hold.lostError !== undefined) return hold.lostError;
     const error = hold.lose(reason);
-    hold.leases.clear();
+    hold.dropAll();
     this.#watchdog.remove(hold);
     this.#idle.check();
     tell(this.#observer, { type: 'lost', name: hold.name, reason });
@@ -189,7 +189,7 @@ export class Keeper {
     if (hold.lostError !== undefined) throw hold.lostError;
     // Another lease that was given back at the same time has freed the lock.
     if (!hold.isLive) return;
-    const holdCount = hold.leases.size;
+    const holdCount = hold.leases.length;
     try {
       if (holdCount > 0) this.#onLeft(hold, holdCount, await this.#sendLeave(hold, holdCount));
       else await this.#leaveForGood(hold);

@@ -69,9 +69,7 @@ describe('Watchdog', () => {
   ): Hold => {
     const made = new Hold(protocol, key, key, `owner:${key}`, systemClock);
     made.confirm(systemClock.now(), leaseTimeMs);
-    made.leases.add(
-      new HeldLease(made, 1, undefined, undefined, { watched, until }, undefined as never),
-    );
+    made.add(new HeldLease(made, 1, undefined, undefined, { watched, until }, undefined as never));
     watchdog.add(made);
     return made;
   };

@@ -1,7 +1,7 @@
 import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
 import { LockBackendError } from './errors.js';
-import type { Hold } from './hold.js';
+import { momentOf, type Hold } from './hold.js';
 import type { Renewal, RenewalAnswer } from './hold-protocol.js';
 import { tell, type LockObserver } from './observer.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -18,7 +18,7 @@ const OWED_MS = 50;
 
 /** The renewals that wait for one node. A node that does not answer delays only its own. */
 interface Lane {
-  readonly batches: Map<string, Set<Hold>>;
+  readonly batches: Map<string, Hold[]>;
   isRunning: boolean;
 }
 
@@ -91,9 +91,8 @@ export class Watchdog {
     this.#lanes.clear();
   }
 
-  #isWatched(hold: Hold): boolean {
+  #isWatched(hold: Hold, now: number): boolean {
     if (hold.owedLeaseMs > 0) return true;
-    const now = this.clock.now();
     for (const lease of hold.leases) if (lease.watched && now < lease.watchedUntil) return true;
     return false;
   }
@@ -104,11 +103,11 @@ export class Watchdog {
   }
 
   /** Enters the next time at which something has to happen. */
-  #plan(hold: Hold): void {
+  #plan(hold: Hold, now = this.clock.now()): void {
     let next = hold.validUntil;
-    if (this.#isWatched(hold)) {
+    if (this.#isWatched(hold, now)) {
       const doubtAt = this.#doubtAt(hold);
-      if (this.clock.now() < doubtAt) next = Math.min(next, doubtAt);
+      if (now < doubtAt) next = Math.min(next, doubtAt);
       if (!hold.renewing) next = Math.min(next, hold.renewAt);
     }
     this.#agenda.set(hold, next);
@@ -120,12 +119,12 @@ export class Watchdog {
       this.onLost(hold, 'expired');
       return;
     }
-    if (this.#isWatched(hold)) {
+    if (this.#isWatched(hold, now)) {
       const isUnanswered = hold.renewing || hold.isBusy;
       if (isUnanswered && now >= this.#doubtAt(hold)) this.#doubt(hold, NO_ANSWER());
       if (!hold.renewing && now >= hold.renewAt) this.#enqueue(hold);
     }
-    this.#plan(hold);
+    this.#plan(hold, now);
   }
 
   #doubt(hold: Hold, error: unknown): void {
@@ -138,10 +137,14 @@ export class Watchdog {
     let lane = this.#lanes.get(node);
     if (lane === undefined)
       this.#lanes.set(node, (lane = { batches: new Map(), isRunning: false }));
-    const batch = `${hold.protocol.kind} ${String(hold.minReplicas)} ${String(slot)}`;
+    const { protocol, minReplicas } = hold;
+    const isPlain = minReplicas === 0 && slot === 0;
+    const batch = isPlain
+      ? protocol.kind
+      : `${protocol.kind} ${String(minReplicas)} ${String(slot)}`;
     const holds = lane.batches.get(batch);
-    if (holds === undefined) lane.batches.set(batch, new Set([hold]));
-    else holds.add(hold);
+    if (holds === undefined) lane.batches.set(batch, [hold]);
+    else holds.push(hold);
   }
 
   #run(): void {
@@ -161,24 +164,29 @@ export class Watchdog {
   /** The next batch, without those that are over or busy; undefined when nothing waits. */
   #take(lane: Lane): Hold[] | undefined {
     for (const [batch, waiting] of lane.batches) {
-      const holds: Hold[] = [];
-      for (const hold of waiting) {
-        waiting.delete(hold);
-        if (!hold.isLive || !isGuarded(hold)) hold.renewing = false;
-        else if (hold.isBusy) this.#postpone(hold, BUSY_RETRY_MS);
-        else holds.push(hold);
-        if (holds.length === BATCH_SIZE) break;
-      }
-      if (waiting.size === 0) lane.batches.delete(batch);
+      const holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.#isToRenew(hold));
+      if (waiting.length === 0) lane.batches.delete(batch);
       if (holds.length > 0) return holds;
     }
     return undefined;
   }
 
+  #isToRenew(hold: Hold): boolean {
+    if (!hold.isLive || !isGuarded(hold)) hold.renewing = false;
+    else if (hold.isBusy) this.#postpone(hold, BUSY_RETRY_MS);
+    else return true;
+    return false;
+  }
+
   async #renew({ protocol, minReplicas }: Hold, holds: readonly Hold[]): Promise<void> {
     const renewals = holds.map((hold) => this.#renewalOf(hold));
     const running = protocol.renew(renewals, minReplicas);
-    for (const hold of holds) hold.occupy(running);
+    const end = () => {
+      for (const hold of holds) hold.endStep(settled);
+    };
+    const settled: Promise<unknown> = running.then(end, end);
+    const askedAt = momentOf(this.clock);
+    for (const hold of holds) hold.beginStep(settled, askedAt);
     try {
       const { value, sentAt } = await running;
       tell(this.observer, { type: 'renewed', leases: holds.length });
