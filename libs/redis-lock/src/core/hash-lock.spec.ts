@@ -144,14 +144,25 @@ describe('the scripts of a lock that is a hash', () => {
       await redis.admin.pexpire('others', 10_000);
       await redis.admin.set('string', 'x');
       const keys = ['k', 'others', 'string', 'absent'];
-      const args = keys.flatMap(() => [A, 20_000]);
-      const answers = await repeatedly(() => run(RENEW, keys, args));
+      const owners = keys.map(() => A);
+      const answers = await repeatedly(() => run(RENEW, keys, [...owners, 20_000]));
       expect(answers).toEqual([true, false, false, false]);
       expect(await look()).toEqual({
         k: { value: { [A]: '1' }, seconds: 20 },
         others: { value: { [B]: '1' }, seconds: 10 },
         string: { value: 'x', seconds: -0 },
       });
+    });
+
+    it('renew gives each key its own lease, and makes none shorter', async () => {
+      for (const key of ['k', 'l', 'm']) {
+        await run(ENTER, [key], { owner: A, holdCount: 1, leaseMs: 20_000 });
+      }
+      const args = [A, A, A, 30_000, 40_000, 10_000];
+      const answers = await repeatedly(() => run(RENEW, ['k', 'l', 'm'], args));
+      expect(answers).toEqual([true, true, true]);
+      const seconds = async (key: string) => Math.round((await redis.admin.pttl(key)) / 1_000);
+      expect(await Promise.all(['k', 'l', 'm'].map(seconds))).toEqual([30, 40, 20]);
     });
 
     it('inspect shows owner and lease, and changes nothing', async () => {
@@ -178,11 +189,7 @@ describe('the scripts of a lock that is a hash', () => {
   it('renew answers for 250 keys at once', async () => {
     const keys = Array.from({ length: 250 }, (_, i) => `k${String(i)}`);
     for (const key of keys) await run(ENTER, [key], { owner: A, holdCount: 1, leaseMs: 20_000 });
-    const answers = await run(
-      RENEW,
-      keys,
-      keys.flatMap(() => [A, 60_000]),
-    );
+    const answers = await run(RENEW, keys, [...keys.map(() => A), 60_000]);
     expect(answers).toEqual(keys.map(() => true));
     expect(await redis.admin.pttl('k249')).toBeGreaterThan(50_000);
   });
@@ -233,7 +240,9 @@ describe('the scripts of a lock that is a hash', () => {
       ],
       ['leave: hold count', (bad) => run(LEAVE, ['k'], { owner: A, holdCount: bad, channel: 'c' })],
       ['renew: lease', (bad) => run(RENEW, ['k'], [A, bad])],
-      ['renew: a later lease', (bad) => run(RENEW, ['k', 'l'], [A, 60_000, A, bad])],
+      ['renew: a later lease', (bad) => run(RENEW, ['k', 'l'], [A, A, 60_000, bad])],
+      ['renew: the lease of all', (bad) => run(RENEW, ['k', 'l'], [A, A, bad])],
+      ['renew: a lease', () => run(RENEW, ['k', 'l'], [A, A])],
     ];
 
     it.each(scripts)('%s is refused before the first write', async (_, call) => {

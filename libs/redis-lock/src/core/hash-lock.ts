@@ -115,28 +115,33 @@ return announce(channel, '0') and 'done' or 'unannounced'`,
   reply: leaveAnswer,
 });
 
-/** For each key an owner and a lease: prolongs what its owner holds, and creates nothing. */
+/**
+ * For each key an owner, and then one lease for all or one for each: prolongs what its owner holds, and
+ * creates nothing.
+ */
 export const RENEW = defineScript({
   name: 'hash-lock.renew',
   keys: [],
   args: [],
   body: `
-for i = 1, #KEYS do
-  if not string.find(ARGV[2 * i], '^[1-9]%d*$') or #ARGV[2 * i] > 15 then
+local count = #KEYS
+for i = count + 1, math.max(#ARGV, count + 1) do
+  if not string.find(ARGV[i] or '', '^[1-9]%d*$') or #ARGV[i] > 15 then
     return redis.error_reply('LOCKARG a lease is not a whole number')
   end
 end
 local answers = {}
-for i = 1, #KEYS do
-  local held = redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1])
+for i = 1, count do
+  local leaseMs = ARGV[count + i] or ARGV[count + 1]
+  local held = redis.pcall('hexists', KEYS[i], ARGV[i])
   if type(held) == 'table' then
     -- A key of another type is a no. That Redis may not be asked is none.
     if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
     held = 0
   end
   -- Never shorter: an old renewal that arrives late must not undo a longer one.
-  if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(ARGV[2 * i]) then
-    redis.call('pexpire', KEYS[i], ARGV[2 * i])
+  if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(leaseMs) then
+    redis.call('pexpire', KEYS[i], leaseMs)
   end
   answers[i] = held
 end
@@ -150,11 +155,17 @@ export function renewHashes(
   minReplicas: number,
 ): Promise<Reply<readonly boolean[]>> {
   const keys: string[] = [];
-  const args: (string | number)[] = [];
+  const owners: string[] = [];
+  const leases: number[] = [];
+  let isOneForAll = true;
   for (const { key, owner, leaseTimeMs } of renewals) {
     keys.push(key);
-    args.push(owner, leaseTimeMs);
+    owners.push(owner);
+    leases.push(leaseTimeMs);
+    isOneForAll &&= leaseTimeMs === leases[0];
   }
+  // Each argument costs the client as much as all else that a renewal is.
+  const args = [...owners, ...(isOneForAll ? leases.slice(0, 1) : leases)];
   return connection.run(RENEW, keys, args, minReplicas);
 }
 
