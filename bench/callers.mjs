@@ -49,17 +49,3 @@ async function visit(acquire, key, { visits, flow, sectionMs }) {
     return false;
   }
 }
-
-/**
- * Gets code compiled and sockets warm, without anybody in anybody's way.
- * @param {import('./terms.mjs').Locker} locker
- */
-export async function warmUp({ acquire, permits }, { flows, forMs }) {
-  const over = now() + forMs;
-  const alone = async (_, flow) => {
-    const key = `warm:${process.pid}:${flow}`;
-    await permits?.(key, 1);
-    while (now() < over) await (await acquire(key))();
-  };
-  await Promise.all(Array.from({ length: flows }, alone));
-}

@@ -1,11 +1,10 @@
 // Many callers of one key, in one process or in several: in waves, or again and again.
-import { loop, warmUp, wave } from './callers.mjs';
+import { loop, wave } from './callers.mjs';
 import { now } from './clock.mjs';
 import { overlapsOf, overtakenIn, quantile, turnsOf, visitsOf, waitsOf } from './statistics.mjs';
 import { LEFT } from './visits.mjs';
 
 export const actions = {
-  warmUp,
   wave: ({ acquire }, order) => wave(acquire, order),
   loop: ({ acquire }, order) => loop(acquire, order),
   permits: ({ permits }, [key, count]) => permits(key, count),
@@ -14,7 +13,6 @@ export const actions = {
 const CUT_MS = 1_000;
 /** For the message to reach all workers before the instant at which they begin together. */
 const HEAD_START_MS = 5;
-const WARM_UP = { flows: 16, forMs: 150 };
 
 /**
  * @param {import('./crew.mjs').Crew} crew
@@ -22,7 +20,6 @@ const WARM_UP = { flows: 16, forMs: 150 };
  * @param {import('./pace.mjs').Pace} pace
  */
 export async function driveWaves(crew, trial, pace) {
-  await crew.all('warmUp', { ...WARM_UP, forMs: WARM_UP.forMs * pace.share });
   const cutMs = CUT_MS * pace.share;
   const waves = [];
   const { cost } = await crew.measured(async () => {
@@ -41,7 +38,6 @@ async function oneWave(crew, { id, callers, sectionMs, permits }, { number, cutM
 
 /** As `driveWaves`, but everybody asks again as soon as they have had it. */
 export async function driveLoop(crew, trial, pace) {
-  await crew.all('warmUp', { ...WARM_UP, forMs: WARM_UP.forMs * pace.share });
   const { id, callers, sectionMs, forMs } = trial;
   const order = { key: id, callers, sectionMs, forMs: forMs * pace.share };
   const { result, cost } = await crew.measured(() =>

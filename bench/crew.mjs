@@ -13,6 +13,7 @@ export class Crew {
   #probe;
   /** Of all workers, in the actions since `measured` began. */
   #cpuUs = 0;
+  #isWarm = false;
 
   /**
    * @param {object} order
@@ -33,6 +34,12 @@ export class Crew {
     const ready = Promise.all(this.#workers.map((worker) => worker.ready));
     if (!(await inTime(ready, START_MS))) throw new Error('The workers did not start');
     if (core !== undefined) for (const worker of this.#workers) pin(worker.pid, core);
+  }
+
+  /** Once for all trials. */
+  async warmUp(forMs) {
+    if (!this.#isWarm) await this.all('warmUp', forMs);
+    this.#isWarm = true;
   }
 
   /** Every worker does it at the same time; resolves with what each returned. */

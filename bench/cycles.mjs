@@ -25,8 +25,7 @@ export const cyclesOf = (flows) => ({
   },
 });
 
-export async function measureCycles(crew, warmUpMs, windowMs) {
-  await crew.one(0, 'cycles', warmUpMs);
+export async function measureCycles(crew, windowMs) {
   const { result, cost } = await crew.measured(() => crew.one(0, 'cycles', windowMs));
   const { latencies, ms } = result;
   return {

@@ -92,7 +92,12 @@ async function runTrials(bench, scenario, { trials, locker, records }) {
 /** @returns {Promise<boolean>} whether the processes are still good for anything */
 async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, record }) {
   const core = trial.cores === 'split' ? cores?.clients : cores?.redis;
-  const run = crew.ready(core).then(() => scenario.drive(crew, trial, { pace, probe, port }));
+  const measure = async () => {
+    await crew.ready(core);
+    await crew.warmUp(pace.warmUpMs);
+    return scenario.drive(crew, trial, { pace, probe, port });
+  };
+  const run = measure();
   try {
     if (!(await inTime(run, LONGEST_MS))) throw new Error(`No end after ${LONGEST_MS / 1e3} s`);
     const { error, ...measures } = await run;

@@ -1,5 +1,7 @@
 // One locker in one scenario, in a process of its own: it does what the crew's owner tells it.
 // Arguments: the locker, the scenario's file, its terms as JSON.
+import { warmUp } from './warm-up.mjs';
+
 const [lockerName, scenarioPath, terms] = process.argv.slice(2);
 
 process.on('disconnect', () => process.exit());
@@ -9,6 +11,7 @@ const [{ create }, { actions }] = await Promise.all([
   import(`./${scenarioPath}.mjs`),
 ]);
 const locker = await create(JSON.parse(terms));
+const known = { ...actions, warmUp };
 // Connections are up and scripts are loaded before anybody looks at a clock.
 await locker.permits?.(`ready:${process.pid}`, 1);
 if (locker.acquire) await (await locker.acquire(`ready:${process.pid}`))();
@@ -16,7 +19,7 @@ if (locker.acquire) await (await locker.acquire(`ready:${process.pid}`))();
 process.on('message', async ({ id, action, args }) => {
   const cpu = process.cpuUsage();
   try {
-    const result = await actions[action](locker, args);
+    const result = await known[action](locker, args);
     const { user, system } = process.cpuUsage(cpu);
     process.send({ id, result, cpuUs: user + system });
   } catch (error) {

@@ -23,4 +23,4 @@ const WINDOW_MS = 500;
 export const actions = cyclesOf(1);
 
 export const drive = (crew, _trial, { pace }) =>
-  measureCycles(crew, WINDOW_MS * pace.share, WINDOW_MS * pace.share);
+  measureCycles(crew, WINDOW_MS * pace.share);
