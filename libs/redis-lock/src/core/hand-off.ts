@@ -1,8 +1,10 @@
-import type { Claim } from './hold-protocol.js';
+import type { Claim, Heir } from './hold-protocol.js';
 import { helperKey } from './key-space.js';
+import type { LockSettings } from './options.js';
 
 /**
- * Who goes next, among Node processes; Java sees nothing of it. Beside the lock, each with a TTL:
+ * Who goes next, among Node processes; Java sees nothing of it. Beside a lock that is handed on, each
+ * with a TTL:
  *
  * - `queue`, process → when it first asked (µs, by the server): the processes that wait, one place for
  *   each, however many callers it has.
@@ -15,6 +17,23 @@ import { helperKey } from './key-space.js';
  */
 export const LINE_KEYS = ['queue', 'claims', 'opened'] as const;
 
+/** Kinds of locks have lines of their own: nobody is handed what he has not asked for. */
+export type LineKind = 'lock' | 'rwlock';
+
+/** How a kind of lock is written that is handed on: a hash with a field for its owner. */
+export interface HandedLock {
+  /** Lua: the field of the owner in this local. */
+  readonly field: (owner: string) => string;
+  /** Lua: what HSET writes beside the owner, each followed by a comma. */
+  readonly beside: string;
+  /** What is announced when it is free. */
+  readonly freed: string;
+  /** Lua that follows when it was given to the owner in the local `one`; must not fail. */
+  readonly onGiven: string;
+  /** Lua that follows when the owner in the local `heir` stands in line; must not fail. */
+  readonly onWaiting: string;
+}
+
 /** How long those in line stand back for an outsider that was told that the lock is free. */
 export const STAND_BACK_MS = 20;
 /** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
@@ -25,23 +44,36 @@ const MOST_SWEPT = 32;
 const CLAIM = `'^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
-export function lineKeys(key: string): Record<(typeof LINE_KEYS)[number], string> {
+export function lineKeys(
+  key: string,
+  kind: LineKind = 'lock',
+): Record<(typeof LINE_KEYS)[number], string> {
   // With every release: the braces are looked for once.
   const tagged = helperKey('', key);
   return {
-    queue: `nestjs_lock_queue${tagged}`,
-    claims: `nestjs_lock_claims${tagged}`,
-    opened: `nestjs_lock_opened${tagged}`,
+    queue: `nestjs_${kind}_queue${tagged}`,
+    claims: `nestjs_${kind}_claims${tagged}`,
+    opened: `nestjs_${kind}_opened${tagged}`,
   };
 }
 
-export function grantChannel(key: string, process: string): string {
-  return `${lineKeys(key).queue}:${process}`;
+export function grantChannel(key: string, process: string, kind?: LineKind): string {
+  return `${lineKeys(key, kind).queue}:${process}`;
+}
+
+/** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
+export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
+  return { auto: 1_000, redisson: 1, none: 0 }[interop];
 }
 
 /** A claim as the scripts take it. */
 export function writtenClaim({ aliveMs, nonce, leaseTimeMs, manner }: Claim): string {
   return `${String(aliveMs)} ${nonce} ${String(leaseTimeMs)} ${manner.charAt(0)}`;
+}
+
+/** An heir as the scripts take it, but for its claim. */
+export function writtenHeir({ owner, leaseTimeMs, starts }: Heir) {
+  return { heir: owner, leaseMs: leaseTimeMs, starts: starts ? 1 : 0 };
 }
 
 /** Lua that refuses a claim that nobody could read later. */
@@ -52,8 +84,8 @@ if not terms or #aliveMs > 15 or #grantMs > 15 then
 end
 aliveMs = tonumber(aliveMs)`;
 
-/** Lua that every script of the line begins with. */
-export const LINE = `
+/** Lua: `serverTime()` in µs, of the moment at which the script looks for the first time. */
+export const SERVER_TIME = `
 local now
 local function serverTime()
   if not now then
@@ -61,7 +93,10 @@ local function serverTime()
     now = tonumber(time[1]) * 1000000 + tonumber(time[2])
   end
   return now
-end
+end`;
+
+/** Lua that every script of the line begins with, behind `SERVER_TIME`. */
+export const LINE = `
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
@@ -100,14 +135,39 @@ local function standingBack()
   return left and left > 0 and left <= ${String(STAND_BACK_MS)} and left
 end`;
 
+/** Lua: takes away the place in line, if it is that of this owner and not of another caller by now. */
+export const LEAVE_PLACE = `
+local function leavePlace(one)
+  local process = processOf(one)
+  local record = redis.pcall('hget', claims, process)
+  if type(record) == 'string' and string.match(record, '^%d+') == string.sub(one, 38) then
+    leaveLine(process)
+  end
+end`;
+
 /**
- * Lua: `openDoor(since)` leaves the lock to those who are in no line, if the last time is long enough
- * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
- * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
- * answer whether it is so, and are called by `tried(step, value)`. No time for outsiders at all when
- * `openEveryMs` is 0.
+ * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it is.
+ * `tried(step, …)` answers no, instead of failing.
  */
-export const HAND_OVER = `
+export const giving = ({ field, beside, onGiven }: HandedLock) => `
+local function give(one, count, ms)
+  redis.call('hset', lock, ${beside}${field('one')}, count)
+  local expiry = redis.pcall('pexpire', lock, ms)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return false
+  end
+  ${onGiven}
+  return true
+end
+-- What cannot be done with the line must not make a release fail, which is done by then.
+local function tried(step, ...)
+  local isDone, answer = pcall(step, ...)
+  return isDone and answer
+end`;
+
+const openDoor = ({ freed }: HandedLock) => `
 local function isTimeToOpen(since)
   local nextMs = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
   if not nextMs then return since and serverTime() - since >= (openEveryMs - 1) * 1000, since end
@@ -119,7 +179,7 @@ local function openDoor(since)
   if openEveryMs == 0 then return false end
   local isTime, isFirst = isTimeToOpen(since)
   if not isTime and not isFirst then return false end
-  local receivers = isTime and announce(channel, '0')
+  local receivers = isTime and announce(channel, '${freed}')
   local isHeard = receivers and receivers ~= 0
   -- Rounded down, or at once more would be left than can be.
   local nowMs = math.floor(serverTime() / 1000)
@@ -127,15 +187,24 @@ local function openDoor(since)
   local times = string.format('%.0f %.0f', nowMs + openEveryMs, untilMs)
   redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
   return isHeard
-end
+end`;
+
+/**
+ * Lua: `openDoor(since)` leaves the lock to those who are in no line, if the last time is long enough
+ * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
+ * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
+ * answer whether it is so, and are called by `tried`. No time for outsiders at all when `openEveryMs`
+ * is 0.
+ */
+export const handOver = (kind: HandedLock) => `
+${giving(kind)}
+${openDoor(kind)}
 local function grant(process, record)
-  local number, aliveUntil, nonce, leaseMs, manner = string.match(record, ${RECORD})
+  local number, aliveUntil, nonce, grantMs, manner = string.match(record, ${RECORD})
   if not manner or tonumber(aliveUntil) * 1000 < serverTime() then return false end
-  redis.call('hset', lock, process .. ':' .. number, manner == 's' and 1 or 0)
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  if not give(process .. ':' .. number, manner == 's' and 1 or 0, grantMs) then return false end
   -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
-  local receivers = type(expiry) ~= 'table'
-    and (manner == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce))
+  local receivers = manner == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then return true end
   redis.call('del', lock)
   return false
@@ -149,9 +218,45 @@ local function handOver(from)
     if record and process ~= from and grant(process, record) then return true end
   end
   return false
-end
--- What cannot be done with the line must not make a release fail, which is done by then.
-local function tried(step, value)
-  local isDone, answer = pcall(step, value)
-  return isDone and answer
 end`;
+
+/**
+ * Lua that ends a release: what is free by now is left to outsiders, given to the process that has
+ * waited longest, or announced.
+ */
+export const handOverOrAnnounce = ({ freed }: HandedLock) => `
+-- A line that cannot be read must not make a release fail.
+local lines = redis.pcall('exists', queue, opened)
+if type(lines) ~= 'table' and lines > 0 then
+  local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+  if tried(openDoor, since) then return 'opened' end
+  if since and tried(handOver) then return 'done' end
+end
+return announce(channel, '${freed}') and 'done' or 'unannounced'`;
+
+/** Lua that ends a release with an heir, who stands in line if others go first; he waits from `since` on. */
+export const takeTurns = ({ onWaiting }: HandedLock) => `
+local isOpened = tried(openDoor, since)
+if isOpened or tried(handOver, processOf(owner)) then
+  standInLine(heir)
+  ${onWaiting}
+  return isOpened and 'opened' or 'done'
+end
+return tried(give, heir, starts, leaseMs) and 'passed' or 'unannounced'`;
+
+/**
+ * Lua that ends a release with an heir: what is this owner's becomes the heir's, for one that enters by
+ * itself with the count that says that it has not yet. Where the user lacks a right for that, the
+ * release is done all the same.
+ */
+export const passOn = ({ field }: HandedLock) => `
+-- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
+-- first: with its memory full, Redis refuses only a first write.
+redis.call('pexpire', lock, leaseMs)
+local counted = redis.pcall('hset', lock, ${field('heir')}, starts)
+local left = redis.pcall('hdel', lock, ${field('owner')})
+if type(counted) == 'table' or type(left) == 'table' then
+  redis.call('del', lock)
+  return 'unannounced'
+end
+return 'passed'`;

@@ -1,11 +1,17 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
   CHECK_CLAIM,
-  HAND_OVER,
+  handOver,
+  handOverOrAnnounce,
+  LEAVE_PLACE,
   LINE,
   LINE_KEYS,
+  passOn,
+  SERVER_TIME,
   STAND_IN_LINE,
   STANDING_BACK,
+  takeTurns,
+  type HandedLock,
 } from '../../core/hand-off.js';
 import {
   CREATE,
@@ -23,6 +29,14 @@ import { defineScript } from '../../core/script.js';
  * stands in the line of core/hand-off.ts, and gets it from whoever leaves.
  */
 
+const LOCK: HandedLock = {
+  field: (owner) => owner,
+  beside: '',
+  freed: '0',
+  onGiven: '',
+  onWaiting: '',
+};
+
 /**
  * Free → this owner's; handed to it → entered. Else the process stands in line. Somebody who entered
  * more than once since this was first sent is left alone.
@@ -30,6 +44,7 @@ import { defineScript } from '../../core/script.js';
 const claim = (token: string, granted: string) => `
 if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
 ${CHECK_CLAIM}
+${SERVER_TIME}
 ${LINE}
 ${STAND_IN_LINE}
 ${STANDING_BACK}
@@ -78,17 +93,6 @@ export const CLAIM_FENCED = defineScript({
   reply: fencedAnswer,
 });
 
-/** The lock that was ours is left to outsiders, given to the process that has waited longest, or free. */
-const HAND_OVER_OR_ANNOUNCE = `
--- A line that cannot be read must not make a release fail.
-local lines = redis.pcall('exists', queue, opened)
-if type(lines) ~= 'table' and lines > 0 then
-  local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-  if tried(openDoor, since) then return 'opened' end
-  if since and tried(handOver) then return 'done' end
-end
-return announce(channel, '0') and 'done' or 'unannounced'`;
-
 /** Ours → fewer, or free and announced, or of the process that has waited longest. */
 export const LEAVE = defineScript({
   name: 'lock.leave',
@@ -100,10 +104,11 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
+${SERVER_TIME}
 ${LINE}
-${HAND_OVER}
+${handOver(LOCK)}
 redis.call('del', lock)
-${HAND_OVER_OR_ANNOUNCE}`,
+${handOverOrAnnounce(LOCK)}`,
   reply: leaveAnswer,
 });
 
@@ -125,16 +130,7 @@ export const PASS_ON = defineScript({
   numbers: ['leaseMs', 'starts'],
   body: `
 ${NOT_OURS}
--- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
--- first: with its memory full, Redis refuses only a first write.
-redis.call('pexpire', lock, leaseMs)
-local counted = redis.pcall('hset', lock, heir, starts)
-local left = redis.pcall('hdel', lock, owner)
-if type(counted) == 'table' or type(left) == 'table' then
-  redis.call('del', lock)
-  return 'unannounced'
-end
-return 'passed'`,
+${passOn(LOCK)}`,
   reply: leaveAnswer,
 });
 
@@ -148,23 +144,13 @@ export const TAKE_TURNS = defineScript({
   body: `
 ${CHECK_CLAIM}
 ${NOT_OURS}
+${SERVER_TIME}
 ${LINE}
 ${STAND_IN_LINE}
-${HAND_OVER}
+${handOver(LOCK)}
 local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
-local isOpened = tried(openDoor, since)
-if isOpened or tried(handOver, processOf(owner)) then
-  standInLine(heir)
-  return isOpened and 'opened' or 'done'
-end
-local counted = redis.pcall('hset', lock, heir, starts)
-local expiry = redis.pcall('pexpire', lock, leaseMs)
-if type(counted) == 'table' or type(expiry) == 'table' then
-  redis.call('del', lock)
-  return 'unannounced'
-end
-return 'passed'`,
+${takeTurns(LOCK)}`,
   reply: leaveAnswer,
 });
 
@@ -176,21 +162,18 @@ export const WITHDRAW = defineScript({
   numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
+${SERVER_TIME}
 ${LINE}
-${HAND_OVER}
+${LEAVE_PLACE}
+${handOver(LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 local isOurs = type(held) == 'string'
 -- First what a user may lack the right to: then nothing is done.
 if isOurs then redis.call('del', lock) end
-local process = processOf(owner)
-local record = redis.pcall('hget', claims, process)
--- The place may be that of another caller of this process by now.
-if type(record) == 'string' and string.match(record, '^%d+') == string.sub(owner, 38) then
-  leaveLine(process)
-end
+leavePlace(owner)
 if not isOurs then return 'absent' end
-${HAND_OVER_OR_ANNOUNCE}`,
+${handOverOrAnnounce(LOCK)}`,
   reply: leaveAnswer,
 });

@@ -1,6 +1,12 @@
 import { MovingSlotError } from '../../core/errors.js';
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
-import { grantChannel, lineKeys, writtenClaim } from '../../core/hand-off.js';
+import {
+  grantChannel,
+  lineKeys,
+  openEveryMs,
+  writtenClaim,
+  writtenHeir,
+} from '../../core/hand-off.js';
 import {
   ENTER,
   ENTER_FENCED,
@@ -84,11 +90,11 @@ export class ReentrantProtocol implements LockProtocol {
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
-    const { leaseTimeMs: leaseMs, claim } = heir;
-    const waitedMs = Math.round(heir.waitedMs);
-    const args = { owner, heir: heir.owner, leaseMs, starts: heir.starts ? 1 : 0 };
+    const { claim } = heir;
+    const args = { owner, ...writtenHeir(heir) };
     const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
     if (claim === undefined) return passOn();
+    const waitedMs = Math.round(heir.waitedMs);
     const turn = { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) };
     return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), turn), passOn);
   }
@@ -135,10 +141,7 @@ export class ReentrantProtocol implements LockProtocol {
   }
 
   #announcing(key: string) {
-    return {
-      channel: this.wakeUpChannel(key),
-      openEveryMs: OPEN_EVERY_MS[this.context.settings.interop],
-    };
+    return { channel: this.wakeUpChannel(key), openEveryMs: openEveryMs(this.context.settings) };
   }
 }
 
@@ -146,6 +149,3 @@ export class ReentrantProtocol implements LockProtocol {
 function keysOf(key: string) {
   return { lock: key, ...lineKeys(key) };
 }
-
-/** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
-const OPEN_EVERY_MS = { auto: 1_000, redisson: 1, none: 0 };
