@@ -11,6 +11,7 @@ import {
   WITHDRAW,
 } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import { deliver } from '../support/deliver.js';
+import { LINE_KINDS } from '../support/line-kinds.js';
 import { LineView, ownerOf, useListeners, type Values } from '../support/line-view.js';
 import { expectToFollowModel, type Repeating, type Step } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
@@ -64,8 +65,8 @@ interface Model {
 
 describe('the scripts of the line and their model', () => {
   const redis = useRedis({ flush: false });
-  const view = new LineView(redis, KEY, LONGEST_MS);
-  const ear = useListeners(redis, KEY, CHANNEL);
+  const view = new LineView(redis, KEY, LINE_KINDS.LOCK, LONGEST_MS);
+  const ear = useListeners(redis, KEY);
   let deliveries = 1;
   const clients: Repeating = {
     deliver: (times) => (deliveries = times),

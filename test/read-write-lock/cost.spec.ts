@@ -35,7 +35,7 @@ describe('what a read-write lock costs in Redis commands', () => {
     const { read, write } = client.locks.get('a');
     const waiting = [read.acquire({ waitTimeMs: 60_000 }), write.acquire({ waitTimeMs: 60_000 })];
     await eventually(async () => (await redis.admin.exists(...WAITING)) === 2);
-    await eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 1);
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     const [reading, writing] = waiting;
     const sent = await redis.commandsDuring(async () => {
       await holder.release();

@@ -9,10 +9,12 @@ import {
   READ_WITHDRAW,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
 import {
-  WRITE_ENTER,
-  WRITE_ENTER_FENCED,
   WRITE_LEAVE,
   WRITE_WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import {
+  WRITE_ENTER,
+  WRITE_ENTER_FENCED,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';

@@ -1,27 +1,17 @@
 import { beforeEach } from '@jest/globals';
 import { writtenClaim } from '../../libs/redis-lock/src/core/hand-off.js';
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
 import type { Claim } from '../../libs/redis-lock/src/core/hold-protocol.js';
-import {
-  CLAIM,
-  CLAIM_FENCED,
-  LEAVE,
-  PASS_ON,
-  TAKE_TURNS,
-  WITHDRAW,
-} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import type { LineKindUnderTest } from './line-kinds.js';
 import { LineView, ownerOf, processOf, useListeners } from './line-view.js';
 import { useRedis } from './redis-server.js';
 
 /** What the specs of the scripts of the lock that is handed on call, write and expect. */
 
-export const CHANNEL = 'redisson_lock__channel:{k}';
 export const LEASE_MS = 30_000;
 /** What a grant by a claim is worth, and for how long whoever claims is believed to wait. */
 export const CLAIM_MS = 5_000;
 export const ALIVE_MS = 8_000;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
-export const SCRIPTS = [CLAIM, CLAIM_FENCED, LEAVE, PASS_ON, TAKE_TURNS, WITHDRAW];
 
 export const granted = { kind: 'granted', fencingToken: undefined };
 export const busy = { kind: 'busy' };
@@ -53,9 +43,9 @@ export const claimOf = (owner: string, manner: Claim['manner'] = 'starts') =>
 export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
   ...{ owner: ownerOf(owner), leaseMs, claim: claimOf(owner), tokenTtlMs: WEEK_MS },
 });
-export const leaveArgs = { holdCount: 0, channel: CHANNEL, openEveryMs: 0 };
+export const leaveArgs = { holdCount: 0, openEveryMs: 0 };
 export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
-export const turnArgs = { ...passArgs, waitedMs: 0, channel: CHANNEL, openEveryMs: 0 };
+export const turnArgs = { ...passArgs, waitedMs: 0, openEveryMs: 0 };
 
 interface Claiming {
   readonly sinceMs?: number;
@@ -65,34 +55,35 @@ interface Claiming {
 }
 
 /** The lock `k` on a server of its own; its owners and processes are those of `LineView`. */
-export function useLineScripts() {
+export function useLineScripts(kind: LineKindUnderTest) {
   const redis = useRedis();
-  const ear = useListeners(redis, 'k', CHANNEL);
-  const view = new LineView(redis, 'k');
+  const ear = useListeners(redis, 'k', kind);
+  const view = new LineView(redis, 'k', kind);
   let order = 0;
   beforeEach(() => {
     view.foreign.clear();
     order = 0;
   });
 
-  const claim = (owner: string, leaseMs?: number) => view.run(CLAIM, claimArgs(owner, leaseMs));
+  const claim = (owner: string, leaseMs?: number) =>
+    view.run(kind.claim, claimArgs(owner, leaseMs));
   const claimFenced = async (owner: string) => {
-    const answer = await view.run(CLAIM_FENCED, claimArgs(owner));
+    const answer = await view.run(kind.claimFenced, claimArgs(owner));
     return answer.kind === 'granted' ? (answer.fencingToken ?? 0) : answer;
   };
   const enter = (owner: string) =>
-    view.run(ENTER, { owner: ownerOf(owner), holdCount: 1, leaseMs: LEASE_MS });
+    view.run(kind.enter, { owner: ownerOf(owner), holdCount: 1, leaseMs: LEASE_MS });
   const leave = (owner: string, args: Partial<typeof leaveArgs> = {}) =>
-    view.run(LEAVE, { owner: ownerOf(owner), ...leaveArgs, ...args });
+    view.run(kind.leave, { owner: ownerOf(owner), ...leaveArgs, ...args });
   const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
-    view.run(PASS_ON, { owner: ownerOf(owner), heir: ownerOf(heir), ...passArgs, ...args });
+    view.run(kind.passOn, { owner: ownerOf(owner), heir: ownerOf(heir), ...passArgs, ...args });
   const takeTurns = (owner: string, heir: string, args: Partial<typeof turnArgs> = {}) =>
-    view.run(TAKE_TURNS, {
+    view.run(kind.takeTurns, {
       ...{ owner: ownerOf(owner), heir: ownerOf(heir), claim: claimOf(heir) },
       ...{ ...turnArgs, ...args },
     });
   const withdraw = (owner: string, openEveryMs = 0) =>
-    view.run(WITHDRAW, { owner: ownerOf(owner), channel: CHANNEL, openEveryMs });
+    view.run(kind.withdraw, { owner: ownerOf(owner), openEveryMs });
 
   const endLater = (...keys: string[]) =>
     Promise.all(keys.map((key) => redis.admin.pexpire(view.keys[key] ?? '', ALIVE_MS)));
@@ -122,12 +113,7 @@ export function useLineScripts() {
     await redis.admin.hset(claims, Object.fromEntries(records) as Record<string, string>);
     await endLater('queue', 'claims');
   };
-  const hold = async (owner: string, count: number) => {
-    await Promise.all([
-      redis.admin.hset('k', ownerOf(owner), count),
-      redis.admin.pexpire('k', LEASE_MS),
-    ]);
-  };
+  const hold = (owner: string, count: number) => view.hold(owner, count, LEASE_MS);
 
   return {
     ...{ redis, ear, view, look: () => view.look() },

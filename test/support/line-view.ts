@@ -4,6 +4,7 @@ import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
 import { deliver } from './deliver.js';
+import { LINE_KINDS, type LineKindUnderTest } from './line-kinds.js';
 import type { RedisFixture } from './redis-server.js';
 
 export type Values = Readonly<Record<string, string | number>>;
@@ -35,20 +36,23 @@ export class LineView {
   readonly keys: Record<string, string>;
   /** Keys that somebody else has written, of which no TTL is expected. */
   readonly foreign = new Set<string>();
+  readonly #longestMs: Readonly<Record<string, number>>;
 
   constructor(
     private readonly redis: RedisFixture,
     key: string,
-    private readonly longestMs: Readonly<Record<string, number>> = LONGEST_MS,
+    private readonly kind: LineKindUnderTest = LINE_KINDS.LOCK,
+    longestMs: Readonly<Record<string, number>> = LONGEST_MS,
   ) {
-    this.keys = { lock: key, ...lineKeys(key), token: tokenKey(key) };
+    this.#longestMs = { ...kind.longestMs, ...longestMs };
+    this.keys = { lock: key, ...lineKeys(key, kind.line), token: tokenKey(key), ...kind.keys };
   }
 
   /** Runs a script, which must leave every key with a TTL, whether it fails or not. */
   async run<R>(script: AnyScript<R>, args: Values, by = this.redis.admin): Promise<R> {
     const keys = script.keys.map((key) => this.keys[key] ?? '');
     try {
-      return await deliver(by, script, keys, args);
+      return await deliver(by, script, keys, { ...this.kind.args, ...args });
     } finally {
       await this.expectToEnd();
     }
@@ -60,7 +64,9 @@ export class LineView {
    */
   async runAtOnce(...calls: (readonly [AnyScript<unknown>, Values])[]): Promise<unknown[]> {
     const keys = longest(calls.map(([script]) => script.keys)).map((key) => this.keys[key] ?? '');
-    const args = calls.map(([script, values]) => inOrder<string | number>(script.args, values));
+    const args = calls.map(([script, values]) =>
+      inOrder<string | number>(script.args, { ...this.kind.args, ...values }),
+    );
     const steps = calls.map(([{ lua }], i) => {
       const from = args.slice(0, i).flat().length + 1;
       const own = `{ unpack(given, ${String(from)}, ${String(from + (args[i] ?? []).length - 1)}) }`;
@@ -74,12 +80,12 @@ export class LineView {
 
   /** Every key there is ends by itself. */
   async expectToEnd(): Promise<void> {
-    const keys = Object.keys(this.longestMs).filter((key) => !this.foreign.has(key));
+    const keys = Object.keys(this.#longestMs).filter((key) => !this.foreign.has(key));
     const ttls = await Promise.all(keys.map((key) => this.redis.admin.pttl(this.keys[key] ?? '')));
     for (const [i, key] of keys.entries()) {
       const ttlMs = ttls[i] ?? -1;
       expect({ key, ttlMs }).not.toEqual({ key, ttlMs: -1 });
-      expect(ttlMs).toBeLessThanOrEqual(this.longestMs[key] ?? 0);
+      expect(ttlMs).toBeLessThanOrEqual(this.#longestMs[key] ?? 0);
     }
   }
 
@@ -98,7 +104,7 @@ export class LineView {
       admin.exists(opened),
     ]);
     return {
-      lock: mapKeys(holders ?? {}, (count) => count),
+      lock: this.#holdersIn(holders ?? {}),
       leaseS: Math.max(0, Math.ceil(leaseMs / 1_000)),
       line: (line ?? []).map(shortOf),
       claims: mapKeys(records ?? {}, (record) => {
@@ -108,6 +114,28 @@ export class LineView {
       }),
       isOpened: doors === 1,
     };
+  }
+
+  /** Makes this owner the holder, or what else there is, without a script. */
+  async hold(owner: string, count: number | string, leaseMs: number): Promise<void> {
+    const { lock = '' } = this.keys;
+    const { beside, fieldOf } = this.kind;
+    await this.redis.admin.hset(lock, { ...beside, [fieldOf(ownerOf(owner))]: count });
+    await this.redis.admin.pexpire(lock, leaseMs);
+  }
+
+  /** What is there beside the holders of this kind is seen as it is. */
+  #holdersIn(fields: Record<string, string>) {
+    const { beside, fieldOf } = this.kind;
+    const isOfKind = Object.entries(beside).every(([field, value]) => fields[field] === value);
+    if (!isOfKind) return mapKeys(fields, (count) => count);
+    const suffix = fieldOf('');
+    const holders = Object.entries(fields).filter(([field]) => !(field in beside));
+    const byOwner = holders.map(([field, count]) => [
+      field.endsWith(suffix) ? field.slice(0, field.length - suffix.length) : field,
+      count,
+    ]);
+    return mapKeys(Object.fromEntries(byOwner) as Record<string, string>, (count) => count);
   }
 
   /** When the lock is to be left to outsiders, and up to when the line stands back; 0, 0 if unknown. */
@@ -172,7 +200,7 @@ export class Listeners {
   constructor(
     private readonly redis: RedisFixture,
     private readonly key: string,
-    private readonly wakeUpChannel: string,
+    private readonly kind: LineKindUnderTest = LINE_KINDS.LOCK,
   ) {}
 
   open(): void {
@@ -183,7 +211,7 @@ export class Listeners {
     });
     this.#connection.on('error', () => undefined);
     this.#connection.on('message', (channel: string, message: string) => {
-      const letter = channel === this.wakeUpChannel ? 'all' : shortOf(channel);
+      const letter = channel === this.kind.channel ? 'all' : shortOf(channel);
       this.#heard.push(`${letter}: ${message}`);
     });
   }
@@ -199,17 +227,19 @@ export class Listeners {
 
   /** The processes of these letters are told of grants from now on. */
   async listen(letters: string): Promise<void> {
-    const channels = Array.from(letters, (letter) => grantChannel(this.key, processOf(letter)));
+    const channels = Array.from(letters, (letter) =>
+      grantChannel(this.key, processOf(letter), this.kind.line),
+    );
     if (channels.length > 0) await this.#ear.subscribe(...channels);
   }
 
   /** Somebody hears when the lock is free. */
   async listenToAll(): Promise<void> {
-    await this.#ear.subscribe(this.wakeUpChannel);
+    await this.#ear.subscribe(this.kind.channel);
   }
 
   async stopListeningToAll(): Promise<void> {
-    await this.#ear.unsubscribe(this.wakeUpChannel);
+    await this.#ear.unsubscribe(this.kind.channel);
   }
 
   /** What was heard, such as `B: 1 b1`, or `all: 0`. */
@@ -225,8 +255,12 @@ export class Listeners {
   }
 }
 
-export function useListeners(redis: RedisFixture, key: string, wakeUpChannel: string): Listeners {
-  const listeners = new Listeners(redis, key, wakeUpChannel);
+export function useListeners(
+  redis: RedisFixture,
+  key: string,
+  kind?: LineKindUnderTest,
+): Listeners {
+  const listeners = new Listeners(redis, key, kind);
   beforeAll(() => {
     listeners.open();
   });

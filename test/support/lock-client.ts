@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
-import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { lineKeys, type LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
@@ -82,9 +82,10 @@ export async function untilInLine(
   redis: RedisFixture,
   name: string,
   clients: readonly LockClient<unknown>[],
+  kind: LineKind = 'lock',
 ): Promise<void> {
   await eventually(async () => {
-    const line = await redis.admin.zrange(lineKeys(name).queue, 0, '-1');
+    const line = await redis.admin.zrange(lineKeys(name, kind).queue, 0, '-1');
     return clients.every(({ context: { id } }) => line.includes(id));
   });
 }
@@ -103,7 +104,7 @@ function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock
  * It ends by itself.
  */
 const LASTS =
-  /^(redisson_lock_token|nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_rwlock_patience|nestjs_lock_opened):/;
+  /^(redisson_lock_token|nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_rwlock_patience|nestjs_(lock|rwlock)_opened):/;
 
 /** What other clients wrote, such as a Java service, may stay. */
 export async function expectNothingLeft(redis: RedisFixture): Promise<void> {

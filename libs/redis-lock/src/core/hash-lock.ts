@@ -211,7 +211,10 @@ export function remainingOf(pttl: number): number {
   return pttl < 0 ? Infinity : pttl;
 }
 
-const LEAVE_ANSWERS = ['done', 'passed', 'had', 'opened', 'unannounced', 'absent'] as const;
+const LEAVE_ANSWERS = [
+  ...(['done', 'passed', 'had', 'yielded'] as const),
+  ...(['opened', 'unannounced', 'absent'] as const),
+];
 
 export function leaveAnswer(raw: RawReply): LeaveAnswer | undefined {
   return LEAVE_ANSWERS.find((answer) => answer === raw);

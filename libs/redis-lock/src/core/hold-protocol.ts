@@ -67,10 +67,12 @@ export type EnterAnswer =
   | { readonly kind: 'lost' };
 
 /**
- * `passed`: the heir has it. `had`: it had it already, when this owner had it no more. `opened`: freed for those who are in no line, before whom the heir stands
- * back. `unannounced`: freed, but the waiters could not be told.
+ * `passed`: the heir has it. `had`: it had it already, when this owner had it no more. `yielded`: others
+ * go first, behind whom the heir has to ask by itself. `opened`: freed for those who are in no line,
+ * before whom the heir stands back. `unannounced`: freed, but the waiters could not be told.
  */
-export type LeaveAnswer = 'done' | 'passed' | 'had' | 'opened' | 'unannounced' | 'absent';
+export type LeaveAnswer =
+  'done' | 'passed' | 'had' | 'yielded' | 'opened' | 'unannounced' | 'absent';
 
 export interface Renewal {
   readonly key: string;

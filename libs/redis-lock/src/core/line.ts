@@ -134,7 +134,7 @@ export class Line {
       this.queue.busy(this.context.settings.claimTimeMs);
       if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
     } else {
-      // Its own script tells whether it is free, or for how long it has it already.
+      // Its own script tells whether it is free, or for how long it has it already or others have it.
       this.queue.goOn(true);
     }
   }

@@ -1,3 +1,4 @@
+import { SERVER_TIME } from '../../core/hand-off.js';
 import { enterAnswer, GRANTED, leaveAnswer, LOST, fewer } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
@@ -31,6 +32,7 @@ end
 ${MODE}
 ${READERS}
 ${SHRINK}
+${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
 local held = mode and redis.call('hget', lock, owner)

@@ -3,6 +3,7 @@ import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/script.js';
+import { lineKeys } from '../../core/hand-off.js';
 import { RENEW } from '../../core/hash-lock.js';
 import {
   READ_ENTER,
@@ -12,13 +13,8 @@ import {
   READ_WITHDRAW,
 } from './read-lock.scripts.js';
 import { turnKeys } from './turns.js';
-import {
-  WRITE_ENTER,
-  WRITE_ENTER_FENCED,
-  WRITE_INSPECT,
-  WRITE_LEAVE,
-  WRITE_WITHDRAW,
-} from './write-lock.scripts.js';
+import { WRITE_LEAVE, WRITE_WITHDRAW } from './write-lock.releases.js';
+import { WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_INSPECT } from './write-lock.scripts.js';
 
 const CLIENT = '6f1b7c1e-52c4-4a0c-9d2f-0e6d1a4b8c3d';
 const A = `${CLIENT}:1`;
@@ -26,7 +22,10 @@ const B = `${CLIENT}:2`;
 const C = `${CLIENT}:3`;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const channel = 'redisson_rwlock:{k}';
-const keys = { lock: 'k', prefix: '{k}:', token: 't', ...turnKeys('k') };
+const keys = {
+  ...{ lock: 'k', prefix: '{k}:', token: 't' },
+  ...{ ...turnKeys('k'), ...lineKeys('k', 'rwlock') },
+};
 const { writers, patience, readers, turn } = keys;
 const hold = (owner: string, n: number) => `{k}:${owner}:rwlock_timeout:${n}`;
 const granted = { kind: 'granted', fencingToken: undefined };
@@ -48,7 +47,8 @@ describe('the scripts of the read-write lock', () => {
     run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
   const endRead = (owner: string, holdCount = 0) => run(READ_LEAVE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
-    run(WRITE_LEAVE, { owner, holdCount, channel });
+    run(WRITE_LEAVE, { owner, holdCount, channel, openEveryMs: 0 });
+  const withdraw = (owner: string) => run(WRITE_WITHDRAW, { owner, channel, openEveryMs: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
     const names = pairs.flatMap(() => ['k', '{k}:']);
     return READ_RENEW.decode(
@@ -295,9 +295,9 @@ describe('the scripts of the read-write lock', () => {
       await write(B, { memoryMs: 3_000 });
       await write(C, { memoryMs: 3_000 });
       await redis.resetCommandStats();
-      await repeatedly(() => run(WRITE_WITHDRAW, { owner: C, channel }));
+      await repeatedly(() => withdraw(C));
       expect((await redis.commandStats()).publish).toBeUndefined();
-      await repeatedly(() => run(WRITE_WITHDRAW, { owner: B, channel }));
+      await repeatedly(() => withdraw(B));
       expect((await redis.commandStats()).publish).toBe(1);
       expect(await redis.admin.exists(writers, patience)).toBe(0);
     });

@@ -13,7 +13,7 @@ import { helperKey } from '../../core/key-space.js';
 export const TURN_KEYS = ['writers', 'patience', 'readers', 'turn'] as const;
 
 /** How long readers wait behind writers that do not get in either. */
-export const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 5_000;
 
 /** How long writers wait for a reader that does not take its turn: for one that has crashed. */
 export const TURN_MS = 1_000;
@@ -34,23 +34,27 @@ export function turnKeys(key: string): Record<(typeof TURN_KEYS)[number], string
   };
 }
 
-/** Lua: remembering those who wait, and forgetting those who have not asked again. */
+/** Lua: remembering those who wait, and forgetting those who have not asked again; by `serverTime`. */
 export const WAITING = `
-local function serverTime()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function nowMs()
+  return math.floor(serverTime() / 1000)
 end
 -- Whether anybody is waiting there.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
-  redis.call('zremrangebyscore', waiting, '-inf', serverTime())
+  redis.call('zremrangebyscore', waiting, '-inf', nowMs())
   return redis.call('exists', waiting) == 1
 end
 local function remember(waiting, waiter, memoryMs)
   -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
-  local added = redis.pcall('zadd', waiting, serverTime() + memoryMs, waiter)
+  local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
   if type(added) == 'table' then return end
-  if redis.call('pttl', waiting) < memoryMs then redis.call('pexpire', waiting, memoryMs) end
+  local answer = redis.pcall('pttl', waiting)
+  if type(answer) ~= 'table' and answer < memoryMs then
+    answer = redis.pcall('pexpire', waiting, memoryMs)
+  end
+  -- A user without the right to expire keys must not leave a memory that never ends.
+  if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
 end`;
 
 /** Lua: those who wait to read go first, once. */
@@ -64,4 +68,20 @@ local function giveTurn()
   if redis.call('exists', writers) == 1 then
     redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)})
   end
+end`;
+
+/** Lua: a writer waits, and keeps new readers out; their patience begins with the first. */
+export const WAIT_TO_WRITE = `
+local function waitToWrite(writer)
+  local isFirst = not isAwaited(writers)
+  remember(writers, writer, memoryMs)
+  if isFirst then redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)}) end
+end`;
+
+/** Lua: a writer waits no more; whether nobody else waits to write. */
+export const FORGET = `
+local function forget(writer)
+  if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
+  redis.call('del', patience)
+  return true
 end`;

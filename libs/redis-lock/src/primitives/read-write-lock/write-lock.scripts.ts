@@ -1,12 +1,13 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
-  enterAnswer,
-  fencedAnswer,
-  GRANTED,
-  leaveAnswer,
-  LOST,
-  fewer,
-} from '../../core/hash-lock.js';
+  CHECK_CLAIM,
+  LINE,
+  LINE_KEYS,
+  SERVER_TIME,
+  STAND_IN_LINE,
+  STANDING_BACK,
+} from '../../core/hand-off.js';
+import { enterAnswer, fencedAnswer, GRANTED, LOST } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   FOR_ALL,
@@ -17,10 +18,10 @@ import {
   refuseUnheld,
   WRITER,
 } from './read-write-hash.js';
-import { GIVE_TURN, PATIENCE_MS, TURN_KEYS, WAITING } from './turns.js';
+import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
 
 /** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
-const REFUSE = `
+const refuse = ({ standsBack, stands }: typeof IN_LINE) => `
 local left
 if mode == 'write' then
   ${refuseUnheld(WRITER)}
@@ -39,44 +40,55 @@ if not left and redis.call('exists', turn, readers) > 0 then
   end
   if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
 end
+${standsBack}
 if left then
-  if memoryMs > 0 then
-    local isFirst = not isAwaited(writers)
-    remember(writers, owner, memoryMs)
-    if isFirst then redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)}) end
-  end
+  if memoryMs > 0 then waitToWrite(owner) end
+  ${stands}
   return {left}
 end`;
 
-/** Whether nobody else waits to write. */
-const FORGET = `
-local function forget(writer)
-  if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
-  return true
-end`;
+/** Lua of those who stand in the line of core/hand-off.ts. */
+const IN_LINE = {
+  check: `${CHECK_CLAIM}
+local holdCount = 1`,
+  line: `${LINE}${STAND_IN_LINE}${STANDING_BACK}`,
+  standsBack: 'left = left or standingBack()',
+  stands: 'standInLine(owner)',
+  leaves: 'leaveLine(processOf(owner))',
+  /** Whoever entered more than once since this was first sent is left alone. */
+  isOther: `held == '0'`,
+};
+
+const ALONE: typeof IN_LINE = {
+  ...{ check: '', line: '', standsBack: '', stands: '', leaves: '' },
+  isOther: 'tonumber(held) ~= holdCount',
+};
 
 /**
  * Free, or read by dead readers only → written by this owner. Whoever is refused and waits is
  * remembered, and keeps new readers out. The lease of a nested entry is never added to, nor is any
  * made shorter; a nested entry (count > 1) never creates a hold.
  */
-const enter = (token: string, granted: string) => `
+const enter = (way: typeof IN_LINE, isFenced: boolean) => `
+${way.check}
 if holdCount == 0 or leaseMs == 0 then
   return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
 end
 ${MODE}
 ${READERS}
+${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
+${WAIT_TO_WRITE}
 ${FORGET}
+${way.line}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
-  ${REFUSE}
+  ${refuse(way)}
 end
-${token}
+${isFenced ? takeToken(`not held or ${way.isOther}`) : ''}
 if not held then
   redis.call('hset', lock, 'mode', 'write', field, holdCount)
   local expiry = redis.pcall('pexpire', lock, leaseMs)
@@ -88,10 +100,12 @@ if not held then
   -- A key of another type must not make an enter fail that is done.
   pcall(forget, owner)
 else
-  if tonumber(held) ~= holdCount then redis.call('hset', lock, field, holdCount) end
+  -- Last what Redis refuses with its memory full, unless something else was written before.
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+  if ${way.isOther} then redis.call('hset', lock, field, holdCount) end
 end
-return ${granted}`;
+${way.leaves}
+return ${isFenced ? 'fence' : String(GRANTED)}`;
 
 export const WRITE_ENTER = defineScript({
   name: 'write-lock.enter',
@@ -99,7 +113,7 @@ export const WRITE_ENTER = defineScript({
   args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs'],
   channels: ['channel'],
-  body: enter('', String(GRANTED)),
+  body: enter(ALONE, false),
   reply: enterAnswer,
 });
 
@@ -110,66 +124,30 @@ export const WRITE_ENTER_FENCED = defineScript({
   args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel', 'tokenTtlMs'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'],
   channels: ['channel'],
-  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
+  body: enter(ALONE, true),
   reply: fencedAnswer,
 });
 
-/** The readers that waited go first, then whoever comes. A writer's own reads outlast its write. */
-const LEAVE = `
-local function leave()
-  local mode = redis.call('hget', lock, 'mode')
-  local field = owner .. ':write'
-  local held = mode == 'write' and redis.call('hget', lock, field)
-  if not held then return 'absent' end
-  ${fewer('field')}
-  -- What comes after the first write is allowed also when the memory is full.
-  redis.call('hdel', lock, field)
-  local longest = longestLease(math.huge)
-  if longest > 0 then
-    redis.call('hset', lock, 'mode', 'read')
-    redis.call('pexpire', lock, longest)
-  else
-    redis.call('del', lock)
-  end
-  -- Keys of another type must not make a release fail that is done.
-  pcall(giveTurn)
-  return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
-end`;
-
-/** Ours → fewer holds, or free, or read by the writer that goes on reading; and says so. */
-export const WRITE_LEAVE = defineScript({
-  name: 'write-lock.leave',
-  keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: ['owner', 'holdCount', 'channel'],
-  numbers: ['holdCount'],
+/** As WRITE_ENTER, once; whoever is refused stands in line from then on. */
+export const WRITE_CLAIM = defineScript({
+  name: 'write-lock.claim',
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim'],
+  numbers: ['leaseMs', 'memoryMs'],
   channels: ['channel'],
-  body: `
-${READERS}
-${WAITING}
-${GIVE_TURN}
-${LEAVE}
-return leave()`,
-  reply: leaveAnswer,
+  body: enter(IN_LINE, false),
+  reply: enterAnswer,
 });
 
-/** A writer that has given up: forgets that it waited, tells the readers, and what it was granted. */
-export const WRITE_WITHDRAW = defineScript({
-  name: 'write-lock.withdraw',
-  keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: ['owner', 'channel'],
+/** As WRITE_CLAIM, with a token that is larger than every one before. */
+export const WRITE_CLAIM_FENCED = defineScript({
+  name: 'write-lock.claim-fenced',
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS, 'token'],
+  args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim', 'tokenTtlMs'],
+  numbers: ['leaseMs', 'memoryMs', 'tokenTtlMs'],
   channels: ['channel'],
-  body: `
-local holdCount = 0
-${READERS}
-${WAITING}
-${GIVE_TURN}
-${FORGET}
-${LEAVE}
-local isLast = forget(owner)
-local answer = leave()
-if isLast and answer == 'absent' then announce(channel, '${FOR_ALL}') end
-return answer`,
-  reply: leaveAnswer,
+  body: enter(IN_LINE, true),
+  reply: fencedAnswer,
 });
 
 export const WRITE_INSPECT = defineScript({

@@ -1,17 +1,37 @@
 import { LockStateError, quoteName } from '../../core/errors.js';
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import {
+  grantChannel,
+  lineKeys,
+  openEveryMs,
+  writtenClaim,
+  writtenHeir,
+} from '../../core/hand-off.js';
 import { renewHashes } from '../../core/hash-lock.js';
-import type { EnterRequest, LockProtocol, OwnerId, Renewal } from '../../core/hold-protocol.js';
+import type {
+  Claim,
+  EnterRequest,
+  Heir,
+  LockProtocol,
+  OwnerId,
+  Renewal,
+} from '../../core/hold-protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
 import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 import { memoryMs, turnKeys } from './turns.js';
 import {
+  WRITE_LEAVE,
+  WRITE_PASS_ON,
+  WRITE_TAKE_TURNS,
+  WRITE_WITHDRAW,
+} from './write-lock.releases.js';
+import {
+  WRITE_CLAIM,
+  WRITE_CLAIM_FENCED,
   WRITE_ENTER,
   WRITE_ENTER_FENCED,
   WRITE_INSPECT,
-  WRITE_LEAVE,
-  WRITE_WITHDRAW,
 } from './write-lock.scripts.js';
 
 /** The side that one holds, and nobody else at the same time; the writer itself may read. */
@@ -42,29 +62,45 @@ export class WriteLockProtocol implements LockProtocol {
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest) {
-    const { holdCount, leaseTimeMs: leaseMs, waitTimeMs, fenced, minReplicas } = request;
-    const { connection, settings } = this.context;
-    const keys = this.#keys(key);
-    const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(settings.pollIntervalMs);
-    const channel = channelOf(key);
-    const args = { owner, holdCount, leaseMs, memoryMs: forgetMs, channel };
-    if (!fenced) return connection.run(WRITE_ENTER, keys, args, minReplicas);
-    return connection.run(
-      WRITE_ENTER_FENCED,
-      { ...keys, token: tokenKey(key) },
-      { ...args, tokenTtlMs: TOKEN_TTL_MS },
-      minReplicas,
-    );
+    const { holdCount, minReplicas } = request;
+    const keys = keysOf(key);
+    const args = { ...this.#entering(key, owner, request), holdCount };
+    const { connection } = this.context;
+    if (!request.fenced) return connection.run(WRITE_ENTER, keys, args, minReplicas);
+    return connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), minReplicas);
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number) {
-    const args = { owner, holdCount, channel: channelOf(key) };
-    return this.context.connection.run(WRITE_LEAVE, this.#keys(key), args);
+  claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
+    const keys = inLine(key);
+    const args = { ...this.#entering(key, owner, request), claim: writtenClaim(claim) };
+    const { connection } = this.context;
+    if (!request.fenced) return connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
+    return connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas);
+  }
+
+  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
+    const { connection, settings } = this.context;
+    const args = { owner, channel: channelOf(key) };
+    if (heir === undefined) {
+      const announcing = { holdCount, openEveryMs: openEveryMs(settings) };
+      return connection.run(WRITE_LEAVE, inLine(key), { ...args, ...announcing });
+    }
+    const { claim } = heir;
+    const passing = { ...args, ...writtenHeir(heir) };
+    if (claim === undefined) return connection.run(WRITE_PASS_ON, keysOf(key), passing);
+    return connection.run(WRITE_TAKE_TURNS, inLine(key), {
+      ...passing,
+      claim: writtenClaim(claim),
+      waitedMs: Math.round(heir.waitedMs),
+      memoryMs: memoryMs(settings.pollIntervalMs),
+      openEveryMs: openEveryMs(settings),
+    });
   }
 
   withdraw(key: string, owner: OwnerId) {
-    const args = { owner, channel: channelOf(key) };
-    return this.context.connection.run(WRITE_WITHDRAW, this.#keys(key), args);
+    const { connection, settings } = this.context;
+    const args = { owner, channel: channelOf(key), openEveryMs: openEveryMs(settings) };
+    return connection.run(WRITE_WITHDRAW, inLine(key), args);
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -80,7 +116,30 @@ export class WriteLockProtocol implements LockProtocol {
     return channelOf(key);
   }
 
-  #keys(key: string) {
-    return { lock: key, prefix: readersPrefix(key), ...turnKeys(key) };
+  grantChannel(key: string): string {
+    return grantChannel(key, this.context.id, 'rwlock');
   }
+
+  #entering(key: string, owner: OwnerId, { leaseTimeMs: leaseMs, waitTimeMs }: EnterRequest) {
+    const { pollIntervalMs } = this.context.settings;
+    const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs);
+    return { owner, leaseMs, memoryMs: forgetMs, channel: channelOf(key) };
+  }
+}
+
+function keysOf(key: string) {
+  return { lock: key, prefix: readersPrefix(key), ...turnKeys(key) };
+}
+
+/** Of a script that looks at the line, or changes it. */
+function inLine(key: string) {
+  return { ...keysOf(key), ...lineKeys(key, 'rwlock') };
+}
+
+function withToken<K extends { readonly lock: string }>(keys: K) {
+  return { ...keys, token: tokenKey(keys.lock) };
+}
+
+function withTtl<A>(args: A) {
+  return { ...args, tokenTtlMs: TOKEN_TTL_MS };
 }

@@ -1,0 +1,177 @@
+import {
+  CHECK_CLAIM,
+  giving,
+  handOver,
+  handOverOrAnnounce,
+  LEAVE_PLACE,
+  LINE,
+  LINE_KEYS,
+  passOn,
+  SERVER_TIME,
+  STAND_IN_LINE,
+  takeTurns,
+  type HandedLock,
+} from '../../core/hand-off.js';
+import { fewer, leaveAnswer } from '../../core/hash-lock.js';
+import { defineScript } from '../../core/script.js';
+import { FOR_ALL, READERS } from './read-write-hash.js';
+import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
+
+/**
+ * What a writer leaves goes to readers that wait, to itself as long as it reads, and only then to the
+ * next writer, as core/hand-off.ts has it.
+ */
+
+const WRITE_LOCK: HandedLock = {
+  field: (owner) => `${owner} .. ':write'`,
+  beside: `'mode', 'write', `,
+  freed: FOR_ALL,
+  onGiven: 'pcall(forget, one)',
+  onWaiting: 'pcall(waitToWrite, heir)',
+};
+
+const RELEASE = `
+${READERS}
+${SERVER_TIME}
+${WAITING}
+${GIVE_TURN}
+${FORGET}
+-- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+local function letGo(field)
+  local longest = redis.call('hlen', lock) > 2 and longestLease(math.huge) or 0
+  if longest > 0 then
+    -- The lease first: with its memory full, Redis refuses only a first write.
+    redis.call('pexpire', lock, longest)
+    redis.call('hset', lock, 'mode', 'read')
+    redis.call('hdel', lock, field)
+  else
+    redis.call('del', lock)
+  end
+  return longest
+end
+-- Whether the lock, which was let go, is not to be had by a writer.
+local function isForReaders(longest)
+  local waiting = redis.pcall('exists', readers, writers, turn)
+  if waiting == 0 then return longest > 0 end
+  -- Keys of another type must not make a release fail that is done.
+  pcall(giveTurn)
+  return longest > 0 or redis.pcall('exists', turn) == 1
+end`;
+
+/** Lua: what is the owner's is free, or read. */
+const letGo = (answer: string) => `
+if isForReaders(letGo(field)) then
+  return announce(channel, '${FOR_ALL}') and '${answer}' or 'unannounced'
+end`;
+
+/** Leaves in `held` the hold count of the owner, or nothing if it does not write. */
+const HELD = `
+local field = owner .. ':write'
+local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
+held = mode == 'write' and held`;
+
+/** Ours → fewer holds; or for readers, or of the next writer, or free. */
+export const WRITE_LEAVE = defineScript({
+  name: 'write-lock.leave',
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  args: ['owner', 'holdCount', 'channel', 'openEveryMs'],
+  numbers: ['holdCount', 'openEveryMs'],
+  channels: ['channel'],
+  body: `
+${HELD}
+if not held then return 'absent' end
+${fewer('field')}
+${RELEASE}
+${LINE}
+${handOver(WRITE_LOCK)}
+${letGo('done')}
+${handOverOrAnnounce(WRITE_LOCK)}`,
+  reply: leaveAnswer,
+});
+
+const NOT_OURS = `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${HELD}
+if not held then
+  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  return redis.call('hexists', lock, heir .. ':write') == 1 and 'had' or 'absent'
+end`;
+
+/** Ours → for readers; or the heir's. */
+export const WRITE_PASS_ON = defineScript({
+  name: 'write-lock.pass-on',
+  keys: ['lock', 'prefix', ...TURN_KEYS],
+  args: ['owner', 'heir', 'leaseMs', 'starts', 'channel'],
+  numbers: ['leaseMs', 'starts'],
+  channels: ['channel'],
+  body: `
+${NOT_OURS}
+-- Nobody else wants it, and the writer does not read.
+if redis.call('hlen', lock) == 2 and redis.call('exists', readers, writers, turn) == 0 then
+  ${passOn(WRITE_LOCK)}
+end
+${RELEASE}
+${giving(WRITE_LOCK)}
+${letGo('yielded')}
+return tried(give, heir, starts, leaseMs) and 'passed' or 'unannounced'`,
+  reply: leaveAnswer,
+});
+
+/** Ours → for readers; or of the next writer, and the heir in line; the heir's, if none waits. */
+export const WRITE_TAKE_TURNS = defineScript({
+  name: 'write-lock.take-turns',
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  args: [
+    ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
+    ...(['claim', 'waitedMs', 'memoryMs', 'openEveryMs'] as const),
+  ],
+  numbers: ['leaseMs', 'starts', 'waitedMs', 'memoryMs', 'openEveryMs'],
+  channels: ['channel'],
+  body: `
+${CHECK_CLAIM}
+${NOT_OURS}
+${RELEASE}
+${WAIT_TO_WRITE}
+${LINE}
+${STAND_IN_LINE}
+${handOver(WRITE_LOCK)}
+local since = serverTime() - waitedMs * 1000
+${letGo('yielded')}
+${takeTurns(WRITE_LOCK)}`,
+  reply: leaveAnswer,
+});
+
+/**
+ * One that has given up: forgets that it waited, takes it out of the line, tells the readers that no
+ * writer waits, and passes on what it was granted.
+ */
+export const WRITE_WITHDRAW = defineScript({
+  name: 'write-lock.withdraw',
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  args: ['owner', 'channel', 'openEveryMs'],
+  numbers: ['openEveryMs'],
+  channels: ['channel'],
+  body: `
+${RELEASE}
+${LINE}
+${LEAVE_PLACE}
+${handOver(WRITE_LOCK)}
+local field = owner .. ':write'
+local mode = redis.pcall('hget', lock, 'mode')
+-- A key that holds something else by now is not ours to give back.
+if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
+local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
+-- First what a user may lack the right to: then nothing is done.
+local longest = isOurs and letGo(field)
+local isLast = tried(forget, owner)
+leavePlace(owner)
+if not isOurs then
+  if isLast then announce(channel, '${FOR_ALL}') end
+  return 'absent'
+end
+if isForReaders(longest) then
+  return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
+end
+${handOverOrAnnounce(WRITE_LOCK)}`,
+  reply: leaveAnswer,
+});

@@ -1,0 +1,99 @@
+import type { Redis } from 'ioredis';
+import type { LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
+import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type {
+  Claim,
+  EnterAnswer,
+  EnterRequest,
+  HoldProtocol,
+} from '../../libs/redis-lock/src/core/hold-protocol.js';
+import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.js';
+import { WRITE_TAKE_TURNS } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import { WRITE_ENTER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import { ReentrantProtocol } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-protocol.js';
+import { TAKE_TURNS } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-write.js';
+import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
+import type { LockSuite } from './suite.js';
+
+/** A kind of lock that whoever leaves gives to the next. */
+export interface HandedLocks {
+  readonly line: LineKind;
+  /** How Redis has it when somebody holds it once. */
+  held(owner: string): Record<string, string>;
+  /** Redisson's channel. */
+  channel(key: string): string;
+  /** What Redis does at most when it is passed on within a process. */
+  readonly commandsOfAPass: number;
+  readonly enter: { readonly name: string };
+  readonly takeTurns: { readonly lua: string };
+  /** Sends a claim as the process of this context would. */
+  claim(
+    context: LockContext,
+    key: string,
+    owner: string,
+    claim: Claim,
+  ): Promise<Reply<EnterAnswer>>;
+  /** A Java service, whose scripts nobody comes between. */
+  readonly java: {
+    tryLock(redis: Redis, key: string): Promise<boolean>;
+    unlock(redis: Redis, key: string): Promise<void>;
+  };
+}
+
+export interface HandedSuite extends LockSuite {
+  readonly handed: HandedLocks;
+}
+
+const REQUEST: EnterRequest = {
+  ...{ holdCount: 1, leaseTimeMs: 30_000, fenced: false, waitTimeMs: 60_000, minReplicas: 0 },
+  companion: undefined,
+};
+const claimBy =
+  (protocolOf: (context: LockContext) => HoldProtocol): HandedLocks['claim'] =>
+  (context, key, owner, claim) => {
+    const answer = protocolOf(context).claim?.(key, owner, REQUEST, claim);
+    if (answer === undefined) throw new Error('It is not handed on');
+    return answer;
+  };
+
+function javaOf(held: HandedLocks['held'], channel: HandedLocks['channel'], freed: string) {
+  const fields = Object.entries(held(FOREIGN_OWNER)).flat();
+  return {
+    tryLock: async (redis: Redis, key: string) => {
+      const lua = `if redis.call('exists', KEYS[1]) == 1 then return 0 end
+redis.call('hset', KEYS[1], unpack(ARGV))
+return redis.call('pexpire', KEYS[1], 30000)`;
+      return (await redis.eval(lua, 1, key, ...fields)) === 1;
+    },
+    unlock: async (redis: Redis, key: string) => {
+      await redis.multi().del(key).publish(channel(key), freed).exec();
+    },
+  };
+}
+
+const heldLock = (owner: string) => ({ [owner]: '1' });
+export const HANDED_LOCK: HandedLocks = {
+  line: 'lock',
+  held: heldLock,
+  channel: channelOf,
+  commandsOfAPass: 6,
+  enter: ENTER,
+  takeTurns: TAKE_TURNS,
+  claim: claimBy((context) => new ReentrantProtocol(context)),
+  java: javaOf(heldLock, channelOf, '0'),
+};
+
+const heldToWrite = (owner: string) => ({ mode: 'write', [`${owner}:write`]: '1' });
+export const HANDED_WRITE_LOCK: HandedLocks = {
+  line: 'rwlock',
+  held: heldToWrite,
+  channel: writeChannelOf,
+  commandsOfAPass: 8,
+  enter: WRITE_ENTER,
+  takeTurns: WRITE_TAKE_TURNS,
+  claim: claimBy((context) => new WriteLockProtocol(context, () => false)),
+  java: javaOf(heldToWrite, writeChannelOf, '1'),
+};

@@ -1,0 +1,535 @@
+import { describe, expect, it } from '@jest/globals';
+import { deliveries } from '../support/deliver.js';
+import {
+  ALIVE_MS,
+  FREE,
+  LEASE_MS,
+  busy,
+  CLAIM_MS,
+  granted,
+  handedTo,
+  heldBy,
+  leaveArgs,
+  seen,
+  standing,
+  type InLine,
+  useLineScripts,
+} from '../support/line-scripts.js';
+import { ownerOf, processOf } from '../support/line-view.js';
+import type { LineKindUnderTest } from '../support/line-kinds.js';
+
+const MOST_SWEPT = 32;
+
+/** What each script of a lock that is handed on does, and nothing but once. */
+export function describeLineScripts(name: string, kind: LineKindUnderTest): void {
+  describe(`the scripts of ${name} that is handed on`, () => {
+    const {
+      look,
+      claim,
+      claimFenced,
+      enter,
+      leave,
+      passOn,
+      takeTurns,
+      withdraw,
+      stand,
+      standDead,
+      hold,
+      redis,
+      ear,
+      view,
+    } = useLineScripts(kind);
+    const freed = `all: ${kind.freed}`;
+
+    /** What the lock is before a script of A1 comes, and what is to be seen of it. */
+    const LOCKS: Record<string, readonly [write: () => Promise<unknown>, lock: object]> = {
+      'a free lock': [async () => undefined, {}],
+      'our lock': [() => hold('A1', 1), { A1: '1' }],
+      'our lock, entered three times': [() => hold('A1', 3), { A1: '3' }],
+      'our lock, handed over and not entered': [() => hold('A1', 0), { A1: '0' }],
+      "somebody else's lock": [() => hold('X1', 1), { X1: '1' }],
+      "somebody else's lock, handed over": [() => hold('X1', 0), { X1: '0' }],
+      "a lock of our process's": [() => hold('A7', 1), { A7: '1' }],
+      'another kind of lock': [
+        async () => {
+          await redis.admin.hset('k', kind.other.fields);
+          await redis.admin.pexpire('k', LEASE_MS);
+        },
+        kind.other.seen,
+      ],
+      'a string': [() => redis.admin.set('k', 'x', 'PX', LEASE_MS), {}],
+    };
+    type LockState = keyof typeof LOCKS;
+
+    /** Who stands in line, and what is to be seen of that. */
+    const LINES: Record<string, readonly [write: () => Promise<unknown>, line: InLine]> = {
+      'nobody in line': [async () => undefined, standing()],
+      'others in line': [
+        async () => {
+          await stand('B1');
+          await stand('C1');
+        },
+        standing('B1', 'C1'),
+      ],
+      'ourselves and another in line': [
+        async () => {
+          await stand('A1');
+          await stand('B1');
+        },
+        standing('A1', 'B1'),
+      ],
+      'another caller of our process in line': [() => stand('A9'), standing('A9')],
+      'somebody dead in line': [
+        () => stand('D1', { aliveMs: -1_000 }),
+        { line: ['D'], claims: { D: seen('D1', -1) } },
+      ],
+    };
+
+    describe.each([1, 3])('delivered %d times in a row', (times) => {
+      const repeatedly = deliveries(redis, times, look);
+
+      describe.each(Object.entries(LINES))('%s', (_, [writeLine, line]) => {
+        /** Without the place and the claim of A. */
+        const withoutUs = ({ line, claims: { A: _ours, ...others } }: InLine): InLine => ({
+          line: line.filter((process) => process !== 'A'),
+          claims: others,
+        });
+        const withUs = ({ line, claims }: InLine): InLine => ({
+          line: line.includes('A') ? line : [...line, 'A'],
+          claims: { ...claims, A: seen('A1') },
+        });
+
+        it.each([
+          ['a free lock', { A1: '1' }],
+          ['our lock', { A1: '1' }],
+          ['our lock, entered three times', { A1: '3' }],
+          ['our lock, handed over and not entered', { A1: '1' }],
+        ] as [LockState, object][])('claim takes %s, and leaves the line', async (state, after) => {
+          await LOCKS[state]?.[0]();
+          await writeLine();
+          expect(await repeatedly(() => claim('A1'))).toEqual(granted);
+          const expected = { ...FREE, lock: after, leaseS: 30, ...withoutUs(line) };
+          expect(await look()).toEqual(expected);
+        });
+
+        it.each(["somebody else's lock", "somebody else's lock, handed over"] as LockState[])(
+          'claim stands in line for %s, where it stood before',
+          async (state) => {
+            const [write, lock] = LOCKS[state] ?? [];
+            await write?.();
+            await writeLine();
+            expect(await repeatedly(() => claim('A1'))).toMatchObject(busy);
+            const expected = { ...FREE, lock, leaseS: 30, ...withUs(line) };
+            expect(await look()).toEqual(expected);
+          },
+        );
+
+        it.each([
+          ['another kind of lock', kind.other.refused],
+          ['a string', 'WRONGTYPE'],
+        ] as [LockState, string][])(
+          'claim refuses %s, and is not remembered',
+          async (state, why) => {
+            const [write, lock] = LOCKS[state] ?? [];
+            await write?.();
+            await writeLine();
+            await expect(repeatedly(() => claim('A1'))).rejects.toThrow(why);
+            expect(await look()).toEqual({ ...FREE, lock, leaseS: 30, ...line });
+          },
+        );
+
+        it.each([
+          'a free lock',
+          "somebody else's lock",
+          "somebody else's lock, handed over",
+          "a lock of our process's",
+          'another kind of lock',
+        ] as LockState[])('no release changes %s, or tells anybody', async (state) => {
+          const [write, lock] = LOCKS[state] ?? [];
+          await write?.();
+          await writeLine();
+          await ear.listen('BC');
+          await ear.listenToAll();
+          const before = await look();
+          expect(before.lock).toEqual(lock);
+          expect(await repeatedly(() => leave('A1'))).toBe('absent');
+          expect(await repeatedly(() => leave('A1', { holdCount: 1 }))).toBe('absent');
+          expect(await repeatedly(() => passOn('A1', 'A2'))).toBe('absent');
+          expect(await repeatedly(() => takeTurns('A1', 'A2'))).toBe('absent');
+          expect(await look()).toEqual(before);
+          expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
+          const isOurs = before.claims.A === seen('A1');
+          expect(await look()).toEqual({ ...before, ...(isOurs && withoutUs(before)) });
+          expect(await ear.heard()).toEqual([]);
+        });
+
+        it('releases refuse a string, and withdraw leaves it alone', async () => {
+          await LOCKS['a string']?.[0]();
+          await writeLine();
+          const before = await look();
+          for (const call of [leave('A1'), passOn('A1', 'A2'), takeTurns('A1', 'A2')]) {
+            await expect(call).rejects.toThrow('WRONGTYPE');
+          }
+          expect(await look()).toEqual(before);
+          expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
+          expect(await redis.admin.get('k')).toBe('x');
+        });
+
+        it('leave goes down to the count it names, never up, and hands nothing over', async () => {
+          await LOCKS['our lock, entered three times']?.[0]();
+          await writeLine();
+          await ear.listen('ABCD');
+          await ear.listenToAll();
+          const expected = { ...FREE, leaseS: 30, ...line };
+          expect(await repeatedly(() => leave('A1', { holdCount: 2 }))).toBe('done');
+          expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
+          expect(await repeatedly(() => leave('A1', { holdCount: 3 }))).toBe('done');
+          expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
+          expect(await ear.heard()).toEqual([]);
+        });
+
+        it.each([
+          'our lock',
+          'our lock, entered three times',
+          'our lock, handed over and not entered',
+        ] as LockState[])('pass-on gives %s to the heir, whoever waits', async (state) => {
+          await LOCKS[state]?.[0]();
+          await writeLine();
+          await ear.listen('ABCD');
+          await ear.listenToAll();
+          const expected = { ...FREE, ...line, leaseS: 20 };
+          const args = { leaseMs: 20_000 };
+          expect(await repeatedly(() => passOn('A1', 'A2', args), 'had')).toBe('passed');
+          expect(await look()).toEqual({ ...expected, lock: { A2: '1' } });
+          const enters = { ...args, starts: 0 };
+          expect(await repeatedly(() => passOn('A2', 'A3', enters), 'had')).toBe('passed');
+          expect(await look()).toEqual({ ...expected, lock: { A3: '0' } });
+          expect(await ear.heard()).toEqual([]);
+        });
+      });
+
+      it('a heir enters what it got', async () => {
+        await enter('A1');
+        await passOn('A1', 'A2', { starts: 0, leaseMs: CLAIM_MS });
+        expect(await repeatedly(() => enter('A2'))).toEqual(granted);
+        expect(await look()).toEqual(heldBy('A2'));
+      });
+
+      it('claim never shortens the lease, and prolongs it when more is asked for', async () => {
+        await enter('A1');
+        await repeatedly(() => claim('A1', 5_000));
+        expect(await look()).toEqual(heldBy('A1', 1, 30));
+        await repeatedly(() => claim('A1', 60_000));
+        expect(await look()).toEqual(heldBy('A1', 1, 60));
+      });
+
+      it('claim-fenced hands out one token for one hold, also for one that was handed over', async () => {
+        const first = (await repeatedly(() => claimFenced('A1'))) as number;
+        expect(first).toBeGreaterThan(0);
+        expect(await repeatedly(() => claimFenced('B1'))).toMatchObject(busy);
+        expect(Number(await redis.admin.get(view.keys.token ?? ''))).toBe(first);
+        await redis.admin.hset(view.keys.claims ?? '', processOf('B'), `1 9999999999999 b1 5000 e`);
+        await ear.listen('B');
+        await leave('A1');
+        expect(await look()).toEqual(handedTo('B1', 0));
+        const second = (await repeatedly(() => claimFenced('B1'))) as number;
+        expect(second).toBeGreaterThan(first);
+        expect(await look()).toEqual(heldBy('B1'));
+        expect(Number(await redis.admin.get(view.keys.token ?? ''))).toBe(second);
+      });
+
+      it('claim-fenced takes no lock when the token of the line is none', async () => {
+        await redis.admin.set(view.keys.token ?? '', 'abc');
+        view.foreign.add('token');
+        await expect(repeatedly(() => claimFenced('A1'))).rejects.toThrow('LOCKSTATE');
+        expect(await look()).toEqual(FREE);
+      });
+
+      it('leave hands over once, and to one only', async () => {
+        await ear.listen('BC');
+        await ear.listenToAll();
+        await enter('A1');
+        await claim('B1');
+        await claim('C1');
+        const answers = [];
+        for (let time = 0; time < times; time += 1) answers.push(await leave('A1'));
+        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('C1') });
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
+
+      it('take-turns hands over once, and its heir stands in line once', async () => {
+        await ear.listen('ABC');
+        await ear.listenToAll();
+        await enter('A1');
+        await claim('B1');
+        await claim('C1');
+        const answers = [];
+        for (let time = 0; time < times; time += 1) answers.push(await takeTurns('A1', 'A2'));
+        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('C1', 'A2') });
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
+
+      it('take-turns gives it to its heir once, if nobody else waits', async () => {
+        await ear.listenToAll();
+        await enter('A1');
+        await stand('A8');
+        const turn = () => takeTurns('A1', 'A2', { starts: 0 });
+        expect(await repeatedly(turn, 'had')).toBe('passed');
+        expect(await look()).toEqual(heldBy('A2', 0));
+        expect(await ear.heard()).toEqual([]);
+      });
+
+      it('withdraw passes on once what it was granted', async () => {
+        await ear.listen('BC');
+        await ear.listenToAll();
+        await enter('A1');
+        await claim('B1');
+        await claim('C1');
+        await leave('A1');
+        const answers = [];
+        for (let time = 0; time < times; time += 1) answers.push(await withdraw('B1'));
+        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
+        expect(await look()).toEqual(handedTo('C1'));
+        expect(await ear.heard()).toEqual(['B: 1 b1', 'C: 1 c1']);
+      });
+    });
+
+    describe('who is next', () => {
+      const RELEASES: [string, (owner: string) => Promise<string>][] = [
+        ['leave', (owner) => leave(owner)],
+        ['withdraw', (owner) => withdraw(owner)],
+        ['take-turns', (owner) => takeTurns(owner, 'A2')],
+      ];
+      /** Nobody: it is free, or the heir's. */
+      const NOBODY = undefined;
+      const cases: [
+        string,
+        () => Promise<void>,
+        next: [string, number] | undefined,
+        heard: string[],
+      ][] = [
+        ['nobody waits', async () => undefined, NOBODY, []],
+        ['one that starts waits', () => stand('B1'), ['B1', 1], ['B: 1 b1']],
+        [
+          'one that enters by itself waits',
+          () => stand('B2', { manner: 'enters' }),
+          ['B2', 0],
+          ['B: 2 b2'],
+        ],
+        [
+          'one that polls waits, and is not told',
+          () => stand('B1', { manner: 'polls' }),
+          ['B1', 0],
+          [],
+        ],
+        [
+          'one that polls is not heard of any more',
+          () => stand('B1', { manner: 'polls', aliveMs: -1 }),
+          NOBODY,
+          [],
+        ],
+        ['one that nobody can tell waits', () => stand('F1'), NOBODY, []],
+        [
+          'one that nobody can tell enters by itself',
+          () => stand('F1', { manner: 'enters' }),
+          NOBODY,
+          [],
+        ],
+        ['one is not heard of any more', () => stand('B1', { aliveMs: -1 }), NOBODY, []],
+        ['a claim cannot be read', () => stand('B1', { record: '1 x b1 5000 s' }), NOBODY, []],
+        [
+          'a claim is worth nothing',
+          () => stand('B1', { record: '1 9999999999999 b1 0 s' }),
+          NOBODY,
+          [],
+        ],
+        [
+          'a claim is worth more than a key can live',
+          () => stand('B1', { record: `1 9999999999999 b1 ${'9'.repeat(19)} s` }),
+          NOBODY,
+          [],
+        ],
+        [
+          'there is a place without a claim',
+          async () => {
+            await stand('B1');
+            await redis.admin.del(view.keys.claims ?? '');
+          },
+          NOBODY,
+          [],
+        ],
+        [
+          'one behind the dead waits',
+          async () => {
+            await stand('D1', { aliveMs: -1 });
+            await stand('F1');
+            await stand('E1', { record: 'nothing' });
+            await stand('B1');
+          },
+          ['B1', 1],
+          ['B: 1 b1'],
+        ],
+        [
+          'as many dead are ahead as one script takes away with the living',
+          async () => {
+            await standDead(MOST_SWEPT - 1);
+            await stand('B1');
+          },
+          ['B1', 1],
+          ['B: 1 b1'],
+        ],
+      ];
+
+      describe.each(RELEASES)('%s', (name, release) => {
+        const isTurn = name === 'take-turns';
+
+        it.each(cases)('%s', async (_, write, next, heard) => {
+          await ear.listen('ABC');
+          await enter('A1');
+          await write();
+          await ear.listenToAll();
+          if (next === NOBODY) {
+            expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
+            expect(await look()).toEqual(isTurn ? heldBy('A2') : FREE);
+            expect(await ear.heard()).toEqual(isTurn ? [] : [freed]);
+          } else {
+            expect(await release('A1')).toBe('done');
+            expect(await look()).toEqual({ ...handedTo(...next), ...(isTurn && standing('A2')) });
+            expect(await ear.heard()).toEqual(heard);
+          }
+        });
+
+        it('leaves those alone who stand behind the next', async () => {
+          await ear.listen('BC');
+          await enter('A1');
+          await stand('B1');
+          await stand('C1', { aliveMs: -2_000 });
+          await stand('E1');
+          await release('A1');
+          const after = await look();
+          expect(after.lock).toEqual({ B1: '1' });
+          expect(after.line).toEqual(isTurn ? ['C', 'E', 'A'] : ['C', 'E']);
+          expect(after.claims).toMatchObject({ C: seen('C1', -2), E: seen('E1') });
+        });
+
+        it('takes away so many of the dead, and the rest the next time', async () => {
+          await ear.listen('BA');
+          await ear.listenToAll();
+          await enter('A1');
+          await standDead(MOST_SWEPT);
+          await stand('B1');
+          expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
+          expect(await look()).toEqual({ ...(isTurn ? heldBy('A2') : FREE), ...standing('B1') });
+          expect(await ear.heard()).toEqual(isTurn ? [] : [freed]);
+          if (!isTurn) await enter('A2');
+          expect(await leave('A2')).toBe('done');
+          expect(await look()).toEqual(handedTo('B1'));
+        });
+      });
+
+      it('may be another caller of the process that leaves', async () => {
+        await ear.listen('AB');
+        await enter('A1');
+        await stand('A2');
+        await stand('B1');
+        expect(await leave('A1')).toBe('done');
+        expect(await look()).toEqual({ ...handedTo('A2'), ...standing('B1') });
+        expect(await ear.heard()).toEqual(['A: 2 a2']);
+      });
+
+      it('is none of the process that takes turns, which has named its heir', async () => {
+        await ear.listen('AB');
+        await enter('A1');
+        await stand('A2');
+        await stand('B1');
+        expect(await takeTurns('A1', 'A3')).toBe('done');
+        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('A3') });
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
+
+      it('is another caller of the process of which one withdraws', async () => {
+        await ear.listen('AB');
+        await enter('A1');
+        await stand('A2');
+        await stand('B1');
+        expect(await withdraw('A1')).toBe('done');
+        expect(await look()).toEqual({ ...handedTo('A2'), ...standing('B1') });
+        expect(await ear.heard()).toEqual(['A: 2 a2']);
+      });
+
+      it('is whoever came first by the clock of the server, however often others ask', async () => {
+        await ear.listen('BCE');
+        await enter('A1');
+        for (const owner of ['C1', 'B1', 'E1', 'B2', 'C2', 'B3']) await claim(owner);
+        expect(await look()).toEqual({ ...heldBy('A1'), ...standing('C2', 'B3', 'E1') });
+        await leave('A1');
+        await claim('C2');
+        await claim('C3');
+        await leave('C2');
+        await leave('B3');
+        await leave('E1');
+        expect(await ear.heard()).toEqual(['C: 2 c2', 'B: 3 b3', 'E: 1 e1', 'C: 3 c3']);
+      });
+
+      it('asks again for what it already has without a word to others', async () => {
+        await ear.listen('BC');
+        await enter('A1');
+        await claim('B1');
+        await claim('C1');
+        await leave('A1');
+        expect(await claim('C1')).toMatchObject(busy);
+        expect(await claim('B1')).toEqual(granted);
+        expect(await look()).toEqual({ ...heldBy('B1'), ...standing('C1') });
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
+
+      it('is believed to wait for as long as it said when it asked last', async () => {
+        await enter('A1');
+        await stand('B1', { aliveMs: 500 });
+        await redis.admin.pexpire(view.keys.queue ?? '', 500);
+        await redis.admin.pexpire(view.keys.claims ?? '', 500);
+        await claim('B1');
+        expect(await look()).toEqual({ ...heldBy('A1'), ...standing('B1') });
+        for (const key of ['queue', 'claims']) {
+          const ttlMs = await redis.admin.pttl(view.keys[key] ?? '');
+          expect(ttlMs).toBeGreaterThan(ALIVE_MS - 1_000);
+        }
+      });
+
+      it('is not told apart by who hears it, where a node of a Cluster counts for itself only', async () => {
+        await enter('A1');
+        await stand('F1');
+        const { lua } = kind.leave.inMode.broadcast();
+        await view.run({ ...kind.leave, lua }, { owner: ownerOf('A1'), ...leaveArgs });
+        expect(await look()).toEqual(handedTo('F1'));
+      });
+    });
+
+    describe('one that gives up', () => {
+      it('leaves the line, and nobody else does', async () => {
+        await enter('X1');
+        for (const owner of ['B1', 'A1', 'C1']) await claim(owner);
+        expect(await withdraw('A1')).toBe('absent');
+        expect(await look()).toEqual({ ...heldBy('X1'), ...standing('B1', 'C1') });
+      });
+
+      it('keeps the place of its process for the caller that asked after it', async () => {
+        await enter('X1');
+        await claim('A1');
+        await claim('A2');
+        expect(await withdraw('A1')).toBe('absent');
+        expect(await look()).toEqual({ ...heldBy('X1'), ...standing('A2') });
+      });
+
+      it.each([0, 1, 3])('frees what it has, whatever its count (%d)', async (count) => {
+        await ear.listenToAll();
+        await hold('A1', count);
+        expect(await withdraw('A1')).toBe('done');
+        expect(await look()).toEqual(FREE);
+        expect(await ear.heard()).toEqual([freed]);
+      });
+    });
+  });
+}

@@ -1,0 +1,359 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { LockBackendError, type Lease } from 'nestjs-redis-lock';
+import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { eventually } from '../support/eventually.js';
+import { untilInLine, useProxy, type LockClient } from '../support/lock-client.js';
+import type { ProxiedConnection } from '../support/proxied-connection.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import type { HandedSuite } from './handed.js';
+import { Gate, PROMPT_MS, roundTrips, watch, type LockVerbs } from './suite.js';
+
+const NO_POLL = { pollIntervalMs: 60_000 };
+const FOR_EVER = { waitTimeMs: Infinity };
+const CLAIM_MS = 400;
+/** The uuid of a process that never reacts. */
+const DEAD = 'dead0000-0000-4000-8000-000000000001';
+
+/** What holds of every lock that is handed on, whatever happens to the message that says so. */
+export function describeLostGrants(name: string, { redis, open, handed }: HandedSuite): void {
+  describe(`${name} when what is handed over does not arrive`, () => {
+    const { queue, claims } = lineKeys('a', handed.line);
+    const ears: Redis[] = [];
+
+    afterEach(async () => {
+      for (const ear of ears.splice(0)) ear.disconnect();
+      await redis.admin.del(queue, claims);
+    });
+    const proxy = useProxy(redis);
+    const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
+
+    const inLine = (...clients: LockClient<LockVerbs>[]) =>
+      untilInLine(redis, 'a', clients, handed.line);
+
+    const serverTimeUs = async () => {
+      const [seconds, us] = await redis.admin.time();
+      return Number(seconds) * 1_000_000 + Number(us);
+    };
+
+    /** Stands in line before everybody else, as one that will do nothing. */
+    const deadInLine = async (aliveForMs: number) => {
+      const now = await serverTimeUs();
+      const aliveUntil = Math.round(now / 1_000) + aliveForMs;
+      await redis.admin.zadd(queue, now, DEAD);
+      await redis.admin.hset(claims, DEAD, `7 ${aliveUntil} abcdef ${CLAIM_MS} s`);
+      await redis.admin.pexpire(queue, 60_000);
+      await redis.admin.pexpire(claims, 60_000);
+    };
+    /** Somebody who hears what the dead one is told. */
+    const deadListens = async () => {
+      const ear = redis.admin.duplicate();
+      ears.push(ear);
+      await ear.subscribe(grantChannel('a', DEAD, handed.line));
+    };
+    /** The lock is released with the dead one first in line, and a live one behind it. */
+    const releasedToDead = async ({
+      pollIntervalMs = NO_POLL.pollIntervalMs,
+      isHeard = true,
+      aliveForMs = 60_000,
+    } = {}) => {
+      const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs })];
+      if (isHeard) await deadListens();
+      const held = await holder.locks.acquire('a');
+      await deadInLine(aliveForMs);
+      const waiting = waiter.locks.acquire('a', FOR_EVER);
+      await inLine(waiter);
+      await held.release();
+      return { waiter, waiting };
+    };
+    const msUntil = async (waiting: Promise<Lease>) => {
+      const stopwatch = new Stopwatch();
+      const lease = await waiting;
+      const { ms } = stopwatch;
+      lease.assertHeld();
+      await lease.release();
+      return ms;
+    };
+
+    describe('since whoever has waited longest is dead', () => {
+      it('and hears nothing: the next gets it in the same step', async () => {
+        const { waiting } = await releasedToDead({ isHeard: false });
+        expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+      });
+
+      it('and asks no more, though its connection stands: the next gets it in the same step', async () => {
+        const { waiting } = await releasedToDead({ aliveForMs: -1 });
+        expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+      });
+
+      it('and cannot be told from a live one: the next waits for the claim to end, not for a lease', async () => {
+        const { waiting } = await releasedToDead({ pollIntervalMs: 100 });
+        expect(await redis.admin.hgetall('a')).toEqual(handed.held(`${DEAD}:7`));
+        expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(CLAIM_MS);
+        expect(await msUntil(waiting)).toBeLessThan(5 * (CLAIM_MS + 100));
+      });
+
+      it('and wakes up too late: its confirmation is refused, and takes nothing from anybody', async () => {
+        const { waiter, waiting } = await releasedToDead({ pollIntervalMs: 100 });
+        const lease = await waiting;
+        const late = {
+          aliveMs: 5_000,
+          nonce: 'abcdef',
+          leaseTimeMs: 400,
+          manner: 'starts',
+        } as const;
+        const { value } = await handed.claim(waiter.context, 'a', `${DEAD}:7`, late);
+        expect(value).toMatchObject({ kind: 'busy' });
+        expect(await redis.admin.hgetall('a')).toEqual(handed.held(lease.owner));
+        await lease.release();
+      });
+
+      it('and so are a hundred before it: nobody waits for each of them', async () => {
+        const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 200 })];
+        const held = await holder.locks.acquire('a');
+        const now = await serverTimeUs();
+        for (let i = 100; i < 200; i++) {
+          await redis.admin.zadd(queue, now - i, `${DEAD.slice(0, -3)}${i}`);
+        }
+        await redis.admin.pexpire(queue, 60_000);
+        const waiting = waiter.locks.acquire('a', FOR_EVER);
+        await inLine(waiter);
+        await held.release();
+        expect(await msUntil(waiting)).toBeLessThan(5 * 200);
+      });
+    });
+
+    describe('since the message is lost', () => {
+      const grants = `${queue}:`;
+
+      it('it is found by the poll', async () => {
+        const holder = open(NO_POLL);
+        const waiter = open({ connection: proxy.current.url, pollIntervalMs: 200 });
+        const held = await holder.locks.acquire('a');
+        const waiting = waiter.locks.acquire('a', FOR_EVER);
+        await inLine(waiter);
+        const fault = proxy.current.drop('toClient', { containing: grants });
+        await held.release();
+        expect(await msUntil(waiting)).toBeLessThan(5 * 200);
+        await eventually(() => fault.hits > 0);
+      });
+
+      it('it is found when the subscription stands again', async () => {
+        const holder = open(NO_POLL);
+        const waiter = open({ connection: proxy.current.url, ...NO_POLL });
+        const held = await holder.locks.acquire('a');
+        const waiting = waiter.locks.acquire('a', FOR_EVER);
+        await inLine(waiter);
+        const fault = proxy.current.drop('toClient', { containing: grants });
+        await held.release();
+        await eventually(() => fault.hits > 0);
+        proxy.current.cut({ where: isSubscriber });
+        expect(await msUntil(waiting)).toBeLessThan(5 * 500);
+      });
+
+      it('it is given back when its caller has left meanwhile', async () => {
+        const [holder, next] = [open(NO_POLL), open(NO_POLL)];
+        const waiter = open({ connection: proxy.current.url, ...NO_POLL });
+        const held = await holder.locks.acquire('a');
+        const left = new AbortController();
+        const gone = watch(waiter.locks.acquire('a', { ...FOR_EVER, signal: left.signal }));
+        await inLine(waiter);
+        const waiting = next.locks.acquire('a', FOR_EVER);
+        await inLine(waiter, next);
+        const fault = proxy.current.hold('toClient', { containing: grants });
+        await held.release();
+        await eventually(() => fault.hits > 0);
+        left.abort(new Error('gone'));
+        await expect(gone.promise).rejects.toThrow('gone');
+        expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
+        fault.heal();
+        await eventually(async () => (await redis.admin.exists('a')) === 0);
+      });
+    });
+
+    describe('before it is old', () => {
+      const late = async (heldForMs: number, claimTimeMs: number) => {
+        const holder = open(NO_POLL);
+        const waiter = open({ connection: proxy.current.url, ...NO_POLL, claimTimeMs });
+        const held = await holder.locks.acquire('a');
+        const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+        await inLine(waiter);
+        const sinceClaim = new Stopwatch();
+        const fault = proxy.current.hold('toClient', { containing: `${queue}:` });
+        await held.release();
+        await eventually(() => fault.hits > 0);
+        await eventually(() => sinceClaim.realMs > heldForMs);
+        return { waiter, waiting, fault };
+      };
+
+      it('and with less than half of the claim left, it is confirmed by Redis before the work begins', async () => {
+        const { waiting, fault } = await late(1_200, 2_000);
+        expect(waiting.state).toBe('pending');
+        const sent = await redis.commandsDuring(async () => {
+          fault.heal();
+          const lease = await waiting.promise;
+          // The whole lease, and not what is left of the claim.
+          expect(lease.remainingMs).toBeGreaterThan(20_000);
+          await lease.release();
+        });
+        expect(sent.evalsha).toBe(2);
+      });
+
+      it('and with the claim over, it is refused, and waited for on', async () => {
+        const { waiting, fault, waiter } = await late(0, 500);
+        const other = open({ pollIntervalMs: 50 });
+        const taken = await other.locks.acquire('a');
+        fault.heal();
+        await roundTrips(redis, 20);
+        expect(waiting.state).toBe('pending');
+        expect(await redis.admin.hgetall('a')).toEqual(handed.held(taken.owner));
+        await inLine(waiter);
+        await taken.release();
+        await (await waiting.promise).release();
+      });
+    });
+
+    it('is not told by one message what the next will be', async () => {
+      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+      const heard: string[] = [];
+      const ear = redis.admin.duplicate();
+      ears.push(ear);
+      ear.on('pmessage', (_, __, payload: string) => heard.push(payload));
+      await ear.psubscribe(`${queue}:*`);
+      const first = await holder.locks.acquire('a');
+      const honest = waiter.locks.acquire('a');
+      await inLine(waiter);
+      await first.release();
+      await (await honest).release();
+      const held = await holder.locks.acquire('a');
+      const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+      await inLine(waiter);
+      await eventually(() => heard.length > 0);
+      const [number = '', nonce = ''] = heard[0]?.split(' ') ?? [];
+      for (let further = 0; further < 50; further++) {
+        const next = (BigInt(`0x${nonce}`) + BigInt(further))
+          .toString(16)
+          .padStart(nonce.length, '0');
+        const payload = `${Number(number) + 1} ${next}`;
+        await redis.admin.publish(grantChannel('a', waiter.context.id, handed.line), payload);
+      }
+      await roundTrips(redis, 20);
+      expect(waiting.state).toBe('pending');
+      held.assertHeld();
+      await held.release();
+      await (await waiting.promise).release();
+    });
+
+    it('is dated by its own script when the release that named it is sent again', async () => {
+      const ours = open({ connection: proxy.current.url, ...NO_POLL });
+      const theirs = open(NO_POLL);
+      let held = await ours.locks.acquire('a');
+      const callers = Array.from({ length: 9 }, () => watch(ours.locks.acquire('a', FOR_EVER)));
+      const elsewhere = theirs.locks.acquire('a', FOR_EVER);
+      await inLine(theirs);
+      for (let turn = 0; turn < 7; turn++) {
+        await held.release();
+        held = await (callers[turn] as (typeof callers)[0]).promise;
+      }
+      await eventually(() => proxy.current.connections.some(isSubscriber));
+      await redis.admin.script('LOAD', handed.takeTurns.lua);
+      // Its turn is over, and the answer that says so is lost; the next caller stands in line.
+      const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;
+      const lost = proxy.current.loseReply({ containing: 'evalsha', times: 1, where: isCommand });
+      const messages = proxy.current.hold('toClient', { containing: `${queue}:` });
+      proxy.current.refuse();
+      const releasing = held.release();
+      const between = await elsewhere;
+      await eventually(() => lost.hits > 0);
+      await between.release();
+      const handedOn = await redis.admin.hgetall('a');
+      lost.heal();
+      await proxy.current.accept();
+      await releasing.catch(() => undefined);
+      const lease = await (callers[7] as (typeof callers)[0]).promise;
+      expect(handedOn).toEqual(handed.held(lease.owner));
+      // It believes no more than Redis does.
+      expect(lease.remainingMs).toBeLessThanOrEqual(await redis.admin.pttl('a'));
+      messages.heal();
+      await lease.release();
+      await (await (callers[8] as (typeof callers)[0]).promise).release();
+    });
+
+    it('leaves nothing when an attempt of the same caller arrives late', async () => {
+      const { locks, connection } = open(NO_POLL);
+      await (await locks.acquire('warm')).release();
+      const late = new Gate();
+      let delayed = 0;
+      const run = connection.run.bind(connection);
+      connection.run = async (script, ...rest) => {
+        if (script.name === handed.enter.name && ++delayed === 2) await late.opened;
+        return run(script, ...rest);
+      };
+      const held = await locks.acquire('a');
+      const waiting = locks.acquire('a', FOR_EVER);
+      await eventually(() => delayed === 2);
+      await held.release();
+      const releasing = waiting.then((lease) => lease.release());
+      await roundTrips(redis, 20);
+      late.open();
+      await releasing;
+      await roundTrips(redis, 20);
+      expect(await redis.admin.exists('a')).toBe(0);
+    });
+
+    it('keeps what it was handed when its first renewal meets a passing error', async () => {
+      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+      const held = await holder.locks.acquire('a');
+      const waiting = waiter.locks.acquire('a');
+      await inLine(waiter);
+      let failures = 0;
+      const run = waiter.connection.run.bind(waiter.connection);
+      waiter.connection.run = async (script, ...rest) => {
+        if (script.name !== RENEW.name || ++failures > 3) return run(script, ...rest);
+        throw new LockBackendError('busy', { retryable: true, outcome: 'none' });
+      };
+      await held.release();
+      const lease = await waiting;
+      await eventually(() => lease.remainingMs > 20_000);
+      expect(failures).toBeGreaterThan(3);
+      await lease.release();
+    });
+
+    it('takes no message for a grant that does not know its claim', async () => {
+      const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+      const held = await holder.locks.acquire('a');
+      const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
+      await inLine(waiter);
+      const record = await redis.admin.hget(claims, waiter.context.id);
+      const [number = '', , nonce = ''] = record?.split(' ') ?? [];
+      const channel = grantChannel('a', waiter.context.id, handed.line);
+      await redis.resetCommandStats();
+      const forged = [
+        '',
+        ' ',
+        'null',
+        '0',
+        number,
+        `${number} `,
+        `${number} ${'0'.repeat(nonce.length)}`,
+        `${number} ${nonce.slice(0, -1)}`,
+        `${number} ${nonce}x`,
+        `${number}0 ${'f'.repeat(nonce.length)}`,
+        `-1 ${nonce}`,
+        'x'.repeat(100_000),
+      ];
+      for (const payload of forged) await redis.admin.publish(channel, payload);
+      await roundTrips(redis, 20);
+      expect(waiting.state).toBe('pending');
+      // An older claim of ours is a hint, and asks once at most.
+      await redis.admin.publish(channel, `${number} ${nonce.slice(0, 16)}${'0'.repeat(16)}`);
+      await roundTrips(redis, 20);
+      expect(waiting.state).toBe('pending');
+      expect((await redis.commandStats()).evalsha ?? 0).toBeLessThanOrEqual(1);
+      expect(await redis.admin.hgetall('a')).toEqual(handed.held(held.owner));
+      await held.release();
+      await (await waiting.promise).release();
+    });
+  });
+}

@@ -1,0 +1,109 @@
+import type { LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
+import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/turns.js';
+import {
+  WRITE_LEAVE,
+  WRITE_PASS_ON,
+  WRITE_TAKE_TURNS,
+  WRITE_WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import {
+  WRITE_CLAIM,
+  WRITE_CLAIM_FENCED,
+  WRITE_ENTER,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import {
+  CLAIM,
+  CLAIM_FENCED,
+  LEAVE,
+  PASS_ON,
+  TAKE_TURNS,
+  WITHDRAW,
+} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+
+type Named<R> = Script<string, string, R>;
+type AnswerOf<S> = S extends Script<string, string, infer R> ? R : never;
+type Enters = Named<AnswerOf<typeof CLAIM>>;
+type Leaves = Named<AnswerOf<typeof LEAVE>>;
+
+/** A kind of lock that is handed on, for those who run its scripts themselves. */
+export interface LineKindUnderTest {
+  readonly line: LineKind;
+  readonly claim: Enters;
+  readonly claimFenced: Enters;
+  readonly enter: Enters;
+  readonly leave: Leaves;
+  readonly passOn: Leaves;
+  readonly takeTurns: Leaves;
+  readonly withdraw: Leaves;
+  readonly channel: string;
+  /** What is announced when it is free. */
+  readonly freed: string;
+  /** Keys and arguments that only this kind has. */
+  readonly keys: Readonly<Record<string, string>>;
+  readonly args: Readonly<Record<string, string | number>>;
+  /** No such key ever lives longer than that. */
+  readonly longestMs: Readonly<Record<string, number>>;
+  /** The field of an owner, and what else is in the hash. */
+  fieldOf(owner: string): string;
+  readonly beside: Readonly<Record<string, string>>;
+  /** A lock of another kind in its key, and why it is refused. */
+  readonly other: {
+    readonly fields: Readonly<Record<string, string>>;
+    /** As it is looked at. */
+    readonly seen: Readonly<Record<string, string>>;
+    readonly refused: string;
+  };
+}
+
+const OTHERS_OWNER = 'c0ffee00-0000-4000-8000-000000000057:1';
+const MEMORY_MS = 3_000;
+
+const LOCK: LineKindUnderTest = {
+  line: 'lock',
+  claim: CLAIM,
+  claimFenced: CLAIM_FENCED,
+  enter: ENTER,
+  leave: LEAVE,
+  passOn: PASS_ON,
+  takeTurns: TAKE_TURNS,
+  withdraw: WITHDRAW,
+  channel: 'redisson_lock__channel:{k}',
+  freed: '0',
+  keys: {},
+  args: { channel: 'redisson_lock__channel:{k}' },
+  longestMs: {},
+  fieldOf: (owner) => owner,
+  beside: {},
+  other: {
+    fields: { mode: 'write', [`${OTHERS_OWNER}:write`]: '1' },
+    seen: { mode: 'write', 'W1:write': '1' },
+    refused: 'LOCKSTATE it holds a read-write lock',
+  },
+};
+
+const WRITE_LOCK: LineKindUnderTest = {
+  line: 'rwlock',
+  claim: WRITE_CLAIM,
+  claimFenced: WRITE_CLAIM_FENCED,
+  enter: WRITE_ENTER,
+  leave: WRITE_LEAVE,
+  passOn: WRITE_PASS_ON,
+  takeTurns: WRITE_TAKE_TURNS,
+  withdraw: WRITE_WITHDRAW,
+  channel: 'redisson_rwlock:{k}',
+  freed: '1',
+  keys: { prefix: '{k}:', ...turnKeys('k') },
+  args: { channel: 'redisson_rwlock:{k}', memoryMs: MEMORY_MS },
+  longestMs: { writers: MEMORY_MS, readers: MEMORY_MS, patience: 5_000, turn: 1_000 },
+  fieldOf: (owner) => `${owner}:write`,
+  beside: { mode: 'write' },
+  other: {
+    fields: { [OTHERS_OWNER]: '1' },
+    seen: { W1: '1' },
+    refused: 'LOCKSTATE it holds something that is no read-write lock',
+  },
+};
+
+export const LINE_KINDS = { LOCK, WRITE_LOCK };
