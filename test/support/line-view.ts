@@ -20,7 +20,8 @@ export function ownerOf(short: string): string {
   return `${processOf(short.charAt(0))}:${short.slice(1)}`;
 }
 
-function shortOf(owner: string): string {
+/** What `ownerOf` or `processOf` was asked for. */
+export function shortOf(owner: string): string {
   const [, code, number] = /-0*([0-9a-f]{2})(?::(.+))?$/.exec(owner) ?? [];
   return code === undefined ? owner : String.fromCharCode(parseInt(code, 16)) + (number ?? '');
 }

@@ -1,0 +1,271 @@
+import { describe, expect, it } from '@jest/globals';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { LINE_KINDS } from '../../../../../test/support/line-kinds.js';
+import {
+  busy,
+  FREE,
+  granted,
+  handedTo,
+  heldBy,
+  LEASE_MS,
+  standing,
+  useLineScripts,
+} from '../../../../../test/support/line-scripts.js';
+import { ownerOf, shortOf } from '../../../../../test/support/line-view.js';
+import { RENEW } from '../../core/hash-lock.js';
+import type { Script } from '../../core/script.js';
+import { READ_ENTER, READ_INSPECT } from './read-lock.scripts.js';
+import { WRITE_ENTER, WRITE_INSPECT } from './write-lock.scripts.js';
+
+const MEMORY_MS = 3_000;
+const READ_MS = 10_000;
+
+describe('the scripts of the write lock that is handed on, and readers', () => {
+  const {
+    look: lookAtLine,
+    claim,
+    claimFenced,
+    enter,
+    leave,
+    passOn,
+    takeTurns,
+    withdraw,
+    stand,
+    hold,
+    redis,
+    ear,
+    view,
+  } = useLineScripts(LINE_KINDS.WRITE_LOCK);
+  const key = (name: string) => view.keys[name] ?? '';
+  const leaseOf = (reader: string) => `${key('prefix')}${ownerOf(reader)}:rwlock_timeout:1`;
+
+  /** Who waits to write and to read, and whose turn it is. */
+  const lookAtTurns = async () => {
+    const shown = ['writers', 'readers', 'turn'];
+    const lists = await Promise.all(shown.map((name) => redis.admin.zrange(key(name), '0', '-1')));
+    const [writers, readers, turn] = lists.map((owners) => owners.map(shortOf));
+    return { writers, readers, turn, patience: await redis.admin.exists(key('patience')) };
+  };
+  const look = async () => ({ ...(await lookAtLine()), ...(await lookAtTurns()) });
+  const NOBODY = { writers: [], readers: [], turn: [], patience: 0 };
+
+  const read = (owner: string, companion = '') =>
+    run(READ_ENTER, {
+      ...{ owner: ownerOf(owner), holdCount: 1, leaseMs: READ_MS },
+      ...{ companion: companion && ownerOf(companion), memoryMs: MEMORY_MS },
+    });
+  const run = <R>(script: Script<string, string, R>, args: Record<string, string | number>) =>
+    view.run(script, args);
+  /** Waits to write or to read, or has its turn, as if it had asked so long ago. */
+  const wait = async (list: 'writers' | 'readers' | 'turn', owner: string, leftMs = MEMORY_MS) => {
+    await redis.admin.zadd(key(list), (await view.now()) + leftMs, ownerOf(owner));
+    await redis.admin.pexpire(key(list), list === 'turn' ? 1_000 : MEMORY_MS);
+  };
+
+  const RELEASES: [string, () => Promise<string>, answer: string, passed: string][] = [
+    ['leave', () => leave('A1'), 'done', 'done'],
+    ['pass-on', () => passOn('A1', 'A2'), 'yielded', 'passed'],
+    ['take-turns', () => takeTurns('A1', 'A2'), 'yielded', 'done'],
+    ['withdraw', () => withdraw('A1'), 'done', 'done'],
+  ];
+
+  describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
+    const repeatedly = deliveries(redis, times, look);
+
+    describe.each(RELEASES)('%s', (name, release, answer, passed) => {
+      const isPassOn = name === 'pass-on';
+
+      it.each([
+        ['waits', 'readers'],
+        ['has its turn', 'turn'],
+      ] as const)('leaves the lock to a reader that %s, whoever is next', async (_, list) => {
+        await ear.listen('AB');
+        await ear.listenToAll();
+        await hold('A1', 1);
+        await stand('B1');
+        await wait('writers', 'B1');
+        await wait(list, 'R1');
+        expect(await repeatedly(release, 'absent')).toBe(answer);
+        expect(await look()).toEqual({
+          ...{ ...FREE, ...standing('B1'), ...NOBODY },
+          ...{ writers: ['B1'], turn: ['R1'], patience: 1 },
+        });
+        expect(await ear.heard()).toEqual(['all: 1']);
+        expect(await claim('B1')).toMatchObject(busy);
+        expect(await read('R1')).toEqual(granted);
+      });
+
+      it('leaves it to the writer itself as long as that reads, and to readers that wait', async () => {
+        await ear.listen('AB');
+        await ear.listenToAll();
+        await hold('A1', 1);
+        expect(await read('A3', 'A1')).toEqual(granted);
+        await stand('B1');
+        await wait('readers', 'R1');
+        expect(await repeatedly(release, 'absent')).toBe(answer);
+        expect(await redis.admin.hgetall('k')).toEqual({ mode: 'read', [ownerOf('A3')]: '1' });
+        expect(await redis.admin.pttl('k')).toBeLessThanOrEqual(READ_MS);
+        expect(await look()).toMatchObject({ ...standing('B1'), turn: ['R1'] });
+        expect(await ear.heard()).toEqual(['all: 1']);
+      });
+
+      it('hands it on past what is left of dead readers, and of those that ask no more', async () => {
+        await ear.listen('AB');
+        await hold('A1', 1);
+        await read('A3', 'A1');
+        await redis.admin.del(leaseOf('A3'));
+        await wait('readers', 'R1', -1);
+        await stand('B1');
+        await wait('writers', 'B1');
+        expect(await release()).toBe(passed);
+        const next = isPassOn ? { ...heldBy('A2'), ...standing('B1') } : handedTo('B1');
+        expect(await look()).toEqual({
+          ...{ ...next, ...NOBODY },
+          ...(isPassOn && { writers: ['B1'], patience: 1 }),
+          ...(name === 'take-turns' && { ...standing('A2'), writers: ['A2'], patience: 1 }),
+        });
+      });
+
+      it.each(['readers', 'turn', 'writers'])(
+        'is done also if `%s` is something else',
+        async (list) => {
+          await redis.admin.rpush(key(list), 'x');
+          view.foreign.add(list);
+          await hold('A1', 1);
+          expect(['done', 'passed', 'yielded']).toContain(await release());
+          expect((await lookAtLine()).lock).not.toHaveProperty('A1');
+        },
+      );
+    });
+  });
+
+  describe('who waits to write', () => {
+    it('is remembered by its claim, and by nothing once it has what it wants', async () => {
+      await ear.listen('BC');
+      await hold('X1', 1);
+      await claim('B1');
+      await claim('C1');
+      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['B1', 'C1'], patience: 1 });
+      expect(await redis.admin.pttl(key('writers'))).toBeGreaterThan(MEMORY_MS - 1_000);
+      await leave('X1');
+      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['C1'], patience: 1 });
+      await leave('B1');
+      expect(await look()).toEqual({ ...handedTo('C1'), ...NOBODY });
+      await leave('C1');
+      expect(await claim('B2')).toEqual(granted);
+      expect(await look()).toEqual({ ...heldBy('B2'), ...NOBODY });
+    });
+
+    it('is forgotten when it was passed on within its process, and others are not', async () => {
+      await hold('A1', 1);
+      await run(WRITE_ENTER, { owner: ownerOf('A2'), holdCount: 1, leaseMs: LEASE_MS });
+      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['A2'], patience: 1 });
+      expect(await passOn('A1', 'A2')).toBe('passed');
+      expect(await look()).toEqual({ ...heldBy('A2'), ...NOBODY });
+      await wait('writers', 'A3');
+      await wait('writers', 'B1');
+      expect(await passOn('A2', 'A3', { starts: 0 })).toBe('passed');
+      expect(await look()).toEqual({ ...heldBy('A3', 0), ...NOBODY, writers: ['B1'], patience: 1 });
+    });
+
+    it('keeps the readers patient: their time begins with each writer that leaves', async () => {
+      for (const release of [
+        () => passOn('A1', 'A2'),
+        () => takeTurns('A2', 'A3'),
+        () => leave('A3'),
+      ]) {
+        if (!(await redis.admin.exists('k'))) await hold('A1', 1);
+        await wait('writers', 'B1');
+        await redis.admin.del(key('patience'));
+        await release();
+        expect(await redis.admin.pttl(key('patience'))).toBeGreaterThan(4_000);
+      }
+    });
+
+    it('is remembered when it is named, but another process goes first', async () => {
+      await ear.listen('AB');
+      await hold('A1', 1);
+      await claim('B1');
+      expect(await takeTurns('A1', 'A2')).toBe('done');
+      expect(await look()).toEqual({
+        ...{ ...handedTo('B1'), ...standing('A2') },
+        ...{ ...NOBODY, writers: ['A2'], patience: 1 },
+      });
+    });
+
+    it('leaves nothing when it gives up, and tells the readers if it was the last', async () => {
+      await hold('X1', 1);
+      await claim('B1');
+      await claim('C1');
+      await ear.listenToAll();
+      expect(await withdraw('B1')).toBe('absent');
+      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['C1'], patience: 1 });
+      expect(await ear.heard()).toEqual([]);
+      expect(await withdraw('C1')).toBe('absent');
+      expect(await look()).toEqual({ ...heldBy('X1'), ...NOBODY });
+      expect(await ear.heard()).toEqual(['all: 1']);
+    });
+
+    it('makes new readers wait while it stands back for Java', async () => {
+      await ear.listen('B');
+      await ear.listenToAll();
+      await hold('A1', 1);
+      await claim('B1');
+      await view.setDoor(0);
+      expect(await leave('A1', { openEveryMs: 1_000 })).toBe('opened');
+      expect(await read('R1')).toMatchObject(busy);
+      expect((await lookAtLine()).lock).toEqual({});
+    });
+  });
+
+  describe('a lock that was handed over and not entered', () => {
+    it('is held, to all who look at it', async () => {
+      await hold('A1', 0);
+      expect(await enter('B1')).toMatchObject(busy);
+      expect(await claim('B1')).toMatchObject(busy);
+      expect(await claimFenced('B1')).toMatchObject(busy);
+      expect(await read('R1')).toMatchObject(busy);
+      expect(await run(WRITE_INSPECT, {})).toMatchObject({ owners: [ownerOf('A1')] });
+      expect(await run(READ_INSPECT, {})).toEqual({ remainingMs: 0, owners: [] });
+      const renewal = [`${ownerOf('A1')}:write`, LEASE_MS];
+      expect(await deliver(redis.admin, RENEW, ['k'], renewal)).toEqual([true]);
+      expect(await redis.admin.hgetall('k')).toEqual({
+        mode: 'write',
+        [`${ownerOf('A1')}:write`]: '0',
+      });
+    });
+
+    it.each([
+      ['enter', () => enter('A1')],
+      ['claim', () => claim('A1')],
+    ])('is entered by %s', async (_, entering) => {
+      await hold('A1', 0);
+      for (let time = 0; time < 3; time += 1) expect(await entering()).toEqual(granted);
+      expect(await lookAtLine()).toEqual(heldBy('A1'));
+    });
+
+    it('lets its owner read when it has entered', async () => {
+      await hold('A1', 0);
+      await enter('A1');
+      expect(await read('A3', 'A1')).toEqual(granted);
+    });
+  });
+
+  it.each([
+    ['claim', () => claim('A1')],
+    ['claim-fenced', () => claimFenced('A1')],
+  ])('%s takes what dead readers have left', async (_, entering) => {
+    await read('R1');
+    await redis.admin.del(leaseOf('R1'));
+    await entering();
+    expect(await lookAtLine()).toEqual(heldBy('A1'));
+  });
+
+  it('a claim stands in line behind readers, and is told how long they have it', async () => {
+    await read('R1');
+    const answer = await claim('A1');
+    expect(answer).toMatchObject(busy);
+    expect((answer as { remainingMs: number }).remainingMs).toBeLessThanOrEqual(READ_MS);
+    expect(await look()).toMatchObject({ ...standing('A1'), writers: ['A1'], patience: 1 });
+  });
+});
