@@ -25,6 +25,7 @@ export class HandOffModel {
     private readonly hearing: string,
     private readonly openEveryMs: number,
     private readonly openedTtlMs: number,
+    private readonly freed: string,
   ) {}
 
   get line(): readonly Place[] {
@@ -168,7 +169,7 @@ export class HandOffModel {
   }
 
   #announce(): void {
-    if (this.hasOutsiders) this.messages.push('all: 0');
+    if (this.hasOutsiders) this.messages.push(`all: ${this.freed}`);
   }
 
   #stand(owner: string, terms: Terms): void {

@@ -1,0 +1,390 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { writtenClaim } from '../../libs/redis-lock/src/core/hand-off.js';
+import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import { deliver } from '../support/deliver.js';
+import type { LineKindUnderTest } from '../support/line-kinds.js';
+import { LineView, ownerOf, useListeners, type Values } from '../support/line-view.js';
+import { expectToFollowModel, type Repeating, type Step } from '../support/model.js';
+import { useRedis } from '../support/redis-server.js';
+import { HandOffModel, type Terms } from './hand-off-model.js';
+
+const KEY = 'k';
+/** Time is moved by ten seconds, and everything lasts for five more: no answer depends on how long a step takes. */
+const JUMP_MS = 10_000;
+const LEASES_MS = [25_000, 45_000] as const;
+const CLAIM_MS = 15_000;
+const ALIVE_MS = [5_000, 35_000] as const;
+const OPEN_EVERY_MS = 15_000;
+const OPENED_TTL_MS = 25_000;
+const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: OPENED_TTL_MS };
+/** What is too short for a spec by nature: whoever stands back does so until time is moved. */
+const LONGER = [
+  ['left <= 20', `left <= ${String(JUMP_MS / 2)}`],
+  ['nowMs + 20', `nowMs + ${String(JUMP_MS / 2)}`],
+  ["times, 'px', 3000", `times, 'px', ${String(OPENED_TTL_MS)}`],
+] as const;
+
+/** D hears nothing, and X stands in no line. */
+const LINED = ['A', 'B', 'C', 'D'] as const;
+const HEARING = 'ABC';
+
+/** One call of a script, for real and in the model; it may be delivered again at any time. */
+interface Call {
+  readonly shows: string;
+  /** The owner that it would create out of nothing, were it delivered late. */
+  readonly creates?: string;
+  readonly script: Script<string, string, unknown>;
+  readonly args: Values | readonly (string | number)[];
+  readonly model: (model: HandOffModel) => unknown;
+}
+
+interface Model {
+  readonly lines: HandOffModel;
+  readonly calls: Call[];
+  /** The next number of a caller of each process, and of a nonce. */
+  readonly numbers: Record<string, number>;
+  nonce: number;
+  /** Who has got it by an answer or by a message, or may look by itself. */
+  readonly granted: Set<string>;
+  readonly claimed: Set<string>;
+  readonly withdrawn: Set<string>;
+  readonly left: Set<string>;
+  /** Owners that have left and came back by a call that was delivered late, and those they named. */
+  readonly returned: Set<string>;
+}
+
+/** Any sequence of the calls of a lock that is handed on, and of time. */
+export function describeHandOffModel(name: string, kind: LineKindUnderTest): void {
+  describe(`the scripts of the line of ${name} and their model`, () => {
+    /** Writers leave no marks: those have specs of their own. */
+    const unmarked = { ...kind, args: { ...kind.args, memoryMs: 0 } };
+    const redis = useRedis({ flush: false });
+    const view = new LineView(redis, KEY, unmarked, LONGEST_MS);
+    const ear = useListeners(redis, KEY, kind);
+    let deliveries = 1;
+    const clients: Repeating = {
+      deliver: (times) => (deliveries = times),
+      forgetScripts: async () => {
+        await redis.admin.script('FLUSH');
+      },
+      close: async () => undefined,
+    };
+
+    const run = (call: Call) =>
+      call.script === (RENEW as Call['script'])
+        ? deliver(redis.admin, call.script, [KEY], call.args)
+        : view.run(slower(call.script), call.args as Values);
+
+    const slower = (script: Call['script']) => {
+      const lua = LONGER.reduce((text, [short, long]) => text.replace(short, long), script.lua);
+      return { ...script, lua };
+    };
+
+    /** Delivers a call as often as this step says: only the first time changes anything. */
+    const send = async (model: Model, call: Call, isLate = false) => {
+      const before = model.lines.lock?.owner;
+      const inLine = model.lines.line.map(({ process, number }) => process + number);
+      let state: unknown;
+      for (let time = 0; time < deliveries; time += 1) {
+        const expected = call.model(model.lines);
+        const answer = await run(call);
+        expect(answerOf(answer)).toEqual(expected);
+        const after = { ...(await view.look()), leaseS: 0 };
+        state ??= after;
+        expect(after).toEqual(state);
+      }
+      follow(model, call, { before, inLine, isLate });
+      if (!isLate) model.calls.push(call);
+    };
+
+    const answerOf = (answer: unknown) => {
+      if (Array.isArray(answer)) return answer[0] as unknown;
+      return typeof answer === 'object' ? (answer as { kind: string }).kind : answer;
+    };
+
+    /** Whoever has it now has to have got it, and has not left, unless a late call brought it back. */
+    const follow = (
+      model: Model,
+      call: Call,
+      {
+        before,
+        inLine,
+        isLate,
+      }: { before?: string | undefined; inLine: string[]; isLate: boolean },
+    ) => {
+      const { lines, granted, left, returned } = model;
+      for (const owner of lines.takeGranted()) granted.add(owner);
+      const now = lines.lock?.owner;
+      if (now === undefined || now === before || !left.has(now)) return;
+      const wasInLine = inLine.includes(now);
+      const isByOneThatReturned = before !== undefined && returned.has(before);
+      const isCreated = isLate && call.creates === now;
+      expect({
+        call: call.shows,
+        now,
+        isLawful: wasInLine || isByOneThatReturned || isCreated,
+      }).toEqual({ call: call.shows, now, isLawful: true });
+      returned.add(now);
+    };
+
+    const fresh = (model: Model, process: string) => {
+      const number = (model.numbers[process] ?? 0) + 1;
+      model.numbers[process] = number;
+      return `${process}${String(number)}`;
+    };
+    const termsOf = (model: Model, manner: Terms['manner'], aliveMs: number): Terms => ({
+      ...{ aliveMs, manner, leaseTimeMs: CLAIM_MS },
+      nonce: (model.nonce += 1).toString(16).padStart(4, '0'),
+    });
+    const announcing = { openEveryMs: OPEN_EVERY_MS };
+
+    const claims = (owner: string, leaseMs: number, terms: Terms): Call => ({
+      shows: `${owner} claims`,
+      creates: owner,
+      script: kind.claim,
+      args: { owner: ownerOf(owner), leaseMs, claim: writtenClaim(terms) },
+      model: (model) => model.claim(owner, leaseMs, terms),
+    });
+    const enters = (owner: string, holdCount: number, leaseMs: number): Call => ({
+      shows: `${owner} enters to ${String(holdCount)}`,
+      ...(holdCount === 1 && { creates: owner }),
+      script: kind.enter,
+      args: { owner: ownerOf(owner), holdCount, leaseMs },
+      model: (model) => model.enter(owner, holdCount, leaseMs),
+    });
+    const leaves = (owner: string, holdCount: number): Call => ({
+      shows: `${owner} leaves to ${String(holdCount)}`,
+      script: kind.leave,
+      args: { owner: ownerOf(owner), holdCount, ...announcing },
+      model: (model) => model.leave(owner, holdCount),
+    });
+    const passes = (owner: string, heir: string, leaseMs: number, starts: number): Call => ({
+      shows: `${owner} passes on to ${heir}`,
+      script: kind.passOn,
+      args: { owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts },
+      model: (model) => model.passOn(owner, heir, leaseMs, starts),
+    });
+    const takesTurns = (
+      [owner, heir]: readonly [string, string],
+      leaseMs: number,
+      waitedMs: number,
+      terms: Terms,
+    ): Call => ({
+      shows: `${owner} takes turns, with the heir ${heir}`,
+      script: kind.takeTurns,
+      args: {
+        ...{ owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts: 1, waitedMs },
+        ...{ claim: writtenClaim(terms), ...announcing },
+      },
+      model: (model) => model.takeTurns([owner, heir], leaseMs, waitedMs, terms),
+    });
+    const withdraws = (owner: string): Call => ({
+      shows: `${owner} withdraws`,
+      script: kind.withdraw,
+      args: { owner: ownerOf(owner), ...announcing },
+      model: (model) => model.withdraw(owner),
+    });
+    const renews = (owner: string, leaseMs: number): Call => ({
+      shows: `${owner} renews`,
+      script: RENEW,
+      args: [kind.fieldOf(ownerOf(owner)), leaseMs],
+      model: (model) => model.renew(owner, leaseMs),
+    });
+
+    const aLease = fc.constantFrom(...LEASES_MS);
+    const aManner = fc.constantFrom<Terms['manner']>('starts', 'starts', 'enters', 'polls');
+    const anAge = fc.constantFrom(...ALIVE_MS);
+    const heldOf = ({ lines: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
+    const isHeld = ({ lines: { lock } }: Model) => lock !== undefined;
+    const isHeldInLine = (model: Model) => isHeld(model) && !heldOf(model).owner.startsWith('X');
+    /** Somebody who may still want it, or have it. */
+    const anyOf = ({ claimed, left }: Model, n: number) => {
+      const owners = [...claimed].filter((owner) => !left.has(owner));
+      return owners[n % owners.length] ?? 'X0';
+    };
+
+    const claiming = fc
+      .record({ process: fc.constantFrom(...LINED), lease: aLease, manner: aManner, age: anAge })
+      .map(({ process, lease, manner, age }): Step<Model> => ({
+        shows: `a caller of ${process} claims (${manner}, ${String(lease)}, ${String(age)})`,
+        run: async (model) => {
+          const owner = fresh(model, process);
+          model.claimed.add(owner);
+          await send(model, claims(owner, lease, termsOf(model, manner, age)));
+        },
+      }));
+
+    const claimingAgain = fc
+      .record({ n: fc.nat({ max: 9 }), lease: aLease, manner: aManner, age: anAge })
+      .map(({ n, lease, manner, age }): Step<Model> => ({
+        shows: `caller ${String(n)} claims again (${manner})`,
+        fits: (model) => anyOf(model, n) !== 'X0',
+        run: (model) => send(model, claims(anyOf(model, n), lease, termsOf(model, manner, age))),
+      }));
+
+    const entering = aLease.map((lease): Step<Model> => ({
+      shows: 'an outsider enters',
+      run: (model) => send(model, enters(fresh(model, 'X'), 1, lease)),
+    }));
+
+    const nesting = aLease.map((lease): Step<Model> => ({
+      shows: 'the owner enters once more',
+      fits: isHeld,
+      run: (model) => send(model, enters(heldOf(model).owner, heldOf(model).count + 1, lease)),
+    }));
+
+    const leavingOnce = fc.constant<Step<Model>>({
+      shows: 'the owner leaves once',
+      fits: (model) => isHeld(model) && heldOf(model).count > 1,
+      run: (model) => send(model, leaves(heldOf(model).owner, heldOf(model).count - 1)),
+    });
+
+    const leaving = fc.constant<Step<Model>>({
+      shows: 'the owner leaves',
+      fits: isHeld,
+      run: async (model) => {
+        const { owner } = heldOf(model);
+        model.left.add(owner);
+        await send(model, leaves(owner, 0));
+      },
+    });
+
+    const passing = fc
+      .record({ lease: aLease, starts: fc.nat({ max: 1 }) })
+      .map(({ lease, starts }): Step<Model> => ({
+        shows: `the owner passes on (${String(starts)})`,
+        fits: isHeldInLine,
+        run: async (model) => {
+          const { owner } = heldOf(model);
+          model.left.add(owner);
+          await send(model, passes(owner, fresh(model, owner.charAt(0)), lease, starts));
+        },
+      }));
+
+    const takingTurns = fc
+      .record({ lease: aLease, waitedMs: fc.constantFrom(0, 30_000), manner: aManner, age: anAge })
+      .map(({ lease, waitedMs, manner, age }): Step<Model> => ({
+        shows: `the owner takes turns (after ${String(waitedMs)} ms)`,
+        fits: isHeldInLine,
+        run: async (model) => {
+          const { owner } = heldOf(model);
+          model.left.add(owner);
+          const heir = fresh(model, owner.charAt(0));
+          model.claimed.add(heir);
+          const terms = termsOf(model, manner, age);
+          await send(model, takesTurns([owner, heir], lease, waitedMs, terms));
+        },
+      }));
+
+    const withdrawing = fc.nat({ max: 9 }).map((n): Step<Model> => ({
+      shows: `caller ${String(n)} withdraws`,
+      fits: (model) => anyOf(model, n) !== 'X0',
+      run: async (model) => {
+        const owner = anyOf(model, n);
+        model.left.add(owner);
+        model.withdrawn.add(owner);
+        await send(model, withdraws(owner));
+      },
+    }));
+
+    const renewing = fc
+      .record({ n: fc.nat({ max: 9 }), lease: aLease })
+      .map(({ n, lease }): Step<Model> => ({
+        shows: `the owner renews, or caller ${String(n)}`,
+        run: (model) => {
+          const owner = n % 2 === 0 ? heldOf(model).owner : anyOf(model, n);
+          return send(model, renews(owner, lease));
+        },
+      }));
+
+    /**
+     * Of what is delivered late, only a first entry or a claim may bring back an owner that has left: to
+     * a free lock for its lease, or into the line for as long as its claim said.
+     */
+    const repeating = fc.nat({ max: 99 }).map((n): Step<Model> => ({
+      shows: `call ${String(n)} is delivered late`,
+      fits: ({ calls }) => calls.length > 0,
+      run: async (model) => {
+        const call = model.calls[n % model.calls.length] as Call;
+        await send(model, call, true);
+        if (call.script === (kind.claim as Call['script']) && call.creates !== undefined) {
+          model.withdrawn.delete(call.creates);
+        }
+      },
+    }));
+
+    const jumping = fc.integer({ min: 1, max: 3 }).map((jumps): Step<Model> => ({
+      shows: `${String((jumps * JUMP_MS) / 1_000)} s go by`,
+      run: async ({ lines }) => {
+        lines.jump(jumps * JUMP_MS);
+        await view.jump(jumps * JUMP_MS);
+      },
+    }));
+
+    const hearing = fc.boolean().map((isHeard): Step<Model> => ({
+      shows: `an outsider ${isHeard ? 'listens' : 'listens no more'}`,
+      run: async ({ lines }) => {
+        lines.hasOutsiders = isHeard;
+        await (isHeard ? ear.listenToAll() : ear.stopListeningToAll());
+      },
+    }));
+
+    async function begin() {
+      await redis.admin.flushall();
+      await ear.clear();
+      await ear.listen(HEARING);
+      await ear.listenToAll();
+      const model: Model = {
+        ...{
+          lines: new HandOffModel(HEARING, OPEN_EVERY_MS, OPENED_TTL_MS, kind.freed),
+          calls: [],
+          numbers: {},
+          nonce: 0,
+        },
+        ...{ granted: new Set(), claimed: new Set(), withdrawn: new Set(), left: new Set() },
+        returned: new Set(),
+      };
+      return { model, real: undefined };
+    }
+
+    async function agree({ lines, granted, claimed, withdrawn }: Model) {
+      const seen = await view.look();
+      const { lock } = lines;
+      expect(seen.lock).toEqual(lock === undefined ? {} : { [lock.owner]: String(lock.count) });
+      expect(Math.abs(seen.leaseS - lines.leaseMs / 1_000)).toBeLessThan(5);
+      expect(seen.line).toEqual(lines.line.map(({ process }) => process));
+      expect(seen.isOpened).toBe(lines.opened !== undefined);
+      expect(await ear.heard()).toEqual(lines.messages);
+      const [owner] = Object.keys(seen.lock);
+      if (owner !== undefined) expect(granted).toContain(owner);
+      for (const [process, record] of Object.entries(seen.claims)) {
+        const [number = '', , nonce] = record.split(' ');
+        expect({ process, nonce }).toEqual({ process, nonce: lines.claimOf(process)?.terms.nonce });
+        expect(claimed).toContain(process + number);
+        expect(withdrawn).not.toContain(process + number);
+      }
+    }
+
+    it('have times that can be longer', () => {
+      const texts = [kind.claim, kind.leave, kind.takeTurns, kind.withdraw].map(({ lua }) => lua);
+      for (const [short] of LONGER) expect(texts.join('\n')).toContain(short);
+    });
+
+    it('agree in any sequence of calls, repeated and late ones among them, and of time', async () => {
+      const asking = [claiming, claiming, claimingAgain, entering, nesting, renewing];
+      const ending = [
+        leavingOnce,
+        leaving,
+        leaving,
+        passing,
+        takingTurns,
+        takingTurns,
+        withdrawing,
+      ];
+      const steps = [...asking, ...ending, repeating, repeating, jumping, jumping, hearing];
+      await expectToFollowModel(`hand-off of ${name}`, clients, steps, begin, agree, 'max');
+    });
+  });
+}
