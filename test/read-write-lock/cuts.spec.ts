@@ -10,15 +10,19 @@ import {
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
 import {
   WRITE_LEAVE,
+  WRITE_PASS_ON,
+  WRITE_TAKE_TURNS,
   WRITE_WITHDRAW,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
 import {
+  WRITE_CLAIM,
+  WRITE_CLAIM_FENCED,
   WRITE_ENTER,
   WRITE_ENTER_FENCED,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
+import { untilInLine, useProxy } from '../support/lock-client.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
@@ -26,7 +30,8 @@ import { useReadWriteLocks } from './sides.js';
 
 const SCRIPTS = [
   ...[READ_ENTER, READ_LEAVE, READ_RENEW, READ_WITHDRAW, RENEW],
-  ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_LEAVE, WRITE_WITHDRAW],
+  ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_CLAIM, WRITE_CLAIM_FENCED],
+  ...[WRITE_LEAVE, WRITE_PASS_ON, WRITE_TAKE_TURNS, WRITE_WITHDRAW],
 ];
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
@@ -105,6 +110,49 @@ describe('a read-write lock when an answer is lost', () => {
     expect(client.eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
     expect(client.eventsOf('lost')).toEqual([]);
     expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it.each([
+    ['starts', {}],
+    ['enters by itself', { fenced: true }],
+  ])('a write is passed on once within its process, to one that %s', async (_, options) => {
+    const client = await opened();
+    const { write } = client.locks.get('a');
+    const first = await write.acquire();
+    const waiting = write.acquire(options);
+    const behind = watch(write.acquire());
+    const fault = loseAnswerTo(WRITE_PASS_ON);
+    await first.release();
+    const second = await waiting;
+    expect(fault.hits).toBe(1);
+    expect(behind.state).toBe('pending');
+    expect(client.eventsOf('lost')).toEqual([]);
+    expect(await redis.admin.hgetall('a')).toEqual({
+      mode: 'write',
+      [`${second.owner}:write`]: '1',
+    });
+    await second.release();
+    await (await behind.promise).release();
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  it.each([
+    ['starts', {}],
+    ['enters by itself', { fenced: true }],
+  ])('a claim that is sent again has one place in line: of one that %s', async (_, options) => {
+    const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
+    const fault = loseAnswerTo('fenced' in options ? WRITE_CLAIM_FENCED : WRITE_CLAIM);
+    const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
+    await eventually(() => fault.hits === 1);
+    await untilInLine(redis, 'a', [client], 'rwlock');
+    await holder.release();
+    const lease = await waiting;
+    expect(await redis.admin.hgetall('a')).toEqual({
+      mode: 'write',
+      [`${lease.owner}:write`]: '1',
+    });
+    await lease.release();
+    expect(await redis.admin.keys('nestjs_rwlock_[qcwrt]*')).toEqual([]);
   });
 
   it('a write whose lease ends meanwhile lets others read, however long the writer itself reads', async () => {
