@@ -251,6 +251,33 @@ describe('minReplicas', () => {
     });
   });
 
+  describe.each<[string, (context: LockContext) => Holdable]>([
+    ['lock', (context) => new LockService(context).get(NAME)],
+    ['write lock', (context) => new ReadWriteLockService(context).get(NAME).write],
+  ])('of a %s that is handed on', (_, of) => {
+    it.each(['its own', 'another'])(
+      'to %s process is on each replica before the heir begins',
+      async (process) => {
+        const holder = await opened(master.server.url);
+        const waiter = process === 'another' ? await opened(master.server.url) : holder;
+        const held = await of(holder.context).acquire();
+        const waiting = of(waiter.context).acquire({ minReplicas: REPLICAS });
+        // Whoever waits for longer than a moment listens to what it is handed.
+        const channels = async () => (await master.admin.pubsub('CHANNELS')) as string[];
+        await eventually(async () => (await channels()).some((name) => name.startsWith('nestjs_')));
+        await held.release();
+        const lease = await waiting;
+        for (const { admin } of group.replicas) {
+          await admin.select(0);
+          const holders = Object.entries(await admin.hgetall(NAME));
+          expect(holders.filter(([field]) => field.startsWith(lease.owner))).toHaveLength(1);
+          expect(holders.map(([, count]) => count)).not.toContain('0');
+        }
+        await lease.release();
+      },
+    );
+  });
+
   describe('of a renewal', () => {
     const heard = (events: readonly LockEvent[], type: LockEvent['type']) =>
       events.filter((event) => event.type === type);
