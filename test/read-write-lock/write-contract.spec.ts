@@ -5,4 +5,4 @@ import { useReadWriteLocks } from './sides.js';
 const redis = useRedis();
 const { openWrite: open } = useReadWriteLocks(redis);
 
-describeLockContract('the write side of a read-write lock', { redis, open });
+describeLockContract('the write side of a read-write lock', { redis, open, deadWaiterMs: 3_000 });

@@ -104,6 +104,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
         await hold('A1', 1);
         expect(await read('A3', 'A1')).toEqual(granted);
         await stand('B1');
+        await wait('writers', 'B1');
         for (const reader of readers) await wait('readers', reader);
         expect(await repeatedly(release, 'absent')).toBe(answer);
         expect(await redis.admin.hgetall('k')).toEqual({ mode: 'read', [ownerOf('A3')]: '1' });
