@@ -10,7 +10,7 @@ import type {
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
 import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.js';
-import { WRITE_TAKE_TURNS } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import { WRITE_TAKE_TURNS } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import { WRITE_ENTER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { ReentrantProtocol } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-protocol.js';
 import { TAKE_TURNS } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';

@@ -7,7 +7,7 @@ import {
   ReadWriteLockService,
   type ReadWriteLock,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { WRITE_LEAVE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import { WRITE_LEAVE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import { WRITE_ENTER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { demand, type Lab, ROUND_TRIP_MS, within } from './support/lab.js';

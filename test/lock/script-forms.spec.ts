@@ -10,7 +10,7 @@ import * as latch from '../../libs/redis-lock/src/primitives/count-down-latch/co
 import * as fairLock from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import * as fencingGuard from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
 import * as readLock from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
-import * as writeReleases from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+import * as writeReleases from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import * as writeLock from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import * as redLock from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
 import * as capacity from '../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';

@@ -7,7 +7,7 @@ import {
   WRITE_PASS_ON,
   WRITE_TAKE_TURNS,
   WRITE_WITHDRAW,
-} from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.releases.js';
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import {
   WRITE_CLAIM,
   WRITE_CLAIM_FENCED,

@@ -13,7 +13,7 @@ import {
   READ_WITHDRAW,
 } from './read-lock.scripts.js';
 import { turnKeys } from './turns.js';
-import { WRITE_LEAVE, WRITE_WITHDRAW } from './write-lock.releases.js';
+import { WRITE_LEAVE, WRITE_WITHDRAW } from './write-release.scripts.js';
 import { WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_INSPECT } from './write-lock.scripts.js';
 
 const CLIENT = '6f1b7c1e-52c4-4a0c-9d2f-0e6d1a4b8c3d';

@@ -25,7 +25,7 @@ import {
   WRITE_PASS_ON,
   WRITE_TAKE_TURNS,
   WRITE_WITHDRAW,
-} from './write-lock.releases.js';
+} from './write-release.scripts.js';
 import {
   WRITE_CLAIM,
   WRITE_CLAIM_FENCED,
