@@ -1,10 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
+import { Section } from '../contract/suite.js';
+import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
-import { MS } from './sides.js';
+import { LONG_MS, MS } from './sides.js';
+
+/** Node leaves it to Java so often, at least. */
+const OPEN_EVERY_MS = 1_000;
 
 describe('LockService and RLock', () => {
   const redis = useRedis();
@@ -41,6 +47,47 @@ describe('LockService and RLock', () => {
     expect(await waiting).toBe(true);
     expect(await locks.tryAcquire('a')).toBeNull();
     await java.current.call('A', ['spinLock', 'a'], 'unlock');
+  });
+
+  describe.each([
+    ['lock', []],
+    ['tryLock', [LONG_MS, MS]],
+  ])('while callers in Node keep asking, Java by %s', (method, args) => {
+    const on = ['lock', 'a'] as const;
+    const TIMES = 6;
+
+    it.each([
+      [1, 100],
+      [2, 50],
+    ])('gets in every second, and alone: %d processes, %d callers each', async (count, callers) => {
+      const clients = Array.from({ length: count }, () => open({ waitTimeMs: Infinity }));
+      const section = new Section();
+      const nodeGoesOn = (from = section.entries) =>
+        eventually(() => section.entries > from + count * callers);
+      let isOn = true;
+      const asking = clients.flatMap(({ locks }) =>
+        Array.from({ length: callers }, async () => {
+          while (isOn) await locks.using('a', () => section.run(() => redis.admin.ping()));
+        }),
+      );
+      try {
+        for (let time = 0; time < TIMES; time += 1) {
+          await nodeGoesOn();
+          const sinceCall = new Stopwatch();
+          await java.current.call('A', on, method, ...args);
+          expect(sinceCall.ms).toBeLessThan(5 * OPEN_EVERY_MS);
+          await section.run(async () => {
+            expect(await java.current.call('A', on, 'isHeldByCurrentThread')).toBe(true);
+            expect(await redis.admin.hkeys('a')).toEqual([await java.current.owner('A')]);
+          });
+          await java.current.call('A', on, 'unlock');
+        }
+      } finally {
+        isOn = false;
+        await Promise.all(asking);
+      }
+      expect(section.most).toBe(1);
+    });
   });
 
   if (Redisson.is316) return;
