@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockBackendError, LockTimeoutError } from '../../libs/redis-lock/src/core/errors.js';
 
 import {
   CountingSemaphores,

@@ -1,4 +1,5 @@
-import { LeaseLostError, type Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock';
+import { LeaseLostError } from '../../libs/redis-lock/src/core/errors.js';
 
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 
 import { Redis } from 'ioredis';
-import { LeaseLostError, type AcquireOptions, type Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import { LeaseLostError } from '../../libs/redis-lock/src/core/errors.js';
 
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { openApplication, type Application } from '../faults/support/application.js';

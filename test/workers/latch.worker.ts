@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { LockBackendError } from 'nestjs-redis-lock';
+import { LockBackendError } from '../../libs/redis-lock/src/core/errors.js';
 
 import {
   LatchService,

@@ -1,5 +1,9 @@
 import { Redis } from 'ioredis';
-import { LeaseLostError, LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
+import {
+  LeaseLostError,
+  LockBackendError,
+  LockTimeoutError,
+} from '../../libs/redis-lock/src/core/errors.js';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { LockError } from 'nestjs-redis-lock';
+import { LockError } from '../../libs/redis-lock/src/core/errors.js';
 
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';

@@ -1,4 +1,5 @@
-import { LockError, type Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock';
+import { LockError } from '../../../libs/redis-lock/src/core/errors.js';
 
 import type { Random } from '../../support/random.js';
 import type { RedLockClient } from '../../support/red-lock-client.js';
