@@ -3,8 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { useWorkers } from '../support/child.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
+import { LONG_CONTEST } from './support/contest-plan.js';
 import { contend } from './support/contest.js';
 import { FAULTS } from './support/fault-schedule.js';
+import { newStaff } from './support/fleet.js';
 import { telling } from './support/history.js';
 
 const SECTIONS = 30_000;
@@ -21,7 +23,8 @@ describe('a lock that several processes want while everything goes wrong', () =>
       await telling('contended', async (story) => {
         const random = seededRandom('contended');
         const trial = {
-          workers,
+          plan: LONG_CONTEST,
+          staff: newStaff(workers),
           redis,
           referee,
           story,

@@ -3,7 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { useWorkers } from '../support/child.js';
 import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
+import { LONG_CONTEST } from './support/contest-plan.js';
 import { contend, type Outcome } from './support/contest.js';
+import { newStaff } from './support/fleet.js';
 import { telling } from './support/history.js';
 
 const SECTIONS = Number(process.env.SECTIONS ?? 1_000_000);
@@ -26,7 +28,8 @@ describe(`${String(SECTIONS)} sections of a contended lock`, () => {
       await telling(title, async (story) => {
         const sections = Math.min(ROUND, SECTIONS - total.sections);
         const trial = {
-          workers,
+          plan: LONG_CONTEST,
+          staff: newStaff(workers),
           redis,
           referee,
           story,

@@ -4,7 +4,9 @@ import type { LockEvent } from 'nestjs-redis-lock';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { Crowd, type Report, type Work } from '../faults/support/crowd.js';
 import { Journal } from '../faults/support/journal.js';
-import * as bugs from '../faults/support/planted.js';
+import * as handOffBugs from '../faults/support/planted-hand-off.js';
+import * as lockBugs from '../faults/support/planted.js';
+import { setBackClock } from '../faults/support/set-back-clock.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
 import { Random } from '../support/random.js';
 import { serve } from '../support/worker.js';
@@ -19,10 +21,13 @@ export interface Opening {
   journal?: string;
   /** What is wrong with the library in this process. */
   bug?: PlantedBug;
+  /** Its wall clock is set back again and again. */
+  isSetBack?: boolean;
 }
 
+const bugs = { ...lockBugs, ...handOffBugs };
 export type PlantedBug = {
-  [Name in keyof typeof bugs]: (typeof bugs)[Name] extends bugs.Bug ? Name : never;
+  [Name in keyof typeof bugs]: (typeof bugs)[Name] extends lockBugs.Bug ? Name : never;
 }[keyof typeof bugs];
 
 interface Instance {
@@ -36,6 +41,7 @@ let running: Promise<Report>[] = [];
 let referee: Redis | undefined;
 let witness: Redis | undefined;
 let journal: Journal | undefined;
+let uninstall: (() => void) | undefined;
 
 function onEvent(event: LockEvent): void {
   if (event.type === 'released' && event.outcome === 'unknown') {
@@ -46,9 +52,10 @@ function onEvent(event: LockEvent): void {
 const api = {
   async open({ lockUrls, refereeUrl, witnessUrl, settings = {}, ...more }: Opening): Promise<void> {
     if (more.journal !== undefined) journal = new Journal(more.journal);
-    const { options = {}, install }: bugs.Bug = more.bug === undefined ? {} : bugs[more.bug];
-    install?.();
-    const all = { onEvent, ...options, settings: { ...settings, ...options.settings } };
+    const { options = {}, install }: lockBugs.Bug = more.bug === undefined ? {} : bugs[more.bug];
+    uninstall = install?.();
+    const clock = more.isSetBack === true ? { clock: setBackClock } : {};
+    const all = { onEvent, ...clock, ...options, settings: { ...settings, ...options.settings } };
     referee = new Redis(refereeUrl);
     witness = new Redis(witnessUrl);
     instances = lockUrls.map((url) => {
@@ -86,6 +93,8 @@ const api = {
     referee?.disconnect();
     witness?.disconnect();
     journal?.close();
+    journal = undefined;
+    uninstall?.();
   },
 };
 export type Api = typeof api;

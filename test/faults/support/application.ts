@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { LockService, type LockEvent } from 'nestjs-redis-lock';
+import type { LockEvent } from 'nestjs-redis-lock';
+import { LockService } from '../../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { LockSettings } from '../../../libs/redis-lock/src/core/options.js';

@@ -5,7 +5,7 @@ import { ContestHistory, type HistoryRecord } from './contest-history.js';
 
 const LOCK = 'product_0';
 const MS = 1_000;
-const LIMITS = { freeMs: 500, idleMs: 2_000 };
+const LIMITS = { freeMs: 500, idleMs: 2_000, leaseMs: 1_000 };
 
 interface Forged {
   owner: string;
@@ -90,6 +90,22 @@ describe('findingsIn', () => {
       expect(findings(section(told), taken('c:1', 12), section(early))).toEqual(overlap);
       // Whoever was let in after the loss is as safe as ever.
       expect(findings(section(told), everythingLost(2, 3, 0), section(early))).toEqual(overlap);
+    });
+
+    it('lets nobody be sure of what was taken for longer than the lease', () => {
+      const slow = { ...A, to: 1_100, validUntil: 2_000, outcome: 'LEASE_LOST' };
+      const inside = { ...B, from: 1_000, to: 1_050 };
+      expect(findings(section(slow), taken('a:1', 12), section(inside))).toEqual([
+        expect.stringMatching(/^overlap/),
+      ]);
+      expect(findings(section(slow), everythingLost(12, 13), section(inside))).toHaveLength(1);
+      // It was promised it anew, and came in after the others.
+      const anew = { ...slow, from: 1_060 };
+      expect(findings(section(anew), taken('a:1', 12), section(inside))).toEqual([]);
+      // It was sure until then, or nobody else was inside from then on.
+      const sure = { ...slow, to: 1_010 };
+      expect(findings(section(sure), taken('a:1', 12), section(inside))).toEqual([]);
+      expect(findings(section(slow), taken('a:1', 12), section(early))).toEqual([]);
     });
 
     it('passes over a grant that was taken before its holder heard of it', () => {

@@ -5,10 +5,15 @@ import { idleTimesIn, type IdleLimits } from './idle-times.js';
 /** A grant without a token may be one from before the loss of all data for so long: for its lease. */
 const ON_ITS_WAY_US = 1_000_000;
 
+export interface Limits extends IdleLimits {
+  /** For how long Redis promises a lock at a time. */
+  readonly leaseMs: number;
+}
+
 /** Everything that must not be in a history, in words. */
-export function findingsIn(history: ContestHistory, limits: IdleLimits): string[] {
+export function findingsIn(history: ContestHistory, limits: Limits): string[] {
   const takings = new Takings(history.of('taken'));
-  const sections = history.stays.flatMap((stay) => undisputed(stay, takings));
+  const sections = history.stays.flatMap((stay) => undisputed(stay, takings, limits));
   return [
     ...overlapsIn(sections).map((overlap) => `overlap: ${overlap}`),
     ...staleTokensIn(sections).map((token) => `token that does not rise: ${token}`),
@@ -57,10 +62,19 @@ class Takings {
   }
 }
 
-/** As long as nobody else may have been let in: a third party may have ended that, or prevented it. */
-function undisputed(stay: Stay, takings: Takings): Section[] {
-  const takenUs = Math.min(...takings.from(stay).map(({ atUs }) => atUs));
-  return takenUs < stay.startUs ? [] : [{ ...stay, endUs: Math.min(stay.endUs, takenUs) }];
+/**
+ * As long as nobody else may have been let in: a third party may have ended that, or prevented it. Of
+ * what was taken nobody can be sure for longer than the promise that was made last: who is still sure
+ * then was promised it anew, and nobody else may be inside.
+ */
+function undisputed(stay: Stay, takings: Takings, { leaseMs }: Limits): Section[] {
+  const taken = takings.from(stay);
+  if (taken.length === 0) return [stay];
+  const takenUs = Math.min(...taken.map(({ atUs }) => atUs));
+  const sureUs = Math.max(...taken.map(({ untilUs }) => untilUs)) + leaseMs * 1_000;
+  const before = { ...stay, endUs: Math.min(stay.endUs, takenUs) };
+  const after = { ...stay, startUs: Math.max(stay.startUs, sureUs), token: 0 };
+  return [before, after].filter(({ startUs, endUs }) => startUs <= endUs);
 }
 
 /** What callers saw with their own eyes. Until they are told, they do not know what was taken. */

@@ -60,11 +60,9 @@ export class ContestHistory {
   /** In the order in which they began. */
   readonly stays: Stay[] = [];
   readonly waits: Wait[] = [];
-  readonly #records: readonly HistoryRecord[];
   readonly #stays = new Map<string, Stay>();
 
-  constructor(records: readonly HistoryRecord[]) {
-    this.#records = records;
+  constructor(readonly records: readonly HistoryRecord[]) {
     const killed = new Map(this.of('killed').map(({ process, atUs }) => [process, atUs]));
     for (const record of records) {
       if (record.kind === 'entered') this.#enter(record, killed);
@@ -83,7 +81,7 @@ export class ContestHistory {
   }
 
   of<K extends Kind>(kind: K): Of<K>[] {
-    return this.#records.filter((record): record is Of<K> => record.kind === kind);
+    return this.records.filter((record): record is Of<K> => record.kind === kind);
   }
 
   /** An owner enters once. */

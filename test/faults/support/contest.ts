@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { WorkerHerd } from '../../support/child.js';
 import { eventually } from '../../support/eventually.js';
 import { FaultProxy } from '../../support/fault-proxy.js';
 import type { Random } from '../../support/random.js';
@@ -10,40 +9,32 @@ import type { RedisFixture } from '../../support/redis-server.js';
 import type { PlantedBug } from '../../workers/crowd.worker.js';
 import { findingsIn } from './contest-checks.js';
 import { ContestHistory, type HistoryRecord } from './contest-history.js';
+import { LOCKS, type ContestPlan, type PlannedPost } from './contest-plan.js';
 import { BEGUN, writesOf } from './counters.js';
 import { FaultInjector } from './fault-injector.js';
 import { faultSchedule } from './fault-schedule.js';
-import { Fleet, type FleetPlan } from './fleet.js';
+import { Fleet, type FleetPlan, type Staff } from './fleet.js';
 import type { Story } from './history.js';
 import { readJournal } from './journal.js';
 import { KeyWatch } from './key-watch.js';
-import { ROUND_TRIP_MS, within } from './lab.js';
+import { within } from './lab.js';
 import { pause } from './pace.js';
-import type { Manners } from './ways.js';
 
-const LEASE_MS = 1_000;
-const POLL_MS = 200;
-/** The longest that anybody may have the lock by one grant: a lease, or a claim to it. */
-const LONGEST_LEASE_MS = 3_000;
 const SLACK_MS = 5_000;
-
-const LIMITS = {
-  freeMs: 5 * (POLL_MS + ROUND_TRIP_MS),
-  idleMs: 5 * (LONGEST_LEASE_MS + POLL_MS + ROUND_TRIP_MS),
-};
-
-/** The one that everybody wants, and two that are there to be taken along with it. */
-const LOCKS = ['product_0', 'product_1', 'product_2'];
-const WANTED = [...Array.from({ length: 18 }, () => 'product_0'), 'product_1', 'product_2'];
-
-/** A request that comes late is executed as it stands: a hold count may be one of the past then. */
-const WITHOUT_COUNTING: Manners = {
-  ...{ plain: 60, bare: 20, hasty: 8, try: 8, impatient: 8, aborting: 8, multi: 4, slow: 0.04 },
-};
-const ALL_MANNERS: Manners = { ...WITHOUT_COUNTING, nested: 6, siblings: 2, outliving: 2 };
+/** Watchdogs renew at every third of a lease. */
+const QUIET_PART = 2 / 3;
+const LONGEST_QUIET_MS = 700;
+const QUIET_WITHIN_MS = 2_500;
+/** It ends by itself. */
+const LASTS = /^(redisson_lock_token|nestjs_lock_opened):/;
+/** So often is looked at what was found so far. */
+const LOOK_EVERY_MS = 100;
+/** Beyond what a lock may be of no use: so long nobody begins only if something is wrong. */
+const STUCK_MS = 500;
 
 export interface Contest {
-  readonly workers: WorkerHerd;
+  readonly plan: ContestPlan;
+  readonly staff: Staff;
   readonly redis: RedisFixture;
   /** A Redis of its own, that no fault touches and that knows nothing of locks. */
   readonly referee: RedisFixture;
@@ -52,10 +43,10 @@ export interface Contest {
   readonly sections: number;
   /** How long all of them may take, and whatever comes after them. */
   readonly withinMs: number;
-  /** Whether there is no calm between the storms. */
-  readonly isStormy?: boolean;
   /** What is wrong with the library. */
   readonly bug?: PlantedBug;
+  /** Whether there is no need to go on: what it is about has been found. */
+  readonly isFound?: (findings: readonly string[]) => boolean;
 }
 
 export interface Outcome {
@@ -89,34 +80,42 @@ class Round {
   readonly #injector: FaultInjector;
   readonly #findings: string[] = [];
   #begunBefore = 0;
+  #latest = { begun: -1, at: 0 };
+  #look = { at: 0, times: 0 };
+  #isStuck = false;
   #isOver = false;
   #tookMs = 0;
 
   constructor(
     private readonly contest: Contest,
-    proxies: readonly [FaultProxy, FaultProxy],
+    private readonly proxies: readonly [FaultProxy, FaultProxy],
     folder: string,
   ) {
-    const { workers, redis, random } = contest;
+    const { plan, staff, redis, random } = contest;
     const note = (record: HistoryRecord) => this.#records.push(record);
-    const posts = proxies.flatMap(({ url }, i) => [this.#post(url, i), this.#post(url, i)]);
-    this.#fleet = new Fleet({ workers, folder, posts, random: random.fork('fleet'), note });
+    const posts = plan.posts.map((post) => this.#post(post, proxies[post.proxy].url));
+    this.#fleet = new Fleet({ staff, folder, posts, random: random.fork('fleet'), note });
     this.#injector = new FaultInjector({ redis, proxies, fleet: this.#fleet, locks: LOCKS, note });
   }
 
   async play(): Promise<Outcome> {
-    const { redis } = this.contest;
+    const { redis, plan } = this.contest;
     const watch = new KeyWatch(redis.admin, LOCKS, (free) => this.#records.push(free));
     this.#begunBefore = await this.#begun();
+    plan.prevailing?.(this.proxies);
     await this.#fleet.start();
     const startedAt = performance.now();
+    this.#latest.at = startedAt;
     await this.#try('the work', () => this.#work());
     this.#isOver = true;
     await this.#try('the end of the faults', () => this.#injector.end());
-    await this.#try('the end of the work', () => this.#fleet.stop());
+    // Whoever waits in vain is sent home.
+    const isBroken = this.#isStuck || this.#look.times > 0;
+    if (!isBroken) await this.#try('the end of the work', () => this.#fleet.stop());
     this.#tookMs = performance.now() - startedAt;
     await watch.stop();
-    await this.#try('what is left', () => this.#nothingIsLeft());
+    const isFine = !isBroken && this.#findingsIn(this.#history()).length === 0;
+    if (isFine) await this.#try('what is left', () => this.#nothingIsLeft());
     await this.#try('the end of the processes', () => this.#fleet.end());
     await this.#try('the subscriptions that are left', () =>
       eventually(async () => (await redis.admin.pubsub('CHANNELS')).length === 0),
@@ -125,50 +124,77 @@ class Round {
     return this.#outcome(await this.#begun());
   }
 
-  #post(lockUrl: string, proxy: number): FleetPlan['posts'][number] {
-    const { redis, referee, bug } = this.contest;
-    const settings = { leaseTimeMs: LEASE_MS, pollIntervalMs: POLL_MS };
-    const opening = { lockUrls: [lockUrl], refereeUrl: referee.url, witnessUrl: redis.url };
-    const work = {
-      ...{ locks: WANTED, callers: 6, sections: Infinity, waitTimeMs: 15_000 },
-      ...{ workMs: 0, slowMs: 2 * LEASE_MS, guard: 'token' as const, fenced: 0.8 },
-      manners: proxy === 0 ? ALL_MANNERS : WITHOUT_COUNTING,
+  #post({ applications = 1, work }: PlannedPost, url: string): FleetPlan['posts'][number] {
+    const { plan, redis, referee, bug } = this.contest;
+    const { settings, isSetBack = false } = plan;
+    const lockUrls = Array.from({ length: applications }, () => url);
+    const opening = { lockUrls, refereeUrl: referee.url, witnessUrl: redis.url, settings };
+    return {
+      opening: { ...opening, isSetBack, ...(bug !== undefined && { bug }) },
+      work: { ...work, guard: 'token' },
     };
-    return { opening: { ...opening, settings, ...(bug !== undefined && { bug }) }, work };
   }
 
-  /** Until there were enough sections. */
+  /** Until there were enough sections, or nobody has begun one for too long. */
   async #work(): Promise<void> {
-    const { random, sections, isStormy = false } = this.contest;
-    const schedule = faultSchedule(random.fork('faults'));
+    const { random, sections, plan } = this.contest;
+    const schedule = faultSchedule(random.fork('faults'), plan.faults, plan.pace);
     const end = this.#begunBefore + sections;
     for (;;) {
       const fault = schedule.next().value;
       const begun = await this.#begun();
-      await this.#reach(Math.min(end, begun + (isStormy ? 0 : fault.afterSections)));
-      if (begun >= end || this.#isOver) return;
+      await this.#reach(Math.min(end, begun + fault.afterSections));
+      if (begun >= end || this.#isOver || this.#isStuck || this.#isFound()) return;
       await pause(fault.afterMs);
       await this.#injector.inject(fault);
     }
   }
 
   async #reach(sections: number): Promise<void> {
-    while ((await this.#begun()) < sections && !this.#isOver) await pause(5);
+    while ((await this.#begun()) < sections && !this.#isOver && !this.#isStuck) await pause(5);
   }
 
   async #begun(): Promise<number> {
-    return Number(await this.contest.referee.admin.get(BEGUN));
+    const begun = Number(await this.contest.referee.admin.get(BEGUN));
+    const now = performance.now();
+    if (begun !== this.#latest.begun) this.#latest = { begun, at: now };
+    const { idleMs } = this.contest.plan.limits;
+    if (now - this.#latest.at > idleMs + STUCK_MS) this.#isStuck = true;
+    return begun;
   }
 
-  /** Tokens live on. */
+  /** Twice, since what explains the first may not be written down yet. */
+  #isFound(): boolean {
+    const { isFound } = this.contest;
+    const now = performance.now();
+    if (isFound === undefined || now - this.#look.at < LOOK_EVERY_MS) return false;
+    const found = isFound(this.#findingsIn(this.#history()));
+    this.#look = { at: now, times: found ? this.#look.times + 1 : 0 };
+    return this.#look.times > 1;
+  }
+
+  /** Tokens live on, and for a moment it is known when the lock was left to outsiders. */
   async #nothingIsLeft(): Promise<void> {
-    const { admin } = this.contest.redis;
+    const { redis, plan } = this.contest;
+    const { admin } = redis;
     const isFree = async () => {
       const keys = await admin.keys('*');
-      const left = keys.filter((key) => !key.startsWith('redisson_lock_token:'));
+      const ttls = await Promise.all(keys.map((key) => admin.pttl(key)));
+      const left = keys.filter((key, i) => !LASTS.test(key) || ttls[i] === -1);
       if (left.length > 0) throw new Error(left.join(', '));
     };
-    await eventually(isFree, { withinMs: LONGEST_LEASE_MS + SLACK_MS });
+    await eventually(isFree, { withinMs: plan.longestLeaseMs + SLACK_MS });
+    await eventually(() => this.#isQuiet(), { withinMs: QUIET_WITHIN_MS });
+  }
+
+  /** Nobody holds anything or waits for it: nobody has anything to say to Redis. */
+  async #isQuiet(): Promise<boolean> {
+    const { redis, plan } = this.contest;
+    const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_PART * plan.settings.leaseTimeMs);
+    const during = await redis.commandsDuring(() => pause(quietMs));
+    const scripts = (during.evalsha ?? 0) + (during.eval ?? 0);
+    if (scripts > 0) throw new Error(`${String(scripts)} scripts for locks that nobody has`);
+    return true;
   }
 
   async #judgeWrites(): Promise<void> {
@@ -187,14 +213,23 @@ class Round {
     }
   }
 
+  /** Up to now. */
+  #history(): ContestHistory {
+    const told = this.#fleet.journals.flatMap((journal, process) =>
+      readJournal(journal).map((entry) => ({ ...entry, process })),
+    );
+    return new ContestHistory([...this.#records, ...told]);
+  }
+
+  #findingsIn(history: ContestHistory): string[] {
+    return [...this.#findings, ...findingsIn(history, this.contest.plan.limits)];
+  }
+
   #outcome(begun: number): Outcome {
     const { story } = this.contest;
-    this.#fleet.journals.forEach((journal, process) => {
-      for (const entry of readJournal(journal)) this.#records.push({ ...entry, process });
-    });
-    const history = new ContestHistory(this.#records);
-    const findings = [...this.#findings, ...findingsIn(history, LIMITS)];
-    if (findings.length > 0) for (const record of this.#records) story.note(record.atUs, record);
+    const history = this.#history();
+    const findings = this.#findingsIn(history);
+    if (findings.length > 0) for (const record of history.records) story.note(record.atUs, record);
     const failures: Record<string, number> = {};
     for (const { kind, outcome } of [...history.of('refused'), ...history.of('ended')]) {
       if (kind === 'refused' || outcome !== 'released')

@@ -3,7 +3,7 @@ import {
   LockBackendError,
   LockShutdownError,
   LockTimeoutError,
-} from 'nestjs-redis-lock';
+} from '../../../libs/redis-lock/src/core/errors.js';
 
 import type { Random } from '../../support/random.js';
 import type { Guard } from './counters.js';
@@ -22,6 +22,8 @@ export interface Work {
   workMs?: number;
   /** The longest that the slow ones add to it. */
   slowMs?: number;
+  /** The lease of those that stay until its end. */
+  stayMs?: number;
   /** What guards the counters; `lock` unless given. */
   guard?: Guard;
   /** How often a caller asks for a fencing token whose manners do not say; 0 unless given. */

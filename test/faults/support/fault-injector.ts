@@ -5,7 +5,8 @@ import type { HistoryRecord, Taking } from './contest-history.js';
 import type { FaultKind, PlannedFault } from './fault-schedule.js';
 import type { Fleet } from './fleet.js';
 import { nowUs } from './history.js';
-import { forge, repeatMessages } from './message-faults.js';
+import { queueDeadProcess } from './line-faults.js';
+import { forge, forgeGrants, repeatMessages } from './message-faults.js';
 import { ArmedFaults, comeAfterConnection, WAYS_TO_CUT, type WayToCut } from './network-faults.js';
 import { pause } from './pace.js';
 
@@ -105,6 +106,7 @@ export class FaultInjector {
     },
     'messages forged': ({ victim }) => forge(this.arena, victim),
     'messages repeated': ({ ms }) => repeatMessages(this.arena, ms),
+    'grants forged': () => forgeGrants(this.arena),
 
     'scripts flushed': async () => {
       await this.arena.redis.admin.script('FLUSH');
@@ -125,6 +127,10 @@ export class FaultInjector {
     },
     'keys deleted': () => this.#take(this.arena.locks, 'all'),
     'lock deleted': () => this.#take(this.arena.locks.slice(0, 1)),
+    'dead process in line': async ({ ms }) => {
+      const { redis, locks } = this.arena;
+      for (const lock of locks.slice(0, 1)) await queueDeadProcess(redis, lock, ms);
+    },
 
     'process killed': ({ victim }) => {
       this.#meanwhile(this.arena.fleet.kill(victim));

@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Random } from '../../support/random.js';
+import { LONG_CONTEST } from './contest-plan.js';
 import { FAULTS, faultSchedule } from './fault-schedule.js';
 
 const DECK = Object.values(FAULTS).reduce((sum, { times }) => sum + times, 0);
 
 /** The first faults of the schedule for a seed. */
 function faultsOf(seed: number, count: number) {
-  const schedule = faultSchedule(new Random(seed));
+  const schedule = faultSchedule(new Random(seed), FAULTS, LONG_CONTEST.pace);
   return Array.from({ length: count }, () => schedule.next().value);
 }
 

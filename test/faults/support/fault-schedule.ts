@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.js';
 
-type Range = readonly [min: number, max: number];
+export type Range = readonly [min: number, max: number];
 
 interface Plan {
   /** How many of them are in each deck. */
@@ -8,6 +8,13 @@ interface Plan {
   /** How long it lasts, or how late something comes. */
   readonly ms?: Range;
   readonly bytes?: Range;
+}
+
+/** How faults follow each other: in storms, so that they meet; in between there is much to be done. */
+export interface Pace {
+  readonly apartMs: Range;
+  readonly storm: Range;
+  readonly calmSections: Range;
 }
 
 /** What happens to a crowd on a contended lock; how it is done is in `fault-injector.ts`. */
@@ -32,12 +39,14 @@ export const FAULTS = {
   'messages lost': { times: 3, ms: [20, 400] },
   'messages forged': { times: 3 },
   'messages repeated': { times: 2, ms: [5, 30] },
+  'grants forged': { times: 2 },
   // The server.
   'scripts flushed': { times: 4 },
   'server stands still': { times: 2, ms: [10, 120] },
   'server loses its data': { times: 1 },
   'keys deleted': { times: 1 },
   'lock deleted': { times: 4 },
+  'dead process in line': { times: 2, ms: [500, 3_000] },
   // Processes. One that stands still may do so for longer than its leases.
   'process killed': { times: 1 },
   'process stands still': { times: 1, ms: [300, 1_500] },
@@ -45,6 +54,7 @@ export const FAULTS = {
 } as const satisfies Record<string, Plan>;
 
 export type FaultKind = keyof typeof FAULTS;
+export type Plans = Partial<Record<FaultKind, Plan>>;
 
 export interface PlannedFault {
   readonly kind: FaultKind;
@@ -57,25 +67,25 @@ export interface PlannedFault {
   readonly bytes: number;
 }
 
-const APART_MS: Range = [0, 60];
-/** Faults come in storms, so that they meet each other; in between there is much to be done. */
-const STORM: Range = [1, 15];
-const CALM_SECTIONS: Range = [50, 350];
+const NONE: Range = [0, 0];
 
 /** Faults without end, the same for the same seed. Every deck holds each kind. */
-export function* faultSchedule(random: Random): Generator<PlannedFault, never> {
-  let storm = 0;
-  const kinds = Object.keys(FAULTS) as FaultKind[];
-  const deck = kinds.flatMap((kind) => Array.from({ length: FAULTS[kind].times }, () => kind));
+export function* faultSchedule(
+  random: Random,
+  plans: Plans,
+  { apartMs, storm, calmSections }: Pace,
+): Generator<PlannedFault, never> {
+  let left = 0;
+  const kinds = Object.entries(plans) as [FaultKind, Plan][];
+  const deck = kinds.flatMap((kind) => Array.from({ length: kind[1].times }, () => kind));
   for (;;) {
-    for (const kind of random.shuffle(deck)) {
-      const { ms = [0, 0], bytes = [0, 0] }: Plan = FAULTS[kind];
-      const isCalm = --storm < 0;
-      if (isCalm) storm = random.int(...STORM) - 1;
+    for (const [kind, { ms = NONE, bytes = NONE }] of random.shuffle(deck)) {
+      const isCalm = --left < 0;
+      if (isCalm) left = random.int(...storm) - 1;
       yield {
         kind,
-        afterSections: isCalm ? random.int(...CALM_SECTIONS) : 0,
-        afterMs: random.int(...APART_MS),
+        afterSections: isCalm ? random.int(...calmSections) : 0,
+        afterMs: random.int(...apartMs),
         victim: random.next(),
         ms: random.int(...ms),
         bytes: random.int(...bytes),

@@ -7,15 +7,31 @@ import type { Work } from './crowd.js';
 import { nowUs } from './history.js';
 import { pause } from './pace.js';
 
-const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
+export const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
 
 /** What happened to a process. */
 export type ProcessFate =
   | { kind: 'killed'; process: number; atUs: number }
   | { kind: 'stood-still'; process: number; atUs: number; untilUs: number };
 
+/** Where processes come from, and where they go when their applications are closed. */
+export interface Staff {
+  hire(): Promise<Worker<Api>>;
+  dismiss(worker: Worker<Api>): Promise<void>;
+}
+
+/** New ones each time, which have to end by themselves. */
+export function newStaff(workers: WorkerHerd): Staff {
+  return {
+    hire: () => workers.start<Api>(CROWD),
+    dismiss: async (worker) => {
+      await worker.end();
+    },
+  };
+}
+
 export interface FleetPlan {
-  readonly workers: WorkerHerd;
+  readonly staff: Staff;
   /** Where each process keeps its journal. */
   readonly folder: string;
   /** What the processes of the fleet are, one after the other; a new one follows its predecessor. */
@@ -90,11 +106,11 @@ export class Fleet {
   }
 
   async #man(post: Post): Promise<void> {
-    const { workers, folder, random } = this.plan;
+    const { staff, folder, random } = this.plan;
     const process = this.journals.length;
     const journal = join(folder, `${String(process)}.jsonl`);
     this.journals.push(journal);
-    const worker = await workers.start<Api>(CROWD);
+    const worker = await staff.hire();
     await worker.call.open({ ...post.opening, journal });
     const running = worker.call.run(post.work, String(random.fork(process).next()));
     // Should it break down, that is told when it is awaited.
@@ -105,7 +121,7 @@ export class Fleet {
   async #end({ worker, running }: Member): Promise<void> {
     await worker.call.close();
     await running;
-    await worker.end();
+    await this.plan.staff.dismiss(worker);
   }
 
   #pick(victim: number, isMeant: (member: Member) => boolean): Member | undefined {

@@ -1,3 +1,4 @@
+import { grantChannel, lineKeys } from '../../../libs/redis-lock/src/core/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 import { Random } from '../../support/random.js';
 import { channelOf } from './hand-over.js';
@@ -39,4 +40,19 @@ export async function repeatMessages({ redis }: Receivers, ms: number): Promise<
   listener.disconnect();
   await pause(ms);
   await Promise.all(said.map(([channel, message]) => redis.admin.publish(channel, message)));
+}
+
+/** By what all nonces of a process begin with; nobody can guess the rest. */
+const MARK = 16;
+
+/** Everybody in line is told that it has got the lock, by a claim that it has not made last. */
+export async function forgeGrants({ redis, locks }: Receivers): Promise<void> {
+  for (const lock of locks) {
+    const claims = await redis.admin.hgetall(lineKeys(lock).claims);
+    for (const [process, claim] of Object.entries(claims)) {
+      const [number = '', , nonce = ''] = claim.split(' ');
+      const stale = nonce.slice(0, MARK).padEnd(nonce.length, '0');
+      await redis.admin.publish(grantChannel(lock, process), `${number} ${stale}`);
+    }
+  }
 }

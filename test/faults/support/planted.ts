@@ -6,12 +6,19 @@ import { Hold } from '../../../libs/redis-lock/src/core/hold.js';
 import { Keeper } from '../../../libs/redis-lock/src/core/keeper.js';
 import { HeldLease } from '../../../libs/redis-lock/src/core/lease.js';
 import { HeldMultiLease } from '../../../libs/redis-lock/src/core/multi-lease.js';
+import { Poll } from '../../../libs/redis-lock/src/core/poll.js';
 import type {
   ChannelListener,
   RedisConnection,
   Reply,
 } from '../../../libs/redis-lock/src/core/redis-connection.js';
-import { LEAVE } from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import {
+  CLAIM,
+  CLAIM_FENCED,
+  LEAVE,
+  PASS_ON,
+  TAKE_TURNS,
+} from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import type { ApplicationOptions } from './application.js';
 import { PassThrough } from '../../support/pass-through.js';
 
@@ -39,21 +46,49 @@ export function script(
   text: string | RegExp,
   replacement: string,
 ): Bug {
-  const broken = brokenScript(original, text, replacement);
+  return scripts([original], text, replacement);
+}
+
+/** The same in several scripts. */
+export function scripts(
+  originals: readonly { name: string; lua: string }[],
+  text: string | RegExp,
+  replacement: string,
+): Bug {
+  const broken = new Map(
+    originals.map((original) => [original.name, brokenScript(original, text, replacement)]),
+  );
   return connection(
     class extends PassThrough {
       protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S) {
-        return script.name === original.name ? { ...script, ...broken } : script;
+        return { ...script, ...broken.get(script.name) };
       }
     },
   );
+}
+
+/** Several bugs that make one. */
+export function together(...bugs: readonly Bug[]): Bug {
+  const decorate = (inner: RedisConnection) =>
+    bugs.reduce((port, { options }) => options?.decorate?.(port) ?? port, inner);
+  const install = () => {
+    const undo = bugs.map((bug) => bug.install?.()).reverse();
+    return () => {
+      for (const step of undo) step?.();
+    };
+  };
+  return { options: { decorate }, install };
 }
 
 export function connection(Broken: new (inner: RedisConnection) => RedisConnection): Bug {
   return { options: { decorate: (inner) => new Broken(inner) } };
 }
 
-function member<T extends object>(prototype: T, name: keyof T, broken: PropertyDescriptor): Bug {
+export function member<T extends object>(
+  prototype: T,
+  name: keyof T,
+  broken: PropertyDescriptor,
+): Bug {
   return {
     install: () => {
       const original = Object.getOwnPropertyDescriptor(prototype, name);
@@ -64,17 +99,24 @@ function member<T extends object>(prototype: T, name: keyof T, broken: PropertyD
   };
 }
 
-export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = script(
-  ENTER,
+export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = scripts(
+  [ENTER, ENTER_FENCED, CLAIM, CLAIM_FENCED],
   "if redis.call('exists', lock) == 1 then",
   'if false then',
 );
 
 /** As a plain lock does it: every entry of the owner is one more, also one that is sent again. */
-export const ENTRY_COUNTS_UP: Bug = script(
-  ENTER,
-  `if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end`,
-  `redis.call('hincrby', lock, owner, 1)`,
+export const ENTRY_COUNTS_UP: Bug = together(
+  scripts(
+    [ENTER, ENTER_FENCED],
+    `if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end`,
+    `redis.call('hincrby', lock, owner, 1)`,
+  ),
+  scripts(
+    [CLAIM, CLAIM_FENCED],
+    `if held == '0' then redis.call('hset', lock, owner, holdCount) end`,
+    `redis.call('hincrby', lock, owner, 1)`,
+  ),
 );
 
 export const RELEASE_COUNTS_DOWN: Bug = script(
@@ -85,10 +127,13 @@ export const RELEASE_COUNTS_DOWN: Bug = script(
 
 export const RELEASE_FREES_ALL_HOLDS: Bug = script(LEAVE, 'if holdCount > 0 then', 'if false then');
 
-export const RELEASE_OF_WHOEVER_HOLDS: Bug = script(
-  LEAVE,
-  `redis.call('hget', lock, owner)`,
-  `redis.call('hvals', lock)[1]`,
+export const RELEASE_OF_WHOEVER_HOLDS: Bug = together(
+  script(LEAVE, `redis.call('hget', lock, owner)`, `redis.call('hvals', lock)[1]`),
+  scripts(
+    [PASS_ON, TAKE_TURNS],
+    `if not redis.call('hget', lock, owner) then`,
+    `if redis.call('exists', lock) == 0 then`,
+  ),
 );
 
 /** Who finds that somebody has taken the lock says nothing. */
@@ -135,7 +180,11 @@ export const RENEWAL_SHORTENS: Bug = script(
 
 const NEXT_TOKEN = 'math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))';
 
-export const TOKEN_STAYS: Bug = script(ENTER_FENCED, NEXT_TOKEN, 'math.max(counter, 1)');
+export const TOKEN_STAYS: Bug = scripts(
+  [ENTER_FENCED, CLAIM_FENCED],
+  NEXT_TOKEN,
+  'math.max(counter, 1)',
+);
 
 export const TOKEN_WITHOUT_TIME: Bug = script(ENTER_FENCED, NEXT_TOKEN, 'counter + 1');
 
@@ -199,7 +248,8 @@ export const NO_RETRY_AFTER_RECONNECT: Bug = connection(
   },
 );
 
-export const NO_POLL: Bug = { options: { settings: { pollIntervalMs: 60_000 } } };
+/** Whoever waits asks again only when it is told something. */
+export const NO_POLL: Bug = member(Poll.prototype, 'after', { value: () => undefined });
 
 /** Deadlines by a clock that people and time servers set. */
 export function wallClock(clock: Clock): Bug {

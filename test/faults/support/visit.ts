@@ -97,7 +97,7 @@ export async function passThrough(
 }
 
 /** The time before the look: the process may stand still right after it. */
-function confirm(visit: Visit): void {
+export function confirm(visit: Visit): void {
   const beforeUs = nowUs();
   visit.lease.assertHeld();
   visit.heldUntilUs = beforeUs;

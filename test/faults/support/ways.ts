@@ -4,7 +4,7 @@ import type { AcquireOptions, Lease, LockService } from 'nestjs-redis-lock';
 import type { Random } from '../../support/random.js';
 import type { Work } from './crowd.js';
 import { pause } from './pace.js';
-import { attempt, passThrough, type Recorder, type Visit } from './visit.js';
+import { attempt, confirm, passThrough, type Recorder, type Visit } from './visit.js';
 
 /** What a caller may do with a lock, and how often relative to the rest. */
 export interface Manners {
@@ -22,6 +22,8 @@ export interface Manners {
   hasty?: number;
   /** Stays for longer than everybody else. */
   slow?: number;
+  /** Stays until it is told that its lease is over, which nobody renews. */
+  staying?: number;
   /** Waits for a moment only. */
   impatient?: number;
   aborting?: number;
@@ -62,6 +64,11 @@ class Ways {
       this.#using(lock, random, (visit) =>
         this.#section(visit, () => pause(random.int(0, this.work.slowMs ?? 0))),
       ),
+
+    staying: (lock, random) =>
+      this.#using(lock, random, (visit) => this.#section(visit, () => this.#stay(visit)), {
+        leaseTimeMs: this.work.stayMs,
+      }),
 
     multi: (lock, random) => {
       const { place, work } = this;
@@ -205,6 +212,13 @@ class Ways {
       await this.#section(visit);
     } finally {
       await leave();
+    }
+  }
+
+  async #stay(visit: Visit): Promise<never> {
+    for (;;) {
+      confirm(visit);
+      await pause(1);
     }
   }
 
