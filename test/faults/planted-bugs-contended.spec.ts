@@ -10,11 +10,12 @@ import { SHORT_CONTESTS } from './support/short-contests.js';
 
 const WITHIN_MS = 30_000;
 /** With a bug it is played until that is noticed, so often at most. */
-const MOST_TIMES = 10;
+const MOST_TIMES = 20;
 
 const OVERLAP = /^overlap/m;
 const UNTOLD = /^(overlap|loss that was not told)/m;
 const HOLDS = /^\w+ holds of \w+ in Redis instead of/m;
+const LATE = /^(overlap|\w+ holds of \w+ in Redis instead of)/m;
 const RESTLESS = /scripts for locks that nobody has/m;
 const IDLE = /^(nobody got in|it was free) for \d+ ms of waiting/m;
 
@@ -62,10 +63,10 @@ const CASES: readonly Case[] = [
   {
     what: 'of which some hear when it is over',
     contest: 'LATE',
-    sections: 60,
+    sections: 150,
     planted: [
-      ['a lease begins with the answer', 'DEADLINE_FROM_THE_ANSWER', HOLDS],
-      ['a push is dated by its arrival', 'PUSH_DATED_BY_ARRIVAL', HOLDS],
+      ['a lease begins with the answer', 'DEADLINE_FROM_THE_ANSWER', LATE],
+      ['a push is dated by its arrival', 'PUSH_DATED_BY_ARRIVAL', LATE],
     ],
   },
   {

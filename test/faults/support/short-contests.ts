@@ -81,7 +81,7 @@ const LATE = plan(
   { leaseTimeMs: 100, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 100 },
   {
     posts: [
-      post(0, { plain: 1 }, { workMs: 20 }),
+      post(0, { plain: 1 }, { workMs: 10 }),
       post(1, { plain: 0, nested: 1 }, { callers: 1, waitTimeMs: 2_000, fenced: 0 }, 4),
     ],
     faults: { 'scripts flushed': { times: 1 } },
