@@ -163,18 +163,18 @@ export const RENEWAL_CREATES: Bug = script(
   RENEW,
   'local answers = {}',
   `local answers = {}
-for i = 1, #KEYS do redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) end`,
+for i = 1, #KEYS do redis.call('hset', KEYS[i], ARGV[i], 1) end`,
 );
 
 export const RENEWAL_OF_WHOEVER_HOLDS: Bug = script(
   RENEW,
-  `redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1])`,
+  `redis.pcall('hexists', KEYS[i], ARGV[i])`,
   `redis.pcall('exists', KEYS[i])`,
 );
 
 export const RENEWAL_SHORTENS: Bug = script(
   RENEW,
-  ` and redis.call('pttl', KEYS[i]) < tonumber(ARGV[2 * i])`,
+  ` and redis.call('pttl', KEYS[i]) < tonumber(leaseMs)`,
   '',
 );
 
