@@ -2,6 +2,7 @@ import type { Seat } from './callers.js';
 import type { LockBackendError } from './errors.js';
 import type { Hold } from './hold.js';
 import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
+import type { KeyUse } from './keys-in-use.js';
 import type { LockContext } from './lock-context.js';
 import type { Reply } from './redis-connection.js';
 
@@ -47,7 +48,7 @@ export interface QueueHost {
   /** One grant says nothing about the next. */
   readonly isShared: boolean;
   /** Who has it in this process, if it can be handed on. */
-  holder(line: string): Hold | undefined;
+  holder(use: KeyUse): Hold | undefined;
   /** It was left to outsiders a moment ago: the queue is told when that is over. */
   standsBack(line: string): boolean;
   /** Nobody waits there, and no attempt is on its way any more. */

@@ -5,6 +5,7 @@ import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
+import type { KeyUse } from './keys-in-use.js';
 import type { LockContext } from './lock-context.js';
 import type { Call, Turn } from './wait-in-turn.js';
 
@@ -16,8 +17,6 @@ export class Contenders implements Successors, QueueHost {
   readonly #queues = new ByKey<KeyQueue>();
   /** How many wait for a key in lines of their own. */
   readonly #waiters = new ByKey<number>();
-  /** Who has it in this process, of what is handed on. */
-  readonly #holders = new ByKey<Hold>();
   /** What was left to outsiders a moment ago. */
   readonly #opened = new ByKey<NodeJS.Timeout>();
   readonly #stopListening: () => void;
@@ -63,7 +62,7 @@ export class Contenders implements Successors, QueueHost {
   holds(hold: Hold, passes: number): void {
     hold.passes = passes;
     hold.successors = this;
-    this.#holders.set(hold.key, hold);
+    if (hold.use !== undefined) hold.use.holder = hold;
   }
 
   next(hold: Hold): Succession | undefined {
@@ -84,8 +83,9 @@ export class Contenders implements Successors, QueueHost {
     if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
   }
 
-  holder(line: string): Hold | undefined {
-    return this.#holders.get(line);
+  holder({ holder }: KeyUse): Hold | undefined {
+    // Another kind of lock may have the same name.
+    return holder?.successors === this ? holder : undefined;
   }
 
   standsBack(line: string): boolean {
@@ -96,7 +96,7 @@ export class Contenders implements Successors, QueueHost {
     const queue = this.#queues.get(place.line);
     if (queue?.place === place) {
       this.#queues.delete(place.line);
-      this.context.keysInUse.end(queue.use);
+      queue.use.end();
     }
     this.#idle.check();
   }
@@ -121,8 +121,9 @@ export class Contenders implements Successors, QueueHost {
   }
 
   #forget(hold: Hold): boolean {
-    if (this.#holders.get(hold.key) !== hold) return false;
-    this.#holders.delete(hold.key);
+    const { use } = hold;
+    if (use?.holder !== hold) return false;
+    use.holder = undefined;
     return true;
   }
 

@@ -23,10 +23,7 @@ export async function enterFirst(
   hold.confirm(answer.sentAt, handed?.leaseTimeMs ?? options.leaseTimeMs);
   if (handed?.leaseTimeMs !== undefined) hold.owedLeaseMs = options.leaseTimeMs;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
-    const use = context.keysInUse.begin(key);
-    hold.endUse = () => {
-      context.keysInUse.end(use);
-    };
+    hold.use = context.keysInUse.begin(key);
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) contenders.holds(hold, handed?.passes ?? 0);
     return leaseOf(acquisition, hold, fencingToken, undefined);

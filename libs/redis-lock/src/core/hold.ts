@@ -10,6 +10,7 @@ import type {
   LeaveAnswer,
   OwnerId,
 } from './hold-protocol.js';
+import type { KeyUse } from './keys-in-use.js';
 import type { HeldLease } from './lease.js';
 import type { Reply } from './redis-connection.js';
 
@@ -73,8 +74,8 @@ export class Hold implements Appointment {
   passes = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
-  /** Ends the use of the key by this hold. */
-  endUse: (() => void) | undefined;
+  /** That of the key, as long as it is held. */
+  use: KeyUse | undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 
@@ -108,7 +109,8 @@ export class Hold implements Appointment {
   }
 
   add(lease: HeldLease): void {
-    this.#leases.push(lease);
+    // There is one, nearly always: an array that grows takes room for 16 more.
+    this.#leases = this.#leases.length === 0 ? [lease] : [...this.#leases, lease];
   }
 
   drop(lease: HeldLease): void {
@@ -251,6 +253,6 @@ export class Hold implements Appointment {
 
   #over(state: 'lost' | 'released'): void {
     this.#state = state;
-    this.endUse?.();
+    this.use?.end();
   }
 }

@@ -63,7 +63,7 @@ describe('KeyQueue', () => {
       onIdle: () => undefined,
     };
     const place = { key: 'a', line: 'a', channels: () => ({ wakeUp: 'c' }) };
-    return new KeyQueue(host, place, { key: 'a', count: 1 });
+    return new KeyQueue(host, place, host.context.keysInUse.begin('a'));
   }
 
   it.each(['before', 'after'])(

@@ -128,7 +128,7 @@ export class KeyQueue implements LocalQueue {
   }
 
   get holder(): Hold | undefined {
-    return this.host.holder(this.place.line);
+    return this.host.holder(this.use);
   }
 
   get isTold(): boolean {

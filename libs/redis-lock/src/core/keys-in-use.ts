@@ -1,12 +1,6 @@
 import { ByKey } from './by-key.js';
 import { LockLimitError } from './errors.js';
-
-/** One key that somebody waits for or holds. */
-export interface KeyUse {
-  readonly key: string;
-  /** By so many. */
-  count: number;
-}
+import type { Hold } from './hold.js';
 
 /** The keys that callers of this connection wait for or hold. Of all others nothing is kept. */
 export class KeysInUse {
@@ -20,16 +14,29 @@ export class KeysInUse {
     throw new LockLimitError(name, 'maxKeys', this.most);
   }
 
-  /** Begins a use of the key, which `end` ends. */
+  /** Begins a use of the key, which has to be ended. */
   begin(key: string): KeyUse {
     let use = this.#uses.get(key);
-    if (use === undefined) this.#uses.set(key, (use = { key, count: 0 }));
+    if (use === undefined) this.#uses.set(key, (use = new KeyUse(key, this.#uses)));
     use.count += 1;
     return use;
   }
+}
 
-  end(use: KeyUse): void {
-    use.count -= 1;
-    if (use.count === 0) this.#uses.delete(use.key);
+/** One key that somebody waits for or holds. */
+export class KeyUse {
+  /** By so many. */
+  count = 0;
+  /** Who has it in this process, of what is handed on. */
+  holder: Hold | undefined;
+
+  constructor(
+    private readonly key: string,
+    private readonly all: ByKey<KeyUse>,
+  ) {}
+
+  end(): void {
+    this.count -= 1;
+    if (this.count === 0) this.all.delete(this.key);
   }
 }
