@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
 import { ENTER } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import type { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
@@ -9,7 +10,15 @@ import { fairKeysOf, serverNow } from '../support/redisson-fair.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 /** Threads of Java and the dead. */
-const DEAF = new RegExp(`^${FOREIGN_CLIENT}|^dead:`);
+const DEAF = new RegExp(`^${FOREIGN_CLIENT}|^dead`);
+
+const TOLD = /^\d+ \d+ \d+ [0-9a-f]{32} \d+ [se]$/;
+
+/** How this owner is told that it has the lock. */
+export function grantTo(owner: string): string {
+  const number = owner.split(':')[1] ?? '';
+  return expect.stringMatching(new RegExp(`^${number} [0-9a-f]{32}$`)) as never;
+}
 
 export interface Waiter extends Watched<Lease> {
   readonly owner: string;
@@ -63,10 +72,9 @@ export class FairView {
   }
 
   /** The script of somebody who then does not go on. */
-  async enter({ owner, waitMs = 300_000, aliveMs = 5_000, leaseMs = 30_000 }: Entry) {
-    const channelPrefix = channelOf(this.key);
-    const args = { owner, holdCount: 1, leaseMs, waitMs, aliveMs, channelPrefix };
-    return this.run(ENTER, args);
+  async enter(entry: Entry) {
+    const usual = { holdCount: 1, waitMs: 300_000, aliveMs: 5_000, leaseMs: 30_000, terms: '' };
+    return this.run(ENTER, { ...usual, channelPrefix: channelOf(this.key), ...entry });
   }
 
   async run<R>(script: Script<string, string, R>, args: Record<string, string | number>) {
@@ -75,12 +83,16 @@ export class FairView {
     return script.decode(await this.redis.admin.eval(script.lua, keys.length, ...keys, ...values));
   }
 
-  /** Everybody of ours in the queue listens on its own channel. */
+  /** Everybody of ours in the queue listens on its own channel, and has said so. */
   async everybodyListens(): Promise<void> {
     await eventually(async () => {
       const channels = (await this.redis.admin.pubsub('CHANNELS')) as string[];
+      const records = await this.redis.admin.hgetall(this.keys.waiting);
       const owners = (await this.queue()).filter((owner) => !DEAF.test(owner));
-      return owners.every((owner) => channels.includes(`${channelOf(this.key)}:${owner}`));
+      return owners.every(
+        (owner) =>
+          channels.includes(`${channelOf(this.key)}:${owner}`) && TOLD.test(records[owner] ?? ''),
+      );
     });
   }
 }
@@ -90,4 +102,5 @@ interface Entry {
   waitMs?: number;
   aliveMs?: number;
   leaseMs?: number;
+  terms?: string;
 }

@@ -7,12 +7,18 @@ import { PassThrough } from '../../support/pass-through.js';
 import type { Script, ScriptArgs, ScriptKeys } from '../../../libs/redis-lock/src/core/script.js';
 
 const RECORD = 'record';
+const GIVEN = 'remove(waiter, place, record.waitMs, 1)';
 
-/** Lua texts of the script that enters, each with what Redis writes down beside it. */
-const STEPS: [text: string, note: string][] = [
-  [`redis.call('rpush', queue, owner)`, 'queued'],
-  [`redis.call('hset', lock, owner, holdCount)\nlocal expiry`, 'granted'],
-];
+/** Lua texts of each script, each with what Redis writes down beside it. */
+const STEPS: Readonly<Record<string, [text: string, note: string, owner: string][]>> = {
+  'fair.enter': [
+    [`redis.call('rpush', queue, owner)`, 'queued', 'owner'],
+    [`redis.call('hset', lock, owner, holdCount)\nlocal expiry`, 'granted', 'owner'],
+  ],
+  'fair.leave': [[GIVEN, 'granted', 'waiter']],
+  'fair.pass-on': [[GIVEN, 'granted', 'waiter']],
+  'fair.withdraw': [[GIVEN, 'granted', 'waiter']],
+};
 
 /** Lets Redis itself write down who enters the queue and who gets the lock, in its own order. */
 export class RecordingConnection extends PassThrough {
@@ -38,13 +44,12 @@ export class RecordingConnection extends PassThrough {
   }
 
   protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S): S {
-    if (script.name !== 'fair.enter') return script;
     let { lua } = script;
-    for (const [text, note] of STEPS) {
+    for (const [text, note, owner] of STEPS[script.name] ?? []) {
       if (!lua.includes(text)) throw new Error(`${script.name} has no ${text}`);
       lua = lua.replace(
         text,
-        `redis.call('rpush', '${RECORD}', '${note} ' .. lock .. ' ' .. owner)\n${text}`,
+        `redis.call('rpush', '${RECORD}', '${note} ' .. lock .. ' ' .. ${owner})\n${text}`,
       );
     }
     return { ...script, lua, sha1: createHash('sha1').update(lua).digest('hex') };

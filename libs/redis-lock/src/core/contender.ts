@@ -28,9 +28,10 @@ export interface Channels {
 }
 
 export interface HandOff {
+  /** May be that of the wake-ups: what is no grant is a reason to try again then. */
   readonly grants: string;
   /** A grant for an owner that nobody waits with. */
-  giveBack(owner: OwnerId): Promise<void>;
+  giveBack?(owner: OwnerId): Promise<void>;
 }
 
 /** Where a contender waits. */

@@ -15,8 +15,8 @@ const TELL_MS = 1_000;
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders implements Successors, QueueHost {
   readonly #queues = new ByKey<KeyQueue>();
-  /** How many wait for a key in lines of their own. */
-  readonly #waiters = new ByKey<number>();
+  /** The lines of those who wait for a key in a line of their own, in the order of arrival. */
+  readonly #waiters = new ByKey<Set<string>>();
   /** What was left to outsiders a moment ago. */
   readonly #opened = new ByKey<NodeJS.Timeout>();
   readonly #stopListening: () => void;
@@ -49,11 +49,11 @@ export class Contenders implements Successors, QueueHost {
     const leave = (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
     const { key, line } = place;
     if (contender.once || line === key) return leave;
-    this.#waiters.set(key, this.#waitersOf(place) + 1);
+    const waiters = this.#waiters.get(key) ?? new Set();
+    this.#waiters.set(key, waiters.add(line));
     return () => {
-      const others = this.#waitersOf(place) - 1;
-      if (others > 0) this.#waiters.set(key, others);
-      else this.#waiters.delete(key);
+      waiters.delete(line);
+      if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
       return leave();
     };
   }
@@ -67,7 +67,8 @@ export class Contenders implements Successors, QueueHost {
 
   next(hold: Hold): Succession | undefined {
     this.#forget(hold);
-    return this.#queues.get(hold.key)?.succeed(hold);
+    const [first] = this.#waiters.get(hold.key) ?? [];
+    return this.#queues.get(first ?? hold.key)?.succeed(hold);
   }
 
   opened({ key }: Hold): void {
@@ -116,7 +117,7 @@ export class Contenders implements Successors, QueueHost {
   }
 
   #waitersOf({ key, line }: WaitingPlace): number {
-    const waiters = line === key ? this.#queues.get(line)?.waiters : this.#waiters.get(key);
+    const waiters = line === key ? this.#queues.get(line)?.waiters : this.#waiters.get(key)?.size;
     return waiters ?? 0;
   }
 

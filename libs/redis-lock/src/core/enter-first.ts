@@ -25,7 +25,10 @@ export async function enterFirst(
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
     hold.use = context.keysInUse.begin(key);
     hold.minReplicas = options.minReplicas;
-    if (protocol.grantChannel !== undefined) contenders.holds(hold, handed?.passes ?? 0);
+    if (protocol.grantChannel !== undefined) {
+      if (protocol.waiting === 'in turn') contenders.holds(hold, handed?.passes ?? 0);
+      else hold.successors = contenders;
+    }
     return leaseOf(acquisition, hold, fencingToken, undefined);
   }
   // The answer took longer than the lease, or the machine stood still: what was granted may be over.
@@ -64,8 +67,10 @@ class FirstTurn implements Turn {
     const { context, protocol, name } = this.acquisition;
     const { key, owner } = this.hold;
     const wakeUp = protocol.wakeUpChannel(key, owner);
-    const grants = protocol.grantChannel?.(key);
+    const grants = protocol.grantChannel?.(key, owner);
     if (grants === undefined) return { wakeUp };
+    // On a channel of its own nobody is told of others: only whoever leaves gives back.
+    if (grants === wakeUp) return { wakeUp, handOff: { grants } };
     const { claimTimeMs } = context.settings;
     const giveBack = (stray: OwnerId) =>
       context.keeper.insist(name, claimTimeMs, () => this.#withdraw(stray));

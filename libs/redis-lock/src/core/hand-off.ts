@@ -67,8 +67,13 @@ export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number 
 }
 
 /** A claim as the scripts take it. */
-export function writtenClaim({ aliveMs, nonce, leaseTimeMs, manner }: Claim): string {
-  return `${String(aliveMs)} ${nonce} ${String(leaseTimeMs)} ${manner.charAt(0)}`;
+export function writtenClaim(claim: Claim): string {
+  return `${String(claim.aliveMs)} ${writtenTerms(claim)}`;
+}
+
+/** How a grant by a claim is made. */
+export function writtenTerms({ nonce, leaseTimeMs, manner }: Claim): string {
+  return `${nonce} ${String(leaseTimeMs)} ${manner.charAt(0)}`;
 }
 
 /** An heir as the scripts take it, but for its claim. */

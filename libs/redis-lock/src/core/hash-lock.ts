@@ -17,12 +17,15 @@ export const GRANTED = 1;
 export const LOST = 0;
 
 /** A lock has one field, its owner. Anything else is neither ours to wait for nor to delete. */
-export const REFUSE_OTHERS = `
-if redis.call('hlen', lock) ~= 1 or not string.find(redis.call('hkeys', lock)[1], ':%-?%d+$') then
+const refuseUnless = (isOne: string) => `
+if not (${isOne}) or not string.find(redis.call('hkeys', lock)[1], ':%-?%d+$') then
   local isReadWrite = redis.call('hexists', lock, 'mode') == 1
   local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end`;
+export const REFUSE_OTHERS = refuseUnless(`redis.call('hlen', lock) == 1`);
+/** The same, of one that has so many `fields`. */
+export const REFUSE_OTHERS_OF = refuseUnless('fields == 1');
 
 /** Lua that makes a free lock the owner's. */
 export const CREATE = `
@@ -194,8 +197,12 @@ export function fencedAnswer(raw: RawReply): EnterAnswer | undefined {
 
 function refusal(raw: RawReply): EnterAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
-  const pttl = typeof raw === 'object' ? raw[0] : undefined;
-  return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
+  const [pttl, isBehindOwn] = typeof raw === 'object' ? raw : [];
+  if (typeof pttl !== 'number') return undefined;
+  const remainingMs = remainingOf(pttl);
+  return isBehindOwn === 1
+    ? { kind: 'busy', remainingMs, isBehindOwn: true }
+    : { kind: 'busy', remainingMs };
 }
 
 function inspection(raw: RawReply): Inspection | undefined {

@@ -62,7 +62,12 @@ export type EnterAnswer =
       readonly handed?: Handed;
     }
   /** `Infinity` when the present lease never ends. */
-  | { readonly kind: 'busy'; readonly remainingMs: number }
+  | {
+      readonly kind: 'busy';
+      readonly remainingMs: number;
+      /** Before it comes one of the same process, which hands it on. */
+      readonly isBehindOwn?: boolean;
+    }
   /** The owner should hold the lock already, and does not. */
   | { readonly kind: 'lost' };
 
@@ -138,8 +143,11 @@ export interface HoldProtocol {
   ): Promise<Reply<readonly RenewalAnswer[]>>;
   /** The channel on which this owner is told to try again. */
   wakeUpChannel(key: string, owner: OwnerId): string;
-  /** The channel on which this process is told of grants; without one, the lock is not handed on. */
-  grantChannel?(key: string): string;
+  /**
+   * The channel on which this process, or only this owner where all wait together, is told of grants;
+   * without one, the lock is not handed on.
+   */
+  grantChannel?(key: string, owner: OwnerId): string;
 }
 
 /** Something that somebody has or nobody. */

@@ -29,6 +29,8 @@ export class KeyQueue implements LocalQueue {
   #askedAt = 0;
   /** It should be told of grants by now, and is not: its polls find them. */
   #isDeaf = false;
+  /** Whoever comes before is of this process, and hands it on. */
+  #isBehindOwn = false;
   #madeChannels: Channels | undefined;
   #madePoll: Poll | undefined;
   #messages: QueueMessages | undefined;
@@ -107,10 +109,8 @@ export class KeyQueue implements LocalQueue {
         isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
       );
       this.#line?.leave(contender);
-      contender.settle({
-        kind: 'granted',
-        reply: this.#line?.counted(contender, reply) ?? reply,
-      });
+      const counted = this.#line?.counted(contender, reply) ?? reply;
+      contender.settle({ kind: 'granted', reply: counted });
       this.#callers.answerOnce(Infinity);
       // If a local caller has it now, its release will be heard: no use in asking before.
       this.#askAgain = isShared;
@@ -225,6 +225,7 @@ export class KeyQueue implements LocalQueue {
     }
     // A newer attempt is on its way, whose answer counts.
     if (isOverridden) return;
+    this.#isBehindOwn = value.kind === 'busy' && value.isBehindOwn === true;
     this.busy(value.kind === 'busy' ? value.remainingMs : 0);
   }
 
@@ -289,7 +290,7 @@ export class KeyQueue implements LocalQueue {
         this.#lineOf()?.told(payload);
       },
     });
-    if (this.#liveHolder === undefined) this.#messages.listen();
+    if (this.#liveHolder === undefined && !this.#isBehindOwn) this.#messages.listen();
     else this.#messages.expect();
   }
 

@@ -93,7 +93,7 @@ export class Line {
   async #giveBack(owner: OwnerId): Promise<void> {
     if (this.#isGivingBack) return;
     this.#isGivingBack = true;
-    await this.handOff.giveBack(owner);
+    await this.handOff.giveBack?.(owner);
     this.#isGivingBack = false;
   }
 

@@ -5,6 +5,9 @@ import type { ChannelListener, RedisConnection } from './redis-connection.js';
 /** For so long those behind a holder of their own process trust that they are told by that. */
 const MOMENT_MS = 50;
 
+/** That a lock is free. */
+const FREE = '0';
+
 export interface QueueListener {
   /** It may be worth to ask. */
   hint(): void;
@@ -43,18 +46,21 @@ export class QueueMessages {
     const hint = () => {
       this.#hint();
     };
-    this.#stops = [this.connection.listen(wakeUp, { message: hint, confirmed: hint })];
-    if (handOff === undefined) return;
+    const isShared = handOff?.grants === wakeUp;
     const grants: ChannelListener = {
       message: (payload) => {
-        this.listener.granted(payload);
+        if (isShared && payload === FREE) this.#hint();
+        else this.listener.granted(payload);
       },
       confirmed: () => {
         this.hearsGrants = true;
         this.#hint();
       },
     };
-    this.#stops.push(this.connection.listen(handOff.grants, grants));
+    this.#stops = isShared
+      ? []
+      : [this.connection.listen(wakeUp, { message: hint, confirmed: hint })];
+    if (handOff !== undefined) this.#stops.push(this.connection.listen(handOff.grants, grants));
   }
 
   stop(): void {

@@ -85,6 +85,24 @@ describe('Subscriber', () => {
     await eventually(async () => (await receivers('a')) === 0);
   });
 
+  it('unsubscribes in one go from what is not heard any more, and from nothing that is heard again', async () => {
+    const made = subscriber();
+    const listeners = ['a', 'b', 'c'].map((channel) => ({ channel, ear: new Listener() }));
+    const leaves = listeners.map(({ channel, ear }) => made.listen(channel, ear));
+    await eventually(() => listeners.every(({ ear }) => ear.confirmations === 1));
+    const back = new Listener();
+    const sent = await redis.commandsDuring(async () => {
+      for (const leave of leaves) leave();
+      made.listen('b', back);
+      await eventually(() => back.confirmations === 1);
+      await eventually(async () => (await receivers('a')) + (await receivers('c')) === 0);
+    });
+    expect(sent).toMatchObject({ unsubscribe: 1 });
+    expect(sent.subscribe).toBeUndefined();
+    await redis.admin.publish('b', '0');
+    await eventually(() => back.heard.length === 1);
+  });
+
   it('sends one SUBSCRIBE for a channel, however many listeners come and go', async () => {
     const made = subscriber();
     const stays = new Listener();

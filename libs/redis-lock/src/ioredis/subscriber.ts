@@ -8,6 +8,8 @@ const HEARTBEAT_MS = 500;
 /** ioredis waits for ever for a server that accepts a connection and never says a word. */
 const CONNECT_MS = 3_000;
 
+/** What nobody hears any more is unsubscribed from together, so long after the first. */
+const LEAVE_MS = 20;
 /** Heartbeats without a channel after which the connection is given up. */
 const IDLE_BEATS = 120;
 
@@ -26,6 +28,9 @@ export class Subscriber {
   readonly #unconfirmed = new Set<string>();
   /** Channels that were asked for in this turn of the event loop. */
   readonly #joining: string[] = [];
+  /** Channels that nobody listens on any more, and that Redis still believes to be heard. */
+  readonly #leaving = new Set<string>();
+  #leave: NodeJS.Timeout | undefined;
   /** Channels of which trouble was told already. */
   readonly #refused = new Set<string>();
   #client: Redis | undefined;
@@ -50,10 +55,12 @@ export class Subscriber {
     const listeners = this.#listeners.get(channel);
     if (listeners !== undefined) {
       listeners.add(listener);
-      if (!this.#unconfirmed.has(channel))
-        queueMicrotask(() => {
-          if (listeners.has(listener)) listener.confirmed();
-        });
+      if (!this.#unconfirmed.has(channel)) this.#confirmSoon(listeners, listener);
+    } else if (this.#leaving.delete(channel)) {
+      this.#idleBeats = 0;
+      const anew = new Set([listener]);
+      this.#listeners.set(channel, anew);
+      this.#confirmSoon(anew, listener);
     } else {
       this.#idleBeats = 0;
       this.#listeners.set(channel, new Set([listener]));
@@ -78,12 +85,36 @@ export class Subscriber {
     listeners?.delete(listener);
     if (listeners?.size !== 0) return;
     this.#listeners.delete(channel);
-    this.#unconfirmed.delete(channel);
     this.#refused.delete(channel);
-    if (this.#client?.status === 'ready') {
-      // Should it fail, the connection is broken and replaced by one without this channel.
-      this.#client[this.#words.leave](channel).catch(() => undefined);
+    const isUnconfirmed = this.#unconfirmed.delete(channel);
+    if (this.#client?.status !== 'ready') return;
+    if (isUnconfirmed) {
+      this.#unsubscribe([channel]);
+      return;
     }
+    this.#leaving.add(channel);
+    this.#leave ??= setTimeout(() => {
+      this.#leave = undefined;
+      this.#unsubscribe([...this.#leaving]);
+      this.#leaving.clear();
+    }, LEAVE_MS).unref();
+  }
+
+  #unsubscribe(channels: readonly string[]): void {
+    const client = this.#client;
+    // Sharded ones may be of different slots, which one command must not name.
+    const together =
+      this.#words === SHARDED || channels.length === 0 ? channels.map((one) => [one]) : [channels];
+    for (const some of together) {
+      // Should it fail, the connection is broken and replaced by one without these channels.
+      client?.[this.#words.leave](...some).catch(() => undefined);
+    }
+  }
+
+  #confirmSoon(listeners: ReadonlySet<ChannelListener>, listener: ChannelListener): void {
+    queueMicrotask(() => {
+      if (listeners.has(listener)) listener.confirmed();
+    });
   }
 
   #connect(): void {
@@ -242,6 +273,9 @@ export class Subscriber {
 
   #drop(): void {
     clearTimeout(this.#heartbeat);
+    clearTimeout(this.#leave);
+    this.#leave = undefined;
+    this.#leaving.clear();
     const client = this.#client;
     this.#client = undefined;
     // Disconnecting what has ended already would leave a timer behind.

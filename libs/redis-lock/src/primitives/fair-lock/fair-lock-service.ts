@@ -1,8 +1,12 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { writtenTerms } from '../../core/hand-off.js';
 import { INSPECT, renewHashes } from '../../core/hash-lock.js';
 import type {
+  Claim,
   EnterAnswer,
   EnterRequest,
+  Heir,
+  LeaveAnswer,
   LockProtocol,
   OwnerId,
   Renewal,
@@ -13,7 +17,7 @@ import { NamedLocks } from '../../core/named-locks.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
 import { aliveMs } from '../../core/poll.js';
 import type { Reply } from '../../core/redis-connection.js';
-import { ENTER, ENTER_FENCED, LEAVE, WITHDRAW } from './fair-lock.scripts.js';
+import { ENTER, ENTER_FENCED, LEAVE, PASS_ON, WITHDRAW } from './fair-lock.scripts.js';
 
 /**
  * Fair locks on Redis: who asked first gets the lock first, among all processes that share the
@@ -39,23 +43,24 @@ class FairProtocol implements LockProtocol {
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
-    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
-    const waitMs = this.#waitMs(request);
-    const channelPrefix = channelOf(key);
-    const args = { owner, holdCount, leaseMs, waitMs, aliveMs: this.#aliveMs, channelPrefix };
-    const { connection } = this.context;
-    if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
-    return connection.run(
-      ENTER_FENCED,
-      { ...keysOf(key), token: tokenKey(key) },
-      { ...args, tokenTtlMs: TOKEN_TTL_MS },
-      minReplicas,
-    );
+    return this.#enter(key, owner, request, '');
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number) {
-    const args = { owner, holdCount, channelPrefix: channelOf(key) };
-    return this.context.connection.run(LEAVE, keysOf(key), args);
+  claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
+    // One that polls gets the lock no sooner by being handed it: it is first in the queue, or not.
+    const terms = claim.manner === 'polls' ? '' : writtenTerms(claim);
+    return this.#enter(key, owner, request, terms);
+  }
+
+  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+    const { connection } = this.context;
+    const channelPrefix = channelOf(key);
+    if (heir === undefined) {
+      return connection.run(LEAVE, keysOf(key), { owner, holdCount, channelPrefix });
+    }
+    const { leaseTimeMs: leaseMs, starts } = heir;
+    const args = { owner, heir: heir.owner, leaseMs, starts: starts ? 1 : 0, channelPrefix };
+    return connection.run(PASS_ON, keysOf(key), args);
   }
 
   withdraw(key: string, owner: OwnerId, request: EnterRequest) {
@@ -73,6 +78,32 @@ class FairProtocol implements LockProtocol {
 
   wakeUpChannel(key: string, owner: OwnerId): string {
     return `${channelOf(key)}:${owner}`;
+  }
+
+  /** A waiter hears on one channel that the lock is free, and that it has it. */
+  grantChannel(key: string, owner: OwnerId): string {
+    return this.wakeUpChannel(key, owner);
+  }
+
+  #enter(
+    key: string,
+    owner: OwnerId,
+    request: EnterRequest,
+    terms: string,
+  ): Promise<Reply<EnterAnswer>> {
+    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
+    const args = {
+      ...{ owner, holdCount, leaseMs, waitMs: this.#waitMs(request), aliveMs: this.#aliveMs },
+      ...{ terms, channelPrefix: channelOf(key) },
+    };
+    const { connection } = this.context;
+    if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
+    return connection.run(
+      ENTER_FENCED,
+      { ...keysOf(key), token: tokenKey(key) },
+      { ...args, tokenTtlMs: TOKEN_TTL_MS },
+      minReplicas,
+    );
   }
 
   /** What the waiter adds to the score of everybody behind it, as in Redisson. */

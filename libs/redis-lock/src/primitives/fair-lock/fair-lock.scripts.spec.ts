@@ -22,7 +22,7 @@ describe('the scripts of the fair lock', () => {
     deliver(redis.admin, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const entering = {
     ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000 },
-    ...{ channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
+    ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner = '', options: Partial<typeof entering> = {}) =>
     run(ENTER, { ...entering, owner, ...options });

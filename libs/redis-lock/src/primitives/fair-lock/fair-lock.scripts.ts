@@ -7,14 +7,16 @@ import {
   GRANTED,
   leaveAnswer,
   LOST,
-  REFUSE_OTHERS,
+  REFUSE_OTHERS_OF,
 } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
+import { CHECK_TERMS, HAND_ON } from './fair-hand-on.js';
 import { DEQUEUE, ENQUEUE, READ_QUEUE, SWEEP } from './fair-queue.js';
 
 /**
  * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
- * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`.
+ * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`. A head of
+ * ours that has said so is the owner by then, and told by `number nonce`.
  */
 
 /**
@@ -25,24 +27,26 @@ const enter = (token: string, granted: string) => `
 if holdCount == 0 or leaseMs == 0 or aliveMs == 0 then
   return redis.error_reply('LOCKARG holdCount, leaseMs and aliveMs must not be 0')
 end
+${CHECK_TERMS}
 local held = redis.call('hget', lock, owner)
 if not held and holdCount > 1 then return ${String(LOST)} end
-local isFree = redis.call('exists', lock) == 0
+local fields = held and 1 or redis.call('hlen', lock)
+local isFree = fields == 0
 if not held and not isFree then
-  ${REFUSE_OTHERS}
+  ${REFUSE_OTHERS_OF}
 end
 ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}
 ${ENQUEUE}
-local own, head, hasSwept
+local own, head, hasSwept, record
 if not held then
   own = waitMs > 0 and recordOf(owner)
   -- Whoever asks is alive, however long it has kept silent.
   if own then remember(own.since) end
-  head, hasSwept = sweep()
+  head, hasSwept, record = sweep()
   if not isFree or (head and head ~= owner) then
-    local answer = waitInLine(own)
+    local answer = waitInLine(own, head, record)
     if isFree and hasSwept then announce(channelPrefix .. ':' .. head, '0') end
     return answer
   end
@@ -55,16 +59,14 @@ if held then
 end
 ${CREATE}
 -- A record without a place is left when Java has thrown it out.
-if head or own then
-  dequeue(1)
-  sweep()
-end
+if head then remove(owner, 0, waitMs) elseif own then dequeue(1) end
+if head or own then sweep() end
 return ${granted}`;
 
 export const ENTER = defineScript({
   name: 'fair.enter',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
-  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'channelPrefix'],
+  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'terms', 'channelPrefix'],
   numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'],
   channels: ['channelPrefix'],
   body: enter('', String(GRANTED)),
@@ -75,23 +77,23 @@ export const ENTER = defineScript({
 export const ENTER_FENCED = defineScript({
   name: 'fair.enter-fenced',
   keys: ['lock', 'queue', 'timeouts', 'waiting', 'token'],
-  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'channelPrefix', 'tokenTtlMs'],
+  args: [
+    'owner',
+    'holdCount',
+    'leaseMs',
+    'waitMs',
+    'aliveMs',
+    'terms',
+    'channelPrefix',
+    'tokenTtlMs',
+  ],
   numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'tokenTtlMs'],
   channels: ['channelPrefix'],
   body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
   reply: fencedAnswer,
 });
 
-/** Whoever is next is told. A queue that cannot be read must not make a release fail that is done. */
-const TELL_NEXT = `
-local function tellNext()
-  local isRead, head = pcall(sweep)
-  if not isRead then return 'unannounced' end
-  if not head or announce(channelPrefix .. ':' .. head, '0') then return 'done' end
-  return 'unannounced'
-end`;
-
-/** Ours → fewer, or free and the next one told. */
+/** Ours → fewer, or of the next one, or free and the next one told. */
 export const LEAVE = defineScript({
   name: 'fair.leave',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
@@ -106,8 +108,32 @@ ${fewer('owner')}
 redis.call('del', lock)
 ${READ_QUEUE}
 ${SWEEP}
-${TELL_NEXT}
-return tellNext()`,
+${HAND_ON}
+return handOn()`,
+  reply: leaveAnswer,
+});
+
+/**
+ * As LEAVE to 0, and if the first in the queue is the heir, a waiter of the same process, it has the
+ * lock with its own lease, and is told by the answer.
+ */
+export const PASS_ON = defineScript({
+  name: 'fair.pass-on',
+  keys: ['lock', 'queue', 'timeouts', 'waiting'],
+  args: ['owner', 'heir', 'leaseMs', 'starts', 'channelPrefix'],
+  numbers: ['leaseMs', 'starts'],
+  channels: ['channelPrefix'],
+  body: `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+if not redis.call('hget', lock, owner) then
+  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  return redis.call('hexists', lock, heir) == 1 and 'had' or 'absent'
+end
+redis.call('del', lock)
+${READ_QUEUE}
+${SWEEP}
+${HAND_ON}
+return handOn(heir, leaseMs, starts)`,
   reply: leaveAnswer,
 });
 
@@ -122,13 +148,13 @@ export const WITHDRAW = defineScript({
 ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}
-${TELL_NEXT}
+${HAND_ON}
 local wasNext = dequeue(-1)
 -- A key that holds something else by now is not ours to give back.
 local held = redis.pcall('hget', lock, owner)
 local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
-if (isOurs or wasNext) and redis.call('exists', lock) == 0 then return tellNext() end
+if (isOurs or wasNext) and redis.call('exists', lock) == 0 then return handOn() end
 return 'done'`,
   reply: leaveAnswer,
 });

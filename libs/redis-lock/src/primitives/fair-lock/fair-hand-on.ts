@@ -1,0 +1,64 @@
+import { TERMS } from './fair-queue.js';
+
+/** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */
+const MOST_UNHEARD = 32;
+
+/** Lua that refuses terms that nobody could read later. */
+export const CHECK_TERMS = `
+local grantMs = select(2, string.match(terms, ${TERMS}))
+if terms ~= '' and (not grantMs or #grantMs > 15) then
+  return redis.error_reply('LOCKARG terms are none')
+end`;
+
+/**
+ * `handOn()` gives the free lock to whoever is next, if that one is told of it by
+ * `number nonce` on `channelPrefix:<owner>`; to anybody else it says by `0` that it is free.
+ */
+export const HAND_ON = `
+-- Only what is so is told; and only who is told has it.
+local function give(waiter, place, record, leaseMs, count, tell)
+  local counted = redis.pcall('hset', lock, waiter, count)
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  local isRefused = type(counted) == 'table' or type(expiry) == 'table'
+  if isRefused or (tell and not tell()) then
+    redis.call('del', lock)
+    return false
+  end
+  remove(waiter, place, record.waitMs, 1)
+  sweep()
+  return true
+end
+
+-- Whom nobody can reach is dead, or asks anew when it is back.
+local function giveByMessage(waiter, place, record)
+  local nonce, leaseMs, manner = string.match(record.terms, ${TERMS})
+  local number = string.match(waiter, ':(%d+)$')
+  if not manner or not number or record.aliveUntil <= now then return false end
+  return give(waiter, place, record, leaseMs, manner == 's' and 1 or 0, function()
+    local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce)
+    return receivers and receivers ~= 0
+  end)
+end
+
+-- Whoever could not be reached keeps its place. Nobody overtakes one of whom only Java knows how it
+-- is told, nor one that has not said yet that it is.
+local function giveToNext(heir, leaseMs, starts)
+  local head, _, record = sweep()
+  if head and head == heir and record and give(head, 0, record, leaseMs, starts) then
+    return 'passed'
+  end
+  local waiter, place = head, 0
+  while waiter and record and record.terms ~= '' and place < ${String(MOST_UNHEARD)} do
+    if giveByMessage(waiter, place, record) then return 'done' end
+    place = place + 1
+    waiter = redis.call('lindex', queue, place)
+    record = waiter and recordOf(waiter)
+  end
+  return (not head or announce(channelPrefix .. ':' .. head, '0')) and 'done'
+end
+
+-- A queue that cannot be read must not make a release fail that is done.
+local function handOn(heir, leaseMs, starts)
+  local isRead, answer = pcall(giveToNext, heir, leaseMs, starts)
+  return isRead and answer or 'unannounced'
+end`;

@@ -1,0 +1,301 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { deliver, deliveries, NO_NUMBERS } from '../../../../../test/support/deliver.js';
+import { useRedis } from '../../../../../test/support/redis-server.js';
+import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
+import { INSPECT, RENEW } from '../../core/hash-lock.js';
+import { inOrder, type Script } from '../../core/script.js';
+import { ENTER, ENTER_FENCED, LEAVE, PASS_ON, WITHDRAW } from './fair-lock.scripts.js';
+
+const [A = '', B = '', C = '', D = ''] = [1, 2, 3, 4].map(
+  (n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:${String(n)}`,
+);
+const CHANNEL = 'redisson_lock__channel:{k}';
+const WAIT_MS = 60_000;
+const { queue, timeouts, waiting } = fairKeysOf('k');
+const KEYS = ['k', queue, timeouts, waiting];
+const nonceOf = (owner: string) => owner.slice(-1).repeat(32);
+const termsOf = (owner: string, manner = 's') => `${nonceOf(owner)} 4000 ${manner}`;
+
+type Values = Readonly<Record<string, string | number>>;
+
+describe('the scripts of the fair lock hand it on', () => {
+  const redis = useRedis();
+  const ears: { disconnect(): void }[] = [];
+  afterEach(() => {
+    for (const ear of ears.splice(0)) ear.disconnect();
+  });
+
+  const run = <R>(script: Script<string, string, R>, args: Values, by = redis.admin) =>
+    deliver(by, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
+  const enterArgs = {
+    ...{ holdCount: 1, leaseMs: 30_000, waitMs: WAIT_MS, aliveMs: 5_000 },
+    ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
+  };
+  const enter = (owner: string, terms = '', args: Partial<typeof enterArgs> = {}) =>
+    run(ENTER, { ...enterArgs, ...args, owner, terms });
+  const leave = (owner: string) => run(LEAVE, { owner, holdCount: 0, channelPrefix: CHANNEL });
+  const passArgs = { leaseMs: 20_000, starts: 1, channelPrefix: CHANNEL };
+  const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
+    run(PASS_ON, { ...passArgs, ...args, owner, heir });
+  const withdraw = (owner: string) =>
+    run(WITHDRAW, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
+
+  /** What these owners hear from now on. */
+  const hearing = async (...owners: string[]) => {
+    const heard: string[] = [];
+    const ear = redis.admin.duplicate();
+    ears.push(ear);
+    ear.on('message', (channel: string, payload: string) => {
+      heard.push(`${channel.slice(-1)}: ${payload}`);
+    });
+    await ear.subscribe(...owners.map((owner) => `${CHANNEL}:${owner}`));
+    return async () => {
+      await ear.ping();
+      return heard;
+    };
+  };
+  const look = async () => {
+    const { admin } = redis;
+    const now = await serverNow(admin);
+    const owners = await admin.lrange(queue, 0, -1);
+    const scores = await Promise.all(owners.map((owner) => admin.zscore(timeouts, owner)));
+    return {
+      lock: await admin.hgetall('k'),
+      leaseS: Math.round((await admin.pttl('k')) / 1_000),
+      queue: owners,
+      scores: scores.map((score) => Math.round((Number(score ?? NaN) - now) / 1_000)),
+      waiting: (await admin.hkeys(waiting)).sort(),
+    };
+  };
+  const held = (owner: string, count = 1, leaseS = 4) => ({
+    lock: { [owner]: String(count) },
+    leaseS,
+  });
+  const NOBODY = { queue: [], scores: [], waiting: [] };
+  /** A holds it, and those wait behind, the first with these terms. */
+  const queued = async (terms: string, ...owners: string[]) => {
+    await enter(A);
+    for (const [i, owner] of owners.entries()) {
+      await enter(owner, i === 0 ? terms : termsOf(owner));
+    }
+  };
+
+  describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
+    const repeatedly = deliveries(redis, times, look);
+
+    it('leave makes the head the owner for its claim, and tells it with its nonce', async () => {
+      const heard = await hearing(B, C);
+      await queued(termsOf(B), B, C);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect(await look()).toEqual({ ...held(B), queue: [C], scores: [90], waiting: [C] });
+      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)}`]);
+    });
+
+    it('leave gives it with the hold count 0 to one that enters by itself, once', async () => {
+      await hearing(B);
+      await queued(termsOf(B, 'e'), B);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect(await look()).toEqual({ ...held(B, 0), ...NOBODY });
+      const granted = (await repeatedly(() => run(ENTER_FENCED, { ...enterArgs, owner: B }))) as {
+        fencingToken: number;
+      };
+      expect(String(granted.fencingToken)).toBe(await redis.admin.get('token'));
+      expect(await look()).toEqual({ ...held(B, 1, 30), ...NOBODY });
+    });
+
+    it('leave tells one that has not said that it is told only that it is free', async () => {
+      const heard = await hearing(B, C);
+      await queued('', B, C);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect(await look()).toMatchObject({ lock: {}, queue: [B, C], scores: [90, 150] });
+      expect(await heard()).toEqual(['2: 0']);
+    });
+
+    it('leave passes over whoever hears nothing, and keeps its place', async () => {
+      const heard = await hearing(D);
+      await queued(termsOf(B), B, C, D);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect(await look()).toEqual({
+        ...held(D),
+        ...{ queue: [B, C], scores: [90, 150], waiting: [B, C] },
+      });
+      expect(await heard()).toEqual([`4: 4 ${nonceOf(D)}`]);
+    });
+
+    it('leave passes over nobody to a Java thread, or before it', async () => {
+      const heard = await hearing(C, D);
+      await queued(termsOf(B), B, C, D);
+      await redis.admin.hdel(waiting, C);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect(await look()).toMatchObject({ lock: {}, queue: [B, C, D] });
+      expect(await heard()).toEqual([]);
+    });
+
+    it('pass-on gives it to the heir with its own lease, whether it is told or not', async () => {
+      await queued('', B, C);
+      expect(await repeatedly(() => passOn(A, B), 'had')).toBe('passed');
+      expect(await look()).toEqual({ ...held(B, 1, 20), queue: [C], scores: [90], waiting: [C] });
+      expect(await repeatedly(() => passOn(B, C, { starts: 0 }), 'had')).toBe('passed');
+      expect(await look()).toEqual({ ...held(C, 0, 20), ...NOBODY });
+    });
+
+    it('pass-on gives it to whoever is next, and not to an heir behind', async () => {
+      const heard = await hearing(B);
+      await queued(termsOf(B), B, C);
+      expect(await repeatedly(() => passOn(A, C), 'absent')).toBe('done');
+      expect(await look()).toMatchObject({ ...held(B), queue: [C] });
+      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)}`]);
+    });
+
+    it('pass-on gives it to nobody who is in the queue no more', async () => {
+      await enter(A);
+      expect(await repeatedly(() => passOn(A, B), 'absent')).toBe('done');
+      expect(await look()).toMatchObject({ lock: {}, ...NOBODY });
+      expect(await repeatedly(() => passOn(C, B))).toBe('absent');
+    });
+
+    it('withdraw hands on what was granted, entered or not', async () => {
+      await hearing(B, C);
+      await queued(termsOf(B, 'e'), B, C);
+      await leave(A);
+      expect(await repeatedly(() => withdraw(B))).toBe('done');
+      expect(await look()).toEqual({ ...held(C), ...NOBODY });
+    });
+
+    it('withdraw of the head hands on what is free', async () => {
+      await hearing(C);
+      await queued('', B, C);
+      await leave(A);
+      expect(await repeatedly(() => withdraw(B))).toBe('done');
+      expect(await look()).toEqual({ ...held(C), ...NOBODY });
+    });
+  });
+
+  it('is seen with the hold count 0, renewed and given back as with any other', async () => {
+    await hearing(B);
+    await queued(termsOf(B, 'e'), B);
+    await leave(A);
+    const { value } = { value: await deliver(redis.admin, INSPECT, ['k'], {}) };
+    expect(value).toMatchObject({ owners: [B] });
+    expect(await redis.admin.eval(RENEW.lua, 1, 'k', B, 10_000)).toEqual([1]);
+    expect((await look()).leaseS).toBe(10);
+    expect(await leave(B)).toBe('done');
+    expect(await redis.admin.exists('k')).toBe(0);
+  });
+
+  it('takes the newest ask for what is said, and an old record for one that is not told', async () => {
+    await hearing(B);
+    await queued(termsOf(B), B);
+    await enter(B);
+    expect(await redis.admin.hget(waiting, B)).toMatch(/^\d+ \d+ \d+$/);
+    await leave(A);
+    expect(await look()).toMatchObject({ lock: {}, queue: [B] });
+    await enter(A);
+    expect(await enter(B)).toMatchObject({ kind: 'granted' });
+  });
+
+  describe('scores', () => {
+    const many = Array.from({ length: 30 }, (_, i) => `c0ffee00-0000-4000-8000-0000000000ff:${i}`);
+    const scores = () => redis.admin.zrange(timeouts, '0', '-1', 'WITHSCORES');
+    const less = (rows: string[], ms: number) =>
+      rows.map((value, i) => (i % 2 === 0 ? value : String(Number(value) - ms)));
+
+    it.each([
+      ['at once', '+@all'],
+      ['one by one without the right to more', '-zinterstore'],
+    ])('of all behind are shifted by just its own part: %s', async (_, right) => {
+      await enter(A);
+      for (const owner of many) await enter(owner);
+      const before = await scores();
+      const ttl = await redis.admin.pttl(timeouts);
+      const user = ['SETUSER', 'some', 'reset', 'on', '>pw', '~*', '&*', '+@all', right];
+      await redis.admin.acl(...(user as ['SETUSER', string]));
+      const some = redis.admin.duplicate({ username: 'some', password: 'pw' });
+      ears.push(some);
+      expect(await run(PASS_ON, { ...passArgs, owner: A, heir: many[0] ?? '' }, some)).toBe(
+        'passed',
+      );
+      expect(await scores()).toEqual(less(before.slice(2), WAIT_MS));
+      expect(await redis.admin.pttl(timeouts)).toBeGreaterThan(ttl - 5_000);
+      expect((await redis.admin.keys('*')).sort()).toEqual([...KEYS].sort());
+    });
+
+    it('of one that has a score and no place are left alone', async () => {
+      await enter(A);
+      for (const owner of many) await enter(owner);
+      await redis.admin.zadd(timeouts, 7, 'stray');
+      expect(await passOn(A, many[0] ?? '')).toBe('passed');
+      expect((await scores()).slice(0, 2)).toEqual(['stray', '7']);
+    });
+
+    it('are made for nobody, and left alone where the queue does not know them', async () => {
+      await enter(A);
+      for (const owner of many) await enter(owner);
+      const [first = '', second = '', third = ''] = many;
+      await redis.admin.zrem(timeouts, third);
+      await redis.admin.zadd(timeouts, 7, 'stray');
+      const before = await scores();
+      expect(await passOn(A, first)).toBe('passed');
+      const after = await scores();
+      expect(after.slice(0, 2)).toEqual(['stray', '7']);
+      expect(after.slice(2)).toEqual(less(before.slice(4), WAIT_MS));
+      expect(after).not.toContain(third);
+      expect(after).toContain(second);
+    });
+  });
+
+  describe('with something in the way', () => {
+    const by = async (...rights: string[]) => {
+      const user = ['SETUSER', 'poor', 'reset', 'on', '>pw', '~*', '&*', '+@all', ...rights];
+      await redis.admin.acl(...(user as ['SETUSER', string]));
+      const poor = redis.admin.duplicate({ username: 'poor', password: 'pw' });
+      ears.push(poor);
+      const args = { owner: A, holdCount: 0, channelPrefix: CHANNEL };
+      const values = inOrder<string | number>(LEAVE.args, args);
+      return poor.eval(LEAVE.lua, 4, ...KEYS, ...values);
+    };
+
+    it.each([
+      ['may not publish', ['resetchannels'], 'unannounced'],
+      ['may not expire keys', ['-pexpire'], 'done'],
+    ])('frees it for all when the user %s', async (_, rights, answer) => {
+      await hearing(B);
+      await queued(termsOf(B), B, C);
+      expect(await by(...rights)).toBe(answer);
+      expect(await look()).toMatchObject({ lock: {}, queue: [B, C] });
+    });
+
+    it('hands it on with a full memory', async () => {
+      await hearing(B);
+      await queued(termsOf(B), B, C);
+      await redis.admin.config('SET', 'maxmemory', 1);
+      expect(await leave(A)).toBe('done');
+      await redis.admin.config('SET', 'maxmemory', 0);
+      expect(await look()).toMatchObject({ ...held(B), queue: [C] });
+    });
+  });
+
+  describe('arguments', () => {
+    it.each([
+      ...['x', 'ab 100', 'ab 100 p', 'ab 0 s', 'ab 1.5 s', 'ab -1 s', ' ab 100 s', 'xyz 100 s'],
+      ...['ab 100 s ', 'ab 1000000000000000 s', 'ab\n100 s', '1 2 3 4'],
+    ])('terms %p are refused before the first write', async (terms) => {
+      await enter(A);
+      await enter(B);
+      const before = await look();
+      await expect(enter(B, terms)).rejects.toThrow('LOCKARG');
+      await expect(enter(C, terms)).rejects.toThrow('LOCKARG');
+      expect(await look()).toEqual(before);
+    });
+
+    it.each(['leaseMs', 'starts'])('pass-on: %s', async (name) => {
+      await queued('', B);
+      const before = await look();
+      for (const bad of [...NO_NUMBERS, ...(name === 'leaseMs' ? ['0'] : [])]) {
+        const args = { ...passArgs, owner: A, heir: B, [name]: bad };
+        await expect(run(PASS_ON, args)).rejects.toThrow('LOCKARG');
+        expect(await look()).toEqual(before);
+      }
+    });
+  });
+});
