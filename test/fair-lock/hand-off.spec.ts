@@ -134,6 +134,22 @@ describe('FairLockService hands a lock on', () => {
     ]);
   });
 
+  it('also to one whose place in the queue was lost: it finds the lock free at once', async () => {
+    const { locks } = await opened();
+    const held = await locks.acquire('a');
+    const waiting = locks.acquire('a', PATIENT);
+    // Hears messages, and has said so.
+    await eventually(async () =>
+      (await redis.admin.hvals('nestjs_fair_waiting:{a}')).some((record) => record.endsWith('s')),
+    );
+    await redis.admin.flushall();
+    await redis.admin.hset('a', held.owner, '1');
+    await held.release();
+    const stopwatch = new Stopwatch();
+    await (await waiting).release();
+    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+  });
+
   it('and tells one that is not reached by messages, or runs an older version, that it is free', async () => {
     const [ours, others] = [await opened(), await opened({ wakeUp: 'poll' })];
     const first = await ours.locks.acquire('a');

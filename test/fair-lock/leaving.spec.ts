@@ -144,7 +144,7 @@ describe('who leaves the queue of a fair lock', () => {
         const waiter = await view.enqueue(locks);
         await redis.admin.hset(waiting, waiter.owner, record);
         await eventually(async () =>
-          /^\d+ \d+ \d+$/.test((await redis.admin.hvals(waiting))[0] ?? ''),
+          /^\d+ \d+ \d+( [0-9a-f]{32} \d+ s)?$/.test((await redis.admin.hvals(waiting))[0] ?? ''),
         );
         await lease.release();
         await (await waiter.promise).release();

@@ -227,14 +227,17 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const locks = new LockService(other.context);
     const [holder, writer] = [opened(), lockOf()];
     const held = await new LockService(holder.context).acquire('a');
-    const waiting = watch(locks.acquire('a', PATIENT));
+    const leaves = new AbortController();
+    const waiting = watch(locks.acquire('a', { ...PATIENT, signal: leaves.signal }));
     await untilInLine(redis, 'a', [other]);
     await redis.admin.del('a');
     await (await writer.write.acquire()).release();
     expect(await redis.admin.exists('a')).toBe(0);
     expect(await redis.admin.zcard('nestjs_lock_queue:{a}')).toBe(1);
     await expect(held.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
-    await (await waiting.promise).release();
+    expect(waiting.state).toBe('pending');
+    leaves.abort(new Error('enough'));
+    await expect(waiting.promise).rejects.toThrow('enough');
   });
 
   it.each([1, 2])(

@@ -67,6 +67,15 @@ export class Agenda<T extends Appointment> {
   #fire(): void {
     // One timer for all that is entered meanwhile; what of it is due already is left to that.
     this.#timerAt = -Infinity;
+    try {
+      this.#lookAtDue();
+    } finally {
+      this.#disarm();
+      this.#arm();
+    }
+  }
+
+  #lookAtDue(): void {
     for (let left = this.#heap.length; left > 0; left -= 1) {
       const [first] = this.#heap;
       if (first === undefined || first.dueAt > this.#clock.now()) break;
@@ -74,8 +83,6 @@ export class Agenda<T extends Appointment> {
       this.#keeper.due(first);
     }
     this.#keeper.allDue();
-    this.#disarm();
-    this.#arm();
   }
 
   #arm(): void {

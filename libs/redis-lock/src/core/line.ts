@@ -55,11 +55,13 @@ export class Line {
     if (next.candidate === undefined) return undefined;
     const { settings } = this.context;
     const turn = settings.interop === 'redisson' ? 1 : TURN;
+    // Where everybody has a place of his own, none is claimed for another.
+    const isTurnOver = passes >= turn - 1 && this.handOff.giveBack !== undefined;
     const heir: Heir = {
       ...next.candidate,
       leaseTimeMs: next.leaseTimeMs,
       waitedMs: next.waitedMs,
-      claim: passes < turn - 1 ? undefined : this.#place.claim(next, this.queue.isTold),
+      claim: isTurnOver ? this.#place.claim(next, this.queue.isTold) : undefined,
     };
     this.queue.expectAnswer(next);
     return {

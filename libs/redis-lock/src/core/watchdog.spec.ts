@@ -25,6 +25,7 @@ describe('Watchdog', () => {
   let events: LockEvent[];
   let expired: [name: string, reason: string][];
   let onLost: (lost: Hold) => void;
+  let onSuspect: (name: string) => void;
   let onUp: () => void;
   /** Answers every renewal at once, unless a spec wants to do it itself. */
   let prompt: boolean;
@@ -82,6 +83,7 @@ describe('Watchdog', () => {
     events = [];
     expired = [];
     onLost = () => undefined;
+    onSuspect = () => undefined;
     inFlight = new Map();
     mostInFlight = 0;
     prompt = true;
@@ -95,6 +97,7 @@ describe('Watchdog', () => {
     const observer = {
       observe: (event: LockEvent) => {
         events.push(event);
+        if (event.type === 'suspect') onSuspect(event.name);
       },
     };
     watchdog = new Watchdog(connection, systemClock, LEASE_MS, observer, (lost, reason) => {
@@ -145,6 +148,34 @@ describe('Watchdog', () => {
     await advance(0);
     expect(sent).toHaveLength(2);
     expect(mostInFlight).toBe(1);
+  });
+
+  it('goes on behind a whole batch of those that ended meanwhile', async () => {
+    prompt = false;
+    const holds = Array.from({ length: 600 }, (_, i) => hold(`n:${i}`));
+    await advance(INTERVAL_MS);
+    const sentFirst = new Set(keysOf(sent));
+    const waiting = holds.filter(({ key }) => !sentFirst.has(key));
+    const last = waiting.pop();
+    for (const one of waiting) watchdog.remove(one);
+    prompt = true;
+    sent[0]?.answer();
+    await advance(LEASE_MS);
+    expect(keysOf(sent)).toContain(last?.key);
+    expect(last?.state).toBe('held');
+  });
+
+  it('forgets a hold that is given back by whoever hears that it is suspect', async () => {
+    prompt = false;
+    const [first, second] = [hold('n:a'), hold('n:b')];
+    onSuspect = (name) => {
+      const one = name === 'n:a' ? first : second;
+      watchdog.remove(one);
+      one.end();
+    };
+    await advance(LEASE_MS * 2);
+    expect(watchdog.size).toBe(0);
+    expect(expired).toEqual([]);
   });
 
   it('lets no node that stands still delay the others', async () => {

@@ -121,7 +121,12 @@ export class Watchdog {
     }
     if (this.#isWatched(hold, now)) {
       const isUnanswered = hold.renewing || hold.isBusy;
-      if (isUnanswered && now >= this.#doubtAt(hold)) this.#doubt(hold, NO_ANSWER());
+      if (isUnanswered && now >= this.#doubtAt(hold)) {
+        // Whoever hears of it may give the hold back at once: until then it is looked after.
+        this.#agenda.set(hold, hold.validUntil);
+        this.#doubt(hold, NO_ANSWER());
+        if (!isGuarded(hold)) return;
+      }
       if (!hold.renewing && now >= hold.renewAt) this.#enqueue(hold);
     }
     this.#plan(hold, now);
@@ -164,7 +169,10 @@ export class Watchdog {
   /** The next batch, without those that are over or busy; undefined when nothing waits. */
   #take(lane: Lane): Hold[] | undefined {
     for (const [batch, waiting] of lane.batches) {
-      const holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.#isToRenew(hold));
+      let holds: Hold[] = [];
+      while (waiting.length > 0 && holds.length === 0) {
+        holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.#isToRenew(hold));
+      }
       if (waiting.length === 0) lane.batches.delete(batch);
       if (holds.length > 0) return holds;
     }

@@ -54,7 +54,9 @@ local function giveToNext(heir, leaseMs, starts)
     waiter = redis.call('lindex', queue, place)
     record = waiter and recordOf(waiter)
   end
-  return (not head or announce(channelPrefix .. ':' .. head, '0')) and 'done'
+  -- Whoever is named, and stands in the queue no more, finds it free.
+  if not head then return heir and 'yielded' or 'done' end
+  return announce(channelPrefix .. ':' .. head, '0') and 'done'
 end
 
 -- A queue that cannot be read must not make a release fail that is done.

@@ -149,7 +149,7 @@ describe('the scripts of the fair lock hand it on', () => {
 
     it('pass-on gives it to nobody who is in the queue no more', async () => {
       await enter(A);
-      expect(await repeatedly(() => passOn(A, B), 'absent')).toBe('done');
+      expect(await repeatedly(() => passOn(A, B), 'absent')).toBe('yielded');
       expect(await look()).toMatchObject({ lock: {}, ...NOBODY });
       expect(await repeatedly(() => passOn(C, B))).toBe('absent');
     });
