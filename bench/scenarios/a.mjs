@@ -22,5 +22,4 @@ const WINDOW_MS = 500;
 
 export const actions = cyclesOf(1);
 
-export const drive = (crew, _trial, { pace }) =>
-  measureCycles(crew, WINDOW_MS * pace.share);
+export const drive = (crew, _trial, { pace }) => measureCycles(crew, WINDOW_MS * pace.share);

@@ -20,5 +20,4 @@ const WINDOW_MS = 600;
 
 export const actions = cyclesOf(FLOWS);
 
-export const drive = (crew, _trial, { pace }) =>
-  measureCycles(crew, WINDOW_MS * pace.share);
+export const drive = (crew, _trial, { pace }) => measureCycles(crew, WINDOW_MS * pace.share);
