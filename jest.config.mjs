@@ -23,6 +23,7 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
   maxWorkers: 2 * availableParallelism(),
   testTimeout: 60_000,

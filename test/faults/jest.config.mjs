@@ -6,7 +6,6 @@ export default {
   rootDir: '../..',
   roots: ['<rootDir>/test/faults'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testSequencer: '<rootDir>/test/faults/longest-first.mjs',
   // Most of these specs start several processes.
   maxWorkers: 2,
   testTimeout: 180_000,

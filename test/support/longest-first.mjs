@@ -6,18 +6,27 @@ import sequencer from '@jest/test-sequencer';
  * with nothing.
  */
 const LONGEST = [
-  'contended',
-  'leaks',
-  'mutual-exclusion',
-  'topologies',
-  'network',
-  'planted-bugs-contended',
-  'planted-bugs',
+  'demo/demo-process',
+  'lock/contract',
+  'read-write-lock/write-contract',
+  'write-lock.scripts-faults',
+  'reentrant-lock.scripts-faults',
+  'lock/leaks',
+  'read-write-lock/read-contract',
+  'lock/server-errors',
+  'hand-off-model',
+  'faults/contended',
+  'faults/leaks',
+  'faults/mutual-exclusion',
+  'faults/topologies',
+  'faults/network',
+  'faults/planted-bugs-contended',
+  'faults/planted-bugs',
 ];
 
 /** @param {{ path: string }} spec */
 function rank({ path }) {
-  const index = LONGEST.findIndex((name) => path.endsWith(`/faults/${name}.spec.ts`));
+  const index = LONGEST.findIndex((name) => path.endsWith(`${name}.spec.ts`));
   return index < 0 ? LONGEST.length : index;
 }
 
