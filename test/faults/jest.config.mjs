@@ -6,7 +6,7 @@ export default {
   rootDir: '../..',
   roots: ['<rootDir>/test/faults'],
   testPathIgnorePatterns: ['/node_modules/'],
-  // Most of these specs start several processes.
-  maxWorkers: 2,
+  // Each of these specs starts several processes, and waits for them most of the time.
+  maxWorkers: 3,
   testTimeout: 180_000,
 };
