@@ -177,11 +177,12 @@ describe('FairLockService hands a lock on', () => {
     const forget = () => redis.admin.del(...Object.values(view.keys));
 
     it('and hears nothing: the next gets it in the same step, and it keeps its place', async () => {
-      const { next, stopwatch } = await releasedToGhost(false);
+      const { next, stopwatch, disconnect } = await releasedToGhost(false);
       const lease = await next.promise;
       expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
       expect(await view.queue()).toEqual([GHOST]);
       await lease.release();
+      disconnect();
       expect(await redis.admin.exists('a')).toBe(0);
       await forget();
     });
