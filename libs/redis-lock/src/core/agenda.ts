@@ -8,11 +8,14 @@ export interface Appointment {
 }
 
 export interface AgendaKeeper<T> {
-  /** It is looked at, and has left the agenda unless it is entered again. */
+  /** It is looked at, and leaves the agenda after that unless it is entered again. */
   due(item: T): void;
   /** All that were due have been looked at. */
   allDue(): void;
 }
+
+/** The time of an item that is looked at, and must not be missing meanwhile. */
+const LOOKED_AT = Number.MAX_VALUE;
 
 /**
  * One timer for any number of appointments: a binary heap that knows where each item is, so that
@@ -79,8 +82,9 @@ export class Agenda<T extends Appointment> {
     for (let left = this.#heap.length; left > 0; left -= 1) {
       const [first] = this.#heap;
       if (first === undefined || first.dueAt > this.#clock.now()) break;
-      this.delete(first);
+      this.set(first, LOOKED_AT);
       this.#keeper.due(first);
+      if (first.dueAt === LOOKED_AT) this.delete(first);
     }
     this.#keeper.allDue();
   }

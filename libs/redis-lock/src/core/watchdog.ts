@@ -122,9 +122,8 @@ export class Watchdog {
     if (this.#isWatched(hold, now)) {
       const isUnanswered = hold.renewing || hold.isBusy;
       if (isUnanswered && now >= this.#doubtAt(hold)) {
-        // Whoever hears of it may give the hold back at once: until then it is looked after.
-        this.#agenda.set(hold, hold.validUntil);
         this.#doubt(hold, NO_ANSWER());
+        // Whoever heard of it may have given the hold back at once.
         if (!isGuarded(hold)) return;
       }
       if (!hold.renewing && now >= hold.renewAt) this.#enqueue(hold);
