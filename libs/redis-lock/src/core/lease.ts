@@ -70,6 +70,8 @@ export interface ScopedLease extends Lease {
   readonly members: readonly HeldLease[];
 }
 
+const DONE = Promise.resolve();
+
 /**
  * A lease is a node in the tree of its owner's leases: the children of one lease take turns, and a
  * turn ends when the child and everything nested in it are given back.
@@ -79,7 +81,7 @@ export class HeldLease implements PermitLease, ScopedLease {
   readonly watchedUntil: number;
   #abort: AbortController | undefined;
   #isReleased = false;
-  #releasing: Promise<void> | undefined;
+  #releasing = DONE;
   /** Or it is known that it cannot be. */
   #isGivenBack = false;
   /** Final, also when only the release has found it out. */
@@ -162,8 +164,7 @@ export class HeldLease implements PermitLease, ScopedLease {
   }
 
   release(): Promise<void> {
-    if (this.#isReleased)
-      return (this.#isGivenBack ? undefined : this.#releasing) ?? Promise.resolve();
+    if (this.#isReleased) return this.#isGivenBack ? DONE : this.#releasing;
     this.#isReleased = true;
     this.#releasing = this.keeper.giveBack(this);
     this.#endTurn();
