@@ -34,6 +34,15 @@ export interface HandedLock {
   readonly onWaiting: string;
 }
 
+/** As Redisson's RLock and RFairLock are, core/hash-lock.ts. */
+export const HASH_LOCK: HandedLock = {
+  field: (owner) => owner,
+  beside: '',
+  freed: '0',
+  onGiven: '',
+  onWaiting: '',
+};
+
 /** How long those in line stand back for an outsider that was told that the lock is free. */
 export const STAND_BACK_MS = 20;
 /** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
@@ -88,6 +97,17 @@ if not terms or #aliveMs > 15 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
 end
 aliveMs = tonumber(aliveMs)`;
+
+/**
+ * Lua that ends the release of a lock for an heir, when it is not the owner's.
+ * @param held Lua that says whether it is
+ */
+export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+if not ${held} then
+  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  return redis.call('hexists', lock, ${field('heir')}) == 1 and 'had' or 'absent'
+end`;
 
 /** Lua: `serverTime()` in µs, of the moment at which the script looks for the first time. */
 export const SERVER_TIME = `

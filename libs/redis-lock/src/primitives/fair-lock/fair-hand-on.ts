@@ -1,3 +1,4 @@
+import { giving, HASH_LOCK } from '../../core/hand-off.js';
 import { TERMS } from './fair-queue.js';
 
 /** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */
@@ -15,12 +16,11 @@ end`;
  * `number nonce` on `channelPrefix:<owner>`; to anybody else it says by `0` that it is free.
  */
 export const HAND_ON = `
+${giving(HASH_LOCK)}
 -- Only what is so is told; and only who is told has it.
-local function give(waiter, place, record, leaseMs, count, tell)
-  local counted = redis.pcall('hset', lock, waiter, count)
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
-  local isRefused = type(counted) == 'table' or type(expiry) == 'table'
-  if isRefused or (tell and not tell()) then
+local function giveTo(waiter, place, record, leaseMs, count, tell)
+  if not tried(give, waiter, count, leaseMs) then return false end
+  if tell and not tell() then
     redis.call('del', lock)
     return false
   end
@@ -34,7 +34,7 @@ local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, manner = string.match(record.terms, ${TERMS})
   local number = string.match(waiter, ':(%d+)$')
   if not manner or not number or record.aliveUntil <= now then return false end
-  return give(waiter, place, record, leaseMs, manner == 's' and 1 or 0, function()
+  return giveTo(waiter, place, record, leaseMs, manner == 's' and 1 or 0, function()
     local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce)
     return receivers and receivers ~= 0
   end)
@@ -44,7 +44,7 @@ end
 -- is told, nor one that has not said yet that it is.
 local function giveToNext(heir, leaseMs, starts)
   local head, _, record = sweep()
-  if head and head == heir and record and give(head, 0, record, leaseMs, starts) then
+  if head and head == heir and record and giveTo(head, 0, record, leaseMs, starts) then
     return 'passed'
   end
   local waiter, place = head, 0
@@ -61,6 +61,5 @@ end
 
 -- A queue that cannot be read must not make a release fail that is done.
 local function handOn(heir, leaseMs, starts)
-  local isRead, answer = pcall(giveToNext, heir, leaseMs, starts)
-  return isRead and answer or 'unannounced'
+  return tried(giveToNext, heir, leaseMs, starts) or 'unannounced'
 end`;

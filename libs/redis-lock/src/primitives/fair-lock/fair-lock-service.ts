@@ -1,5 +1,5 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
-import { writtenTerms } from '../../core/hand-off.js';
+import { writtenHeir, writtenTerms } from '../../core/hand-off.js';
 import { INSPECT, renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
@@ -58,8 +58,7 @@ class FairProtocol implements LockProtocol {
     if (heir === undefined) {
       return connection.run(LEAVE, keysOf(key), { owner, holdCount, channelPrefix });
     }
-    const { leaseTimeMs: leaseMs, starts } = heir;
-    const args = { owner, heir: heir.owner, leaseMs, starts: starts ? 1 : 0, channelPrefix };
+    const args = { owner, ...writtenHeir(heir), channelPrefix };
     return connection.run(PASS_ON, keysOf(key), args);
   }
 

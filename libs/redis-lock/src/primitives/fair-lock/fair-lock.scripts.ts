@@ -1,4 +1,5 @@
 import { takeToken } from '../../core/fencing-token.js';
+import { HASH_LOCK, refuseAbsent } from '../../core/hand-off.js';
 import {
   CREATE,
   enterAnswer,
@@ -124,11 +125,7 @@ export const PASS_ON = defineScript({
   numbers: ['leaseMs', 'starts'],
   channels: ['channelPrefix'],
   body: `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
-if not redis.call('hget', lock, owner) then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
-  return redis.call('hexists', lock, heir) == 1 and 'had' or 'absent'
-end
+${refuseAbsent(HASH_LOCK)}
 redis.call('del', lock)
 ${READ_QUEUE}
 ${SWEEP}

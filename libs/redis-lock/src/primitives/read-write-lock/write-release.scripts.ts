@@ -7,6 +7,7 @@ import {
   LINE,
   LINE_KEYS,
   passOn,
+  refuseAbsent,
   SERVER_TIME,
   STAND_IN_LINE,
   takeTurns,
@@ -90,12 +91,8 @@ ${handOverOrAnnounce(WRITE_LOCK)}`,
 });
 
 const NOT_OURS = `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
 ${HELD}
-if not held then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
-  return redis.call('hexists', lock, heir .. ':write') == 1 and 'had' or 'absent'
-end`;
+${refuseAbsent(WRITE_LOCK, 'held')}`;
 
 /** Ours → for readers; or the heir's. */
 export const WRITE_PASS_ON = defineScript({

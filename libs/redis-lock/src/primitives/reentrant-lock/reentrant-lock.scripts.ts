@@ -1,6 +1,7 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
   CHECK_CLAIM,
+  HASH_LOCK,
   handOver,
   handOverOrAnnounce,
   LEAVE_PLACE,
@@ -10,8 +11,8 @@ import {
   SERVER_TIME,
   STAND_IN_LINE,
   STANDING_BACK,
+  refuseAbsent,
   takeTurns,
-  type HandedLock,
 } from '../../core/hand-off.js';
 import {
   CREATE,
@@ -28,14 +29,6 @@ import { defineScript } from '../../core/script.js';
  * The lock on the wire is Redisson's RLock, as core/hash-lock.ts has it; whoever waits for long enough
  * stands in the line of core/hand-off.ts, and gets it from whoever leaves.
  */
-
-const LOCK: HandedLock = {
-  field: (owner) => owner,
-  beside: '',
-  freed: '0',
-  onGiven: '',
-  onWaiting: '',
-};
 
 /**
  * Free → this owner's; handed to it → entered. Else the process stands in line. Somebody who entered
@@ -106,18 +99,11 @@ if not held then return 'absent' end
 ${fewer('owner')}
 ${SERVER_TIME}
 ${LINE}
-${handOver(LOCK)}
+${handOver(HASH_LOCK)}
 redis.call('del', lock)
-${handOverOrAnnounce(LOCK)}`,
+${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
-
-const NOT_OURS = `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
-if not redis.call('hget', lock, owner) then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
-  return redis.call('hexists', lock, heir) == 1 and 'had' or 'absent'
-end`;
 
 /**
  * Ours → the heir's; for one that enters by itself with the count that says that it has not yet. Where
@@ -129,8 +115,8 @@ export const PASS_ON = defineScript({
   args: ['owner', 'heir', 'leaseMs', 'starts'],
   numbers: ['leaseMs', 'starts'],
   body: `
-${NOT_OURS}
-${passOn(LOCK)}`,
+${refuseAbsent(HASH_LOCK)}
+${passOn(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
 
@@ -143,14 +129,14 @@ export const TAKE_TURNS = defineScript({
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}
-${NOT_OURS}
+${refuseAbsent(HASH_LOCK)}
 ${SERVER_TIME}
 ${LINE}
 ${STAND_IN_LINE}
-${handOver(LOCK)}
+${handOver(HASH_LOCK)}
 local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
-${takeTurns(LOCK)}`,
+${takeTurns(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
 
@@ -165,7 +151,7 @@ export const WITHDRAW = defineScript({
 ${SERVER_TIME}
 ${LINE}
 ${LEAVE_PLACE}
-${handOver(LOCK)}
+${handOver(HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
@@ -174,6 +160,6 @@ local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 leavePlace(owner)
 if not isOurs then return 'absent' end
-${handOverOrAnnounce(LOCK)}`,
+${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
