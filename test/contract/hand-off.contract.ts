@@ -6,7 +6,7 @@ import { FOREIGN_OWNER } from '../support/redisson.js';
 import { seededRandom } from '../support/random.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import type { HandedSuite } from './handed.js';
-import { PROMPT_MS, Section, watch, type LockVerbs } from './suite.js';
+import { expectOrder, PROMPT_MS, Section, warmUp, watch, type LockVerbs } from './suite.js';
 
 const PATIENT = { waitTimeMs: 60_000 };
 /** So long that no spec can pass by it. */
@@ -21,10 +21,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
     /** A client of which the server knows all scripts, and that waits for messages only. */
     const opened = async (settings: LockClientOptions = {}) => {
       const client = open({ ...NO_POLL, ...settings });
-      const first = await client.locks.acquire('warm');
-      const second = client.locks.acquire('warm');
-      await first.release();
-      await (await second).release();
+      await warmUp(client.locks);
       return client;
     };
 
@@ -37,16 +34,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         async (count) => {
           // Nobody is to get a chance in between.
           const { locks } = await opened({ interop: 'none' });
-          const section = new Section();
-          const served: number[] = [];
-          const sent = await redis.commandsDuring(async () => {
-            const callers = Array.from({ length: count }, (_, i) =>
-              locks.using('a', () => section.run(() => served.push(i)), PATIENT),
-            );
-            await Promise.all(callers);
-          });
-          expect(served).toEqual(Array.from({ length: count }, (_, i) => i));
-          expect(section.most).toBe(1);
+          const sent = await redis.commandsDuring(() => expectOrder(locks, count));
           // To begin with it is taken, and once somebody has waited for a moment, asked for again.
           expect(sent.evalsha).toBeLessThanOrEqual(count + 3);
           const commands = Object.values(sent).reduce<number>((sum, calls) => sum + calls, 0);

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
@@ -42,6 +43,26 @@ export class Section {
       this.#inside -= 1;
     }
   }
+}
+
+/** Resolves once the server knows the scripts of a lock that is taken, waited for and handed on. */
+export async function warmUp(locks: LockVerbs): Promise<void> {
+  const first = await locks.acquire('warm');
+  const second = locks.acquire('warm');
+  await first.release();
+  await (await second).release();
+}
+
+/** So many callers of one process, who ask in one turn, get in in their order, one at a time. */
+export async function expectOrder(locks: LockVerbs, count: number): Promise<void> {
+  const section = new Section();
+  const served: number[] = [];
+  const callers = Array.from({ length: count }, (_, i) =>
+    locks.using('a', () => section.run(() => served.push(i)), { waitTimeMs: 60_000 }),
+  );
+  await Promise.all(callers);
+  expect(served).toEqual(Array.from({ length: count }, (_, i) => i));
+  expect(section.most).toBe(1);
 }
 
 export interface Watched<T> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, ReplicationError } from 'nestjs-redis-lock';
-import { PROMPT_MS, Section, watch } from '../contract/suite.js';
+import { expectOrder, PROMPT_MS, Section, warmUp, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, type LockClient, type LockClientOptions } from '../support/lock-client.js';
 import { channelOf } from '../support/redisson.js';
@@ -23,10 +23,7 @@ describe('FairLockService hands a lock on', () => {
   /** A client of which the server knows all scripts, and which counts what it sends. */
   const opened = async (settings: LockClientOptions = {}) => {
     const client = open({ ...NO_POLL, ...settings });
-    const first = await client.locks.acquire('warm');
-    const second = client.locks.acquire('warm');
-    await first.release();
-    await (await second).release();
+    await warmUp(client.locks);
     return { ...client, ran: counting(client) };
   };
   const counting = ({ connection }: LockClient<FairLockService>) => {
@@ -57,16 +54,7 @@ describe('FairLockService hands a lock on', () => {
     'in one process, in the order of arrival, by one script for each of %d sections',
     async (count) => {
       const { locks, ran } = await opened();
-      const section = new Section();
-      const served: number[] = [];
-      const sent = await redis.commandsDuring(async () => {
-        const callers = Array.from({ length: count }, (_, i) =>
-          locks.using('a', () => section.run(() => served.push(i)), PATIENT),
-        );
-        await Promise.all(callers);
-      });
-      expect(served).toEqual(Array.from({ length: count }, (_, i) => i));
-      expect(section.most).toBe(1);
+      const sent = await redis.commandsDuring(() => expectOrder(locks, count));
       expect(releases(ran)).toBe(count);
       // To stand in the queue, and at most once more to say that it is told.
       expect(ran['fair.enter']).toBeLessThanOrEqual(2 * count);
