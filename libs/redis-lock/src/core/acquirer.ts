@@ -79,7 +79,14 @@ export class Acquirer {
 
   async #take(acquisition: Acquisition): Promise<HeldLease | Refusal> {
     const { name, deadline, options, once } = acquisition;
-    const attempt = await this.#attempt(acquisition);
+    let attempt: Attempt;
+    try {
+      do attempt = await this.#attempt(acquisition);
+      while (attempt === 'again');
+    } catch (error) {
+      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
+      throw isAbort ? error : withLockName(error, name);
+    }
     if (!(attempt instanceof HeldLease)) {
       const { observer } = this.context.settings;
       if (!once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
@@ -91,22 +98,13 @@ export class Acquirer {
     return attempt;
   }
 
-  async #attempt(acquisition: Acquisition): Promise<HeldLease | Refusal> {
-    const { protocol, key, name, options } = acquisition;
-    try {
-      for (;;) {
-        // Each time: while the call waited, the hold that it would have joined may have been released.
-        acquisition.companion = protocol.companion?.(key, name);
-        const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
-        const attempt: Attempt = await (parent === undefined
-          ? enterFirst(acquisition, this.#contenders)
-          : enterNested(acquisition, parent));
-        if (attempt !== 'again') return attempt;
-      }
-    } catch (error) {
-      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
-      throw isAbort ? error : withLockName(error, name);
-    }
+  #attempt(acquisition: Acquisition): Promise<Attempt> {
+    const { protocol, key, name } = acquisition;
+    // Each time: while the call waited, the hold that it would have joined may have been released.
+    acquisition.companion = protocol.companion?.(key, name);
+    const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
+    if (parent === undefined) return enterFirst(acquisition, this.#contenders);
+    return enterNested(acquisition, parent);
   }
 }
 

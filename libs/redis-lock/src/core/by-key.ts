@@ -3,30 +3,45 @@
  * generation all that it ever held: each of its tables, once given up, points to the next one.
  */
 export class ByKey<T> {
-  readonly #values = Object.create(null) as Record<string, T | undefined>;
-  #size = 0;
+  /** The oldest, if it came when there were no others: often it stays the only one, and a table costs more. */
+  #firstKey: string | undefined;
+  #first: T | undefined;
+  readonly #others = Object.create(null) as Record<string, T | undefined>;
+  #otherCount = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#firstKey === undefined ? this.#otherCount : this.#otherCount + 1;
   }
 
   get(key: string): T | undefined {
-    return this.#values[key];
+    if (key === this.#firstKey) return this.#first;
+    return this.#otherCount === 0 ? undefined : this.#others[key];
   }
 
   set(key: string, value: T): void {
-    if (this.#values[key] === undefined) this.#size += 1;
-    this.#values[key] = value;
+    if (key === this.#firstKey || this.size === 0) {
+      this.#firstKey = key;
+      this.#first = value;
+    } else {
+      if (this.#others[key] === undefined) this.#otherCount += 1;
+      this.#others[key] = value;
+    }
   }
 
   delete(key: string): void {
-    if (this.#values[key] === undefined) return;
-    this.#size -= 1;
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- it is a table and no record
-    delete this.#values[key];
+    if (key === this.#firstKey) {
+      this.#firstKey = undefined;
+      this.#first = undefined;
+    } else if (this.#otherCount > 0 && this.#others[key] !== undefined) {
+      this.#otherCount -= 1;
+      // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- it is a table and no record
+      delete this.#others[key];
+    }
   }
 
+  /** In the order of their arrival. */
   values(): T[] {
-    return Object.values(this.#values) as T[];
+    const others = Object.values(this.#others) as T[];
+    return this.#first === undefined ? others : [this.#first, ...others];
   }
 }

@@ -52,13 +52,15 @@ export class Line {
 
   /** The holder leaves, and names the next. */
   succeed({ passes }: Hold, next: Contender): Succession | undefined {
-    if (next.candidate === undefined) return undefined;
+    const { candidate } = next;
+    if (candidate === undefined) return undefined;
     const { settings } = this.context;
     const turn = settings.interop === 'redisson' ? 1 : TURN;
     // Where everybody has a place of his own, none is claimed for another.
     const isTurnOver = passes >= turn - 1 && this.handOff.giveBack !== undefined;
     const heir: Heir = {
-      ...next.candidate,
+      owner: candidate.owner,
+      starts: candidate.starts,
       leaseTimeMs: next.leaseTimeMs,
       waitedMs: next.waitedMs,
       claim: isTurnOver ? this.#place.claim(next, this.queue.isTold) : undefined,
