@@ -54,7 +54,8 @@ const inSlots = (slots, work) => Promise.all(slots.map(work));
 
 /** Two processes, the first of which frees what the second waits for. */
 export async function drive(crew, { id }, { pace }) {
-  if (!pace.sharesProcesses) await handOffs(crew, `${id}:warm`, 1);
+  const warming = Math.ceil(pace.warmUpMs / 2 / SLOT_MS);
+  if (!pace.sharesProcesses) await handOffs(crew, `${id}:warm`, warming);
   const slots = Math.max(1, Math.round(SLOTS * pace.share));
   const { result, cost } = await crew.measured(() => handOffs(crew, id, slots));
   const done = result.filter(({ gotAt }) => gotAt !== null);

@@ -8,6 +8,7 @@ export const USAGE = `npm run bench -- [options]
 
   --scenario LIST   of ${NAMES.join(', ')}; default: all
   --rounds N        of which medians are taken; default: ${FULL.rounds}
+  --warm-up MS      for how long each process takes locks before it is looked at; default: ${FULL.warmUpMs}
   --quick           one round of short windows, only to see that everything works
   --lockers LIST    only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
   --json [FILE]     all measures as JSON, to the file or to standard output
@@ -31,7 +32,11 @@ export function readOptions(args) {
   return {
     scenarios: scenariosOf(values.scenario),
     lockers: listOf(values.lockers),
-    pace: { ...pace, rounds: roundsOf(values.rounds, pace) },
+    pace: {
+      ...pace,
+      rounds: wholeNumber('--rounds', values.rounds, 1) ?? pace.rounds,
+      warmUpMs: wholeNumber('--warm-up', values['warm-up'], 0) ?? pace.warmUpMs,
+    },
     json: values.json,
     help: values.help ?? false,
   };
@@ -44,6 +49,7 @@ function parse(args) {
       options: {
         scenario: { type: 'string' },
         rounds: { type: 'string' },
+        'warm-up': { type: 'string' },
         quick: { type: 'boolean' },
         lockers: { type: 'string' },
         json: { type: 'string' },
@@ -70,11 +76,11 @@ function scenariosOf(list) {
   return NAMES.filter((name) => wanted?.includes(name.toLowerCase()) ?? true);
 }
 
-function roundsOf(text, pace) {
-  if (text === undefined) return pace.rounds;
-  const rounds = Number(text);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new UsageError('--rounds is a whole number');
-  return rounds;
+function wholeNumber(option, text, least) {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isInteger(number) && number >= least) return number;
+  throw new UsageError(`${option} is a whole number, and at least ${least}`);
 }
 
 const listOf = (text) => text?.split(',').map((name) => name.trim());

@@ -11,7 +11,7 @@
 
 /** @type {Pace} */
 export const FULL = {
-  ...{ rounds: 5, share: 1, warmUpMs: 1_500, wavesMs: 300, locks: 10_000 },
+  ...{ rounds: 5, share: 1, warmUpMs: 3_000, wavesMs: 300, locks: 10_000 },
   sharesProcesses: false,
 };
 /** Only to see that everything works. */
