@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ByKey } from './by-key.js';
 
-const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'toString');
+const key = fc.constantFrom('a', 'b', 'c', '', '__proto__', 'toString');
 const step = fc.oneof(
   fc.record({ do: fc.constant('set' as const), key }),
   fc.record({ do: fc.constant('delete' as const), key }),

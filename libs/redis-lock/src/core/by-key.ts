@@ -39,7 +39,7 @@ export class ByKey<T> {
     }
   }
 
-  /** In the order of their arrival. */
+  /** In the order of their arrival, as long as no key is an array index. */
   values(): T[] {
     const others = Object.values(this.#others) as T[];
     return this.#first === undefined ? others : [this.#first, ...others];

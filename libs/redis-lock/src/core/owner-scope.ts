@@ -10,22 +10,37 @@ import type { HeldLease, Lease, ScopedLease } from './lease.js';
  */
 interface OwnerScope {
   readonly lease: ScopedLease;
-  readonly outer: OwnerScope | undefined;
+  outer: OwnerScope | undefined;
 }
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
 
 /** Runs the work in a scope of its own; what surrounds the call is not touched. */
 export function runInScope<T>(lease: ScopedLease, work: () => T): T {
-  return scopes.run({ lease, outer: scopes.getStore() }, work);
+  return scopes.run({ lease, outer: lastingOf(scopes.getStore()) }, work);
+}
+
+/**
+ * The innermost of these scopes that is not over. Those that are must not be kept: work that a timer
+ * starts runs in the scope of what set the timer, for ever.
+ */
+function lastingOf(innermost: OwnerScope | undefined): OwnerScope | undefined {
+  let scope = innermost;
+  while (scope !== undefined && !scope.lease.members.some(({ isOpen }) => isOpen)) {
+    scope = scope.outer;
+  }
+  return scope;
 }
 
 /** The innermost lease on this lock that surrounds the caller and is not released. */
 export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease | undefined {
-  for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
+  let scope = lastingOf(scopes.getStore());
+  while (scope !== undefined) {
     for (const lease of scope.lease.members) {
       if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
     }
+    scope.outer = lastingOf(scope.outer);
+    scope = scope.outer;
   }
   return undefined;
 }

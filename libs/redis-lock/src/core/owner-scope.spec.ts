@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HoldProtocol } from './hold-protocol.js';
+import type { HeldLease, ScopedLease } from './lease.js';
+import { runInScope, surroundingLease } from './owner-scope.js';
+
+const protocol = { kind: 'lock' } as HoldProtocol;
+
+/** A lease on this key, which counts how often somebody looks at it. */
+class Looked {
+  isOpen = true;
+  looks = 0;
+  readonly hold: { protocol: HoldProtocol; key: string };
+
+  constructor(key: string) {
+    this.hold = { protocol, key };
+  }
+
+  get members(): readonly HeldLease[] {
+    this.looks += 1;
+    return [this as unknown as HeldLease];
+  }
+}
+
+const scopeOf = (lease: Looked) => lease as unknown as ScopedLease;
+
+describe('the scopes that surround a call', () => {
+  it('are looked through from within', () => {
+    const [outer, inner] = [new Looked('a'), new Looked('b')];
+    const found = runInScope(scopeOf(outer), () =>
+      runInScope(scopeOf(inner), () =>
+        ['a', 'b', 'c'].map((key) => surroundingLease(protocol, key)),
+      ),
+    );
+    expect(found).toEqual([outer, inner, undefined]);
+  });
+
+  it('are forgotten when they are over, however long the work goes on from one to the next', () => {
+    const leases = Array.from({ length: 50 }, (_, i) => new Looked(String(i)));
+    const goOn = (i: number): void => {
+      const lease = leases[i];
+      if (lease === undefined) return;
+      runInScope(scopeOf(lease), () => {
+        expect(surroundingLease(protocol, 'other')).toBeUndefined();
+        // As a timer that was set in it.
+        lease.isOpen = false;
+        goOn(i + 1);
+      });
+    };
+    goOn(0);
+    expect(leases[0]?.looks).toBeLessThan(5);
+  });
+
+  it('are forgotten also when they end after the next has begun', () => {
+    const leases = Array.from({ length: 50 }, (_, i) => new Looked(String(i)));
+    const goOn = (i: number): void => {
+      const lease = leases[i];
+      if (lease === undefined) return;
+      runInScope(scopeOf(lease), () => {
+        const before = leases[i - 1];
+        if (before !== undefined) before.isOpen = false;
+        expect(surroundingLease(protocol, 'other')).toBeUndefined();
+        goOn(i + 1);
+      });
+    };
+    goOn(0);
+    expect(leases[0]?.looks).toBeLessThan(8);
+  });
+
+  it('that is open is found behind those that are over', () => {
+    const [first, second, third] = [new Looked('a'), new Looked('b'), new Looked('c')];
+    const found = runInScope(scopeOf(first), () =>
+      runInScope(scopeOf(second), () => {
+        second.isOpen = false;
+        return runInScope(scopeOf(third), () => surroundingLease(protocol, 'a'));
+      }),
+    );
+    expect(found).toBe(first);
+  });
+});
