@@ -36,10 +36,15 @@ export class Crew {
     if (core !== undefined) for (const worker of this.#workers) pin(worker.pid, core);
   }
 
-  /** Once for all trials. */
+  /**
+   * Once for all trials.
+   * @returns {Promise<string | undefined>} what went wrong
+   */
   async warmUp(forMs) {
-    if (!this.#isWarm) await this.all('warmUp', forMs);
+    if (this.#isWarm) return undefined;
     this.#isWarm = true;
+    const problems = await this.all('warmUp', forMs);
+    return problems.find((problem) => problem !== undefined);
   }
 
   /** Every worker does it at the same time; resolves with what each returned. */

@@ -2,8 +2,8 @@ import { Crew } from './crew.mjs';
 import { inTime, now } from './clock.mjs';
 import { LEASE_MS } from './terms.mjs';
 
-/** No run of a locker takes so long, unless it hangs. */
-const LONGEST_MS = 45_000;
+/** Beside its warm-up no run of a locker takes so long, unless it hangs. */
+const LONGEST_MS = 40_000;
 
 /**
  * What one locker did in one trial, round by round.
@@ -94,12 +94,14 @@ async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, rec
   const core = trial.cores === 'split' ? cores?.clients : cores?.redis;
   const measure = async () => {
     await crew.ready(core);
-    await crew.warmUp(pace.warmUpMs);
+    const problem = await crew.warmUp(pace.warmUpMs);
+    if (problem !== undefined) record.errors.push(problem);
     return scenario.drive(crew, trial, { pace, probe, port });
   };
   const run = measure();
   try {
-    if (!(await inTime(run, LONGEST_MS))) throw new Error(`No end after ${LONGEST_MS / 1e3} s`);
+    const longestMs = LONGEST_MS + 2 * pace.warmUpMs;
+    if (!(await inTime(run, longestMs))) throw new Error(`No end after ${longestMs / 1e3} s`);
     const { error, ...measures } = await run;
     record.samples.push(measures);
     if (error !== undefined) record.errors.push(error);
