@@ -136,13 +136,11 @@ export class ScriptBatches {
 
   #sendEach(jobs: readonly Job[], sending: Sending): void {
     for (const job of jobs) {
-      this.#evaluate(
-        job.call,
-        job.call,
+      this.#evaluate(job.call, job.call).then(
         (raw) => {
           this.#answer(job, raw, sending);
         },
-        (error) => {
+        (error: unknown) => {
           this.#fail(job, error, sending);
         },
       );
@@ -157,14 +155,12 @@ export class ScriptBatches {
       for (const key of call.keys) keys.push(key);
       for (const arg of call.args) args.push(arg);
     }
-    this.#evaluate(
-      this.#formFor(first),
-      { keys, args },
+    this.#evaluate(this.#formFor(first), { keys, args }).then(
       (raw) => {
         const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
         for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
       },
-      (error) => {
+      (error: unknown) => {
         if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
         if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
         else for (const job of jobs) this.#fail(job, error, sending);
@@ -185,13 +181,10 @@ export class ScriptBatches {
   #evaluate(
     { sha1, lua }: ScriptText,
     { keys, args }: Pick<ScriptCall, 'keys' | 'args'>,
-    onAnswer: (raw: unknown) => void,
-    onError: (error: unknown) => void,
-  ): void {
-    const { client } = this;
-    client.evalsha(sha1, keys.length, ...keys, ...args).then(onAnswer, (error: unknown) => {
-      if (!isNoScript(error)) onError(error);
-      else client.eval(lua, keys.length, ...keys, ...args).then(onAnswer, onError);
+  ): Promise<unknown> {
+    return this.client.evalsha(sha1, keys.length, ...keys, ...args).catch((error: unknown) => {
+      if (!isNoScript(error)) throw error;
+      return this.client.eval(lua, keys.length, ...keys, ...args);
     });
   }
 
