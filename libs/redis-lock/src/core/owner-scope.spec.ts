@@ -34,36 +34,24 @@ describe('the scopes that surround a call', () => {
     expect(found).toEqual([outer, inner, undefined]);
   });
 
-  it('are forgotten when they are over, however long the work goes on from one to the next', () => {
+  it.each([
+    // As a timer that was set in it.
+    ['before the next begins', true, 5],
+    ['after that', false, 8],
+  ])('are forgotten when they end %s, however long it goes on so', (_, endsBefore, mostLooks) => {
     const leases = Array.from({ length: 50 }, (_, i) => new Looked(String(i)));
     const goOn = (i: number): void => {
-      const lease = leases[i];
+      const [before, lease] = [leases[i - 1], leases[i]];
       if (lease === undefined) return;
       runInScope(scopeOf(lease), () => {
-        expect(surroundingLease(protocol, 'other')).toBeUndefined();
-        // As a timer that was set in it.
-        lease.isOpen = false;
-        goOn(i + 1);
-      });
-    };
-    goOn(0);
-    expect(leases[0]?.looks).toBeLessThan(5);
-  });
-
-  it('are forgotten also when they end after the next has begun', () => {
-    const leases = Array.from({ length: 50 }, (_, i) => new Looked(String(i)));
-    const goOn = (i: number): void => {
-      const lease = leases[i];
-      if (lease === undefined) return;
-      runInScope(scopeOf(lease), () => {
-        const before = leases[i - 1];
         if (before !== undefined) before.isOpen = false;
         expect(surroundingLease(protocol, 'other')).toBeUndefined();
+        if (endsBefore) lease.isOpen = false;
         goOn(i + 1);
       });
     };
     goOn(0);
-    expect(leases[0]?.looks).toBeLessThan(8);
+    expect(leases[0]?.looks).toBeLessThan(mostLooks);
   });
 
   it('that is open is found behind those that are over', () => {

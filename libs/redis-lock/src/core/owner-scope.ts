@@ -34,13 +34,11 @@ function lastingOf(innermost: OwnerScope | undefined): OwnerScope | undefined {
 
 /** The innermost lease on this lock that surrounds the caller and is not released. */
 export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease | undefined {
-  let scope = lastingOf(scopes.getStore());
-  while (scope !== undefined) {
+  for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
     for (const lease of scope.lease.members) {
       if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
     }
     scope.outer = lastingOf(scope.outer);
-    scope = scope.outer;
   }
   return undefined;
 }
