@@ -23,7 +23,7 @@ export class ByKey<T> {
       this.#firstKey = key;
       this.#first = value;
     } else {
-      if (this.#others[key] === undefined) this.#otherCount += 1;
+      if (this.get(key) === undefined) this.#otherCount += 1;
       this.#others[key] = value;
     }
   }
@@ -32,7 +32,7 @@ export class ByKey<T> {
     if (key === this.#firstKey) {
       this.#firstKey = undefined;
       this.#first = undefined;
-    } else if (this.#otherCount > 0 && this.#others[key] !== undefined) {
+    } else if (this.get(key) !== undefined) {
       this.#otherCount -= 1;
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- it is a table and no record
       delete this.#others[key];
