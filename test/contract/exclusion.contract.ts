@@ -47,6 +47,7 @@ export function describeExclusion({
       await (await locks.acquire('a')).release();
       redis.pause();
       const acquiring = locks.acquire('a', { leaseTimeMs: 600 });
+      await new Promise(setImmediate);
       const sentAt = performance.now();
       await eventually(() => performance.now() - sentAt > 650);
       redis.resume();

@@ -85,7 +85,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     /** Delivers a call as often as this step says: only the first time changes anything. */
     const send = async (model: Model, call: Call, isLate = false) => {
       const before = model.lines.lock?.owner;
-      const inLine = model.lines.line.map(({ process, number }) => process + number);
+      const inLine = inLineNow(model);
       let state: unknown;
       for (let time = 0; time < deliveries; time += 1) {
         const expected = call.model(model.lines);
@@ -104,6 +104,9 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       return typeof answer === 'object' ? (answer as { kind: string }).kind : answer;
     };
 
+    const inLineNow = ({ lines }: Model) =>
+      lines.line.map(({ process, number }) => process + number);
+
     /** Whoever has it now has to have got it, and has not left, unless a late call brought it back. */
     const follow = (
       model: Model,
@@ -114,12 +117,16 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
         isLate,
       }: { before?: string | undefined; inLine: string[]; isLate: boolean },
     ) => {
-      const { lines, granted, left, returned } = model;
+      const { lines, granted, left, returned, withdrawn } = model;
+      const isByOneThatReturned = before !== undefined && returned.has(before);
+      for (const one of inLineNow(model)) {
+        const isLateCopy = isByOneThatReturned || (isLate && call.creates === one);
+        if (!inLine.includes(one) && isLateCopy) withdrawn.delete(one);
+      }
       for (const owner of lines.takeGranted()) granted.add(owner);
       const now = lines.lock?.owner;
       if (now === undefined || now === before || !left.has(now)) return;
       const wasInLine = inLine.includes(now);
-      const isByOneThatReturned = before !== undefined && returned.has(before);
       const isCreated = isLate && call.creates === now;
       expect({
         call: call.shows,
@@ -306,13 +313,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     const repeating = fc.nat({ max: 99 }).map((n): Step<Model> => ({
       shows: `call ${String(n)} is delivered late`,
       fits: ({ calls }) => calls.length > 0,
-      run: async (model) => {
-        const call = model.calls[n % model.calls.length] as Call;
-        await send(model, call, true);
-        if (call.script === (kind.claim as Call['script']) && call.creates !== undefined) {
-          model.withdrawn.delete(call.creates);
-        }
-      },
+      run: (model) => send(model, model.calls[n % model.calls.length] as Call, true),
     }));
 
     const jumping = fc.integer({ min: 1, max: 3 }).map((jumps): Step<Model> => ({

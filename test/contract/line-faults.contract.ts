@@ -88,12 +88,12 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         for (const write of states) {
           await write();
           await redis.admin.pexpire('k', LEASE_MS);
-          const before = await look();
+          const before = await view.written();
           const calls = bad.map((value) => view.run(script, { ...ALL, [arg]: value }));
           for (const call of await Promise.allSettled(calls)) {
             expect(call).toMatchObject({ reason: { message: expect.stringContaining('LOCKARG') } });
           }
-          expect(await look()).toEqual(before);
+          expect(await view.written()).toEqual(before);
         }
         expect(await redis.admin.exists(view.keys.token ?? '')).toBe(0);
       });
@@ -331,14 +331,14 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await writeLine();
           await ear.listen('B');
           if (name.endsWith('opening')) await ear.listenToAll();
-          const before = await look();
+          const before = await view.written();
           await lack(command);
           const answer = await view.run(script, values, poor).catch((e: unknown) => e);
           const after = await look();
           const heard = await ear.heard();
           if (answer instanceof Error) {
             expect(answer.message).toMatch(LACKS);
-            expect(after).toEqual(before);
+            expect(await view.written()).toEqual(before);
             expect(heard).toEqual([]);
           } else if (!name.startsWith('claim') && name !== 'leave once') {
             expect(answer).not.toBe('absent');

@@ -150,13 +150,13 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           await writeLine();
           await ear.listen('BC');
           await ear.listenToAll();
-          const before = await look();
+          const [before, written] = [await look(), await view.written()];
           expect(before.lock).toEqual(lock);
           expect(await repeatedly(() => leave('A1'))).toBe('absent');
           expect(await repeatedly(() => leave('A1', { holdCount: 1 }))).toBe('absent');
           expect(await repeatedly(() => passOn('A1', 'A2'))).toBe('absent');
           expect(await repeatedly(() => takeTurns('A1', 'A2'))).toBe('absent');
-          expect(await look()).toEqual(before);
+          expect(await view.written()).toEqual(written);
           expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
           const isOurs = before.claims.A === seen('A1');
           expect(await look()).toEqual({ ...before, ...(isOurs && withoutUs(before)) });
@@ -166,11 +166,11 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         it('releases refuse a string, and withdraw leaves it alone', async () => {
           await LOCKS['a string']?.[0]();
           await writeLine();
-          const before = await look();
+          const before = await view.written();
           for (const call of [leave('A1'), passOn('A1', 'A2'), takeTurns('A1', 'A2')]) {
             await expect(call).rejects.toThrow('WRONGTYPE');
           }
-          expect(await look()).toEqual(before);
+          expect(await view.written()).toEqual(before);
           expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
           expect(await redis.admin.get('k')).toBe('x');
         });

@@ -25,6 +25,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
     await locks.get('a').isLocked();
     redis.pause();
     const acquiring = locks.acquire('a', { leaseTimeMs: 5_000 });
+    await new Promise(setImmediate);
     const sentAt = performance.now();
     await eventually(() => performance.now() - sentAt > 200);
     redis.resume();

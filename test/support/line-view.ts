@@ -117,6 +117,15 @@ export class LineView {
     };
   }
 
+  /** Every key byte by byte, and when it ends: the same for as long as nobody writes. */
+  written(): Promise<unknown[]> {
+    const { admin } = this.redis;
+    const keys = Object.values(this.keys);
+    return Promise.all(
+      keys.map((key) => Promise.all([admin.dumpBuffer(key), admin.pexpiretime(key)])),
+    );
+  }
+
   /** Makes this owner the holder, or what else there is, without a script. */
   async hold(owner: string, count: number | string, leaseMs: number): Promise<void> {
     const { lock = '' } = this.keys;
