@@ -331,14 +331,14 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await writeLine();
           await ear.listen('B');
           if (name.endsWith('opening')) await ear.listenToAll();
-          const before = await view.written();
+          const before = await look();
           await lack(command);
           const answer = await view.run(script, values, poor).catch((e: unknown) => e);
           const after = await look();
           const heard = await ear.heard();
           if (answer instanceof Error) {
             expect(answer.message).toMatch(LACKS);
-            expect(await view.written()).toEqual(before);
+            expect(after).toEqual(before);
             expect(heard).toEqual([]);
           } else if (!name.startsWith('claim') && name !== 'leave once') {
             expect(answer).not.toBe('absent');

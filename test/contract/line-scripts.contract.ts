@@ -159,7 +159,8 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           expect(await view.written()).toEqual(written);
           expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
           const isOurs = before.claims.A === seen('A1');
-          expect(await look()).toEqual({ ...before, ...(isOurs && withoutUs(before)) });
+          if (isOurs) expect(await look()).toEqual({ ...before, ...withoutUs(before) });
+          else expect(await view.written()).toEqual(written);
           expect(await ear.heard()).toEqual([]);
         });
 

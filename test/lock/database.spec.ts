@@ -44,6 +44,7 @@ describe('the database of a connection', () => {
       ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'none' },
       message: expect.stringContaining('Redis has no database of that number') as unknown,
     };
+    await redis.resetCommandStats();
     const stopwatch = new Stopwatch();
     await expect(locks.acquire('a', { waitTimeMs: 60_000 })).rejects.toMatchObject(refusal);
     await expect(locks.tryAcquire('a')).rejects.toMatchObject(refusal);

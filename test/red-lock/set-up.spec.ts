@@ -115,11 +115,11 @@ describe('a node that has restarted', () => {
   const settings = { leaseTimeMs: LEASE_MS, longestLeaseMs: LEASE_MS };
 
   /** A holder whose lock is on the nodes 0 and 1 alone, of which node 1 then forgets it. */
-  async function amnesia(client: RedLockClient) {
+  async function amnesia(client: RedLockClient, leaseTimeMs = LEASE_MS) {
     await known(client);
     const { admin } = servers[2] as RedisFixture;
     await admin.set('a', 'something else');
-    const lease = await client.locks.acquire('a', { leaseTimeMs: LEASE_MS });
+    const lease = await client.locks.acquire('a', { leaseTimeMs });
     await admin.del('a');
     await servers[1]?.restart();
     return lease;
@@ -140,11 +140,12 @@ describe('a node that has restarted', () => {
 
   it('would make two holders, did it vote at once', async () => {
     // Planted: a guard that lets everybody vote.
-    const other = open(settings);
+    const longLeases = { leaseTimeMs: 30_000, longestLeaseMs: 30_000 };
+    const other = open(longLeases);
     await known(other);
     for (const { guard } of other.connection.nodes)
       Object.assign(guard, { admit: () => Promise.resolve(0), isStill: () => true });
-    const lease = await amnesia(open(settings));
+    const lease = await amnesia(open(longLeases), longLeases.leaseTimeMs);
     const second = await other.locks.acquire('a');
     lease.assertHeld();
     second.assertHeld();
