@@ -79,7 +79,7 @@ export class HandOffModel {
       this.lock.count = Math.min(this.lock.count, holdCount);
       return 'done';
     }
-    return this.#free();
+    return this.#free(owner);
   }
 
   passOn(owner: string, heir: string, leaseMs: number, starts: number): string {
@@ -109,7 +109,7 @@ export class HandOffModel {
     const process = owner.charAt(0);
     if (this.claimOf(process)?.number === owner.slice(1)) this.#drop(process);
     if (this.lock?.owner !== owner) return 'absent';
-    return this.#free();
+    return this.#free(owner);
   }
 
   renew(owner: string, leaseMs: number): boolean {
@@ -130,10 +130,13 @@ export class HandOffModel {
   }
 
   /** Nobody has it any more: outsiders or the next get it, or all are told. */
-  #free(): string {
+  #free(owner: string): string {
     this.lock = undefined;
+    const isContended = this.#line.length > 0 || this.opened !== undefined;
+    const process = owner.charAt(0);
+    // Those of its process who came before it have had it.
+    if (Number(this.claimOf(process)?.number) <= Number(owner.slice(1))) this.#drop(process);
     const [head] = this.#line;
-    const isContended = head !== undefined || this.opened !== undefined;
     if (isContended && this.#openDoor(head?.since)) return 'opened';
     if (head === undefined || !this.#handOver('')) this.#announce();
     return 'done';

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, ReplicationError } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
@@ -111,7 +112,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       });
 
       it('to nobody twice, when callers leave at the very moment at which it comes', async () => {
-        const { locks } = await opened();
+        const { locks, eventsOf } = await opened();
         const random = seededRandom('hand-off/leaving');
         const section = new Section();
         const held = await locks.acquire('a');
@@ -122,10 +123,12 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
           const work = async () => {
             served++;
             await redis.admin.ping();
-            // Among them is whoever is next, and whose grant is on its way when this is released.
-            for (const other of callers.slice(i + 1, i + 4)) {
-              if (random.chance(0.2)) other.abort(new Error('gone'));
-            }
+            // Among them is whoever is next, and whose grant is on its way by then.
+            setImmediate(() => {
+              for (const other of callers.slice(i + 1, i + 4)) {
+                if (random.chance(0.2)) other.abort(new Error('gone'));
+              }
+            });
           };
           return locks
             .using('a', () => section.run(work), { waitTimeMs: Infinity, signal })
@@ -138,9 +141,30 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await Promise.all(running);
         expect(section.most).toBe(1);
         expect(left).toBeGreaterThan(10);
+        expect(eventsOf('late-grant').length).toBeGreaterThan(0);
+        // Those who were granted it after they had left were not served.
         expect(served + left).toBe(300);
         await eventually(async () => (await redis.admin.exists('a')) === 0);
       });
+    });
+
+    it('is left to those who are in no line about once a second, however long the sections are', async () => {
+      const { locks } = await opened();
+      const outsider = redis.admin.duplicate();
+      let heard = 0;
+      outsider.on('message', () => heard++);
+      await outsider.subscribe(handed.channel('a'));
+      const heardBefore: number[] = [];
+      const section = async () => {
+        await outsider.ping();
+        heardBefore.push(heard);
+        await delay(400);
+      };
+      // The last of them frees it in any case.
+      const callers = Array.from({ length: 5 }, () => locks.using('a', section, PATIENT));
+      await Promise.all(callers);
+      outsider.disconnect();
+      expect(heardBefore.at(-1)).toBeGreaterThanOrEqual(1);
     });
 
     describe('to another process', () => {
@@ -227,7 +251,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
 
       it.each([
         ['fenced', { fenced: true }],
-        ['and others', {}],
+        ['unfenced', {}],
       ])('also while callers that are %s keep asking elsewhere', async (_, options) => {
         const [hog, other] = [await opened(), await opened()];
         let isOn = true;

@@ -23,8 +23,9 @@ export interface HandedLocks {
   readonly line: LineKind;
   /** How Redis has it when somebody holds it once. */
   held(owner: string): Record<string, string>;
-  /** Redisson's channel. */
+  /** Redisson's channel, and what is said there when it is free. */
   channel(key: string): string;
+  readonly freed: string;
   /** What Redis does at most when it is passed on within a process. */
   readonly commandsOfAPass: number;
   readonly enter: { readonly name: string };
@@ -79,6 +80,7 @@ export const HANDED_LOCK: HandedLocks = {
   line: 'lock',
   held: heldLock,
   channel: channelOf,
+  freed: '0',
   commandsOfAPass: 6,
   enter: ENTER,
   takeTurns: TAKE_TURNS,
@@ -91,6 +93,7 @@ export const HANDED_WRITE_LOCK: HandedLocks = {
   line: 'rwlock',
   held: heldToWrite,
   channel: writeChannelOf,
+  freed: '1',
   commandsOfAPass: 8,
   enter: WRITE_ENTER,
   takeTurns: WRITE_TAKE_TURNS,

@@ -259,6 +259,28 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
+      it.each(['leave', 'withdraw'])(
+        '%s takes out of the line who has had it before, and nobody who waits',
+        async (name) => {
+          const release = name === 'leave' ? leave : withdraw;
+          await ear.listen('AB');
+          for (const [stale, next] of [
+            ['A1', 'B1'],
+            ['A2', 'B1'],
+            ['A10', 'A10'],
+          ] as const) {
+            await redis.admin.flushall();
+            await hold('A2', 1);
+            await stand(stale, { manner: 'polls' });
+            await stand('B1', { manner: 'polls' });
+            for (let time = 0; time < times; time += 1) await release('A2');
+            const rest = next === 'B1' ? FREE : standing('B1');
+            expect((await look()).lock).toEqual({ [next]: '0' });
+            expect((await look()).line).toEqual(rest.line);
+          }
+        },
+      );
+
       it('take-turns hands over once, and its heir stands in line once', async () => {
         await ear.listen('ABC');
         await ear.listenToAll();

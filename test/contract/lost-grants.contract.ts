@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { LockBackendError, type Lease } from 'nestjs-redis-lock';
@@ -169,6 +170,56 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
         fault.heal();
         await eventually(async () => (await redis.admin.exists('a')) === 0);
+      });
+    });
+
+    describe('alone, but in one go with another message', () => {
+      /** Two callers of a process, the first of whom gets it; `say` comes before the release, and what it answers after it. */
+      const granted = async (
+        say: (waiter: LockClient<LockVerbs>) => Promise<() => Promise<unknown>>,
+      ) => {
+        const holder = open(NO_POLL);
+        const waiter = open({ connection: proxy.current.url, ...NO_POLL });
+        const held = await holder.locks.acquire('a');
+        const callers = [0, 1].map(() => waiter.locks.acquire('a', FOR_EVER));
+        await inLine(waiter);
+        const fault = proxy.current.hold('toClient', { where: isSubscriber, containing: '{a}' });
+        const sayMore = await say(waiter);
+        await held.release();
+        await sayMore();
+        await eventually(() => fault.hits >= 2);
+        fault.heal();
+        return callers;
+      };
+      const expectToGoRound = async (callers: Promise<Lease>[]) => {
+        for (const caller of callers) {
+          const lease = await caller;
+          await roundTrips(redis, 5);
+          expect(await redis.admin.hgetall('a')).toEqual(handed.held(lease.owner));
+          await lease.release();
+        }
+        await roundTrips(redis, 5);
+        expect(await redis.admin.exists('a', queue, claims)).toBe(0);
+      };
+
+      it('that it is free: no place in line outlives its caller', async () => {
+        const callers = await granted(async () => {
+          await redis.admin.publish(handed.channel('a'), handed.freed);
+          return async () => undefined;
+        });
+        await expectToGoRound(callers);
+      });
+
+      it('that repeats it: nobody gives it back', async () => {
+        const callers = await granted(async ({ context }) => {
+          const ear = redis.admin.duplicate();
+          ears.push(ear);
+          const channel = grantChannel('a', context.id, handed.line);
+          const heard = once(ear, 'message') as Promise<[string, string]>;
+          await ear.subscribe(channel);
+          return async () => redis.admin.publish(channel, (await heard)[1]);
+        });
+        await expectToGoRound(callers);
       });
     });
 

@@ -72,6 +72,7 @@ export class Acquirer {
       key,
       options: resolved,
       companion: undefined,
+      wasGranted: false,
       deadline: new Deadline(context.clock, limitMs, resolved.signal),
       once,
     };

@@ -12,6 +12,8 @@ export interface Acquisition extends Call {
   readonly options: ResolvedAcquireOptions;
   /** The owner of a surrounding hold of another kind that lets this call in. */
   companion: OwnerId | undefined;
+  /** It has got what it wants before, and too late. */
+  wasGranted: boolean;
 }
 
 /** `again`: what the attempt was built on is gone, and there is time for another. */

@@ -36,9 +36,10 @@ export class Contenders implements Successors, QueueHost {
 
   /** @throws {LockLimitError} there is no room for one that waits, or for another key */
   admit({ name, once }: Call, turn: Turn): void {
+    if (turn.isLetIn === true) return;
     const { settings, keysInUse } = this.context;
     const isFull = this.#waitersOf(turn) >= settings.maxWaitersPerKey;
-    if (isFull && !once && turn.isLetIn !== true) {
+    if (isFull && !once) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
     keysInUse.admit(turn.key, name);
@@ -58,9 +59,8 @@ export class Contenders implements Successors, QueueHost {
     };
   }
 
-  /** A caller has it, after so many others of this process. */
-  holds(hold: Hold, passes: number): void {
-    hold.passes = passes;
+  /** A caller has it. */
+  holds(hold: Hold): void {
     hold.successors = this;
     if (hold.use !== undefined) hold.use.holder = hold;
   }

@@ -22,16 +22,21 @@ export async function enterFirst(
   const { handed, fencingToken } = answer.value;
   hold.confirm(answer.sentAt, handed?.leaseTimeMs ?? options.leaseTimeMs);
   if (handed?.leaseTimeMs !== undefined) hold.owedLeaseMs = options.leaseTimeMs;
+  const use = context.keysInUse.begin(key);
+  use.granted = undefined;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
-    hold.use = context.keysInUse.begin(key);
+    hold.use = use;
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) {
-      if (protocol.waiting === 'in turn') contenders.holds(hold, handed?.passes ?? 0);
+      hold.turn = handed ?? { passes: 0, since: answer.sentAt };
+      if (protocol.waiting === 'in turn') contenders.holds(hold);
       else hold.successors = contenders;
     }
     return leaseOf(acquisition, hold, fencingToken, undefined);
   }
   // The answer took longer than the lease, or the machine stood still: what was granted may be over.
+  use.end();
+  acquisition.wasGranted = true;
   void turn.giveUp();
   return 'again';
 }
@@ -49,12 +54,12 @@ class FirstTurn implements Turn {
     private readonly acquisition: Acquisition,
     private readonly hold: Hold,
   ) {
-    const { protocol, options, companion } = acquisition;
+    const { protocol, options, companion, wasGranted } = acquisition;
     this.key = hold.key;
     this.line = protocol.waiting === 'in turn' ? hold.key : hold.owner;
     this.leaseTimeMs = options.leaseTimeMs;
     this.leavesTrace = protocol.remembersWaiters;
-    this.isLetIn = companion !== undefined;
+    this.isLetIn = companion !== undefined || wasGranted;
     this.#request = requestOf(acquisition, 1);
   }
 

@@ -160,16 +160,6 @@ local function standingBack()
   return left and left > 0 and left <= ${String(STAND_BACK_MS)} and left
 end`;
 
-/** Lua: takes away the place in line, if it is that of this owner and not of another caller by now. */
-export const LEAVE_PLACE = `
-local function leavePlace(one)
-  local process = processOf(one)
-  local record = redis.pcall('hget', claims, process)
-  if type(record) == 'string' and string.match(record, '^%d+') == string.sub(one, 38) then
-    leaveLine(process)
-  end
-end`;
-
 /**
  * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it is.
  * `tried(step, …)` answers no, instead of failing.
@@ -190,6 +180,20 @@ end
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
+end`;
+
+/**
+ * Lua: `leavePlace(one)` takes away the place in line, if it is that of this owner and not of another
+ * caller by now. With `hadIt` also that of one before it: a process serves its callers in order, so
+ * whoever has had the lock waits no more, and nobody who came before.
+ */
+const LEAVE_PLACE = `
+local function leavePlace(one, hadIt)
+  local process = processOf(one)
+  local record = redis.pcall('hget', claims, process)
+  local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
+  local own = tonumber(string.sub(one, 38))
+  if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
 end`;
 
 const openDoor = ({ freed }: HandedLock) => `
@@ -222,6 +226,7 @@ end`;
  * is 0.
  */
 export const handOver = (kind: HandedLock) => `
+${LEAVE_PLACE}
 ${giving(kind)}
 ${openDoor(kind)}
 local function grant(process, record)
@@ -253,6 +258,7 @@ export const handOverOrAnnounce = ({ freed }: HandedLock) => `
 -- A line that cannot be read must not make a release fail.
 local lines = redis.pcall('exists', queue, opened)
 if type(lines) ~= 'table' and lines > 0 then
+  leavePlace(owner, true)
   local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
   if tried(openDoor, since) then return 'opened' end
   if since and tried(handOver) then return 'done' end

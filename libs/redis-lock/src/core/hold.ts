@@ -5,6 +5,7 @@ import type {
   Claim,
   EnterAnswer,
   EnterRequest,
+  Handed,
   Heir,
   HoldProtocol,
   LeaveAnswer,
@@ -34,6 +35,8 @@ export interface Succession {
   /** What became of it is not known, or it was refused. */
   fail(): void;
 }
+
+const FIRST = { passes: 0, since: Infinity } as const;
 
 /** By both clocks. */
 export interface Moment {
@@ -70,8 +73,8 @@ export class Hold implements Appointment {
   minReplicas = 0;
   /** The lease that it was promised, if what it was handed is worth less so far. */
   owedLeaseMs = 0;
-  /** How often the lock was handed on within this process, up to this hold. */
-  passes = 0;
+  /** How often the lock was handed on within this process, up to this hold, and since when. */
+  turn: Omit<Handed, 'leaseTimeMs'> = FIRST;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
   /** That of the key, as long as it is held. */

@@ -10,7 +10,7 @@ import type {
 } from './contender.js';
 import { LockBackendError, LockShutdownError } from './errors.js';
 import type { Hold, Succession } from './hold.js';
-import type { Claim, EnterAnswer } from './hold-protocol.js';
+import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
 import { Line, type LocalQueue } from './line.js';
 import { Poll } from './poll.js';
@@ -109,6 +109,7 @@ export class KeyQueue implements LocalQueue {
         isShared ? { kind: 'none' } : { kind: 'busy', remainingMs: contender.leaseTimeMs },
       );
       this.#line?.leave(contender);
+      if (this.#callers.size > 0) this.use.granted = contender.candidate?.owner;
       const counted = this.#line?.counted(contender, reply) ?? reply;
       contender.settle({ kind: 'granted', reply: counted });
       this.#callers.answerOnce(Infinity);
@@ -127,8 +128,10 @@ export class KeyQueue implements LocalQueue {
     this.goOn(this.#callers.answerOnce(this.#attempts));
   }
 
-  get holder(): Hold | undefined {
-    return this.host.holder(this.use);
+  knows(owner: OwnerId): boolean {
+    const { granted } = this.use;
+    const holder = this.host.holder(this.use)?.owner;
+    return owner === holder || owner === granted || owner === this.#asking?.candidate?.owner;
   }
 
   get isTold(): boolean {
@@ -141,19 +144,14 @@ export class KeyQueue implements LocalQueue {
     else this.#park();
   }
 
-  askIn(delayMs: number): void {
-    this.#poll.in(delayMs);
-  }
-
   /** Tells everybody who waits that it goes on. */
   tellWaiting(): void {
     for (const contender of this.#callers.all()) contender.stillWaiting(this.#known());
   }
 
   close(): void {
-    for (const contender of this.#callers.all()) {
-      contender.fail(new LockShutdownError(contender.name));
-    }
+    // Last come, first gone: nobody asks in the place of one who leaves.
+    for (const one of this.#callers.all().reverse()) one.fail(new LockShutdownError(one.name));
   }
 
   get #channels(): Channels {
@@ -169,7 +167,7 @@ export class KeyQueue implements LocalQueue {
 
   /** As far as the clock says. */
   get #liveHolder(): Hold | undefined {
-    const { holder } = this;
+    const holder = this.host.holder(this.use);
     return holder !== undefined && holder.remainingMs > 0 ? holder : undefined;
   }
 
@@ -182,7 +180,7 @@ export class KeyQueue implements LocalQueue {
     if (this.#asking !== undefined) this.#poll.in();
     else if (!contender.once && this.host.standsBack(this.place.line)) this.#poll.in();
     // One of ours after another has it: this one is next, without asking.
-    else if (holder !== undefined && holder.passes > 0) this.#park();
+    else if (holder !== undefined && holder.turn.passes > 0) this.#park();
     else this.ask();
   }
 
@@ -190,7 +188,8 @@ export class KeyQueue implements LocalQueue {
   #claimOf(contender: Contender): Claim | undefined {
     const { wakeUp } = this.host.context.settings;
     const isReached = this.isTold || wakeUp === 'poll' || this.#isDeaf;
-    if (!isReached || this.#liveHolder !== undefined) return undefined;
+    const isOurs = this.#liveHolder !== undefined || this.use.granted !== undefined;
+    if (!isReached || isOurs) return undefined;
     return this.#lineOf()?.claim(contender, this.isTold);
   }
 
@@ -284,7 +283,7 @@ export class KeyQueue implements LocalQueue {
     if (settings.wakeUp !== 'message') return;
     this.#messages ??= new QueueMessages(connection, this.#channels, {
       hint: () => {
-        this.ask();
+        if (!this.host.standsBack(this.place.line)) this.ask();
       },
       granted: (payload) => {
         this.#lineOf()?.told(payload);

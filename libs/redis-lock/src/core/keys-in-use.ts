@@ -1,5 +1,6 @@
 import { ByKey } from './by-key.js';
 import { LockLimitError } from './errors.js';
+import type { OwnerId } from './hold-protocol.js';
 import type { Hold } from './hold.js';
 
 /** The keys that callers of this connection wait for or hold. Of all others nothing is kept. */
@@ -29,6 +30,8 @@ export class KeyUse {
   count = 0;
   /** Who has it in this process, of what is handed on. */
   holder: Hold | undefined;
+  /** Who was granted it while others of this process wait, and has not begun yet. */
+  granted: OwnerId | undefined;
 
   constructor(
     private readonly key: string,

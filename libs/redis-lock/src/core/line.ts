@@ -1,8 +1,8 @@
 import type { Callers } from './callers.js';
 import type { Contender, Grant, HandOff } from './contender.js';
-import { STAND_BACK_MS } from './hand-off.js';
+import { openEveryMs } from './hand-off.js';
 import type { Hold, Succession } from './hold.js';
-import type { Claim, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
+import type { Claim, Handed, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { PlaceInLine } from './place-in-line.js';
 import type { Reply } from './redis-connection.js';
@@ -17,22 +17,21 @@ export interface LocalQueue {
   answered(contender: Contender): void;
   grant(contender: Contender, reply: Grant): void;
   busy(remainingMs: number): void;
-  /** Whoever has it in this process. */
-  readonly holder: Hold | undefined;
+  /** Whether this owner has it, has just been granted it, or asks for it. */
+  knows(owner: OwnerId): boolean;
   /** Whether it hears of grants. */
   readonly isTold: boolean;
   ask(): void;
   /** Asks, if there is still somebody who waits. */
   goOn(askAgain: true): void;
-  askIn(delayMs: number): void;
 }
 
 /** A key of which processes stand in line, and the local callers whom others hand it on to. */
 export class Line {
   readonly #place: PlaceInLine;
-  /** Whom the lock was passed on to, but who has to enter by itself, and how often it was passed on. */
+  /** Whom the lock was passed on to, but who has to enter by itself; and what it is handed. */
   #entering: Contender | undefined;
-  #passes = 0;
+  #handed: Handed | undefined;
   #isGivingBack = false;
 
   constructor(
@@ -51,13 +50,11 @@ export class Line {
   }
 
   /** The holder leaves, and names the next. */
-  succeed({ passes }: Hold, next: Contender): Succession | undefined {
+  succeed({ turn }: Hold, next: Contender): Succession | undefined {
     const { candidate } = next;
     if (candidate === undefined) return undefined;
-    const { settings } = this.context;
-    const turn = settings.interop === 'redisson' ? 1 : TURN;
     // Where everybody has a place of his own, none is claimed for another.
-    const isTurnOver = passes >= turn - 1 && this.handOff.giveBack !== undefined;
+    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(turn);
     const heir: Heir = {
       owner: candidate.owner,
       starts: candidate.starts,
@@ -73,7 +70,11 @@ export class Line {
       },
       settle: (reply) => {
         this.queue.answered(next);
-        this.#onLeft(next, heir, passes, reply);
+        const { passes, since } = turn;
+        const handed = isTurnOver
+          ? { passes: 1, since: reply.sentAt }
+          : { passes: passes + 1, since };
+        this.#onLeft(next, heir, handed, reply);
       },
       fail: () => {
         this.queue.answered(next);
@@ -90,7 +91,15 @@ export class Line {
     if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
     else if (contender !== undefined || this.callers.firstToWait?.candidate?.owner === owner)
       this.queue.ask();
-    else if (this.queue.holder?.owner !== owner) void this.#giveBack(owner);
+    else if (!this.queue.knows(owner)) void this.#giveBack(owner);
+  }
+
+  /** After so many of this process, or when it is time for those who are in no line. */
+  #isOver({ passes, since }: Handed): boolean {
+    const { settings, clock } = this.context;
+    const openEvery = openEveryMs(settings);
+    const most = settings.interop === 'redisson' ? 1 : TURN;
+    return passes >= most - 1 || (openEvery > 0 && clock.now() - since >= openEvery);
   }
 
   /** One at a time: who repeats old messages must not make us send as many scripts. */
@@ -103,10 +112,10 @@ export class Line {
 
   /** The grant of one who entered by itself is one more in the turn of this process. */
   counted(contender: Contender, reply: Grant): Grant {
-    const isHeir = this.#entering === contender;
+    const handed = this.#entering === contender ? this.#handed : undefined;
     this.#entering = undefined;
-    if (!isHeir || reply.value.handed !== undefined) return reply;
-    return { ...reply, value: { ...reply.value, handed: { passes: this.#passes } } };
+    if (handed === undefined || reply.value.handed !== undefined) return reply;
+    return { ...reply, value: { ...reply.value, handed } };
   }
 
   /** Whether its process stood in line for this caller, who waits no more. */
@@ -117,26 +126,25 @@ export class Line {
   }
 
   /** It is the caller's, who has to enter by itself. */
-  #letEnter(next: Contender, passes: number): void {
+  #letEnter(next: Contender, handed: Handed): void {
     this.#entering = next;
-    this.#passes = passes;
+    this.#handed = handed;
     if (!this.callers.has(next) && !next.hasLock) void next.tooLate();
     this.callers.remember({ kind: 'busy', remainingMs: next.leaseTimeMs });
     this.callers.answerOnce(Infinity);
     this.queue.goOn(true);
   }
 
-  #onLeft(next: Contender, heir: Heir, passes: number, reply: Reply<LeaveAnswer>): void {
-    const { claim, starts } = heir;
-    const handed = { passes: claim === undefined ? passes + 1 : 1 };
+  #onLeft(next: Contender, { starts }: Heir, handed: Handed, reply: Reply<LeaveAnswer>): void {
+    // When the script was sent twice, the first one did it.
+    const hasIt = reply.value === 'passed' || (reply.value === 'had' && reply.resent);
     if (reply.value === 'passed' && starts) {
       const value = { kind: 'granted', fencingToken: undefined, handed } as const;
       this.queue.grant(next, { ...reply, value });
-    } else if (reply.value === 'passed') {
-      this.#letEnter(next, handed.passes);
+    } else if (hasIt) {
+      this.#letEnter(next, handed);
     } else if (reply.value === 'opened' || reply.value === 'done') {
       this.queue.busy(this.context.settings.claimTimeMs);
-      if (reply.value === 'opened') this.queue.askIn(STAND_BACK_MS);
     } else {
       // Its own script tells whether it is free, or for how long it has it already or others have it.
       this.queue.goOn(true);

@@ -48,7 +48,7 @@ export interface Turn extends WaitingPlace {
   /** A refused attempt leaves something in Redis. */
   readonly leavesTrace: boolean;
   readonly candidate?: Candidate;
-  /** What surrounds the call lets it in at once, however many wait. */
+  /** However many wait: what surrounds the call lets it in at once, or it was admitted before. */
   readonly isLetIn?: boolean;
   /** Always for the same owner or request, so that a repeated attempt is the same one. */
   ask(claim?: Claim): Promise<Reply<EnterAnswer>>;

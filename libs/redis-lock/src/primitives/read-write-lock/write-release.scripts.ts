@@ -3,7 +3,6 @@ import {
   giving,
   handOver,
   handOverOrAnnounce,
-  LEAVE_PLACE,
   LINE,
   LINE_KEYS,
   passOn,
@@ -60,8 +59,9 @@ local function isForReaders(longest)
 end`;
 
 /** Lua: what is the owner's is free, or read. */
-const letGo = (answer: string) => `
+const letGo = (answer: string, first = '') => `
 if isForReaders(letGo(field)) then
+  ${first}
   return announce(channel, '${FOR_ALL}') and '${answer}' or 'unannounced'
 end`;
 
@@ -85,7 +85,7 @@ ${fewer('field')}
 ${RELEASE}
 ${LINE}
 ${handOver(WRITE_LOCK)}
-${letGo('done')}
+${letGo('done', 'leavePlace(owner, true)')}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: leaveAnswer,
 });
@@ -151,7 +151,6 @@ export const WRITE_WITHDRAW = defineScript({
   body: `
 ${RELEASE}
 ${LINE}
-${LEAVE_PLACE}
 ${handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')

@@ -4,7 +4,6 @@ import {
   HASH_LOCK,
   handOver,
   handOverOrAnnounce,
-  LEAVE_PLACE,
   LINE,
   LINE_KEYS,
   passOn,
@@ -150,7 +149,6 @@ export const WITHDRAW = defineScript({
   body: `
 ${SERVER_TIME}
 ${LINE}
-${LEAVE_PLACE}
 ${handOver(HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
