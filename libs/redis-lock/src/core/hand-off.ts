@@ -250,20 +250,27 @@ local function handOver(from)
   return false
 end`;
 
+const announced = ({ freed }: HandedLock) =>
+  `return announce(channel, '${freed}') and 'done' or 'unannounced'`;
+
+/** Lua that ends a release of what nobody waits for in line: most often the rest need not run. */
+export const announceUnlessLined = (kind: HandedLock) => `
+-- A line that cannot be read must not make a release fail.
+local lines = redis.pcall('exists', queue, opened)
+if type(lines) == 'table' or lines == 0 then
+  ${announced(kind)}
+end`;
+
 /**
  * Lua that ends a release: what is free by now is left to outsiders, given to the process that has
  * waited longest, or announced.
  */
-export const handOverOrAnnounce = ({ freed }: HandedLock) => `
--- A line that cannot be read must not make a release fail.
-local lines = redis.pcall('exists', queue, opened)
-if type(lines) ~= 'table' and lines > 0 then
-  leavePlace(owner, true)
-  local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-  if tried(openDoor, since) then return 'opened' end
-  if since and tried(handOver) then return 'done' end
-end
-return announce(channel, '${freed}') and 'done' or 'unannounced'`;
+export const handOverOrAnnounce = (kind: HandedLock) => `
+leavePlace(owner, true)
+local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+if tried(openDoor, since) then return 'opened' end
+if since and tried(handOver) then return 'done' end
+${announced(kind)}`;
 
 /** Lua that ends a release with an heir, who stands in line if others go first; he waits from `since` on. */
 export const takeTurns = ({ onWaiting }: HandedLock) => `

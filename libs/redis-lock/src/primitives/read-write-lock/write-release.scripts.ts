@@ -1,4 +1,5 @@
 import {
+  announceUnlessLined,
   CHECK_CLAIM,
   giving,
   handOver,
@@ -86,6 +87,7 @@ ${RELEASE}
 ${LINE}
 ${handOver(WRITE_LOCK)}
 ${letGo('done', 'leavePlace(owner, true)')}
+${announceUnlessLined(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: leaveAnswer,
 });
@@ -168,6 +170,7 @@ end
 if isForReaders(longest) then
   return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
 end
+${announceUnlessLined(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: leaveAnswer,
 });

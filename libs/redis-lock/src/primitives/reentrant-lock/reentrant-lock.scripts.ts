@@ -1,5 +1,6 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
+  announceUnlessLined,
   CHECK_CLAIM,
   HASH_LOCK,
   handOver,
@@ -96,10 +97,11 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
+redis.call('del', lock)
+${announceUnlessLined(HASH_LOCK)}
 ${SERVER_TIME}
 ${LINE}
 ${handOver(HASH_LOCK)}
-redis.call('del', lock)
 ${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
@@ -158,6 +160,7 @@ local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 leavePlace(owner)
 if not isOurs then return 'absent' end
+${announceUnlessLined(HASH_LOCK)}
 ${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
