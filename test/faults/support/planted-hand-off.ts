@@ -59,7 +59,7 @@ function pushes(understood: (told: ToldGrant, newest: Newest) => ToldGrant): Bug
 
 /** Granted just now. */
 function arrived({ claim: { leaseTimeMs } }: Newest): Grant {
-  const handed = { passes: 0, since: performance.now(), leaseTimeMs };
+  const handed = { passes: 0, since: Math.floor(performance.now()), leaseTimeMs };
   const value = { kind: 'granted', fencingToken: undefined, handed } as const;
   return { value, sentAt: performance.now(), resent: false };
 }

@@ -28,7 +28,8 @@ export async function enterFirst(
     hold.use = use;
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) {
-      hold.turn = handed ?? { passes: 0, since: answer.sentAt };
+      hold.passes = handed?.passes ?? 0;
+      hold.turnSince = handed?.since ?? Math.floor(answer.sentAt);
       if (protocol.waiting === 'in turn') contenders.holds(hold);
       else hold.successors = contenders;
     }

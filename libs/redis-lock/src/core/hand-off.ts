@@ -254,7 +254,7 @@ const announced = ({ freed }: HandedLock) =>
   `return announce(channel, '${freed}') and 'done' or 'unannounced'`;
 
 /** Lua that ends a release of what nobody waits for in line: most often the rest need not run. */
-export const announceUnlessLined = (kind: HandedLock) => `
+export const announceUncontended = (kind: HandedLock) => `
 -- A line that cannot be read must not make a release fail.
 local lines = redis.pcall('exists', queue, opened)
 if type(lines) == 'table' or lines == 0 then

@@ -48,7 +48,7 @@ export interface Heir {
 export interface Handed {
   /** How often the lock was handed on within this process, one after the other. */
   readonly passes: number;
-  /** When the first of them got it, by the local clock (ms). */
+  /** When the first of them got it, in whole ms by the local clock. */
   readonly since: number;
   /** What it is worth, if less than was asked for. */
   readonly leaseTimeMs?: number;

@@ -5,7 +5,6 @@ import type {
   Claim,
   EnterAnswer,
   EnterRequest,
-  Handed,
   Heir,
   HoldProtocol,
   LeaveAnswer,
@@ -35,8 +34,6 @@ export interface Succession {
   /** What became of it is not known, or it was refused. */
   fail(): void;
 }
-
-const FIRST = { passes: 0, since: Infinity } as const;
 
 /** By both clocks. */
 export interface Moment {
@@ -73,8 +70,9 @@ export class Hold implements Appointment {
   minReplicas = 0;
   /** The lease that it was promised, if what it was handed is worth less so far. */
   owedLeaseMs = 0;
-  /** How often the lock was handed on within this process, up to this hold, and since when. */
-  turn: Omit<Handed, 'leaseTimeMs'> = FIRST;
+  /** How often the lock was handed on within this process, up to this hold; and since when (ms). */
+  passes = 0;
+  turnSince = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
   /** That of the key, as long as it is held. */

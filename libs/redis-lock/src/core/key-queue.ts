@@ -180,7 +180,7 @@ export class KeyQueue implements LocalQueue {
     if (this.#asking !== undefined) this.#poll.in();
     else if (!contender.once && this.host.standsBack(this.place.line)) this.#poll.in();
     // One of ours after another has it: this one is next, without asking.
-    else if (holder !== undefined && holder.turn.passes > 0) this.#park();
+    else if (holder !== undefined && holder.passes > 0) this.#park();
     else this.ask();
   }
 

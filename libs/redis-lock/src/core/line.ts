@@ -50,11 +50,11 @@ export class Line {
   }
 
   /** The holder leaves, and names the next. */
-  succeed({ turn }: Hold, next: Contender): Succession | undefined {
+  succeed(hold: Hold, next: Contender): Succession | undefined {
     const { candidate } = next;
     if (candidate === undefined) return undefined;
     // Where everybody has a place of his own, none is claimed for another.
-    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(turn);
+    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(hold);
     const heir: Heir = {
       owner: candidate.owner,
       starts: candidate.starts,
@@ -70,10 +70,9 @@ export class Line {
       },
       settle: (reply) => {
         this.queue.answered(next);
-        const { passes, since } = turn;
         const handed = isTurnOver
-          ? { passes: 1, since: reply.sentAt }
-          : { passes: passes + 1, since };
+          ? { passes: 1, since: Math.floor(reply.sentAt) }
+          : { passes: hold.passes + 1, since: hold.turnSince };
         this.#onLeft(next, heir, handed, reply);
       },
       fail: () => {
@@ -94,12 +93,12 @@ export class Line {
     else if (!this.queue.knows(owner)) void this.#giveBack(owner);
   }
 
-  /** After so many of this process, or when it is time for those who are in no line. */
-  #isOver({ passes, since }: Handed): boolean {
+  /** The turn is, after so many of this process, or when it is time for those who are in no line. */
+  #isOver({ passes, turnSince }: Hold): boolean {
     const { settings, clock } = this.context;
     const openEvery = openEveryMs(settings);
     const most = settings.interop === 'redisson' ? 1 : TURN;
-    return passes >= most - 1 || (openEvery > 0 && clock.now() - since >= openEvery);
+    return passes >= most - 1 || (openEvery > 0 && clock.now() - turnSince >= openEvery);
   }
 
   /** One at a time: who repeats old messages must not make us send as many scripts. */

@@ -67,7 +67,7 @@ export class PlaceInLine {
     // Nothing can be prolonged or given back where no command gets through.
     if (manner !== 'starts' || leftMs < settings.claimTimeMs / 2 || !connection.isUp)
       return undefined;
-    const handed = { passes: 0, since: clock.now(), leaseTimeMs };
+    const handed = { passes: 0, since: Math.floor(clock.now()), leaseTimeMs };
     const value = { kind: 'granted', fencingToken: undefined, handed } as const;
     return { value, sentAt: this.#sentAt, resent: false };
   }

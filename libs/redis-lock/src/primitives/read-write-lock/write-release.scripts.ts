@@ -1,5 +1,5 @@
 import {
-  announceUnlessLined,
+  announceUncontended,
   CHECK_CLAIM,
   giving,
   handOver,
@@ -87,7 +87,7 @@ ${RELEASE}
 ${LINE}
 ${handOver(WRITE_LOCK)}
 ${letGo('done', 'leavePlace(owner, true)')}
-${announceUnlessLined(WRITE_LOCK)}
+${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: leaveAnswer,
 });
@@ -170,7 +170,7 @@ end
 if isForReaders(longest) then
   return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
 end
-${announceUnlessLined(WRITE_LOCK)}
+${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: leaveAnswer,
 });

@@ -1,6 +1,6 @@
 import { takeToken } from '../../core/fencing-token.js';
 import {
-  announceUnlessLined,
+  announceUncontended,
   CHECK_CLAIM,
   HASH_LOCK,
   handOver,
@@ -98,7 +98,7 @@ local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
 redis.call('del', lock)
-${announceUnlessLined(HASH_LOCK)}
+${announceUncontended(HASH_LOCK)}
 ${SERVER_TIME}
 ${LINE}
 ${handOver(HASH_LOCK)}
@@ -160,7 +160,7 @@ local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 leavePlace(owner)
 if not isOurs then return 'absent' end
-${announceUnlessLined(HASH_LOCK)}
+${announceUncontended(HASH_LOCK)}
 ${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
