@@ -188,6 +188,29 @@ describe('FairLockService hands a lock on', () => {
       await lease.release();
       await forget();
     });
+
+    it('and kept out a Java thread until its claim had ended: that is told by whoever asks', async () => {
+      const java = new JavaFairLock(redis.admin, 'a');
+      const [holder, waiter] = [await opened(), await opened({ pollIntervalMs: 100 })];
+      const ear = redis.admin.duplicate();
+      await ear.subscribe(`${channelOf('a')}:${GHOST}`);
+      const held = await holder.locks.acquire('a');
+      await view.enter({ owner: GHOST, ...ALIVE });
+      await java.tryLock();
+      const next = await view.enqueue(waiter.locks);
+      let hasHeard = false;
+      ear.on('message', (channel: string) => (hasHeard ||= channel === java.channel));
+      await ear.subscribe(java.channel);
+      await held.release();
+      expect(await redis.admin.hgetall('a')).toEqual({ [GHOST]: '1' });
+      await eventually(() => hasHeard, { withinMs: 5 * (400 + 100) }).finally(() =>
+        ear.disconnect(),
+      );
+      expect(await java.tryLock()).toBeNull();
+      await java.unlock();
+      await (await next.promise).release();
+      await forget();
+    });
   });
 
   describe('to one that enters by itself', () => {

@@ -48,7 +48,8 @@ if not held then
   head, hasSwept, record = sweep()
   if not isFree or (head and head ~= owner) then
     local answer = waitInLine(own, head, record)
-    if isFree and hasSwept then announce(channelPrefix .. ':' .. head, '0') end
+    -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
+    if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
     return answer
   end
 end
