@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { getEventListeners } from 'node:events';
 import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
+import { afterSending, PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** Who gets in, and who does not. */
@@ -47,9 +47,7 @@ export function describeExclusion({
       await (await locks.acquire('a')).release();
       redis.pause();
       const acquiring = locks.acquire('a', { leaseTimeMs: 600 });
-      await new Promise(setImmediate);
-      const sentAt = performance.now();
-      await eventually(() => performance.now() - sentAt > 650);
+      await afterSending(650);
       redis.resume();
       const lease = await acquiring;
       lease.assertHeld();

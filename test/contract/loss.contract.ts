@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LeaseLostError, LockArgumentError, LockBackendError } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
 import { eventually } from '../support/eventually.js';
-import { PROMPT_MS, watch, type LockSuite } from './suite.js';
+import { afterSending, PROMPT_MS, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** Keeping a lease, and telling the truth when it cannot be kept. */
@@ -25,9 +25,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
     await locks.get('a').isLocked();
     redis.pause();
     const acquiring = locks.acquire('a', { leaseTimeMs: 5_000 });
-    await new Promise(setImmediate);
-    const sentAt = performance.now();
-    await eventually(() => performance.now() - sentAt > 200);
+    await afterSending(200);
     redis.resume();
     const lease = await acquiring;
     const most = 5_000 - 200 - 5_000 * 0.01;

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
+import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
@@ -25,6 +26,13 @@ export const PROMPT_MS = 5 * 50;
 /** Time in which whoever could go on would have gone on: so many answers of Redis. */
 export async function roundTrips(redis: RedisFixture, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await redis.admin.ping();
+}
+
+/** Resolves so long after whatever was asked for until now was sent, which it is in the same turn. */
+export async function afterSending(ms: number): Promise<void> {
+  await new Promise(setImmediate);
+  const sentAt = performance.now();
+  await eventually(() => performance.now() - sentAt > ms);
 }
 
 /** A critical section that knows how many were in it at once. */

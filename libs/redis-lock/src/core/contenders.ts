@@ -59,8 +59,10 @@ export class Contenders implements Successors, QueueHost {
     };
   }
 
-  /** A caller has it. */
-  holds(hold: Hold): void {
+  /** A caller has it, after so many others of this process, the first of whom got it at that time. */
+  holds(hold: Hold, passes: number, turnSince: number): void {
+    hold.passes = passes;
+    hold.turnSince = turnSince;
     hold.successors = this;
     if (hold.use !== undefined) hold.use.holder = hold;
   }

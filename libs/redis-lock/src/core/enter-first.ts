@@ -28,9 +28,8 @@ export async function enterFirst(
     hold.use = use;
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) {
-      hold.passes = handed?.passes ?? 0;
-      hold.turnSince = handed?.since ?? Math.floor(answer.sentAt);
-      if (protocol.waiting === 'in turn') contenders.holds(hold);
+      const turnSince = handed?.since ?? Math.floor(answer.sentAt);
+      if (protocol.waiting === 'in turn') contenders.holds(hold, handed?.passes ?? 0, turnSince);
       else hold.successors = contenders;
     }
     return leaseOf(acquisition, hold, fencingToken, undefined);

@@ -223,7 +223,7 @@ end`;
  * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
  * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
  * answer whether it is so, and are called by `tried`. No time for outsiders at all when `openEveryMs`
- * is 0.
+ * is 0. Brings `leavePlace` as well.
  */
 export const handOver = (kind: HandedLock) => `
 ${LEAVE_PLACE}
@@ -262,8 +262,8 @@ if type(lines) == 'table' or lines == 0 then
 end`;
 
 /**
- * Lua that ends a release: what is free by now is left to outsiders, given to the process that has
- * waited longest, or announced.
+ * Lua that ends a release behind `announceUncontended` and `handOver`: what is free by now is left to
+ * outsiders, given to the process that has waited longest, or announced.
  */
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leavePlace(owner, true)
