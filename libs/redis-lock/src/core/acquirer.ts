@@ -26,19 +26,12 @@ export class Acquirer {
     this.#contenders = context.contenders(protocol.isShared);
   }
 
-  async acquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease> {
-    const acquisition = this.#acquisition(name, options, this.context.settings.waitTimeMs);
-    const taken = await this.#take(acquisition);
-    if (taken instanceof HeldLease) return taken;
-    throw timeoutError(acquisition, taken);
+  acquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease> {
+    return this.#take(name, options, this.context.settings.waitTimeMs, refuse);
   }
 
-  async tryAcquire(
-    name: string,
-    options: AnyAcquireOptions | undefined,
-  ): Promise<HeldLease | null> {
-    const taken = await this.#take(this.#acquisition(name, options, 0));
-    return taken instanceof HeldLease ? taken : null;
+  tryAcquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease | null> {
+    return this.#take(name, options, 0, () => null);
   }
 
   async using<T>(
@@ -78,25 +71,32 @@ export class Acquirer {
     };
   }
 
-  async #take(acquisition: Acquisition): Promise<HeldLease | Refusal> {
-    const { name, deadline, options, once } = acquisition;
+  async #take<R>(
+    name: string,
+    options: AnyAcquireOptions | undefined,
+    defaultWaitMs: number,
+    refused: (acquisition: Acquisition, refusal: Refusal) => R,
+  ): Promise<HeldLease | R> {
+    const acquisition = this.#acquisition(name, options, defaultWaitMs);
+    const { deadline, once } = acquisition;
+    const { signal } = acquisition.options;
     let attempt: Attempt;
     try {
       do attempt = await this.#attempt(acquisition);
       while (attempt === 'again');
     } catch (error) {
-      const isAbort = options.signal?.aborted === true && error === options.signal.reason;
+      const isAbort = signal?.aborted === true && error === signal.reason;
       throw isAbort ? error : withLockName(error, name);
     }
-    if (!(attempt instanceof HeldLease)) {
-      const { observer } = this.context.settings;
-      if (!once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
-    } else if (options.signal?.aborted === true) {
+    if (attempt instanceof HeldLease) {
+      if (signal?.aborted !== true) return attempt;
       // Aborted between the answer and here.
       await attempt[Symbol.asyncDispose]();
-      throw options.signal.reason;
+      throw signal.reason;
     }
-    return attempt;
+    const { observer } = this.context.settings;
+    if (!once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
+    return refused(acquisition, attempt);
   }
 
   #attempt(acquisition: Acquisition): Promise<Attempt> {
@@ -107,6 +107,10 @@ export class Acquirer {
     if (parent === undefined) return enterFirst(acquisition, this.#contenders);
     return enterNested(acquisition, parent);
   }
+}
+
+function refuse(acquisition: Acquisition, refusal: Refusal): never {
+  throw timeoutError(acquisition, refusal);
 }
 
 /** @throws {LockArgumentError} it is no function */

@@ -72,7 +72,11 @@ export interface Contender {
   /** An attempt may have been executed although it failed. */
   readonly isUncertain: boolean;
   /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
-  ask(claim?: Claim): Promise<Reply<EnterAnswer>>;
+  ask(
+    claim: Claim | undefined,
+    answered: (reply: Reply<EnterAnswer>) => void,
+    failed: (error: unknown) => void,
+  ): void;
   /** A script of another owner may make it the next one: until it is answered, nothing else is sent. */
   isNamedBy(running: Promise<unknown>): void;
   settle(outcome: Outcome): void;

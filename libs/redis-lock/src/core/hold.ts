@@ -90,7 +90,9 @@ export class Hold implements Appointment {
   #confirmedAt: Moment;
   #validUntil = 0;
   #leaseTimeMs = 0;
-  #busy: Promise<unknown> | undefined;
+  /** How many scripts of this owner are on their way, and who waits until there are none. */
+  #steps = 0;
+  #inTurn: (() => void)[] | undefined;
 
   constructor(
     readonly protocol: HoldProtocol,
@@ -211,7 +213,7 @@ export class Hold implements Appointment {
 
   /** Whether a script of this owner is on its way. */
   get isBusy(): boolean {
-    return this.#busy !== undefined;
+    return this.#steps > 0;
   }
 
   /**
@@ -219,7 +221,7 @@ export class Hold implements Appointment {
    * in the order in which they were meant.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    if (this.#busy !== undefined) return this.#inTurn(step);
+    if (this.isBusy) return this.#whenIdle().then(() => this.serially(step));
     const running = step();
     this.occupy(running);
     return running;
@@ -227,29 +229,31 @@ export class Hold implements Appointment {
 
   /** Makes every later step wait for this one, which was sent just now. */
   occupy(running: Promise<unknown>): void {
-    this.#askedAt = momentOf(this.#clock);
-    // What was sent before may be on another way, and still arrive later.
-    const all = this.#busy === undefined ? running : this.#busy.then(() => running);
-    const done = () => {
-      this.endStep(busy);
+    this.beginStep(momentOf(this.#clock));
+    const end = () => {
+      this.endStep();
     };
-    const busy: Promise<unknown> = all.then(done, done);
-    this.#busy = busy;
+    running.then(end, end);
   }
 
-  /** As `occupy`, for many holds by one step; of each, nothing else is on its way. */
-  beginStep(settled: Promise<unknown>, askedAt: Moment): void {
+  /** As `occupy`, for many holds by one step. */
+  beginStep(askedAt: Moment): void {
     this.#askedAt = askedAt;
-    this.#busy = settled;
+    this.#steps += 1;
   }
 
-  endStep(settled: Promise<unknown>): void {
-    if (this.#busy === settled) this.#busy = undefined;
+  endStep(): void {
+    this.#steps -= 1;
+    if (this.#steps > 0) return;
+    const inTurn = this.#inTurn;
+    this.#inTurn = undefined;
+    inTurn?.forEach((goOn) => {
+      goOn();
+    });
   }
 
-  async #inTurn<T>(step: () => Promise<T>): Promise<T> {
-    while (this.#busy !== undefined) await this.#busy;
-    return this.serially(step);
+  #whenIdle(): Promise<void> {
+    return new Promise((resolve) => (this.#inTurn ??= []).push(resolve));
   }
 
   #over(state: 'lost' | 'released'): void {

@@ -190,32 +190,34 @@ export class Keeper {
     // Another lease that was given back at the same time has freed the lock.
     if (!hold.isLive) return;
     const holdCount = hold.leases.length;
-    try {
-      if (holdCount > 0) this.#onLeft(hold, holdCount, await this.#sendLeave(hold, holdCount));
-      else await this.#leaveForGood(hold);
-    } catch (error) {
-      // A key that holds something else by now is not this owner's lock any more.
-      throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
-    }
-  }
-
-  async #leaveForGood(hold: Hold): Promise<void> {
-    this.#watchdog.remove(hold);
-    this.#leaving += 1;
-    const succession = hold.successors?.next(hold);
+    const isForGood = holdCount === 0;
+    if (isForGood) this.#beginEnd(hold);
+    const succession = isForGood ? hold.successors?.next(hold) : undefined;
     let reply: Reply<LeaveAnswer> | undefined;
     try {
-      const sending = this.#sendLeave(hold, 0, succession?.heir);
+      const sending = this.#sendLeave(hold, holdCount, succession?.heir);
       succession?.sent(sending);
       reply = await sending;
       succession?.settle(reply);
-      this.#onLeft(hold, 0, reply);
+      this.#onLeft(hold, holdCount, reply);
+    } catch (error) {
+      // A key that holds something else by now is not this owner's lock any more.
+      throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
     } finally {
       if (reply === undefined) succession?.fail();
-      hold.end();
-      this.#leaving -= 1;
-      this.#idle.check();
+      if (isForGood) this.#end(hold);
     }
+  }
+
+  #beginEnd(hold: Hold): void {
+    this.#watchdog.remove(hold);
+    this.#leaving += 1;
+  }
+
+  #end(hold: Hold): void {
+    hold.end();
+    this.#leaving -= 1;
+    this.#idle.check();
   }
 
   #sendLeave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {

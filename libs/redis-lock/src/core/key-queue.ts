@@ -74,11 +74,12 @@ export class KeyQueue implements LocalQueue {
     const attempt = ++this.#attempts;
     this.#isSending = true;
     queueMicrotask(() => (this.#isSending = false));
-    first.ask(this.#claimOf(first)).then(
+    first.ask(
+      this.#claimOf(first),
       (reply) => {
         this.#onReply(first, attempt, reply);
       },
-      (error: unknown) => {
+      (error) => {
         this.#onError(first, error);
       },
     );
@@ -218,8 +219,8 @@ export class KeyQueue implements LocalQueue {
     this.answered(contender);
     const { value } = reply;
     if (value.kind === 'granted') {
-      if (value.isForAll === true) this.#onGrantForAll(attempt, { ...reply, value });
-      else this.grant(contender, { ...reply, value });
+      if (value.isForAll === true) this.#onGrantForAll(attempt, reply as Grant);
+      else this.grant(contender, reply as Grant);
       return;
     }
     // A newer attempt is on its way, whose answer counts.

@@ -12,29 +12,35 @@ const PAUSE_MS = 250;
  * @param evenIfRefused asks again also when somebody has to repair something first
  * @throws {LockBackendError} `until` was over, or asking again is pointless
  */
-export async function untilAnswered<R>(
+export function untilAnswered<R>(
   connection: RedisConnection,
   clock: Clock,
   until: () => number,
   ask: () => Promise<Reply<R>>,
   evenIfRefused = false,
 ): Promise<Reply<R>> {
-  let firstSentAt: number | undefined;
-  for (;;) {
-    const askedAt = clock.now();
-    try {
-      const reply = await ask();
-      if (firstSentAt === undefined) return reply;
-      return { value: reply.value, sentAt: firstSentAt, resent: true };
-    } catch (error) {
+  let askedAt = clock.now();
+  // Most often the first answer is the last: nothing else is made for it.
+  return ask().catch(async (first: unknown) => {
+    let error = first;
+    let firstSentAt: number | undefined;
+    for (;;) {
       if (!(error instanceof LockBackendError)) throw error;
       if (error.outcome === 'unknown') firstSentAt ??= askedAt;
       if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
         throw firstSentAt === undefined ? error : asUnknown(error);
       }
       await pauseUntilUp(connection);
+      askedAt = clock.now();
+      try {
+        const reply = await ask();
+        if (firstSentAt === undefined) return reply;
+        return { value: reply.value, sentAt: firstSentAt, resent: true };
+      } catch (again) {
+        error = again;
+      }
     }
-  }
+  });
 }
 
 /**

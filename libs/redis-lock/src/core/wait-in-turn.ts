@@ -114,6 +114,8 @@ export function noAnswerError(
   return notAnswered(what, deadline.waitedMs, { lockName: name, outcome, cause });
 }
 
+const NOTHING = () => undefined;
+
 class Caller implements Contender {
   readonly name: string;
   readonly once: boolean;
@@ -121,8 +123,8 @@ class Caller implements Contender {
   seat: Seat | undefined;
   hasLock = false;
   isUncertain = false;
-  resolve: (answer: Grant | Refusal) => void = () => undefined;
-  fail: (error: Error) => void = () => undefined;
+  resolve: (answer: Grant | Refusal) => void = NOTHING;
+  fail: (error: Error) => void = NOTHING;
   /** An attempt may have left a trace. */
   #mayBeRemembered = false;
   #hasGivenUp = false;
@@ -156,19 +158,23 @@ class Caller implements Contender {
     this.turn.isNamedBy?.(running);
   }
 
-  ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
+  ask(
+    claim: Claim | undefined,
+    answered: (reply: Reply<EnterAnswer>) => void,
+    failed: (error: unknown) => void,
+  ): void {
     const wasRemembered = this.#mayBeRemembered;
     if (claim !== undefined || (this.turn.leavesTrace && !this.once)) this.#mayBeRemembered = true;
-    return this.turn.ask(claim).then(
+    this.turn.ask(claim).then(
       (reply) => {
         this.isUncertain = false;
-        return reply;
+        answered(reply);
       },
       (error: unknown) => {
         const failure = error instanceof LockBackendError ? error : undefined;
         if (failure?.outcome === 'unknown') this.isUncertain = true;
         else this.#mayBeRemembered = wasRemembered;
-        throw failure !== undefined && this.isUncertain ? asUnknown(failure) : error;
+        failed(failure !== undefined && this.isUncertain ? asUnknown(failure) : error);
       },
     );
   }

@@ -189,11 +189,11 @@ export class Watchdog {
     const renewals = holds.map((hold) => this.#renewalOf(hold));
     const running = protocol.renew(renewals, minReplicas);
     const end = () => {
-      for (const hold of holds) hold.endStep(settled);
+      for (const hold of holds) hold.endStep();
     };
-    const settled: Promise<unknown> = running.then(end, end);
+    running.then(end, end);
     const askedAt = momentOf(this.clock);
-    for (const hold of holds) hold.beginStep(settled, askedAt);
+    for (const hold of holds) hold.beginStep(askedAt);
     try {
       const { value, sentAt } = await running;
       tell(this.observer, { type: 'renewed', leases: holds.length });

@@ -136,11 +136,13 @@ export class ScriptBatches {
 
   #sendEach(jobs: readonly Job[], sending: Sending): void {
     for (const job of jobs) {
-      this.#evaluate(job.call, job.call).then(
+      this.#evaluate(
+        job.call,
+        job.call,
         (raw) => {
           this.#answer(job, raw, sending);
         },
-        (error: unknown) => {
+        (error) => {
           this.#fail(job, error, sending);
         },
       );
@@ -155,12 +157,14 @@ export class ScriptBatches {
       for (const key of call.keys) keys.push(key);
       for (const arg of call.args) args.push(arg);
     }
-    this.#evaluate(this.#formFor(first), { keys, args }).then(
+    this.#evaluate(
+      this.#formFor(first),
+      { keys, args },
       (raw) => {
         const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
         for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
       },
-      (error: unknown) => {
+      (error) => {
         if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
         if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
         else for (const job of jobs) this.#fail(job, error, sending);
@@ -181,10 +185,12 @@ export class ScriptBatches {
   #evaluate(
     { sha1, lua }: ScriptText,
     { keys, args }: Pick<ScriptCall, 'keys' | 'args'>,
-  ): Promise<unknown> {
-    return this.client.evalsha(sha1, keys.length, ...keys, ...args).catch((error: unknown) => {
-      if (!isNoScript(error)) throw error;
-      return this.client.eval(lua, keys.length, ...keys, ...args);
+    answered: (raw: unknown) => void,
+    failed: (error: unknown) => void,
+  ): void {
+    this.client.evalsha(sha1, keys.length, ...keys, ...args).then(answered, (error: unknown) => {
+      if (!isNoScript(error)) failed(error);
+      else this.client.eval(lua, keys.length, ...keys, ...args).then(answered, failed);
     });
   }
 

@@ -45,10 +45,12 @@ export class ReentrantProtocol implements LockProtocol {
   readonly isShared = false;
   readonly remembersWaiters = false;
   readonly #connection: RedisConnection;
+  readonly #openEveryMs: number;
   #movingUntil = -Infinity;
 
   constructor(private readonly context: LockContext) {
     this.#connection = context.connection;
+    this.#openEveryMs = openEveryMs(context.settings);
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
@@ -84,7 +86,8 @@ export class ReentrantProtocol implements LockProtocol {
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     if (heir === undefined) {
-      const args = { owner, holdCount, ...this.#announcing(key) };
+      const { channel, openEveryMs } = this.#announcing(key);
+      const args = { owner, holdCount, channel, openEveryMs };
       return this.#inLineOr(
         () => this.#connection.run(LEAVE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
@@ -141,11 +144,12 @@ export class ReentrantProtocol implements LockProtocol {
   }
 
   #announcing(key: string) {
-    return { channel: this.wakeUpChannel(key), openEveryMs: openEveryMs(this.context.settings) };
+    return { channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
   }
 }
 
-/** Of a script that looks at the line, or changes it. */
+/** Of a script that looks at the line, or changes it. With every release: without a spread. */
 function keysOf(key: string) {
-  return { lock: key, ...lineKeys(key) };
+  const { queue, claims, opened } = lineKeys(key);
+  return { lock: key, queue, claims, opened };
 }
