@@ -16,8 +16,8 @@ export function bannerFor(url: string, pids: readonly number[]): ServingBanner {
       `curl -X POST ${product}/orders/alice/payment`,
       `curl -X DELETE ${product}/orders/alice`,
       `curl -X PUT ${product}/stock ${json} -d '{"stock":5}'`,
-      `curl ${url}/api/products/2/offer`,
       `curl -X PUT ${url}/api/products/2/offer ${json} -d '{"price":4900,"stock":5}'`,
+      `curl ${url}/api/products/2/offer`,
       `curl -X POST ${url}/api/carts/orders ${json} -d '{"buyer":"carol","products":["2","1"]}'`,
     ],
   };
