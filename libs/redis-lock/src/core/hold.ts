@@ -90,7 +90,7 @@ export class Hold implements Appointment {
   #confirmedAt: Moment;
   #validUntil = 0;
   #leaseTimeMs = 0;
-  /** How many scripts of this owner are on their way, and who waits until there are none. */
+  /** How many scripts of this owner are on their way, and what waits until there are none. */
   #steps = 0;
   #inTurn: (() => void)[] | undefined;
 
@@ -221,10 +221,17 @@ export class Hold implements Appointment {
    * in the order in which they were meant.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    if (this.isBusy) return this.#whenIdle().then(() => this.serially(step));
-    const running = step();
-    this.occupy(running);
-    return running;
+    if (!this.isBusy) return this.#begin(step);
+    return new Promise((resolve) => {
+      (this.#inTurn ??= []).push(() => {
+        // A step that throws rejects.
+        resolve(
+          new Promise<T>((begin) => {
+            begin(this.#begin(step));
+          }),
+        );
+      });
+    });
   }
 
   /** Makes every later step wait for this one, which was sent just now. */
@@ -244,16 +251,27 @@ export class Hold implements Appointment {
 
   endStep(): void {
     this.#steps -= 1;
-    if (this.#steps > 0) return;
-    const inTurn = this.#inTurn;
-    this.#inTurn = undefined;
-    inTurn?.forEach((goOn) => {
-      goOn();
+    // First whoever has sent the step hears of its answer.
+    if (this.#inTurn === undefined || this.isBusy) return;
+    queueMicrotask(() => {
+      this.#goOn();
     });
   }
 
-  #whenIdle(): Promise<void> {
-    return new Promise((resolve) => (this.#inTurn ??= []).push(resolve));
+  #begin<T>(step: () => Promise<T>): Promise<T> {
+    const running = step();
+    this.occupy(running);
+    return running;
+  }
+
+  #goOn(): void {
+    // One that fails at once sends nothing.
+    while (!this.isBusy) {
+      const next = this.#inTurn?.shift();
+      if (next === undefined) break;
+      next();
+    }
+    if (this.#inTurn?.length === 0) this.#inTurn = undefined;
   }
 
   #over(state: 'lost' | 'released'): void {

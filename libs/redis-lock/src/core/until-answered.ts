@@ -9,6 +9,7 @@ const PAUSE_MS = 250;
 /**
  * Asks again and again until Redis answers. What failed with an unknown outcome before counts as
  * sent: the answer then carries the first send time, and that the script may have run twice.
+ * @param ask says by its promise, too, that it failed
  * @param evenIfRefused asks again also when somebody has to repair something first
  * @throws {LockBackendError} `until` was over, or asking again is pointless
  */
