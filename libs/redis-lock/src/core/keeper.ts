@@ -8,7 +8,7 @@ import {
   withLockName,
 } from './errors.js';
 import type { Heir, LeaveAnswer } from './hold-protocol.js';
-import type { Hold } from './hold.js';
+import type { Hold, Succession } from './hold.js';
 import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
 import { tell, type LockObserver } from './observer.js';
@@ -191,8 +191,7 @@ export class Keeper {
     if (!hold.isLive) return;
     const holdCount = hold.leases.length;
     const isForGood = holdCount === 0;
-    if (isForGood) this.#beginEnd(hold);
-    const succession = isForGood ? hold.successors?.next(hold) : undefined;
+    const succession = isForGood ? this.#beginEnd(hold) : undefined;
     let reply: Reply<LeaveAnswer> | undefined;
     try {
       const sending = this.#sendLeave(hold, holdCount, succession?.heir);
@@ -209,9 +208,11 @@ export class Keeper {
     }
   }
 
-  #beginEnd(hold: Hold): void {
+  /** Answers who is next, if that is known here. */
+  #beginEnd(hold: Hold): Succession | undefined {
     this.#watchdog.remove(hold);
     this.#leaving += 1;
+    return hold.successors?.next(hold);
   }
 
   #end(hold: Hold): void {
