@@ -96,6 +96,11 @@ return ${String(GRANTED)}`,
   reply: enterAnswer,
 });
 
+/** The lock may outlive the longest lease by so much (ms). */
+const SPARE_MS = 10;
+/** A release looks at so many other readers, and no further once it has found such a lease. */
+const LOOKED_AT = 8;
+
 /** Only commands that Redis allows when its memory is full, until the first of them has written. */
 const LEAVE = `
 local function leave()
@@ -107,11 +112,15 @@ local function leave()
   redis.call('hdel', lock, owner)
   -- The writer's own lease is not to be touched.
   if mode == 'write' then return 'done' end
-  -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long.
-  local isLongest = lease + 10 >= redis.call('pttl', lock)
-  local longest = longestLease(isLongest and math.huge or 1)
+  -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long, and not
+  -- if another has as much. Java may have made it too short.
+  local ttl = redis.call('pttl', lock)
+  local isLongest = lease + ${String(SPARE_MS)} >= ttl
+  local enough = ttl >= 0 and math.max(1, ttl - ${String(SPARE_MS)})
+  local longest = isLongest and longestLease(enough, ${String(LOOKED_AT)}) or longestLease(1, 1)
   if longest > 0 then
-    if isLongest then redis.call('pexpire', lock, longest) end
+    local isRight = enough and longest >= enough and longest <= ttl
+    if isLongest and not isRight then redis.call('pexpire', lock, longest) end
     return 'done'
   end
   redis.call('del', lock)

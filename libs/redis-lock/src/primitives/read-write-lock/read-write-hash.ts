@@ -71,12 +71,12 @@ local function leaseOf(reader, count)
   return longest, at
 end
 -- What is left of the longest lease of all readers, and how many there were. Forgets the dead ones
--- on its way; stops at the first one whose lease is enough.
-local function longestLease(enough)
+-- on its way; with a lease that is enough, it stops when it has seen one, and so many.
+local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
   for i = 1, #fields, 2 do
-    if longest >= enough then break end
+    if enough and longest >= enough and seen >= atLeast then break end
     if string.find(fields[i], ${READER}) then
       seen = seen + 1
       local left = leaseOf(fields[i], fields[i + 1])

@@ -218,6 +218,31 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBe(1);
     });
 
+    it('read-lock.leave looks at no more readers than it has to, however many there are', async () => {
+      const many = Array.from({ length: 20 }, (_, n) => `${CLIENT}:${String(n + 10)}`);
+      const readFor = async (seconds: number, owners: readonly string[]) => {
+        const leaseMs = seconds * 1_000;
+        for (const owner of owners) await read(owner, { leaseMs });
+        const end = Date.now() + leaseMs;
+        await redis.admin.pexpireat('k', end);
+        for (const owner of owners) await redis.admin.pexpireat(hold(owner, 1), end);
+      };
+      const leave = async (owner: string) => {
+        await redis.resetCommandStats();
+        await endRead(owner);
+        const { pttl } = await redis.commandStats();
+        return { pttl, lock: (await look()).k };
+      };
+      await readFor(30, many);
+      await readFor(60, [A, B]);
+      const [one = '', two = ''] = many;
+      const lasting = (seconds: number) => expect.objectContaining({ seconds });
+      expect(await leave(one)).toEqual({ pttl: 3, lock: lasting(60) });
+      expect(await leave(A)).toEqual({ pttl: 22, lock: lasting(60) });
+      expect(await leave(B)).toEqual({ pttl: 21, lock: lasting(30) });
+      expect(await leave(two)).toEqual({ pttl: 10, lock: lasting(30) });
+    });
+
     it('write-lock.leave goes down to its count, and frees the lock once', async () => {
       await write(A);
       await write(A, { holdCount: 2 });

@@ -27,7 +27,7 @@ if mode == 'write' then
   ${refuseUnheld(WRITER)}
   left = redis.call('pttl', lock)
 elseif mode == 'read' then
-  local longest, seen = longestLease(math.huge)
+  local longest, seen = longestLease()
   if seen == 0 then
     return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
   end

@@ -39,7 +39,7 @@ ${GIVE_TURN}
 ${FORGET}
 -- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
 local function letGo(field)
-  local longest = redis.call('hlen', lock) > 2 and longestLease(math.huge) or 0
+  local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
   if longest > 0 then
     -- The lease first: with its memory full, Redis refuses only a first write.
     redis.call('pexpire', lock, longest)
