@@ -33,11 +33,8 @@ export function leaseOf(
 ): HeldLease {
   const { context, options, deadline, name } = acquisition;
   const holdCount = hold.leases.length + 1;
-  const watch = {
-    watched: options.watched,
-    until: context.clock.now() + options.maxHoldMs,
-  };
-  const lease = new HeldLease(hold, holdCount, fencingToken, parent, watch, context.keeper);
+  const watchedUntil = options.watched ? context.clock.now() + options.maxHoldMs : -Infinity;
+  const lease = new HeldLease(hold, holdCount, fencingToken, parent, watchedUntil, context.keeper);
   context.keeper.keep(lease);
   const { observer } = context.settings;
   if (observer !== undefined) {

@@ -35,14 +35,9 @@ export interface Succession {
   fail(): void;
 }
 
-/** By both clocks. */
-export interface Moment {
-  readonly now: number;
-  readonly wall: number;
-}
-
-export function momentOf(clock: Clock): Moment {
-  return { now: clock.now(), wall: clock.wall() };
+/** By how much the wall clock is ahead of the monotonic one, which stands still in a suspension. */
+export function leadOf(clock: Clock): number {
+  return clock.wall() - clock.now();
 }
 
 /** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
@@ -85,9 +80,9 @@ export class Hold implements Appointment {
   readonly #clock: Clock;
   #state: HoldState = 'held';
   #lostError: LeaseLostError | undefined;
-  /** When the step that is on its way was sent, and the one that was confirmed. */
-  #askedAt: Moment;
-  #confirmedAt: Moment;
+  /** The lead of the wall clock when the last step was sent, and when the one that was confirmed. */
+  #askedLead: number;
+  #confirmedLead: number;
   #validUntil = 0;
   #leaseTimeMs = 0;
   /** How many scripts of this owner are on their way, and what waits until there are none. */
@@ -102,8 +97,8 @@ export class Hold implements Appointment {
     clock: Clock,
   ) {
     this.#clock = clock;
-    this.#askedAt = momentOf(clock);
-    this.#confirmedAt = this.#askedAt;
+    this.#askedLead = leadOf(clock);
+    this.#confirmedLead = this.#askedLead;
   }
 
   /** Those not yet released. Redis is told absolute counts, so it follows whatever it missed. */
@@ -152,9 +147,7 @@ export class Hold implements Appointment {
 
   /** Whether the wall clock went on while the monotonic one stood still. */
   isSuspended(): boolean {
-    const { now, wall } = this.#confirmedAt;
-    const ahead = this.#clock.wall() - wall - (this.#clock.now() - now);
-    return ahead > suspensionOf(this.#leaseTimeMs);
+    return leadOf(this.#clock) - this.#confirmedLead > suspensionOf(this.#leaseTimeMs);
   }
 
   /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
@@ -165,8 +158,8 @@ export class Hold implements Appointment {
       this.#leaseTimeMs = leaseTimeMs;
     }
     if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
-    // Not the time of the answer: the machine may have stood still while that was on its way.
-    this.#confirmedAt = this.#askedAt;
+    // Not that of the answer: the machine may have stood still while it was on its way.
+    this.#confirmedLead = this.#askedLead;
     this.doubt = undefined;
     if (this.#state === 'suspect') this.#state = 'held';
   }
@@ -236,7 +229,7 @@ export class Hold implements Appointment {
 
   /** Makes every later step wait for this one, which was sent just now. */
   occupy(running: Promise<unknown>): void {
-    this.beginStep(momentOf(this.#clock));
+    this.beginStep(leadOf(this.#clock));
     const end = () => {
       this.endStep();
     };
@@ -244,8 +237,8 @@ export class Hold implements Appointment {
   }
 
   /** As `occupy`, for many holds by one step. */
-  beginStep(askedAt: Moment): void {
-    this.#askedAt = askedAt;
+  beginStep(lead: number): void {
+    this.#askedLead = lead;
     this.#steps += 1;
   }
 

@@ -77,11 +77,9 @@ const DONE = Promise.resolve();
  * turn ends when the child and everything nested in it are given back.
  */
 export class HeldLease implements PermitLease, ScopedLease {
-  readonly watched: boolean;
-  readonly watchedUntil: number;
   #abort: AbortController | undefined;
-  #isReleased = false;
-  #releasing = DONE;
+  /** Set as soon as it is released. */
+  #releasing: Promise<void> | undefined;
   /** Or it is known that it cannot be. */
   #isGivenBack = false;
   /** Final, also when only the release has found it out. */
@@ -94,12 +92,10 @@ export class HeldLease implements PermitLease, ScopedLease {
     readonly holdCount: number,
     readonly fencingToken: number | undefined,
     readonly parent: HeldLease | undefined,
-    watch: { readonly watched: boolean; readonly until: number },
+    /** Until then the watchdog renews it; `-Infinity` if it never does. */
+    readonly watchedUntil: number,
     private readonly keeper: Keeper,
-  ) {
-    this.watched = watch.watched;
-    this.watchedUntil = watch.until;
-  }
+  ) {}
 
   get name(): string {
     return this.hold.name;
@@ -119,19 +115,19 @@ export class HeldLease implements PermitLease, ScopedLease {
 
   /** Whether a nested acquisition may still join it. */
   get isOpen(): boolean {
-    return !this.#isReleased;
+    return this.#releasing === undefined;
   }
 
   get state(): LeaseState {
     if (this.#lostError !== undefined) return 'lost';
-    if (this.#isReleased) return 'released';
+    if (!this.isOpen) return 'released';
     const { hold } = this;
     if (hold.isLive && hold.remainingMs === 0) this.keeper.lose(hold, 'expired');
     return hold.state;
   }
 
   get remainingMs(): number {
-    return this.#isReleased ? 0 : this.hold.remainingMs;
+    return this.isOpen ? this.hold.remainingMs : 0;
   }
 
   get signal(): AbortSignal {
@@ -144,7 +140,7 @@ export class HeldLease implements PermitLease, ScopedLease {
 
   assertHeld(): void {
     if (this.#lostError !== undefined) throw this.#lostError;
-    if (this.#isReleased) throw this.#releasedError();
+    if (!this.isOpen) throw this.#releasedError();
     const { hold } = this;
     if (hold.remainingMs === 0) throw this.keeper.lose(hold, 'expired');
     if (hold.isSuspended()) {
@@ -156,7 +152,7 @@ export class HeldLease implements PermitLease, ScopedLease {
   async renew(leaseTimeMs?: number): Promise<void> {
     if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
     if (this.#lostError !== undefined) throw this.#lostError;
-    if (this.#isReleased) throw this.#releasedError();
+    if (!this.isOpen) throw this.#releasedError();
     await this.keeper.renew(
       this.hold,
       leaseTimeMs ?? Math.max(this.hold.leaseTimeMs, this.hold.owedLeaseMs),
@@ -164,8 +160,8 @@ export class HeldLease implements PermitLease, ScopedLease {
   }
 
   release(): Promise<void> {
-    if (this.#isReleased) return this.#isGivenBack ? DONE : this.#releasing;
-    this.#isReleased = true;
+    if (this.#releasing !== undefined) return this.#isGivenBack ? DONE : this.#releasing;
+    this.#releasing = DONE;
     this.#releasing = this.keeper.giveBack(this);
     this.#endTurn();
     return this.#releasing;
@@ -238,7 +234,7 @@ export class HeldLease implements PermitLease, ScopedLease {
   }
 
   #endTurn(): void {
-    if (this.#isReleased && !this.#hasChild) this.parent?.passTurn();
+    if (!this.isOpen && !this.#hasChild) this.parent?.passTurn();
   }
 
   #releasedError(): LockStateError {

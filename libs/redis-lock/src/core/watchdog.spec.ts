@@ -70,7 +70,8 @@ describe('Watchdog', () => {
   ): Hold => {
     const made = new Hold(protocol, key, key, `owner:${key}`, systemClock);
     made.confirm(systemClock.now(), leaseTimeMs);
-    made.add(new HeldLease(made, 1, undefined, undefined, { watched, until }, undefined as never));
+    const watchedUntil = watched ? until : -Infinity;
+    made.add(new HeldLease(made, 1, undefined, undefined, watchedUntil, undefined as never));
     watchdog.add(made);
     return made;
   };

@@ -1,7 +1,7 @@
 import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
 import { LockBackendError } from './errors.js';
-import { momentOf, type Hold } from './hold.js';
+import { leadOf, type Hold } from './hold.js';
 import type { Renewal, RenewalAnswer } from './hold-protocol.js';
 import { tell, type LockObserver } from './observer.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -93,7 +93,7 @@ export class Watchdog {
 
   #isWatched(hold: Hold, now: number): boolean {
     if (hold.owedLeaseMs > 0) return true;
-    for (const lease of hold.leases) if (lease.watched && now < lease.watchedUntil) return true;
+    for (const lease of hold.leases) if (now < lease.watchedUntil) return true;
     return false;
   }
 
@@ -192,8 +192,8 @@ export class Watchdog {
       for (const hold of holds) hold.endStep();
     };
     running.then(end, end);
-    const askedAt = momentOf(this.clock);
-    for (const hold of holds) hold.beginStep(askedAt);
+    const lead = leadOf(this.clock);
+    for (const hold of holds) hold.beginStep(lead);
     try {
       const { value, sentAt } = await running;
       tell(this.observer, { type: 'renewed', leases: holds.length });
