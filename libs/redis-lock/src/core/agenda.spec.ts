@@ -10,7 +10,7 @@ interface Visit extends Appointment {
 describe('Agenda', () => {
   let due: string[][];
   let agenda: Agenda<Visit>;
-  const visit = (name: string): Visit => ({ name, dueAt: 0, agendaIndex: -1 });
+  const visit = (name: string): Visit => ({ name, agendaIndex: -1 });
   const inMs = (ms: number) => systemClock.now() + ms;
 
   beforeEach(() => {

@@ -1,9 +1,8 @@
 import { after, type Clock } from './clock.js';
 
-/** Something with a time at which it must be looked at. Only the agenda writes these fields. */
+/** Something that must be looked at when its time comes. */
 export interface Appointment {
-  dueAt: number;
-  /** Where the agenda keeps it; -1 while it does not. */
+  /** Where the agenda keeps it, which alone writes this; -1 while it does not. */
   agendaIndex: number;
 }
 
@@ -14,15 +13,16 @@ export interface AgendaKeeper<T> {
   allDue(): void;
 }
 
-/** The time of an item that is looked at, and must not be missing meanwhile. */
-const LOOKED_AT = Number.MAX_VALUE;
-
 /**
  * One timer for any number of appointments: a binary heap that knows where each item is, so that
  * entering, moving and striking out cost O(log n).
  */
 export class Agenda<T extends Appointment> {
-  readonly #heap: T[] = [];
+  readonly #items: T[] = [];
+  /** When they are due, in the same places: to compare, no item has to be fetched from afar. */
+  readonly #times: number[] = [];
+  /** The one that is looked at, unless it was entered again meanwhile. */
+  #looked: T | undefined;
   readonly #clock: Clock;
   readonly #keeper: AgendaKeeper<T>;
   #timer: NodeJS.Timeout | undefined;
@@ -34,20 +34,18 @@ export class Agenda<T extends Appointment> {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#items.length;
   }
 
   /** In no order. */
   items(): T[] {
-    return [...this.#heap];
+    return [...this.#items];
   }
 
   set(item: T, dueAt: number): void {
-    item.dueAt = dueAt;
-    if (item.agendaIndex === -1) {
-      item.agendaIndex = this.#heap.push(item) - 1;
-    }
-    this.#siftDown(this.#siftUp(item.agendaIndex));
+    if (item === this.#looked) this.#looked = undefined;
+    const isNew = item.agendaIndex === -1;
+    this.#place(item, dueAt, isNew ? this.#items.length : item.agendaIndex);
     // A timer that is armed too early is left alone: it finds nothing due and is armed again.
     if (dueAt < this.#timerAt) this.#arm();
   }
@@ -56,14 +54,15 @@ export class Agenda<T extends Appointment> {
     const index = item.agendaIndex;
     if (index === -1) return;
     item.agendaIndex = -1;
-    const last = this.#heap.pop();
-    if (last === undefined || last === item) return;
-    this.#put(last, index);
-    this.#siftDown(this.#siftUp(index));
+    const last = this.#items.pop();
+    const dueAt = this.#times.pop();
+    if (last === undefined || dueAt === undefined || last === item) return;
+    this.#place(last, dueAt, index);
   }
 
   clear(): void {
-    for (const item of this.#heap.splice(0)) item.agendaIndex = -1;
+    for (const item of this.#items.splice(0)) item.agendaIndex = -1;
+    this.#times.length = 0;
     this.#disarm();
   }
 
@@ -79,22 +78,24 @@ export class Agenda<T extends Appointment> {
   }
 
   #lookAtDue(): void {
-    for (let left = this.#heap.length; left > 0; left -= 1) {
-      const [first] = this.#heap;
-      if (first === undefined || first.dueAt > this.#clock.now()) break;
-      this.set(first, LOOKED_AT);
+    for (let left = this.#items.length; left > 0; left -= 1) {
+      const [first] = this.#items;
+      if (first === undefined || this.#timeAt(0) > this.#clock.now()) break;
+      // It stays where it is: whoever sees to it must not find it missing.
+      this.#looked = first;
       this.#keeper.due(first);
-      if (first.dueAt === LOOKED_AT) this.delete(first);
+      if (this.#looked === first) this.delete(first);
     }
+    this.#looked = undefined;
     this.#keeper.allDue();
   }
 
   #arm(): void {
-    const first = this.#heap[0];
-    if (first === undefined || this.#timerAt <= first.dueAt) return;
+    const dueAt = this.#timeAt(0);
+    if (this.#timerAt <= dueAt) return;
     this.#disarm();
-    this.#timerAt = first.dueAt;
-    this.#timer = after(first.dueAt - this.#clock.now(), () => {
+    this.#timerAt = dueAt;
+    this.#timer = after(dueAt - this.#clock.now(), () => {
       this.#fire();
     });
     this.#timer?.unref();
@@ -106,40 +107,43 @@ export class Agenda<T extends Appointment> {
     this.#timerAt = Infinity;
   }
 
-  #put(item: T, index: number): void {
-    this.#heap[index] = item;
+  /** Of a place that nobody has, `Infinity`. */
+  #timeAt(index: number): number {
+    return this.#times[index] ?? Infinity;
+  }
+
+  /** Puts an item into a free place, or where it is already, and from there up or down to where it belongs. */
+  #place(item: T, dueAt: number, free: number): void {
+    let index = free;
+    for (let parent = (index - 1) >> 1; index > 0; parent = (index - 1) >> 1) {
+      if (this.#timeAt(parent) <= dueAt) break;
+      this.#move(parent, index);
+      index = parent;
+    }
+    if (index === free) index = this.#sink(dueAt, free);
+    this.#put(item, dueAt, index);
+  }
+
+  /** Moves up what is due earlier; answers which place is free then. */
+  #sink(dueAt: number, free: number): number {
+    let index = free;
+    for (;;) {
+      const left = 2 * index + 1;
+      const child = this.#timeAt(left + 1) < this.#timeAt(left) ? left + 1 : left;
+      if (this.#timeAt(child) >= dueAt) return index;
+      this.#move(child, index);
+      index = child;
+    }
+  }
+
+  #move(from: number, to: number): void {
+    const item = this.#items[from];
+    if (item !== undefined) this.#put(item, this.#timeAt(from), to);
+  }
+
+  #put(item: T, dueAt: number, index: number): void {
+    this.#items[index] = item;
+    this.#times[index] = dueAt;
     item.agendaIndex = index;
-  }
-
-  #siftUp(start: number): number {
-    let index = start;
-    const item = this.#heap[index];
-    while (item !== undefined && index > 0) {
-      const parentIndex = (index - 1) >> 1;
-      const parent = this.#heap[parentIndex];
-      if (parent === undefined || parent.dueAt <= item.dueAt) break;
-      this.#put(parent, index);
-      index = parentIndex;
-    }
-    if (item !== undefined && index !== start) this.#put(item, index);
-    return index;
-  }
-
-  #siftDown(start: number): void {
-    let index = start;
-    const item = this.#heap[index];
-    while (item !== undefined) {
-      let childIndex = 2 * index + 1;
-      let child = this.#heap[childIndex];
-      const right = this.#heap[childIndex + 1];
-      if (child !== undefined && right !== undefined && right.dueAt < child.dueAt) {
-        child = right;
-        childIndex += 1;
-      }
-      if (child === undefined || item.dueAt <= child.dueAt) break;
-      this.#put(child, index);
-      index = childIndex;
-    }
-    if (item !== undefined && index !== start) this.#put(item, index);
   }
 }

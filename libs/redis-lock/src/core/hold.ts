@@ -55,7 +55,6 @@ function suspensionOf(leaseTimeMs: number): number {
  * about that promise.
  */
 export class Hold implements Appointment {
-  dueAt = 0;
   agendaIndex = -1;
   /** When the watchdog renews next, if it renews at all. */
   renewAt = 0;
