@@ -114,7 +114,7 @@ export class Line {
     const handed = this.#entering === contender ? this.#handed : undefined;
     this.#entering = undefined;
     if (handed === undefined || reply.value.handed !== undefined) return reply;
-    return { ...reply, value: { ...reply.value, handed } };
+    return handedOn(reply, handed, reply.value.fencingToken);
   }
 
   /** Whether its process stood in line for this caller, who waits no more. */
@@ -138,8 +138,7 @@ export class Line {
     // When the script was sent twice, the first one did it.
     const hasIt = reply.value === 'passed' || (reply.value === 'had' && reply.resent);
     if (reply.value === 'passed' && starts) {
-      const value = { kind: 'granted', fencingToken: undefined, handed } as const;
-      this.queue.grant(next, { ...reply, value });
+      this.queue.grant(next, handedOn(reply, handed));
     } else if (hasIt) {
       this.#letEnter(next, handed);
     } else if (reply.value === 'opened' || reply.value === 'done') {
@@ -149,4 +148,9 @@ export class Line {
       this.queue.goOn(true);
     }
   }
+}
+
+function handedOn(reply: Reply<unknown>, handed: Handed, fencingToken?: number): Grant {
+  const { sentAt, resent } = reply;
+  return { value: { kind: 'granted', fencingToken, handed }, sentAt, resent };
 }

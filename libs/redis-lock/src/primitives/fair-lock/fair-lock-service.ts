@@ -1,5 +1,5 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
-import { writtenHeir, writtenTerms } from '../../core/hand-off.js';
+import { writtenTerms } from '../../core/hand-off.js';
 import { INSPECT, renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
@@ -58,7 +58,8 @@ class FairProtocol implements LockProtocol {
     if (heir === undefined) {
       return connection.run(LEAVE, keysOf(key), { owner, holdCount, channelPrefix });
     }
-    const args = { owner, ...writtenHeir(heir), channelPrefix };
+    const { owner: next, leaseTimeMs: leaseMs } = heir;
+    const args = { owner, heir: next, leaseMs, starts: heir.starts ? 1 : 0, channelPrefix };
     return connection.run(PASS_ON, keysOf(key), args);
   }
 
@@ -91,10 +92,9 @@ class FairProtocol implements LockProtocol {
     terms: string,
   ): Promise<Reply<EnterAnswer>> {
     const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
-    const args = {
-      ...{ owner, holdCount, leaseMs, waitMs: this.#waitMs(request), aliveMs: this.#aliveMs },
-      ...{ terms, channelPrefix: channelOf(key) },
-    };
+    const channelPrefix = channelOf(key);
+    const [waitMs, aliveMs] = [this.#waitMs(request), this.#aliveMs];
+    const args = { owner, holdCount, leaseMs, waitMs, aliveMs, terms, channelPrefix };
     const { connection } = this.context;
     if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
     return connection.run(

@@ -38,9 +38,10 @@ export class ReadLockProtocol implements LockProtocol {
   enter(key: string, owner: OwnerId, request: EnterRequest) {
     const { holdCount, leaseTimeMs: leaseMs, companion = '', waitTimeMs, minReplicas } = request;
     const { pollIntervalMs } = this.context.settings;
+    const { writers, patience, readers, turn } = turnKeys(key);
     return this.context.connection.run(
       READ_ENTER,
-      { lock: key, prefix: readersPrefix(key), ...turnKeys(key) },
+      { lock: key, prefix: readersPrefix(key), writers, patience, readers, turn },
       {
         owner,
         holdCount,

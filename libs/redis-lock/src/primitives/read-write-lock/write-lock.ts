@@ -62,17 +62,16 @@ export class WriteLockProtocol implements LockProtocol {
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest) {
-    const { holdCount, minReplicas } = request;
     const keys = keysOf(key);
-    const args = { ...this.#entering(key, owner, request), holdCount };
+    const args = this.#entering(key, owner, request);
     const { connection } = this.context;
-    if (!request.fenced) return connection.run(WRITE_ENTER, keys, args, minReplicas);
-    return connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), minReplicas);
+    if (!request.fenced) return connection.run(WRITE_ENTER, keys, args, request.minReplicas);
+    return connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), request.minReplicas);
   }
 
   claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
-    const keys = inLine(key);
-    const args = { ...this.#entering(key, owner, request), claim: writtenClaim(claim) };
+    const keys = keysOf(key);
+    const args = this.#entering(key, owner, request, writtenClaim(claim));
     const { connection } = this.context;
     if (!request.fenced) return connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
     return connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas);
@@ -80,27 +79,20 @@ export class WriteLockProtocol implements LockProtocol {
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
     const { connection, settings } = this.context;
-    const args = { owner, channel: channelOf(key) };
+    const [keys, channel, openMs] = [keysOf(key), channelOf(key), openEveryMs(settings)];
     if (heir === undefined) {
-      const announcing = { holdCount, openEveryMs: openEveryMs(settings) };
-      return connection.run(WRITE_LEAVE, inLine(key), { ...args, ...announcing });
+      return connection.run(WRITE_LEAVE, keys, { owner, holdCount, channel, openEveryMs: openMs });
     }
-    const { claim } = heir;
-    const passing = { ...args, ...writtenHeir(heir) };
-    if (claim === undefined) return connection.run(WRITE_PASS_ON, keysOf(key), passing);
-    return connection.run(WRITE_TAKE_TURNS, inLine(key), {
-      ...passing,
-      claim: writtenClaim(claim),
-      waitedMs: Math.round(heir.waitedMs),
-      memoryMs: memoryMs(settings.pollIntervalMs),
-      openEveryMs: openEveryMs(settings),
-    });
+    const args = writtenHeir(owner, heir, channel, openMs);
+    if (heir.claim === undefined) return connection.run(WRITE_PASS_ON, keys, args);
+    const turn = { ...args, memoryMs: memoryMs(settings.pollIntervalMs) };
+    return connection.run(WRITE_TAKE_TURNS, keys, turn);
   }
 
   withdraw(key: string, owner: OwnerId) {
     const { connection, settings } = this.context;
     const args = { owner, channel: channelOf(key), openEveryMs: openEveryMs(settings) };
-    return connection.run(WRITE_WITHDRAW, inLine(key), args);
+    return connection.run(WRITE_WITHDRAW, keysOf(key), args);
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -120,20 +112,20 @@ export class WriteLockProtocol implements LockProtocol {
     return grantChannel(key, this.context.id, 'rwlock');
   }
 
-  #entering(key: string, owner: OwnerId, { leaseTimeMs: leaseMs, waitTimeMs }: EnterRequest) {
+  #entering(key: string, owner: OwnerId, request: EnterRequest, claim = '') {
+    const { holdCount, leaseTimeMs: leaseMs, waitTimeMs } = request;
     const { pollIntervalMs } = this.context.settings;
     const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs);
-    return { owner, leaseMs, memoryMs: forgetMs, channel: channelOf(key) };
+    return { owner, holdCount, leaseMs, memoryMs: forgetMs, channel: channelOf(key), claim };
   }
 }
 
+/** Each script takes those that it declares. */
 function keysOf(key: string) {
-  return { lock: key, prefix: readersPrefix(key), ...turnKeys(key) };
-}
-
-/** Of a script that looks at the line, or changes it. */
-function inLine(key: string) {
-  return { ...keysOf(key), ...lineKeys(key, 'rwlock') };
+  const { writers, patience, readers, turn } = turnKeys(key);
+  const { queue, claims, opened } = lineKeys(key, 'rwlock');
+  const prefix = readersPrefix(key);
+  return { lock: key, prefix, writers, patience, readers, turn, queue, claims, opened };
 }
 
 function withToken<K extends { readonly lock: string }>(keys: K) {

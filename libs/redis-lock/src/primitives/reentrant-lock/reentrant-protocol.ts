@@ -86,24 +86,21 @@ export class ReentrantProtocol implements LockProtocol {
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     if (heir === undefined) {
-      const { channel, openEveryMs } = this.#announcing(key);
-      const args = { owner, holdCount, channel, openEveryMs };
+      const channel = this.wakeUpChannel(key);
+      const args = { owner, holdCount, channel, openEveryMs: this.#openEveryMs };
       return this.#inLineOr(
         () => this.#connection.run(LEAVE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
-    const { claim } = heir;
-    const args = { owner, ...writtenHeir(heir) };
+    const args = writtenHeir(owner, heir, this.wakeUpChannel(key), this.#openEveryMs);
     const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
-    if (claim === undefined) return passOn();
-    const waitedMs = Math.round(heir.waitedMs);
-    const turn = { ...args, waitedMs, claim: writtenClaim(claim), ...this.#announcing(key) };
-    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), turn), passOn);
+    if (heir.claim === undefined) return passOn();
+    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), args), passOn);
   }
 
   withdraw(key: string, owner: OwnerId) {
-    const args = { owner, ...this.#announcing(key) };
+    const args = { owner, channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
     return this.#inLineOr(
       () => this.#connection.run(WITHDRAW, keysOf(key), args),
       () => this.#leaveAlone(key, owner, 0),
@@ -142,13 +139,9 @@ export class ReentrantProtocol implements LockProtocol {
       return alone();
     });
   }
-
-  #announcing(key: string) {
-    return { channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
-  }
 }
 
-/** Of a script that looks at the line, or changes it. With every release: without a spread. */
+/** Of a script that looks at the line, or changes it. */
 function keysOf(key: string) {
   const { queue, claims, opened } = lineKeys(key);
   return { lock: key, queue, claims, opened };

@@ -43,13 +43,13 @@ export class PermitProtocol implements HoldProtocol {
     permits: OwnerId,
     { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: EnterRequest,
   ): Promise<Reply<EnterAnswer>> {
-    const keys = { ...keysOf(key), waiting: waitingKey(key) };
+    const keys = inLine(key);
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
     const args = { permits, leaseMs, markMs, channel: permitChannel(key) };
     for (;;) {
       const reply = await this.context.connection.run(ENTER, keys, args, minReplicas);
-      const { value } = reply;
-      if (value !== 'unfinished') return { ...reply, value };
+      const { value, sentAt, resent } = reply;
+      if (value !== 'unfinished') return { value, sentAt, resent };
     }
   }
 
@@ -59,7 +59,7 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   withdraw(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    const keys = { ...keysOf(key), waiting: waitingKey(key) };
+    const keys = inLine(key);
     return this.context.connection.run(WITHDRAW, keys, { permits, channel: permitChannel(key) });
   }
 
@@ -87,6 +87,10 @@ export class PermitProtocol implements HoldProtocol {
 
 export function keysOf(key: string) {
   return { counter: key, leases: leasesKey(key) };
+}
+
+function inLine(key: string) {
+  return { counter: key, leases: leasesKey(key), waiting: waitingKey(key) };
 }
 
 export function leasesKey(key: string): string {
