@@ -69,7 +69,7 @@ export class Contenders implements Successors, QueueHost {
 
   next(hold: Hold): Succession | undefined {
     this.#forget(hold);
-    const [first] = this.#waiters.get(hold.key) ?? [];
+    const first = this.#waiters.get(hold.key)?.values().next().value;
     return this.#queues.get(first ?? hold.key)?.succeed(hold);
   }
 

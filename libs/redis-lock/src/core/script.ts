@@ -107,7 +107,8 @@ export function callOf<K extends string, A extends string>(
   mode: PublishMode,
 ): ScriptCall {
   const { lua, sha1 } = mode === 'plain' ? script : script.inMode[mode]();
-  const [allKeys, allArgs] = [inOrder(script.keys, keys), inOrder(script.args, args)];
+  const allKeys = inOrder(script.keys, keys);
+  const allArgs = inOrder(script.args, args);
   const isUniform =
     allKeys.length > 0 &&
     allKeys.length === script.keys.length &&

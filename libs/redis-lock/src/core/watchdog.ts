@@ -68,7 +68,7 @@ export class Watchdog {
     if (hold.owedLeaseMs > 0) {
       hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
     }
-    this.#plan(hold);
+    this.#plan(hold, now);
   }
 
   remove(hold: Hold): void {

@@ -162,7 +162,9 @@ export class ScriptBatches {
       { keys, args },
       (raw) => {
         const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
-        for (const [i, job] of jobs.entries()) this.#answer(job, answers[i], sending);
+        jobs.forEach((job, i) => {
+          this.#answer(job, answers[i], sending);
+        });
       },
       (error) => {
         if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;

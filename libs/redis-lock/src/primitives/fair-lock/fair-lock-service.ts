@@ -93,7 +93,8 @@ class FairProtocol implements LockProtocol {
   ): Promise<Reply<EnterAnswer>> {
     const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
     const channelPrefix = channelOf(key);
-    const [waitMs, aliveMs] = [this.#waitMs(request), this.#aliveMs];
+    const waitMs = this.#waitMs(request);
+    const aliveMs = this.#aliveMs;
     const args = { owner, holdCount, leaseMs, waitMs, aliveMs, terms, channelPrefix };
     const { connection } = this.context;
     if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);

@@ -79,11 +79,13 @@ export class WriteLockProtocol implements LockProtocol {
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
     const { connection, settings } = this.context;
-    const [keys, channel, openMs] = [keysOf(key), channelOf(key), openEveryMs(settings)];
+    const keys = keysOf(key);
+    const channel = channelOf(key);
+    const everyMs = openEveryMs(settings);
     if (heir === undefined) {
-      return connection.run(WRITE_LEAVE, keys, { owner, holdCount, channel, openEveryMs: openMs });
+      return connection.run(WRITE_LEAVE, keys, { owner, holdCount, channel, openEveryMs: everyMs });
     }
-    const args = writtenHeir(owner, heir, channel, openMs);
+    const args = writtenHeir(owner, heir, channel, everyMs);
     if (heir.claim === undefined) return connection.run(WRITE_PASS_ON, keys, args);
     const turn = { ...args, memoryMs: memoryMs(settings.pollIntervalMs) };
     return connection.run(WRITE_TAKE_TURNS, keys, turn);
