@@ -328,6 +328,20 @@ describe('a read-write lock on the wire', () => {
       await java.unlockRead('a');
     });
 
+    it('(b) such a lease is found, however many read', async () => {
+      const some = { leaseTimeMs: 40_000 };
+      const reading = Array.from({ length: 10 }, () => lockOf().read.acquire(some));
+      const others = await Promise.all(reading);
+      const long = await lockOf().read.acquire({ leaseTimeMs: 600_000 });
+      await java.tryRead('a');
+      const short = await lockOf().read.acquire({ leaseTimeMs: 60_000 });
+      await java.renewRead('a');
+      await short.release();
+      expect(await redis.admin.pttl('a')).toBeGreaterThan(590_000);
+      for (const lease of [...others, long]) await lease.release();
+      await java.unlockRead('a');
+    });
+
     it('(c) the end of a nested read does not end the watchdog of the write', async () => {
       const client = open({ leaseTimeMs: 900 });
       const { read, write } = client.locks.get('a');

@@ -96,7 +96,7 @@ return ${String(GRANTED)}`,
   reply: enterAnswer,
 });
 
-/** The lock may outlive the longest lease by so much (ms). */
+/** The lock may outlive the longest lease by so much (ms), and time goes on while a script runs. */
 const SPARE_MS = 10;
 /** A release looks at so many other readers, and no further once it has found such a lease. */
 const LOOKED_AT = 8;
@@ -113,14 +113,16 @@ local function leave()
   -- The writer's own lease is not to be touched.
   if mode == 'write' then return 'done' end
   -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long, and not
-  -- if another has as much. Java may have made it too short.
+  -- if another has as much. When it was shorter than that, by Java's doing, all of them are looked at.
   local ttl = redis.call('pttl', lock)
   local isLongest = lease + ${String(SPARE_MS)} >= ttl
-  local enough = ttl >= 0 and math.max(1, ttl - ${String(SPARE_MS)})
+  local enough = ttl + ${String(SPARE_MS)} >= lease and math.max(1, ttl - ${String(SPARE_MS)})
   local longest = isLongest and longestLease(enough, ${String(LOOKED_AT)}) or longestLease(1, 1)
   if longest > 0 then
-    local isRight = enough and longest >= enough and longest <= ttl
-    if isLongest and not isRight then redis.call('pexpire', lock, longest) end
+    if isLongest then
+      local isRight = enough and longest >= enough and longest <= ttl
+      if not isRight then redis.call('pexpire', lock, longest) end
+    end
     return 'done'
   end
   redis.call('del', lock)

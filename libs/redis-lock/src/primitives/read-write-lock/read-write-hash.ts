@@ -70,8 +70,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were. Forgets the dead ones
--- on its way; with a lease that is enough, it stops when it has seen one, and so many.
+-- What is left of the longest lease of all readers, and how many there were, the dead included, which
+-- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)

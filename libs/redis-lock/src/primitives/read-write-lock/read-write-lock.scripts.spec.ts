@@ -243,6 +243,13 @@ describe('the scripts of the read-write lock', () => {
       expect(await leave(two)).toEqual({ pttl: 10, lock: lasting(30) });
     });
 
+    it('read-lock.leave leaves the lock no longer than its readers, however many there are', async () => {
+      for (let n = 10; n < 20; n += 1) await read(`${CLIENT}:${String(n)}`);
+      await read(A, { leaseMs: 31_000 });
+      expect(await endRead(A)).toBe('done');
+      expect(await redis.admin.pttl('k')).toBeLessThanOrEqual(30_000);
+    });
+
     it('write-lock.leave goes down to its count, and frees the lock once', async () => {
       await write(A);
       await write(A, { holdCount: 2 });
