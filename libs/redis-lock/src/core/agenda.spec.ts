@@ -87,6 +87,60 @@ describe('Agenda', () => {
     expect(a.agendaIndex).toBe(-1);
   });
 
+  it('goes on with the others when one cannot be looked at', () => {
+    const [a, b, c] = [visit('a'), visit('b'), visit('c')];
+    const seen: Visit[] = [];
+    const failing = new Agenda<Visit>(systemClock, {
+      due: (item) => {
+        seen.push(item);
+        if (item === a) throw new Error('cannot be looked at');
+      },
+      allDue: () => undefined,
+    });
+    failing.set(a, inMs(10));
+    failing.set(b, inMs(20));
+    failing.set(c, inMs(30));
+    expect(() => jest.advanceTimersByTime(10)).toThrow('cannot be looked at');
+    jest.advanceTimersByTime(20);
+    expect(seen).toEqual([a, b, c]);
+    expect(failing.size).toBe(0);
+  });
+
+  it('may be changed by whoever looks at an item', () => {
+    const [a, b, c] = [visit('a'), visit('b'), visit('c')];
+    const [d, e] = [visit('d'), visit('e')];
+    const seen: Visit[] = [];
+    const changed = new Agenda<Visit>(systemClock, {
+      due: (item) => {
+        seen.push(item);
+        if (item !== a) return;
+        changed.delete(b);
+        changed.delete(a);
+        changed.set(c, inMs(-5));
+        changed.set(d, inMs(50));
+      },
+      allDue: () => undefined,
+    });
+    [a, b, c, d, e].forEach((item, i) => {
+      changed.set(item, inMs(10 + i));
+    });
+    jest.advanceTimersByTime(20);
+    expect(seen).toEqual([a, c, e]);
+    jest.advanceTimersByTime(60);
+    expect(seen).toEqual([a, c, e, d]);
+  });
+
+  it('knows nothing of what it held before it was cleared', () => {
+    const items = Array.from({ length: 20 }, (_, i) => visit(String(i)));
+    for (const item of items) agenda.set(item, inMs(1));
+    agenda.clear();
+    items.slice(0, 9).forEach((item, i) => {
+      agenda.set(item, inMs(100 - 10 * i));
+    });
+    jest.advanceTimersByTime(100);
+    expect(due.flat()).toEqual(['8', '7', '6', '5', '4', '3', '2', '1', '0']);
+  });
+
   it('takes items that are due later than a timer can count', () => {
     const a = visit('a');
     agenda.set(a, Infinity);

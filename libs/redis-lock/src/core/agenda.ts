@@ -83,10 +83,13 @@ export class Agenda<T extends Appointment> {
       if (first === undefined || this.#timeAt(0) > this.#clock.now()) break;
       // It stays where it is: whoever sees to it must not find it missing.
       this.#looked = first;
-      this.#keeper.due(first);
-      if (this.#looked === first) this.delete(first);
+      try {
+        this.#keeper.due(first);
+      } finally {
+        if (this.#looked === first) this.delete(first);
+        this.#looked = undefined;
+      }
     }
-    this.#looked = undefined;
     this.#keeper.allDue();
   }
 
@@ -112,7 +115,7 @@ export class Agenda<T extends Appointment> {
     return this.#times[index] ?? Infinity;
   }
 
-  /** Puts an item into a free place, or where it is already, and from there up or down to where it belongs. */
+  /** Puts an item where it belongs, from a free place on, or from its own, up or down. */
   #place(item: T, dueAt: number, free: number): void {
     let index = free;
     for (let parent = (index - 1) >> 1; index > 0; parent = (index - 1) >> 1) {
@@ -127,13 +130,13 @@ export class Agenda<T extends Appointment> {
   /** Moves up what is due earlier; answers which place is free then. */
   #sink(dueAt: number, free: number): number {
     let index = free;
-    for (;;) {
-      const left = 2 * index + 1;
+    for (let left = 2 * index + 1; left < this.#items.length; left = 2 * index + 1) {
       const child = this.#timeAt(left + 1) < this.#timeAt(left) ? left + 1 : left;
-      if (this.#timeAt(child) >= dueAt) return index;
+      if (this.#timeAt(child) >= dueAt) break;
       this.#move(child, index);
       index = child;
     }
+    return index;
   }
 
   #move(from: number, to: number): void {
