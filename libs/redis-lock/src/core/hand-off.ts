@@ -85,22 +85,23 @@ export function writtenTerms({ nonce, leaseTimeMs, manner }: Claim): string {
   return `${nonce} ${String(leaseTimeMs)} ${manner.charAt(0)}`;
 }
 
-/**
- * What the scripts that pass a lock on are told, each of them what it declares. With every release: a
- * literal costs a fiftieth of a spread.
- */
-export function writtenHeir(owner: OwnerId, heir: Heir, channel: string, openEveryMs: number) {
-  const { owner: next, leaseTimeMs: leaseMs, waitedMs, claim } = heir;
-  return {
-    owner,
-    heir: next,
-    leaseMs,
-    starts: heir.starts ? 1 : 0,
-    waitedMs: Math.round(waitedMs),
-    claim: claim === undefined ? '' : writtenClaim(claim),
-    channel,
-    openEveryMs,
-  };
+/** What a script is told that makes the heir the next owner. */
+export function passingOn(owner: OwnerId, heir: Heir, channel: string) {
+  const { owner: next, leaseTimeMs: leaseMs } = heir;
+  return { owner, heir: next, leaseMs, starts: heir.starts ? 1 : 0, channel };
+}
+
+/** What a script is told by which others may go first, and the heir stands in line. */
+export function takingTurns(
+  owner: OwnerId,
+  heir: Heir,
+  claim: Claim,
+  { channel, openEveryMs }: { readonly channel: string; readonly openEveryMs: number },
+) {
+  const { heir: next, leaseMs, starts } = passingOn(owner, heir, channel);
+  const waitedMs = Math.round(heir.waitedMs);
+  const written = writtenClaim(claim);
+  return { owner, heir: next, leaseMs, starts, waitedMs, claim: written, channel, openEveryMs };
 }
 
 /** Lua that refuses a claim that nobody could read later. */

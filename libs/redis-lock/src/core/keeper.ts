@@ -208,7 +208,7 @@ export class Keeper {
     }
   }
 
-  /** Answers who is next, if that is known here. */
+  /** Answers who is next, if that is known here, and has that one expect the outcome. */
   #beginEnd(hold: Hold): Succession | undefined {
     this.#watchdog.remove(hold);
     this.#leaving += 1;

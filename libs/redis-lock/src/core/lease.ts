@@ -113,7 +113,7 @@ export class HeldLease implements PermitLease, ScopedLease {
     return [this];
   }
 
-  /** Whether a nested acquisition may still join it. */
+  /** Not released yet: a nested acquisition may still join it. */
   get isOpen(): boolean {
     return this.#releasing === undefined;
   }
@@ -161,6 +161,7 @@ export class HeldLease implements PermitLease, ScopedLease {
 
   release(): Promise<void> {
     if (this.#releasing !== undefined) return this.#isGivenBack ? DONE : this.#releasing;
+    // Whoever hears meanwhile that it is lost may release it again.
     this.#releasing = DONE;
     this.#releasing = this.keeper.giveBack(this);
     this.#endTurn();

@@ -4,8 +4,9 @@ import {
   grantChannel,
   lineKeys,
   openEveryMs,
+  passingOn,
+  takingTurns,
   writtenClaim,
-  writtenHeir,
 } from '../../core/hand-off.js';
 import { renewHashes } from '../../core/hash-lock.js';
 import type {
@@ -71,7 +72,7 @@ export class WriteLockProtocol implements LockProtocol {
 
   claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
     const keys = keysOf(key);
-    const args = this.#entering(key, owner, request, writtenClaim(claim));
+    const args = { ...this.#entering(key, owner, request), claim: writtenClaim(claim) };
     const { connection } = this.context;
     if (!request.fenced) return connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
     return connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas);
@@ -81,14 +82,16 @@ export class WriteLockProtocol implements LockProtocol {
     const { connection, settings } = this.context;
     const keys = keysOf(key);
     const channel = channelOf(key);
-    const everyMs = openEveryMs(settings);
+    const announcing = { channel, openEveryMs: openEveryMs(settings) };
     if (heir === undefined) {
-      return connection.run(WRITE_LEAVE, keys, { owner, holdCount, channel, openEveryMs: everyMs });
+      return connection.run(WRITE_LEAVE, keys, { ...announcing, owner, holdCount });
     }
-    const args = writtenHeir(owner, heir, channel, everyMs);
-    if (heir.claim === undefined) return connection.run(WRITE_PASS_ON, keys, args);
-    const turn = { ...args, memoryMs: memoryMs(settings.pollIntervalMs) };
-    return connection.run(WRITE_TAKE_TURNS, keys, turn);
+    const { claim } = heir;
+    if (claim === undefined)
+      return connection.run(WRITE_PASS_ON, keys, passingOn(owner, heir, channel));
+    const turn = takingTurns(owner, heir, claim, announcing);
+    const args = { ...turn, memoryMs: memoryMs(settings.pollIntervalMs) };
+    return connection.run(WRITE_TAKE_TURNS, keys, args);
   }
 
   withdraw(key: string, owner: OwnerId) {
@@ -114,11 +117,11 @@ export class WriteLockProtocol implements LockProtocol {
     return grantChannel(key, this.context.id, 'rwlock');
   }
 
-  #entering(key: string, owner: OwnerId, request: EnterRequest, claim = '') {
+  #entering(key: string, owner: OwnerId, request: EnterRequest) {
     const { holdCount, leaseTimeMs: leaseMs, waitTimeMs } = request;
     const { pollIntervalMs } = this.context.settings;
     const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs);
-    return { owner, holdCount, leaseMs, memoryMs: forgetMs, channel: channelOf(key), claim };
+    return { owner, holdCount, leaseMs, memoryMs: forgetMs, channel: channelOf(key) };
   }
 }
 

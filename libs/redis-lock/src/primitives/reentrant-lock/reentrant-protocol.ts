@@ -4,8 +4,9 @@ import {
   grantChannel,
   lineKeys,
   openEveryMs,
+  passingOn,
+  takingTurns,
   writtenClaim,
-  writtenHeir,
 } from '../../core/hand-off.js';
 import {
   ENTER,
@@ -85,18 +86,20 @@ export class ReentrantProtocol implements LockProtocol {
   }
 
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+    const channel = this.wakeUpChannel(key);
+    const openEveryMs = this.#openEveryMs;
     if (heir === undefined) {
-      const channel = this.wakeUpChannel(key);
-      const args = { owner, holdCount, channel, openEveryMs: this.#openEveryMs };
+      const args = { owner, holdCount, channel, openEveryMs };
       return this.#inLineOr(
         () => this.#connection.run(LEAVE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
-    const args = writtenHeir(owner, heir, this.wakeUpChannel(key), this.#openEveryMs);
+    const args = passingOn(owner, heir, channel);
     const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
     if (heir.claim === undefined) return passOn();
-    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), args), passOn);
+    const turn = takingTurns(owner, heir, heir.claim, { channel, openEveryMs });
+    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), turn), passOn);
   }
 
   withdraw(key: string, owner: OwnerId) {
