@@ -121,6 +121,16 @@ describe('FaultProxy', () => {
     hole.heal();
   });
 
+  it('forgets a connection that is cut while its end is passed on', async () => {
+    const client = await connect();
+    const hold = proxy.hold('toServer');
+    client.disconnect();
+    await eventually(() => proxy.counts.held > 0);
+    hold.heal();
+    proxy.cut();
+    await eventually(() => proxy.connections.length === 0);
+  });
+
   it('drops the messages of one channel only', async () => {
     const subscriber = await connect();
     const heard: string[] = [];

@@ -57,7 +57,7 @@ export class ProxiedConnection {
     ];
     // Nobody behind the proxy: the client must not be left with a connection to nowhere.
     server.once('error', () => {
-      if (server.connecting || server.bytesRead === 0) client.resetAndDestroy();
+      if (server.connecting || server.bytesRead === 0) reset(client);
     });
   }
 
@@ -67,7 +67,7 @@ export class ProxiedConnection {
     if (side === 'both') for (const pipe of this.#pipes) pipe.sever();
     const sockets = { client: this.#client, server: this.#server };
     for (const socket of side === 'both' ? Object.values(sockets) : [sockets[side]]) {
-      if (kind === 'rst') socket.resetAndDestroy();
+      if (kind === 'rst') reset(socket);
       else socket.end();
     }
   }
@@ -215,6 +215,13 @@ class Pipe {
     this.#enqueue(null);
     this.flush();
   }
+}
+
+/** Of a socket that is reset while its own end is on its way, Node 20 never says that it is closed. */
+function reset(socket: Socket): void {
+  const isEnding = socket.writableEnded && !socket.writableFinished;
+  if (isEnding) socket.once('finish', () => socket.resetAndDestroy());
+  else socket.resetAndDestroy();
 }
 
 async function ending(socket: Socket): Promise<void> {
