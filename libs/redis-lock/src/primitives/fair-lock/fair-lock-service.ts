@@ -1,5 +1,5 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
-import { writtenTerms } from '../../core/hand-off.js';
+import { passingOn, writtenTerms } from '../../core/hand-off.js';
 import { INSPECT, renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
@@ -58,8 +58,8 @@ class FairProtocol implements LockProtocol {
     if (heir === undefined) {
       return connection.run(LEAVE, keysOf(key), { owner, holdCount, channelPrefix });
     }
-    const { owner: next, leaseTimeMs: leaseMs } = heir;
-    const args = { owner, heir: next, leaseMs, starts: heir.starts ? 1 : 0, channelPrefix };
+    const { heir: next, leaseMs, starts } = passingOn(owner, heir, channelPrefix);
+    const args = { owner, heir: next, leaseMs, starts, channelPrefix };
     return connection.run(PASS_ON, keysOf(key), args);
   }
 

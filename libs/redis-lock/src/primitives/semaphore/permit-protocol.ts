@@ -43,7 +43,7 @@ export class PermitProtocol implements HoldProtocol {
     permits: OwnerId,
     { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: EnterRequest,
   ): Promise<Reply<EnterAnswer>> {
-    const keys = inLine(key);
+    const keys = keysOf(key);
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
     const args = { permits, leaseMs, markMs, channel: permitChannel(key) };
     for (;;) {
@@ -59,8 +59,8 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   withdraw(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    const keys = inLine(key);
-    return this.context.connection.run(WITHDRAW, keys, { permits, channel: permitChannel(key) });
+    const args = { permits, channel: permitChannel(key) };
+    return this.context.connection.run(WITHDRAW, keysOf(key), args);
   }
 
   async renew(
@@ -85,11 +85,8 @@ export class PermitProtocol implements HoldProtocol {
   }
 }
 
+/** Each script takes those that it declares. */
 export function keysOf(key: string) {
-  return { counter: key, leases: leasesKey(key) };
-}
-
-function inLine(key: string) {
   return { counter: key, leases: leasesKey(key), waiting: waitingKey(key) };
 }
 
