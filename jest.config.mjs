@@ -20,6 +20,7 @@ export default {
   transform: { '^.+\\.ts$': ['@swc/jest', structuredClone(swcOptions)] },
   moduleNameMapper: {
     '^nestjs-redis-lock$': '<rootDir>/libs/redis-lock/src/index.ts',
+    '^nestjs-redis-lock/(.*)$': '<rootDir>/libs/redis-lock/src/$1.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',

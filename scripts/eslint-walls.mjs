@@ -13,7 +13,17 @@ const CORE = new RegExp(`^${LIB}/core/`);
 const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
-const FRAMEWORK = /^(@nestjs\/|rxjs(\/|$)|reflect-metadata$)/;
+const TESTING = new RegExp(`^${LIB}/testing/`);
+const CLI = new RegExp(`^${LIB}/cli/`);
+/** Each has a subpath of its own, and needs a package that the root must not load. */
+const INTEGRATIONS = {
+  otel: /^@opentelemetry\/api$/,
+  prometheus: /^prom-client$/,
+  terminus: /^@nestjs\/terminus$/,
+  throttler: /^@nestjs\/throttler$/,
+};
+const integration = (/** @type {string} */ name) => new RegExp(`^${LIB}/integrations/${name}/`);
+const FRAMEWORK = /^(@nestjs\/(common|core)(\/|$)|rxjs(\/|$)|reflect-metadata$)/;
 
 /** @type {Room[]} */
 const ROOMS = [
@@ -43,13 +53,33 @@ const ROOMS = [
     says: 'nest imports primitives, core and the framework; only redis-lock.module.ts knows ioredis',
   },
   {
-    files: new RegExp(`^${LIB}/`),
+    files: new RegExp(`^${LIB}/testing/`),
+    allows: () => [NODE, CORE, PRIMITIVES, NEST, FRAMEWORK, TESTING],
+    says: 'testing imports core, primitives, nest and the framework only',
+  },
+  {
+    files: new RegExp(`^${LIB}/cli/`),
+    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, CLI, /^ioredis$/],
+    says: 'the command line imports core, primitives and the ioredis room only',
+  },
+  ...Object.entries(INTEGRATIONS).map(([name, packages]) => ({
+    files: new RegExp(`^${LIB}/integrations/${name}/`),
+    allows: () => [NODE, CORE, NEST, FRAMEWORK, packages, integration(name)],
+    says: `${name} imports core, nest, the framework and the package that it is for`,
+  })),
+  {
+    files: new RegExp(`^${LIB}/index\\.ts$`),
     allows: () => [CORE, PRIMITIVES, ADAPTER, NEST],
-    says: 'the public surface exports what the rooms hold',
+    says: 'the public surface exports what the rooms hold, and never what needs another package',
+  },
+  {
+    files: new RegExp(`^${LIB}/`),
+    allows: (file) => [integration(posix.basename(file, '.ts')), TESTING],
+    says: 'the surface of a subpath exports what its own room holds',
   },
   {
     files: /^apps\//,
-    allows: () => [/^(?!libs\/|nestjs-redis-lock\/)/],
+    allows: () => [/^(?!libs\/)/],
     says: 'an application knows the library as "nestjs-redis-lock"',
   },
 ];

@@ -27,15 +27,26 @@ export async function compile() {
     write(join(OUTPUT, 'package.json'), '{ "type": "module" }'),
     write(
       join(OUTPUT, 'node_modules', 'nestjs-redis-lock', 'package.json'),
-      '{ "type": "module", "exports": "./index.js" }',
+      '{ "type": "module", "exports": { ".": "./index.js", "./*": "./*.js" } }',
     ),
-    write(
-      join(OUTPUT, 'node_modules', 'nestjs-redis-lock', 'index.js'),
-      "export * from '../../libs/redis-lock/src/index.js';",
+    ...(await entriesOf(join(ROOT, 'libs', 'redis-lock', 'src'))).map((entry) =>
+      write(
+        join(OUTPUT, 'node_modules', 'nestjs-redis-lock', entry),
+        `export * from '../../libs/redis-lock/src/${entry}';`,
+      ),
     ),
   ]);
   const folders = await Promise.all(SOURCES.map((folder) => sourcesIn(join(ROOT, folder))));
   await Promise.all(folders.flat().map((file) => translate(file)));
+}
+
+/**
+ * What users import: the files beside the rooms.
+ * @param {string} library
+ */
+async function entriesOf(library) {
+  const files = await readdir(library);
+  return files.filter((file) => file.endsWith('.ts')).map((file) => file.replace(/ts$/, 'js'));
 }
 
 /**
