@@ -55,7 +55,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
     await others.locks.acquire('a');
     expect(lease.state).toBe('lost');
     expect(ours.eventsOf('renewed')).toEqual([]);
-    expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'expired' }]);
+    expect(ours.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'expired' }]);
   });
 
   it('is not renewed past maxHoldMs, and is over one lease later at the latest', async () => {
@@ -180,7 +180,7 @@ function describeLosing({ redis, open }: LockSuite): void {
     }).toThrow(signal.reason as Error);
     await expect(lease.renew()).rejects.toBe(signal.reason);
     await expect(lease.release()).rejects.toBe(signal.reason);
-    expect(ours.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'gone' }]);
+    expect(ours.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'gone' }]);
   });
 
   it('tells every lease of the owner', async () => {
@@ -235,7 +235,7 @@ function describeLosing({ redis, open }: LockSuite): void {
     redis.resume();
     await eventually(() => lease.state === 'held');
     lease.assertHeld();
-    expect(client.eventsOf('recovered')).toEqual([{ type: 'recovered', name: 'a' }]);
+    expect(client.eventsOf('recovered')).toMatchObject([{ type: 'recovered', name: 'a' }]);
     expect(lease.signal.aborted).toBe(false);
   });
 

@@ -168,7 +168,7 @@ describe('LatchService: waiting', () => {
     await redis.admin.acl('SETUSER', 'mute', ...rules);
     const mute = open({ connection: redis.url.replace('//', '//mute:x@') });
     expect(await mute.locks.get('a').countDown()).toBe(0);
-    expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
+    expect(mute.eventsOf('wake-up-failed')).toMatchObject([{ type: 'wake-up-failed', name: 'a' }]);
     expect(await waiting).toBe(true);
   });
 

@@ -75,9 +75,7 @@ describe('LockService when an answer is lost', () => {
     const fault = loseAnswerTo(LEAVE);
     await lease.release();
     expect(fault.hits).toBe(1);
-    expect(client.eventsOf('released').at(-1)).toEqual({
-      ...{ type: 'released', name: 'a', outcome: 'unknown' },
-    });
+    expect(client.eventsOf('released').at(-1)).toMatchObject({ name: 'a', outcome: 'unknown' });
     expect(client.eventsOf('lost')).toEqual([]);
   });
 

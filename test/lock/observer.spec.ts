@@ -14,12 +14,26 @@ describe('LockObserver', () => {
 
   it('hears of a lock that is taken, nested, and given back', async () => {
     const { locks, events } = open();
-    await locks.using('a', () => locks.using('a', () => undefined));
+    await locks.using('a', () => locks.using('a', () => undefined), { label: 'my lock' });
+    const of = { name: 'a', kind: 'lock', label: 'my lock' };
+    const ms = expect.any(Number) as unknown;
     expect(events).toEqual([
-      { type: 'acquired', name: 'a', waitedMs: expect.any(Number) as unknown, holdCount: 1 },
-      { type: 'acquired', name: 'a', waitedMs: expect.any(Number) as unknown, holdCount: 2 },
-      { type: 'released', name: 'a', outcome: 'done' },
+      { type: 'acquired', ...of, waitedMs: ms, holdCount: 1 },
+      { type: 'acquired', ...of, label: undefined, waitedMs: ms, holdCount: 2 },
+      { type: 'released', ...of, outcome: 'done', heldMs: ms },
     ]);
+  });
+
+  it('hears of the end of every hold once, also when Redis cannot be told', async () => {
+    const ours = open({ connection: proxy.current.url, leaseTimeMs: 500 });
+    const lease = await ours.locks.acquire('a');
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => ours.eventsOf('connection-failed').length === 1);
+    await expect(lease.release()).rejects.toThrow(LockBackendError);
+    await eventually(() => ours.eventsOf('released').length === 1);
+    expect(ours.eventsOf('released')).toMatchObject([{ outcome: 'failed' }]);
+    expect(ours.eventsOf('lost')).toEqual([]);
   });
 
   it('hears how long a caller has waited, and of a long wait once while it lasts', async () => {
@@ -88,7 +102,7 @@ describe('LockObserver', () => {
     await others.locks.acquire('a');
     await ours.locks.tryAcquire('a');
     await expect(ours.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
-    expect(ours.events).toEqual([
+    expect(ours.events).toMatchObject([
       { type: 'timed-out', name: 'a', waitedMs: expect.any(Number) as unknown },
     ]);
   });
@@ -109,7 +123,7 @@ describe('LockObserver', () => {
     const [ours, admin] = [open(), open()];
     await ours.locks.acquire('a');
     await admin.locks.get('a').forceRelease();
-    expect(admin.events).toEqual([{ type: 'force-released', name: 'a' }]);
+    expect(admin.events).toMatchObject([{ type: 'force-released', name: 'a' }]);
   });
 
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {

@@ -130,7 +130,7 @@ describe('LockService when a wake-up is lost', () => {
     const waiting = others.locks.acquire('a', FOR_EVER);
     await listening();
     await lease.release();
-    expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
+    expect(mute.eventsOf('wake-up-failed')).toMatchObject([{ type: 'wake-up-failed', name: 'a' }]);
     await grantedWithin(waiting, 5 * 100);
     await redis.admin.acl('DELUSER', 'mute');
   });

@@ -11,17 +11,18 @@ const redis = useRedis();
 const apps = useApplications(redis);
 
 const error = new Error('no answer');
+const LOCK = { name: 'x', kind: 'lock' } as const;
 
 /** Every event, with the level and the words that a person needs. */
 const EVENTS: [LockEvent, string, string][] = [
-  [{ type: 'lost', name: 'x', reason: 'expired' }, 'error', 'Lock "x" was lost (expired)'],
-  [{ type: 'suspect', name: 'x', error }, 'warn', 'Lock "x" may soon be lost: no answer'],
+  [{ type: 'lost', ...LOCK, reason: 'expired', heldMs: 1 }, 'error', 'Lock "x" was lost (expired)'],
+  [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
   [
-    { type: 'waiting', name: 'x', waitedMs: 1_000.4 },
+    { type: 'waiting', ...LOCK, waitedMs: 1_000.4 },
     'warn',
     'Lock "x" is still waited for after 1000 ms: somebody else holds it, or it is a latch that is closed',
   ],
-  [{ type: 'waiting', name: 'x', waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
+  [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
   [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
   [
     { type: 'connection-failed', error: Object.assign(new AggregateError([]), { code: 'EX' }) },
@@ -31,24 +32,24 @@ const EVENTS: [LockEvent, string, string][] = [
   [{ type: 'connection-restored' }, 'log', 'Redis can be used for locks again'],
   [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
   [
-    { type: 'release-failed', name: 'x', leased: true, error },
+    { type: 'release-failed', ...LOCK, leased: true, error },
     'warn',
     'Lock "x" could not be released and ends with its lease: no answer',
   ],
   [
-    { type: 'release-failed', name: 'x', leased: false, error },
+    { type: 'release-failed', ...LOCK, leased: false, error },
     'warn',
     'Lock "x" may never hear of a release or count-down, which then has to be repeated by hand: no',
   ],
-  [{ type: 'wake-up-failed', name: 'x' }, 'warn', 'waiters could not be told'],
+  [{ type: 'wake-up-failed', ...LOCK }, 'warn', 'waiters could not be told'],
   [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
-  [{ type: 'acquired', name: 'x', waitedMs: 1, holdCount: 2 }, 'debug', 'hold count 2'],
-  [{ type: 'timed-out', name: 'x', waitedMs: 5 }, 'debug', 'not acquired within 5 ms'],
-  [{ type: 'released', name: 'x', outcome: 'done' }, 'debug', 'Lock "x" released'],
-  [{ type: 'released', name: 'x', outcome: 'unknown' }, 'debug', 'as far as is known'],
-  [{ type: 'recovered', name: 'x' }, 'debug', 'held for sure again'],
-  [{ type: 'late-grant', name: 'x' }, 'debug', 'given back'],
-  [{ type: 'force-released', name: 'x' }, 'debug', 'forceRelease()'],
+  [{ type: 'acquired', ...LOCK, waitedMs: 1, holdCount: 2 }, 'debug', 'hold count 2'],
+  [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'debug', 'not acquired within 5 ms'],
+  [{ type: 'released', ...LOCK, outcome: 'done', heldMs: 1 }, 'debug', 'Lock "x" released'],
+  [{ type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 }, 'debug', 'as far as is known'],
+  [{ type: 'recovered', ...LOCK }, 'debug', 'held for sure again'],
+  [{ type: 'late-grant', ...LOCK }, 'debug', 'given back'],
+  [{ type: 'force-released', ...LOCK }, 'debug', 'forceRelease()'],
   [{ type: 'renewed', leases: 1 }, 'debug', 'Renewed 1 lease'],
 ];
 
@@ -84,6 +85,7 @@ describe('LockLogger', () => {
     let reads = 0;
     const event = {
       type: 'acquired',
+      kind: 'lock',
       waitedMs: 1,
       holdCount: 1,
       get name() {
@@ -102,7 +104,7 @@ describe('LockLogger', () => {
   it('tells the next observer too, also when the log is broken', () => {
     const heard: LockEvent[] = [];
     const next: LockObserver = { observe: (event) => heard.push(event) };
-    const event: LockEvent = { type: 'recovered', name: 'x' };
+    const event: LockEvent = { type: 'recovered', ...LOCK };
     new LockLogger(next).observe(event);
     Logger.overrideLogger({
       ...logger,

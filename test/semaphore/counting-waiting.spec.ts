@@ -204,7 +204,7 @@ describe('CountingSemaphore: waiting', () => {
     await redis.admin.acl('SETUSER', 'mute', 'on', 'nopass', '~*', 'resetchannels', '+@all');
     const mute = open({ connection: redis.url.replace('//', '//mute:x@') });
     await mute.locks.get('a').release();
-    expect(mute.eventsOf('wake-up-failed')).toEqual([{ type: 'wake-up-failed', name: 'a' }]);
+    expect(mute.eventsOf('wake-up-failed')).toMatchObject([{ type: 'wake-up-failed', name: 'a' }]);
     await waiting;
   });
 

@@ -41,6 +41,6 @@ describe('the renewal of permits', () => {
     const renewals = client.eventsOf('renewed').length;
     await eventually(() => client.eventsOf('renewed').length >= renewals + 4);
     expect(leases.map(({ state }) => state)).toEqual(['held', 'lost', 'held', 'held']);
-    expect(client.eventsOf('lost')).toEqual([{ type: 'lost', name: 'a', reason: 'gone' }]);
+    expect(client.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'gone' }]);
   });
 });

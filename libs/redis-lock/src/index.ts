@@ -1,3 +1,4 @@
+export type { AcquisitionOutcome, LockAcquisitionMessage } from './core/acquisition-trace.js';
 export {
   LeaseLostError,
   LockArgumentError,
@@ -19,7 +20,7 @@ export type { Lease, LeaseState, PermitLease } from './core/lease.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
 export type { MultiLease } from './core/multi-lease.js';
 export type { MultiLock } from './core/multi-lock.js';
-export type { LockEvent, LockObserver } from './core/observer.js';
+export type { LockedKind, LockEvent, LockObserver, Subject } from './core/observer.js';
 export { CurrentLock } from './core/owner-scope.js';
 
 export {
@@ -53,6 +54,7 @@ export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 export type { PublishOption } from './ioredis/publish-option.js';
 export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
 
+export type { LockEventMessage } from './nest/event-channel.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export { LockKey } from './nest/lock-key.js';
 export type { LockKind, LockNames } from './nest/lock-kinds.js';

@@ -1,3 +1,4 @@
+import { traced } from './acquisition-trace.js';
 import type { Acquisition, Attempt } from './acquisition.js';
 import type { Contenders } from './contenders.js';
 import { Deadline } from './deadline.js';
@@ -62,6 +63,8 @@ export class Acquirer {
       context,
       protocol,
       name,
+      kind: protocol.kind,
+      label: resolved.label,
       key,
       options: resolved,
       companion: undefined,
@@ -71,14 +74,28 @@ export class Acquirer {
     };
   }
 
-  async #take<R>(
+  #take<R>(
     name: string,
     options: AnyAcquireOptions | undefined,
     defaultWaitMs: number,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const acquisition = this.#acquisition(name, options, defaultWaitMs);
-    const { deadline, once } = acquisition;
+    let acquisition: Acquisition;
+    try {
+      acquisition = this.#acquisition(name, options, defaultWaitMs);
+    } catch (error) {
+      const reason = error as Error;
+      return Promise.reject(reason);
+    }
+    const take = () => this.#settle(acquisition, refused);
+    return traced(acquisition, take, (taken) => !(taken instanceof HeldLease));
+  }
+
+  async #settle<R>(
+    acquisition: Acquisition,
+    refused: (acquisition: Acquisition, refusal: Refusal) => R,
+  ): Promise<HeldLease | R> {
+    const { deadline, once, name, kind, label } = acquisition;
     const { signal } = acquisition.options;
     let attempt: Attempt;
     try {
@@ -95,7 +112,9 @@ export class Acquirer {
       throw signal.reason;
     }
     const { observer } = this.context.settings;
-    if (!once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
+    if (!once) {
+      tell(observer, { type: 'timed-out', name, kind, label, waitedMs: deadline.waitedMs });
+    }
     return refused(acquisition, attempt);
   }
 

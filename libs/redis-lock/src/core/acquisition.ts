@@ -31,14 +31,15 @@ export function leaseOf(
   fencingToken: number | undefined,
   parent: HeldLease | undefined,
 ): HeldLease {
-  const { context, options, deadline, name } = acquisition;
+  const { context, options, deadline, name, kind, label } = acquisition;
   const holdCount = hold.leases.length + 1;
   const watchedUntil = options.watched ? context.clock.now() + options.maxHoldMs : -Infinity;
   const lease = new HeldLease(hold, holdCount, fencingToken, parent, watchedUntil, context.keeper);
   context.keeper.keep(lease);
   const { observer } = context.settings;
   if (observer !== undefined) {
-    tell(observer, { type: 'acquired', name, waitedMs: deadline.waitedMs, holdCount });
+    const { waitedMs } = deadline;
+    tell(observer, { type: 'acquired', name, kind, label, waitedMs, holdCount });
   }
   return lease;
 }

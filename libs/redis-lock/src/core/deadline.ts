@@ -25,6 +25,10 @@ export class Deadline {
     return this.#clock.now() - this.#startedAt;
   }
 
+  get isAborted(): boolean {
+    return this.#signal?.aborted === true;
+  }
+
   get remainingMs(): number {
     return Math.max(0, this.#limitMs - this.waitedMs);
   }

@@ -13,7 +13,7 @@ export async function enterFirst(
 ): Promise<Attempt> {
   const { context, protocol, name, key, options } = acquisition;
   const owner = protocol.newOwner?.(options) ?? context.newOwner();
-  const hold = new Hold(protocol, name, key, owner, context.clock);
+  const hold = new Hold(protocol, name, key, owner, context.clock, options.label);
   const turn = new FirstTurn(acquisition, hold);
 
   const answer = await waitInTurn(acquisition, contenders, turn);
@@ -26,6 +26,7 @@ export async function enterFirst(
   use.granted = undefined;
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
     hold.use = use;
+    hold.grantedAt = Math.floor(context.clock.now());
     hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) {
       const turnSince = handed?.since ?? Math.floor(answer.sentAt);
@@ -69,7 +70,7 @@ class FirstTurn implements Turn {
   }
 
   channels(): Channels {
-    const { context, protocol, name } = this.acquisition;
+    const { context, protocol } = this.acquisition;
     const { key, owner } = this.hold;
     const wakeUp = protocol.wakeUpChannel(key, owner);
     const grants = protocol.grantChannel?.(key, owner);
@@ -78,7 +79,7 @@ class FirstTurn implements Turn {
     if (grants === wakeUp) return { wakeUp, handOff: { grants } };
     const { claimTimeMs } = context.settings;
     const giveBack = (stray: OwnerId) =>
-      context.keeper.insist(name, claimTimeMs, () => this.#withdraw(stray));
+      context.keeper.insist(this.acquisition, claimTimeMs, () => this.#withdraw(stray));
     return { wakeUp, handOff: { grants, giveBack } };
   }
 

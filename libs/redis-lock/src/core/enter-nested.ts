@@ -106,11 +106,11 @@ async function enter(
 
 /** The caller has given up: should the join succeed all the same, it is undone. */
 async function giveBackLate(
-  { context, name }: Acquisition,
+  { context, name, kind, label }: Acquisition,
   joining: Promise<HeldLease | undefined>,
 ): Promise<void> {
   const lease = await joining.catch(() => undefined);
   if (lease === undefined) return;
-  tell(context.settings.observer, { type: 'late-grant', name });
+  tell(context.settings.observer, { type: 'late-grant', name, kind, label });
   await lease[Symbol.asyncDispose]();
 }

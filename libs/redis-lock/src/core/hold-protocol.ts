@@ -1,5 +1,6 @@
 import type { LockBackendError } from './errors.js';
 import type { AcquireOptions } from './lock.js';
+import type { LockedKind } from './observer.js';
 import type { ResolvedAcquireOptions } from './options.js';
 import type { Reply } from './redis-connection.js';
 
@@ -100,7 +101,7 @@ export interface Inspection {
 /** What can be held, and how it is held in Redis. All of it may be executed twice without harm. */
 export interface HoldProtocol {
   /** Tells kinds apart; one protocol of a kind for each connection. */
-  readonly kind: string;
+  readonly kind: LockedKind;
   /** What a call may ask for. */
   readonly options: readonly (keyof AcquireOptions | 'permits')[];
   /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */

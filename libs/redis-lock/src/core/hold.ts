@@ -12,6 +12,7 @@ import type {
 } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { HeldLease } from './lease.js';
+import type { LockedKind } from './observer.js';
 import type { Reply } from './redis-connection.js';
 
 export type HoldState = 'held' | 'suspect' | 'lost' | 'released';
@@ -67,6 +68,8 @@ export class Hold implements Appointment {
   /** How often the lock was handed on within this process, up to this hold; and since when (ms). */
   passes = 0;
   turnSince = 0;
+  /** When it was first granted, in whole ms by the local clock. */
+  grantedAt = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
   /** That of the key, as long as it is held. */
@@ -94,10 +97,15 @@ export class Hold implements Appointment {
     readonly key: string,
     readonly owner: OwnerId,
     clock: Clock,
+    readonly label?: string,
   ) {
     this.#clock = clock;
     this.#askedLead = leadOf(clock);
     this.#confirmedLead = this.#askedLead;
+  }
+
+  get kind(): LockedKind {
+    return this.protocol.kind;
   }
 
   /** Those not yet released. Redis is told absolute counts, so it follows whatever it missed. */
@@ -138,6 +146,10 @@ export class Hold implements Appointment {
 
   get leaseTimeMs(): number {
     return this.#leaseTimeMs;
+  }
+
+  get heldMs(): number {
+    return this.#clock.now() - this.grantedAt;
   }
 
   get remainingMs(): number {

@@ -11,7 +11,7 @@ import type { Heir, LeaveAnswer } from './hold-protocol.js';
 import type { Hold, Succession } from './hold.js';
 import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
-import { tell, type LockObserver } from './observer.js';
+import { tell, type LockObserver, type Subject } from './observer.js';
 import type { LockSettings } from './options.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 import { untilAnswered } from './until-answered.js';
@@ -94,7 +94,7 @@ export class Keeper {
     } catch (error) {
       if (error instanceof LeaseLostError) lease.onLost(error);
       if (error instanceof LockBackendError) {
-        this.#tellFailed(hold, error);
+        this.#tellFailed(hold, true, error);
         // Whatever stands in the way may be repaired before the lease ends.
         if (!hold.isLive && !error.retryable)
           void this.abandon(hold, hold.validUntil - this.clock.now());
@@ -118,17 +118,17 @@ export class Keeper {
     const leaving = hold.serially(() => this.#insist(end, giveBack));
     await this.#inBackground(
       leaving.catch((error: unknown) => {
-        this.#tellFailed(hold, error);
+        this.#tellFailed(hold, true, error);
       }),
     );
   }
 
   /** Asks for something that nobody waits for, until Redis has done it or time is up. Never rejects. */
-  async insist(name: string, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
+  async insist(of: Subject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
     const asking = this.#insist(this.clock.now() + forMs, ask);
     await this.#inBackground(
       asking.catch((error: unknown) => {
-        tell(this.#observer, { type: 'release-failed', name, leased: false, error });
+        this.#tellFailed(of, false, error);
       }),
     );
   }
@@ -169,7 +169,8 @@ export class Keeper {
     hold.dropAll();
     this.#watchdog.remove(hold);
     this.#idle.check();
-    tell(this.#observer, { type: 'lost', name: hold.name, reason });
+    const { name, kind, label, heldMs } = hold;
+    tell(this.#observer, { type: 'lost', name, kind, label, reason, heldMs });
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
@@ -204,7 +205,7 @@ export class Keeper {
       throw error instanceof LockStateError ? this.lose(hold, 'gone') : error;
     } finally {
       if (reply === undefined) succession?.fail();
-      if (isForGood) this.#end(hold);
+      if (isForGood) this.#end(hold, outcomeOf(reply));
     }
   }
 
@@ -215,8 +216,12 @@ export class Keeper {
     return hold.successors?.next(hold);
   }
 
-  #end(hold: Hold): void {
-    hold.end();
+  #end(hold: Hold, outcome: 'done' | 'unknown' | 'failed'): void {
+    if (hold.isLive) {
+      hold.end();
+      const { name, kind, label, heldMs } = hold;
+      tell(this.#observer, { type: 'released', name, kind, label, outcome, heldMs });
+    }
     this.#leaving -= 1;
     this.#idle.check();
   }
@@ -235,17 +240,16 @@ export class Keeper {
   }
 
   #onLeft(hold: Hold, holdCount: number, reply: Reply<LeaveAnswer>): void {
-    const { name } = hold;
-    if (reply.value === 'unannounced') tell(this.#observer, { type: 'wake-up-failed', name });
+    const { name, kind, label } = hold;
+    if (reply.value === 'unannounced') {
+      tell(this.#observer, { type: 'wake-up-failed', name, kind, label });
+    }
     if (reply.value === 'absent' || reply.value === 'had') {
       // After a cut the first delivery may have freed the lock, and the second found it so.
       const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
       if (!mayBeOurs) throw this.lose(hold, 'gone');
     }
-    if (holdCount > 0) return;
-    if (reply.value === 'opened') hold.successors?.opened(hold);
-    const outcome = reply.value === 'absent' ? 'unknown' : 'done';
-    tell(this.#observer, { type: 'released', name, outcome });
+    if (holdCount === 0 && reply.value === 'opened') hold.successors?.opened(hold);
   }
 
   /** When Redis has certainly ended the hold by itself. */
@@ -287,8 +291,13 @@ export class Keeper {
     this.#background.delete(running);
   }
 
-  #tellFailed(hold: Hold, error: unknown): void {
-    const { name } = hold;
-    tell(this.#observer, { type: 'release-failed', name, leased: true, error });
+  #tellFailed({ name, kind, label }: Subject, leased: boolean, error: unknown): void {
+    tell(this.#observer, { type: 'release-failed', name, kind, label, leased, error });
   }
+}
+
+/** Without a reply the last lease ends by itself. */
+function outcomeOf(reply: Reply<LeaveAnswer> | undefined): 'done' | 'unknown' | 'failed' {
+  if (reply === undefined) return 'failed';
+  return reply.value === 'absent' ? 'unknown' : 'done';
 }

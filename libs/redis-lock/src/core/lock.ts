@@ -24,6 +24,11 @@ export interface AcquireOptions {
    * @default 0
    */
   readonly minReplicas?: number | undefined;
+  /**
+   * What metrics and traces call this lock, instead of its name: one of few texts, since each is kept
+   * for ever. `@WithLock` and lock templates give their key, as in `product_<id>`.
+   */
+  readonly label?: string | undefined;
 }
 
 /** The work that `using` runs while it holds the lock. */

@@ -60,7 +60,8 @@ export class NamedLocks {
     const leave = (owner: string) =>
       askOnce(this.context, name, (key) => this.protocol.leave(key, owner, 0));
     await Promise.all(owners.map(leave));
-    tell(this.context.settings.observer, { type: 'force-released', name });
+    const { kind } = this.protocol;
+    tell(this.context.settings.observer, { type: 'force-released', name, kind });
     return true;
   }
 }

@@ -5,6 +5,12 @@ import type { LockObserver } from './observer.js';
 /** What every lock of one connection has in common. Every time is in milliseconds. */
 export interface LockSettings {
   /**
+   * Of this connection, where an application has several: `@InjectLockService(name)` and the option
+   * `connection` of decorators ask for it by this name.
+   * @default 'default'
+   */
+  readonly name: string;
+  /**
    * Put before every name. End it with a `:`, so that no application's prefix begins another's.
    * @default ''
    */
@@ -72,7 +78,11 @@ export interface LockSettings {
   readonly observer?: LockObserver | undefined;
 }
 
+/** Of the connection that an application has, if it has one. */
+export const DEFAULT_NAME = 'default';
+
 export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
+  name: DEFAULT_NAME,
   keyPrefix: '',
   leaseTimeMs: 30_000,
   waitTimeMs: 10_000,
@@ -130,6 +140,11 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
     const problem = numberProblem(option, value, range, 'a whole number');
     if (problem !== undefined) throw new LockConfigurationError(problem);
   }
+  if (typeof settings.name !== 'string' || !/^[\w.:-]{1,100}$/.test(settings.name)) {
+    throw new LockConfigurationError(
+      `name must be a name of letters, digits, "_", "-", "." and ":", not ${describeValue(settings.name)}`,
+    );
+  }
   if (typeof settings.keyPrefix !== 'string') {
     throw new LockConfigurationError(
       `keyPrefix must be a string, not ${describeValue(settings.keyPrefix)}`,
@@ -160,6 +175,7 @@ export interface ResolvedAcquireOptions {
   readonly maxHoldMs: number;
   readonly minReplicas: number;
   readonly permits: number;
+  readonly label: string | undefined;
 }
 
 /** What one call of any kind may say; each kind has its own choice of these. */
@@ -174,6 +190,7 @@ export const LOCK_OPTIONS = [
   'fenced',
   'maxHoldMs',
   'minReplicas',
+  'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
 
 /** Readers write nothing that a token could guard. */
@@ -183,6 +200,7 @@ export const READ_OPTIONS = [
   'signal',
   'maxHoldMs',
   'minReplicas',
+  'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
 
 export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits'] as const;
@@ -204,6 +222,7 @@ export function resolveAcquireOptions(
     maxHoldMs: options?.maxHoldMs ?? Infinity,
     minReplicas: options?.minReplicas ?? 0,
     permits: options?.permits ?? 1,
+    label: options?.label,
   };
 }
 
@@ -225,7 +244,8 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
       refuseArgument(`unknown option ${describeValue(option)}; the options are ${list}`);
     }
   }
-  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced, permits, minReplicas } = options;
+  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced, permits, minReplicas, label } =
+    options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
@@ -239,6 +259,9 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
   }
   if (fenced !== undefined && typeof fenced !== 'boolean') {
     refuseArgument(`fenced must be true or false, not ${describeValue(fenced)}`);
+  }
+  if (label !== undefined && (typeof label !== 'string' || label === '')) {
+    refuseArgument(`label must be a text, not ${describeValue(label)}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { LockBackendError } from './errors.js';
 import { helperKey } from './key-space.js';
 import type { LockContext } from './lock-context.js';
-import { tell } from './observer.js';
+import { tell, type LockedKind } from './observer.js';
 import type { Reply } from './redis-connection.js';
 import { defineScript, type RawReply } from './script.js';
 import { answerWithin, asUnknown } from './until-answered.js';
@@ -82,6 +82,7 @@ export class Requests {
   constructor(
     private readonly context: LockContext,
     private readonly prefix: string,
+    private readonly kind: LockedKind,
   ) {}
 
   /** The marker of a new request. */
@@ -100,24 +101,25 @@ export class Requests {
     insists: boolean,
   ): Promise<number> {
     const { keys, keeper, settings } = this.context;
+    const { kind } = this;
     const key = keys.key(name);
     const marker = this.marker(key);
     const sending = () => send(key, marker);
     try {
       const reply = await answerWithin(PATIENCE_MS, this.context, name, sending);
       if (!reply.resent) this.forget(key, marker);
-      if (!reply.value.isAnnounced) tell(settings.observer, { type: 'wake-up-failed', name });
+      if (!reply.value.isAnnounced) tell(settings.observer, { type: 'wake-up-failed', name, kind });
       return reply.value.count;
     } catch (error) {
       if (!insists || !(error instanceof LockBackendError)) throw error;
-      void keeper.insist(name, INSIST_MS, sending);
+      void keeper.insist({ name, kind }, INSIST_MS, sending);
       throw asUnknown(error);
     }
   }
 
   /** Takes back what a request got, or may still get. Never rejects. */
   undo(name: string, send: () => Promise<Reply<Counted>>): Promise<void> {
-    return this.context.keeper.insist(name, INSIST_MS, send);
+    return this.context.keeper.insist({ name, kind: this.kind }, INSIST_MS, send);
   }
 
   /** For a request that was answered, and that cannot arrive again. */

@@ -19,7 +19,7 @@ import {
 } from './errors.js';
 import type { Claim, EnterAnswer } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
-import { tell } from './observer.js';
+import { tell, type Subject } from './observer.js';
 import type { Reply } from './redis-connection.js';
 import { asUnknown, notAnswered } from './until-answered.js';
 
@@ -27,9 +27,8 @@ import { asUnknown, notAnswered } from './until-answered.js';
 const SLOW_WAIT_MS = 1_000;
 
 /** One call that may have to wait. */
-export interface Call {
+export interface Call extends Subject {
   readonly context: LockContext;
-  readonly name: string;
   readonly deadline: Deadline;
   /** The caller does not wait for the lock, only for one answer. */
   readonly once: boolean;
@@ -180,12 +179,12 @@ class Caller implements Contender {
   }
 
   stillWaiting(last: LastAnswer): void {
-    const { context, deadline, name } = this.call;
+    const { context, deadline, name, kind, label } = this.call;
     const { waitedMs } = deadline;
     if (this.#isSlow || waitedMs < SLOW_WAIT_MS) return;
     this.#isSlow = true;
     const why = last.kind === 'busy' ? {} : { error: backendErrorOf(last) };
-    tell(context.settings.observer, { type: 'waiting', name, waitedMs, ...why });
+    tell(context.settings.observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
   }
 
   /** It does not wait any more, for whatever reason. */
@@ -196,7 +195,8 @@ class Caller implements Contender {
   }
 
   async tooLate(): Promise<void> {
-    tell(this.call.context.settings.observer, { type: 'late-grant', name: this.name });
+    const { context, name, kind, label } = this.call;
+    tell(context.settings.observer, { type: 'late-grant', name, kind, label });
     await this.#giveUp();
   }
 

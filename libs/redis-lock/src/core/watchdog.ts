@@ -132,7 +132,9 @@ export class Watchdog {
   }
 
   #doubt(hold: Hold, error: unknown): void {
-    if (hold.suspect(error)) tell(this.observer, { type: 'suspect', name: hold.name, error });
+    if (!hold.suspect(error)) return;
+    const { name, kind, label } = hold;
+    tell(this.observer, { type: 'suspect', name, kind, label, error });
   }
 
   #enqueue(hold: Hold): void {
@@ -237,8 +239,12 @@ export class Watchdog {
     const isSuspended = hold.isSuspended();
     hold.renewAt = isSuspended ? 0 : this.#together(sentAt + this.#intervalMs);
     if (isSuspended) hold.doubt = doubt;
-    else if (doubt !== undefined) tell(this.observer, { type: 'recovered', name: hold.name });
+    else if (doubt !== undefined) this.#tellRecovered(hold);
     this.#plan(hold);
+  }
+
+  #tellRecovered({ name, kind, label }: Hold): void {
+    tell(this.observer, { type: 'recovered', name, kind, label });
   }
 
   #postpone(hold: Hold, delayMs: number): void {

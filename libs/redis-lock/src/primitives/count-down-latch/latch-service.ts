@@ -72,7 +72,7 @@ export class LatchService {
   readonly #contenders: Contenders;
 
   constructor(private readonly context: LockContext) {
-    this.#requests = new Requests(context, 'nestjs_latch_request');
+    this.#requests = new Requests(context, 'nestjs_latch_request', 'latch');
     this.#contenders = context.contenders(true);
   }
 
@@ -141,7 +141,7 @@ export class LatchService {
       const count = await deadline.race(this.#getCount(name));
       return count !== OVER && count === 0;
     }
-    const call = { context, name, deadline, once: false };
+    const call = { context, name, kind: 'latch', deadline, once: false } as const;
     try {
       const answer = await waitInTurn(call, this.#contenders, this.#turn(keys.key(name)));
       return !('blockedBy' in answer);

@@ -14,7 +14,7 @@ import { memoryMs, turnKeys } from './turns.js';
 
 /** The side that many hold at a time, each by an owner of its own. */
 export class ReadLockProtocol implements LockProtocol {
-  readonly kind = 'read-lock';
+  readonly kind = 'read';
   readonly options = READ_OPTIONS;
   readonly nesting = 'together';
   readonly waiting = 'together';

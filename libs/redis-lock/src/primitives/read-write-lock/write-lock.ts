@@ -37,7 +37,7 @@ import {
 
 /** The side that one holds, and nobody else at the same time; the writer itself may read. */
 export class WriteLockProtocol implements LockProtocol {
-  readonly kind = 'write-lock';
+  readonly kind = 'write';
   readonly options = LOCK_OPTIONS;
   readonly nesting = 'in turn';
   readonly waiting = 'in turn';

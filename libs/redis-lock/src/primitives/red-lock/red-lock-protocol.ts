@@ -36,7 +36,7 @@ const SHORTEST_PAUSE_MS = 20;
 
 /** The plain lock on each of several servers; whoever has it on a majority has it. */
 export class RedLockProtocol implements LockProtocol {
-  readonly kind = 'red-lock';
+  readonly kind = 'red';
   readonly options = LOCK_OPTIONS.filter((option) => option !== 'minReplicas');
   readonly nesting = 'in turn';
   readonly waiting = 'in turn';

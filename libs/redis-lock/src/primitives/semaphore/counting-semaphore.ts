@@ -1,4 +1,5 @@
 import { askOnce } from '../../core/acquirer.js';
+import { traced } from '../../core/acquisition-trace.js';
 import type { Contenders } from '../../core/contenders.js';
 import { Deadline } from '../../core/deadline.js';
 import { LockArgumentError, withLockName } from '../../core/errors.js';
@@ -80,6 +81,8 @@ export interface CountingSemaphore {
   availablePermits(): Promise<number>;
 }
 
+const KIND = 'counting-semaphore';
+
 const ACQUIRE_OPTIONS = [
   'waitTimeMs',
   'signal',
@@ -92,7 +95,7 @@ export class CountingSemaphores {
   readonly #contenders: Contenders;
 
   constructor(private readonly context: LockContext) {
-    this.#requests = new Requests(context, 'nestjs_semaphore_request');
+    this.#requests = new Requests(context, 'nestjs_semaphore_request', KIND);
     this.#contenders = context.contenders(true);
   }
 
@@ -162,11 +165,22 @@ export class CountingSemaphores {
     const { waitTimeMs, signal } = resolved;
     const once = waitTimeMs === 0;
     const deadline = new Deadline(clock, once ? ANSWER_MS : waitTimeMs, signal);
-    return { context, name, deadline, once, signal };
+    return { context, name, kind: KIND, deadline, once, signal };
   }
 
   /** Resolves with why there are no permits for the call, or with nothing once it has them. */
-  async #take(
+  #take(
+    call: Call & Pick<ResolvedAcquireOptions, 'signal'>,
+    permits: number,
+  ): Promise<Refusal | undefined> {
+    return traced(
+      call,
+      () => this.#settle(call, permits),
+      (refusal) => refusal !== undefined,
+    );
+  }
+
+  async #settle(
     call: Call & Pick<ResolvedAcquireOptions, 'signal'>,
     permits: number,
   ): Promise<Refusal | undefined> {
@@ -191,7 +205,9 @@ export class CountingSemaphores {
       }
       request.leave();
       const { observer } = context.settings;
-      if (!call.once) tell(observer, { type: 'timed-out', name, waitedMs: deadline.waitedMs });
+      if (!call.once) {
+        tell(observer, { type: 'timed-out', name, kind: KIND, waitedMs: deadline.waitedMs });
+      }
       return answer;
     } catch (error) {
       request.leave();

@@ -18,7 +18,7 @@ export class SemaphoreService {
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
     this.#counting = new CountingSemaphores(context);
-    this.#requests = new Requests(context, 'nestjs_semaphore_request');
+    this.#requests = new Requests(context, 'nestjs_semaphore_request', 'semaphore');
   }
 
   /**
