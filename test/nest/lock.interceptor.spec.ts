@@ -268,7 +268,7 @@ describe('an application does not start', () => {
       @Module({ controllers: [controller] })
       class App {}
       await expect(NestFactory.create(App, SILENT).then((app) => app.init())).rejects.toThrow(
-        'LockService',
+        'RedisLockModule.forRoot()',
       );
     }
   });

@@ -246,7 +246,6 @@ describe('an application does not start', () => {
     ['redis://:s3cret@host', 'the options must be an object'],
     [[], 'the options must be an object'],
     [{ leaseTime: 5 }, 'unknown option "leaseTime"; the options are connection, keyPrefix'],
-    [{ name: 'second' }, 'unknown option "name"'],
     [{ publish: 'all' }, `publish must be 'auto', 'plain', 'sharded' or 'both', not "all"`],
     [{ isGlobal: 1 }, 'isGlobal must be true or false, not 1'],
     [{ connection: undefined }, 'is an environment variable missing?'],

@@ -56,6 +56,14 @@ export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
 
 export type { LockEventMessage } from './nest/event-channel.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
+export {
+  getLockToken,
+  InjectLock,
+  type LockKeyValue,
+  type LockTemplate,
+  type LockTemplateOptions,
+  type LockValues,
+} from './nest/lock-features.js';
 export { LockKey } from './nest/lock-key.js';
 export type { LockKind, LockNames } from './nest/lock-kinds.js';
 export { LockInterceptor } from './nest/lock.interceptor.js';
@@ -67,6 +75,24 @@ export {
   type RedisLockOptions,
   type RedisLockOptionsFactory,
 } from './nest/redis-lock.module.js';
+export {
+  getFairLockServiceToken,
+  getFencingGuardToken,
+  getLatchServiceToken,
+  getLockServiceToken,
+  getReadWriteLockServiceToken,
+  getRedLockServiceToken,
+  getSemaphoreServiceToken,
+  InjectFairLockService,
+  InjectFencingGuard,
+  InjectLatchService,
+  InjectLockService,
+  InjectReadWriteLockService,
+  InjectRedLockService,
+  InjectSemaphoreService,
+  type InjectService,
+  type ServiceToken,
+} from './nest/service-tokens.js';
 export {
   WithFairLock,
   WithLock,

@@ -140,10 +140,8 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
     const problem = numberProblem(option, value, range, 'a whole number');
     if (problem !== undefined) throw new LockConfigurationError(problem);
   }
-  if (typeof settings.name !== 'string' || !/^[\w.:-]{1,100}$/.test(settings.name)) {
-    throw new LockConfigurationError(
-      `name must be a name of letters, digits, "_", "-", "." and ":", not ${describeValue(settings.name)}`,
-    );
+  if (!isConnectionName(settings.name)) {
+    throw new LockConfigurationError(unusableName(settings.name));
   }
   if (typeof settings.keyPrefix !== 'string') {
     throw new LockConfigurationError(
@@ -161,6 +159,18 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
 function checkChoice(option: string, value: unknown, choices: string): void {
   if (typeof value === 'string' && choices.includes(`'${value}'`)) return;
   throw new LockConfigurationError(`${option} must be ${choices}, not ${describeValue(value)}`);
+}
+
+/** Whether a connection can be called so. */
+export function isConnectionName(name: unknown): name is string {
+  return typeof name === 'string' && /^[\w.:-]{1,100}$/.test(name);
+}
+
+export function unusableName(name: unknown): string {
+  return (
+    'name must consist of letters, digits, "_", "-", "." and ":", 100 at most, ' +
+    `not ${describeValue(name)}`
+  );
 }
 
 /** One acquisition with nothing left open. */

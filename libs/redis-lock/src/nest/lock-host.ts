@@ -1,27 +1,47 @@
-import { Inject } from '@nestjs/common';
+import { Inject, type InjectionToken } from '@nestjs/common';
 
 import { LockConfigurationError } from '../core/errors.js';
-import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SERVICE_OF, type KindService, type LockKind, type LockServices } from './lock-kinds.js';
-
-/** Their texts are the hints in Nest's own message when the module is missing. */
-const HOST = Symbol.for('RedisLockModule.forRoot() for @WithLock');
-const hostOf = (kind: LockKind) => Symbol.for(`RedisLockModule.forRoot() for @WithLock: ${kind}`);
+import { forRootOf, getLockServiceToken } from './service-tokens.js';
+import type { LockPlan } from './with-lock.options.js';
 
 /** Not on the instances: those may be frozen, compared or serialised. */
 const services = new WeakMap<object, Map<symbol, unknown>>();
 
-/**
- * Lets Nest inject what the kind needs into every instance of the class, whatever its scope. Without
- * the module the application does not start.
- */
-export function installHost(target: object, kind: LockKind): void {
-  inject(target, HOST, LockService);
-  const service = SERVICE_OF[kind];
-  if (service !== undefined) inject(target, hostOf(kind), service);
+/** Their texts are the hints in Nest's own message when the module is missing. */
+function hostOf(connection: string, kind: LockKind = 'lock'): symbol {
+  const what = kind === 'lock' ? '' : `: ${kind}`;
+  return Symbol.for(`${forRootOf(connection)} for @WithLock${what}`);
 }
 
-function inject(target: object, host: symbol, service: unknown): void {
+/** Finds the services of the application that made an object. */
+export type FindServices = (instance: unknown) => LockServices;
+
+/**
+ * Lets Nest inject what the kind needs into every instance of the class, whatever its scope. Without
+ * the connection the application does not start.
+ * @param where begins the messages of the errors
+ * @returns what finds it; throws `LockConfigurationError` for an object that Nest did not make
+ */
+export function installHost(
+  target: object,
+  { kind, connection }: Pick<LockPlan, 'kind' | 'connection'>,
+  where: string,
+): FindServices {
+  const [lockHost, kindHost] = [hostOf(connection), hostOf(connection, kind)];
+  inject(target, lockHost, getLockServiceToken(connection));
+  const tokenOf = SERVICE_OF[kind];
+  if (tokenOf !== undefined) inject(target, kindHost, tokenOf(connection));
+  return (instance) => {
+    const host = instance as Readonly<Record<symbol, unknown>> | null | undefined;
+    const locks = host?.[lockHost] as LockService | undefined;
+    if (locks === undefined) throw notInjected(where);
+    return { locks, ofKind: () => host?.[kindHost] as KindService | undefined };
+  };
+}
+
+function inject(target: object, host: symbol, token: InjectionToken): void {
   // A base class did it, and its injection is inherited.
   if (host in target) return;
   Object.defineProperty(target, host, {
@@ -34,20 +54,11 @@ function inject(target: object, host: symbol, service: unknown): void {
       services.set(this, all.set(host, injected));
     },
   });
-  Inject(service as typeof LockService)(target, host);
+  Inject(token)(target, host);
 }
 
-/**
- * The services of the application that made this object.
- * @throws {LockConfigurationError} Nest did not make it
- */
-export function lockServicesOf(instance: unknown, where: string): LockServices {
-  const host = instance as Readonly<Record<symbol, unknown>> | null | undefined;
-  const locks = host?.[HOST] as LockService | undefined;
-  if (locks !== undefined) {
-    return { locks, ofKind: (kind) => host?.[hostOf(kind)] as KindService | undefined };
-  }
-  throw new LockConfigurationError(
+function notInjected(where: string): LockConfigurationError {
+  return new LockConfigurationError(
     `${where} was called on an object into which Nest has injected nothing: one made with new, by ` +
       'useFactory or useValue, still in its constructor, or lost with its method. Let Nest make ' +
       'the object (useClass), or call LockService.using(name, work) instead',

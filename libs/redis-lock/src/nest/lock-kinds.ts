@@ -1,14 +1,22 @@
 import type { Lease } from '../core/lease.js';
+import type { Lock } from '../core/lock.js';
 import {
   LOCK_OPTIONS,
   PERMIT_OPTIONS,
   READ_OPTIONS,
   type AnyAcquireOptions,
 } from '../core/options.js';
-import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
-import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
+import type { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import type { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
-import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import type { Semaphore } from '../primitives/semaphore/semaphore.js';
+import type { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import {
+  getFairLockServiceToken,
+  getReadWriteLockServiceToken,
+  getSemaphoreServiceToken,
+  type ServiceToken,
+} from './service-tokens.js';
 
 /** What a decorated method takes. */
 export type LockKind = 'lock' | 'fair' | 'read' | 'write' | 'semaphore';
@@ -28,11 +36,11 @@ export const OPTIONS_OF = {
 /** The service that a kind needs beside `LockService`. */
 export const SERVICE_OF = {
   lock: undefined,
-  fair: FairLockService,
-  read: ReadWriteLockService,
-  write: ReadWriteLockService,
-  semaphore: SemaphoreService,
-} as const satisfies Record<LockKind, unknown>;
+  fair: getFairLockServiceToken,
+  read: getReadWriteLockServiceToken,
+  write: getReadWriteLockServiceToken,
+  semaphore: getSemaphoreServiceToken,
+} as const satisfies Record<LockKind, ServiceToken<KindService> | undefined>;
 
 export type KindService = FairLockService | ReadWriteLockService | SemaphoreService;
 
@@ -51,16 +59,19 @@ export interface Usable {
 /** @throws {LockKeyError} a name cannot be used */
 export function usable(services: LockServices, kind: LockKind, names: LockNames): Usable {
   const { locks } = services;
-  if (kind === 'semaphore') return (services.ofKind(kind) as SemaphoreService).get(names as string);
   if (Array.isArray(names)) {
-    return locks.multi(names.map((name: string) => lockOf(services, kind, name)));
+    return locks.multi(names.map((name: string) => bound(services, kind, name) as Lock));
   }
   const name = names as string;
-  if (kind !== 'lock') return lockOf(services, kind, name);
+  if (kind !== 'lock') return bound(services, kind, name);
   return { using: (work, options) => locks.using(name, work, options) };
 }
 
-function lockOf(services: LockServices, kind: Exclude<LockKind, 'semaphore'>, name: string) {
+/**
+ * What there is under this name.
+ * @throws {LockKeyError} it cannot be used
+ */
+export function bound(services: LockServices, kind: LockKind, name: string): Lock | Semaphore {
   switch (kind) {
     case 'lock':
       return services.locks.get(name);
@@ -69,5 +80,7 @@ function lockOf(services: LockServices, kind: Exclude<LockKind, 'semaphore'>, na
     case 'read':
     case 'write':
       return (services.ofKind(kind) as ReadWriteLockService).get(name)[kind];
+    case 'semaphore':
+      return (services.ofKind(kind) as SemaphoreService).get(name);
   }
 }

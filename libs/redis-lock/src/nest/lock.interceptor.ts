@@ -1,23 +1,22 @@
 import {
   Inject,
   Injectable,
-  Optional,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
 import { LockConfigurationError } from '../core/errors.js';
-import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
-import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
-import { LockService } from '../primitives/reentrant-lock/lock-service.js';
-import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { compileTemplate } from './key-template.js';
 import type { DecoratedMethod } from './lock-key.js';
-import type { LockNames, LockServices } from './lock-kinds.js';
+import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
 import { lockedObservable } from './locked-call.js';
+import { NAMED_CONNECTION } from './named-connections.js';
+import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
 
 const PLAN = Symbol.for('nestjs-redis-lock:interceptor-plan');
@@ -33,21 +32,15 @@ interface InterceptorPlan extends LockPlan {
  */
 @Injectable()
 export class LockInterceptor implements NestInterceptor {
-  readonly #services: LockServices;
+  /** By connection. */
+  readonly #services = new Map<string, LockServices>();
 
-  constructor(
-    @Inject(LockService) locks: LockService,
-    @Optional() @Inject(FairLockService) fairLocks?: FairLockService,
-    @Optional() @Inject(ReadWriteLockService) readWriteLocks?: ReadWriteLockService,
-    @Optional() @Inject(SemaphoreService) semaphores?: SemaphoreService,
-  ) {
-    const ofKind = {
-      fair: fairLocks,
-      read: readWriteLocks,
-      write: readWriteLocks,
-      semaphore: semaphores,
-    };
-    this.#services = { locks, ofKind: (kind) => ofKind[kind] };
+  constructor(@Inject(ModuleRef) private readonly modules: ModuleRef) {
+    try {
+      modules.get(NAMED_CONNECTION, { strict: false });
+    } catch {
+      throw new LockConfigurationError('LockInterceptor needs RedisLockModule.forRoot()');
+    }
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -55,13 +48,25 @@ export class LockInterceptor implements NestInterceptor {
     if (plan === undefined) return next.handle();
     const call = {
       where: plan.where,
-      services: () => this.#services,
+      services: () => this.#servicesOf(plan.connection),
       names: () => plan.namesOf(context),
       kind: plan.kind,
       options: plan.acquire,
       onBusy: plan.onBusy.bind(plan, [context]),
     };
     return lockedObservable(call, () => next.handle());
+  }
+
+  #servicesOf(connection: string): LockServices {
+    const known = this.#services.get(connection);
+    if (known !== undefined) return known;
+    const anywhere = { strict: false };
+    const services: LockServices = {
+      locks: this.modules.get<LockService>(getLockServiceToken(connection), anywhere),
+      ofKind: (kind) => this.modules.get<KindService>(SERVICE_OF[kind](connection), anywhere),
+    };
+    this.#services.set(connection, services);
+    return services;
   }
 }
 
@@ -75,7 +80,7 @@ export function interceptByPlan(
     throw new LockConfigurationError(`${plan.where}: a handler takes one lock via the interceptor`);
   }
   Reflect.defineMetadata(PLAN, plan, method);
-  checkWhenInjected(decorated, plan.where);
+  checkWhenInjected(decorated, plan);
 }
 
 /** What Nest's packages leave on the methods that they call through interceptors. */
@@ -85,8 +90,11 @@ const HANDLER_MARKS = ['path', 'microservices:pattern', 'message', 'graphql:reso
  * Interceptors run for handlers only: anything else would go without its lock, and not say so. All
  * decorators of the class have run when Nest injects into the first instance.
  */
-function checkWhenInjected({ target, property }: DecoratedMethod, where: string): void {
-  const injected = Symbol.for(`RedisLockModule.forRoot() for ${where}`);
+function checkWhenInjected(
+  { target, property }: DecoratedMethod,
+  { where, connection, kind }: InterceptorPlan,
+): void {
+  const injected = Symbol.for(`${forRootOf(connection)} for ${where}`);
   Object.defineProperty(target, injected, {
     configurable: true,
     set() {
@@ -98,7 +106,8 @@ function checkWhenInjected({ target, property }: DecoratedMethod, where: string)
       );
     },
   });
-  Inject(LockService)(target, injected);
+  const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
+  Inject(tokenOf(connection))(target, injected);
 }
 
 function planOf(method: object): InterceptorPlan | undefined {

@@ -1,5 +1,10 @@
 import { describeValue, LockConfigurationError } from '../core/errors.js';
-import type { LockSettings } from '../core/options.js';
+import {
+  DEFAULT_NAME,
+  isConnectionName,
+  unusableName,
+  type LockSettings,
+} from '../core/options.js';
 
 /** The servers of the red lock, and the longest lease that any process asks them for. */
 export interface RedLockChoice {
@@ -41,7 +46,7 @@ const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
 export function optionsGiven(given: unknown, from: string): NamedOptions {
   const { isGlobal, ...options } = objectOf(given, from);
-  refuseUnknown(options, SETTINGS, from);
+  refuseUnknown(options, [...SETTINGS, 'name'], from);
   checkIsGlobal(isGlobal, from);
   return named(options);
 }
@@ -50,7 +55,11 @@ export function optionsGiven(given: unknown, from: string): NamedOptions {
  * @throws {LockConfigurationError} the factory failed, or its options are no object, or hold an
  * unknown name
  */
-export async function optionsMade(make: () => unknown, from: string): Promise<NamedOptions> {
+export async function optionsMade(
+  make: () => unknown,
+  name: string,
+  from: string,
+): Promise<NamedOptions> {
   const factory = `The factory of ${from}`;
   let made: unknown;
   try {
@@ -59,19 +68,30 @@ export async function optionsMade(make: () => unknown, from: string): Promise<Na
     throw new LockConfigurationError(`${factory} failed: ${messageOf(error)}`, { cause: error });
   }
   const options = objectOf(made, factory);
-  if ('isGlobal' in options) {
+  for (const option of ['isGlobal', 'name']) {
+    if (!(option in options)) continue;
     throw new LockConfigurationError(
-      `${factory} comes too late to say isGlobal; put it beside the factory`,
+      `${factory} comes too late to say ${option}; put it beside the factory`,
     );
   }
   refuseUnknown(options, SETTINGS, factory);
-  return named(options);
+  return named({ ...options, name });
+}
+
+/**
+ * The name of the connection, which must be known before anything is made.
+ * @throws {LockConfigurationError} nothing can be called so
+ */
+export function nameGiven(given: unknown, from: string): string {
+  const { name = DEFAULT_NAME } = (given ?? {}) as Options;
+  if (isConnectionName(name)) return name;
+  throw new LockConfigurationError(`${from}: ${unusableName(name)}`);
 }
 
 /** @throws {LockConfigurationError} there is not exactly one factory, or an unknown name */
 export function checkAsyncOptions(given: unknown, from: string): void {
   const options = objectOf(given, from);
-  refuseUnknown(options, ['imports', 'inject', ...FACTORIES, 'isGlobal'], from);
+  refuseUnknown(options, ['imports', 'inject', ...FACTORIES, 'isGlobal', 'name'], from);
   checkIsGlobal(options.isGlobal, from);
   const factories = FACTORIES.filter((factory) => options[factory] !== undefined);
   if (factories.length === 1) return;

@@ -12,7 +12,6 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { LockConfigurationError } from '../core/errors.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
@@ -22,18 +21,36 @@ import { DEFAULT_URL, type ConnectionOption, type NodeOption } from '../ioredis/
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
-import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import { EventChannel } from './event-channel.js';
+import { featureModule, type LockTemplateOptions } from './lock-features.js';
 import { LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
+  nameGiven,
   optionsGiven,
   optionsMade,
   type NamedOptions,
 } from './module-options.js';
+import {
+  connectionsOf,
+  NAMED_CONNECTION,
+  placeOfCaller,
+  refuseSameName,
+  type NamedConnection,
+} from './named-connections.js';
 import { noRedLocks, RedLocks } from './red-locks.js';
+import {
+  getFairLockServiceToken,
+  getFencingGuardToken,
+  getLatchServiceToken,
+  getLockServiceToken,
+  getReadWriteLockServiceToken,
+  getRedLockServiceToken,
+  getSemaphoreServiceToken,
+} from './service-tokens.js';
 
 /** Independent Redis servers, best three or five, for `RedLockService`. */
 export interface RedLockOptions {
@@ -48,7 +65,7 @@ export interface RedLockOptions {
 }
 
 /** Every option may be left out. Every time is in milliseconds. */
-export interface RedisLockOptions extends Partial<LockSettings> {
+export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name'>> {
   /**
    * A url, ioredis options, or a `Redis` or `Cluster` of yours, which this library never closes.
    * Waiting opens a second connection, for messages.
@@ -66,7 +83,13 @@ export interface RedisLockOptions extends Partial<LockSettings> {
   readonly redLock?: RedLockOptions | undefined;
 }
 
-interface Visibility {
+interface Extras {
+  /**
+   * Of this connection, where an application has several. It must be known before anything is made,
+   * so it stands beside a factory and not in what the factory returns.
+   * @default 'default'
+   */
+  readonly name?: string | undefined;
   /**
    * Whether all modules have the services and decorators without importing this one.
    * @default true
@@ -74,7 +97,7 @@ interface Visibility {
   readonly isGlobal?: boolean | undefined;
 }
 
-export type RedisLockModuleOptions = RedisLockOptions & Visibility;
+export type RedisLockModuleOptions = RedisLockOptions & Extras;
 
 /** What `useClass` and `useExisting` need. */
 export interface RedisLockOptionsFactory {
@@ -82,7 +105,7 @@ export interface RedisLockOptionsFactory {
 }
 
 /** Exactly one of `useFactory`, `useClass` and `useExisting`. */
-export interface RedisLockModuleAsyncOptions extends Visibility, Pick<ModuleMetadata, 'imports'> {
+export interface RedisLockModuleAsyncOptions extends Extras, Pick<ModuleMetadata, 'imports'> {
   readonly useFactory?: FactoryProvider<RedisLockOptions | Promise<RedisLockOptions>>['useFactory'];
   /** What the parameters of `useFactory` are. */
   readonly inject?: FactoryProvider['inject'];
@@ -92,12 +115,12 @@ export interface RedisLockModuleAsyncOptions extends Visibility, Pick<ModuleMeta
 
 /** What an application injects; each needs no more than the context. */
 const SERVICES = [
-  LockService,
-  FairLockService,
-  ReadWriteLockService,
-  SemaphoreService,
-  LatchService,
-  FencingGuard,
+  [LockService, getLockServiceToken],
+  [FairLockService, getFairLockServiceToken],
+  [ReadWriteLockService, getReadWriteLockServiceToken],
+  [SemaphoreService, getSemaphoreServiceToken],
+  [LatchService, getLatchServiceToken],
+  [FencingGuard, getFencingGuardToken],
 ] as const;
 
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
@@ -122,32 +145,43 @@ export class RedisLockModule
     @Inject(RED_LOCKS) private readonly redLocks: RedLocks | undefined,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
-    refuseSecond(modules);
+    refuseSameName(connectionsOf(modules, RedisLockModule));
   }
 
   /**
-   * The options are checked when the application starts, which fails with a
-   * `LockConfigurationError` that says what to change.
+   * One connection, or another one with every call that gives a `name`. The other options are checked
+   * when the application starts, which fails with a `LockConfigurationError` that says what to change.
+   * @throws {LockConfigurationError} nothing can be called by this name
    */
   static forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
     const from = 'RedisLockModule.forRoot()';
-    const isGlobal = (options as Partial<Visibility> | null)?.isGlobal ?? true;
-    return assemble({ isGlobal }, [
+    const connection = { name: nameGiven(options, from), place: placeOfCaller() };
+    const isGlobal = (options as Partial<Extras> | null)?.isGlobal ?? true;
+    return assemble({ isGlobal }, connection, [
       { provide: OPTIONS, useFactory: () => optionsGiven(options, from) },
     ]);
   }
 
   /**
    * As `forRoot`, with options that come from a factory.
-   * @throws {LockConfigurationError} there is not exactly one factory, or an unknown name
+   * @throws {LockConfigurationError} there is not exactly one factory, or an unknown option
    */
   static forRootAsync(options: RedisLockModuleAsyncOptions): DynamicModule {
     const from = 'RedisLockModule.forRootAsync()';
     checkAsyncOptions(options, from);
+    const connection = { name: nameGiven(options, from), place: placeOfCaller() };
     const { imports = [], isGlobal = true, useClass } = options;
-    const providers: Provider[] = [asyncOptions(options, from)];
+    const providers: Provider[] = [asyncOptions(options, connection.name, from)];
     if (useClass !== undefined) providers.push(useClass);
-    return assemble({ isGlobal, imports }, providers);
+    return assemble({ isGlobal, imports }, connection, providers);
+  }
+
+  /**
+   * Templates of locks that their modules inject by `@InjectLock(name)`.
+   * @throws {LockConfigurationError} a template, or an option, cannot work
+   */
+  static forFeature(templates: readonly LockTemplateOptions[]): DynamicModule {
+    return featureModule(templates);
   }
 
   async onModuleInit(): Promise<void> {
@@ -178,64 +212,59 @@ export class RedisLockModule
   }
 }
 
-/** Two of them would be two owners with settings of their own, who may both get in. */
-function refuseSecond(modules: ModulesContainer): void {
-  const ours = [...modules.values()].filter(({ metatype }) => metatype === RedisLockModule);
-  if (ours.length === 1) return;
-  throw new LockConfigurationError(
-    'RedisLockModule is imported with options more than once; call forRoot() in the root module ' +
-      'alone, since it is global, or import one and the same result of it everywhere',
-  );
-}
-
-function asyncOptions(options: RedisLockModuleAsyncOptions, from: string): Provider {
+function asyncOptions(options: RedisLockModuleAsyncOptions, name: string, from: string): Provider {
   const { useFactory, inject = [], useClass, useExisting = useClass } = options;
   if (useFactory !== undefined || useExisting === undefined) {
     return {
       provide: OPTIONS,
       inject,
-      useFactory: (...args: unknown[]) => optionsMade(() => useFactory?.(...args), from),
+      useFactory: (...args: unknown[]) => optionsMade(() => useFactory?.(...args), name, from),
     };
   }
   return {
     provide: OPTIONS,
     inject: [useExisting],
     useFactory: (factory: RedisLockOptionsFactory) =>
-      optionsMade(() => factory.createRedisLockOptions(), from),
+      optionsMade(() => factory.createRedisLockOptions(), name, from),
   };
 }
 
 function assemble(
   { isGlobal, imports = [] }: { isGlobal: boolean; imports?: ModuleMetadata['imports'] },
+  connection: NamedConnection,
   options: Provider[],
 ): DynamicModule {
+  const { name } = connection;
+  const redLockToken = getRedLockServiceToken(name);
   return {
     module: RedisLockModule,
     global: isGlobal,
     imports,
     providers: [
       ...options,
+      { provide: NAMED_CONNECTION, useValue: connection },
       { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
       { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
       { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
       { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER], useFactory: redLocksOf },
       {
-        provide: RedLockService,
+        provide: redLockToken,
         inject: [RED_LOCKS],
         useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
       },
-      ...SERVICES.map((Service) => ({
-        provide: Service,
+      ...SERVICES.map(([Service, tokenOf]) => ({
+        provide: tokenOf(name),
         inject: [CONTEXT],
         useFactory: (context: LockContext) => new Service(context),
       })),
     ],
-    exports: [...SERVICES, RedLockService],
+    exports: [...SERVICES.map(([, tokenOf]) => tokenOf(name)), redLockToken],
   };
 }
 
 function observerOf({ settings }: NamedOptions): LockObserver {
-  return new LockLogger(resolveSettings(settings).observer);
+  const { name, observer } = resolveSettings(settings);
+  return new LockLogger(new EventChannel(name, observer));
 }
 
 /** Opens nothing yet: were it open while another provider fails, nobody could close it. */

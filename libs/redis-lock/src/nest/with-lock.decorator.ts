@@ -3,7 +3,7 @@ import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
 import { LockConfigurationError, quoteName } from '../core/errors.js';
-import { installHost, lockServicesOf } from './lock-host.js';
+import { installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { LockKind, LockNames } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
@@ -126,7 +126,7 @@ function lockDecorator(
         `${where}: only methods can run under a lock (with the compiler option experimentalDecorators)`,
       );
     }
-    const plan = resolvePlan(options, where, kind);
+    const plan = resolvePlan(labelled(options, labelOf(key, target, property)), where, kind);
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {
@@ -134,8 +134,9 @@ function lockDecorator(
       interceptByPlan(decorated, method, { ...plan, where, namesOf });
       UseInterceptors(LockInterceptor)(target, property, descriptor);
     } else {
-      installHost(target, plan.kind);
-      const locked = { ...plan, where, namesOf: namesOf(key, where, decorated, mayBeSeveral) };
+      const servicesOf = installHost(target, plan, where);
+      const namesOfCall = namesOf(key, where, decorated, mayBeSeveral);
+      const locked = { ...plan, where, servicesOf, namesOf: namesOfCall };
       descriptor.value = wrap(decorated, method as Method, locked);
     }
   };
@@ -145,6 +146,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 interface MethodPlan extends LockPlan {
   readonly where: string;
+  readonly servicesOf: FindServices;
   namesOf(args: readonly unknown[]): LockNames;
 }
 
@@ -157,6 +159,18 @@ function whereOf(
   const owner = typeof target === 'function' ? target : target.constructor;
   const shown = typeof key === 'string' ? quoteName(key) : '…';
   return `${decorator}(${shown}) on ${owner.name}.${String(property)}`;
+}
+
+/** What metrics call the locks of the method: few texts, whatever its arguments are. */
+function labelOf(key: unknown, target: object, property: string | symbol): string {
+  const template = Array.isArray(key) ? key.join(', ') : key;
+  if (typeof template === 'string' && template !== '') return template;
+  return `${target.constructor.name}.${String(property)}`;
+}
+
+function labelled(options: unknown, label: string): unknown {
+  const isPlain = typeof options === 'object' && options !== null && !Array.isArray(options);
+  return isPlain ? { label, ...options } : options;
 }
 
 function namesOf(
@@ -179,7 +193,7 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
   const wrapper: Method = function (...args) {
     const call = {
       where,
-      services: () => lockServicesOf(this, where),
+      services: () => plan.servicesOf(this),
       names: () => plan.namesOf(args),
       kind: plan.kind,
       options: acquire,

@@ -6,7 +6,9 @@ import {
 } from '../core/errors.js';
 import type { AcquireOptions } from '../core/lock.js';
 import {
+  DEFAULT_NAME,
   DEFAULT_SETTINGS,
+  isConnectionName,
   resolveAcquireOptions,
   type AnyAcquireOptions,
 } from '../core/options.js';
@@ -38,6 +40,11 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    * @default 1
    */
   readonly permits?: number | undefined;
+  /**
+   * The name of the connection whose locks these are.
+   * @default 'default'
+   */
+  readonly connection?: string | undefined;
   /** @default 'throw' */
   readonly onBusy?: OnBusy<Args> | undefined;
   /**
@@ -53,6 +60,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
 /** The options of one decorator with nothing left open. */
 export interface LockPlan {
   readonly kind: LockKind;
+  readonly connection: string;
   readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
   onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
@@ -78,6 +86,7 @@ export function resolvePlan(options: unknown, where: string, fixed?: LockKind): 
   }
   const {
     kind = fixed ?? 'lock',
+    connection = DEFAULT_NAME,
     via = 'method',
     onBusy,
     ...acquire
@@ -95,13 +104,18 @@ export function resolvePlan(options: unknown, where: string, fixed?: LockKind): 
       `${where}: via must be 'method' or 'interceptor', not ${describeValue(via)}`,
     );
   }
-  return { kind, acquire, via, onBusy: busyHandler(onBusy, where) };
+  if (!isConnectionName(connection)) {
+    throw new LockConfigurationError(
+      `${where}: connection must be the name of a connection, not ${describeValue(connection)}`,
+    );
+  }
+  return { kind, connection, acquire, via, onBusy: busyHandler(onBusy, where) };
 }
 
 function refuseUnknown(acquire: object, known: readonly string[], where: string): void {
   const unknown = Object.keys(acquire).find((option) => !known.includes(option));
   if (unknown === undefined) return;
-  const all = [...known, 'kind', 'onBusy', 'via'].join(', ');
+  const all = [...known, 'kind', 'connection', 'onBusy', 'via'].join(', ');
   throw new LockConfigurationError(
     `${where}: unknown option ${describeValue(unknown)}; the options are ${all}`,
   );

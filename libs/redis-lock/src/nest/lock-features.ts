@@ -1,0 +1,188 @@
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type InjectionToken,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { isDeepStrictEqual } from 'node:util';
+
+import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
+import type { Lock } from '../core/lock.js';
+import type { AnyAcquireOptions } from '../core/options.js';
+import { DEFAULT_NAME } from '../core/options.js';
+import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import type { Semaphore } from '../primitives/semaphore/semaphore.js';
+import { compileTemplate } from './key-template.js';
+import { bound, SERVICE_OF, type KindService, type LockKind } from './lock-kinds.js';
+import { forRootOf, getLockServiceToken } from './service-tokens.js';
+import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
+
+/** A lock template, and what its calls say where they say nothing themselves. */
+export interface LockTemplateOptions extends Omit<WithLockOptions<[]>, 'onBusy' | 'via'> {
+  /** By which it is injected. */
+  readonly name: string;
+  /** The name of the lock, with placeholders, as in `order:<id>`. */
+  readonly key: string;
+}
+
+/** What a placeholder takes; anything else is a `LockKeyError`. */
+export type LockKeyValue = string | number | bigint | boolean;
+
+type Placeholders<Key extends string> = Key extends `${string}<${infer Name}>${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never;
+
+type ValueAt<Path extends string> = Path extends `${infer Head}.${infer Rest}`
+  ? { readonly [head in Head]: ValueAt<Rest> }
+  : { readonly [head in Path]: LockKeyValue };
+
+type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer Intersection,
+) => void
+  ? Intersection
+  : never;
+
+/** What fills the placeholders of a key: `{ id: … }` for `order:<id>`. */
+export type LockValues<Key extends string> = string extends Key
+  ? Readonly<Record<string, unknown>>
+  : [Placeholders<Key>] extends [never]
+    ? Readonly<Record<string, never>>
+    : All<Placeholders<Key> extends infer Path ? ValueAt<Path & string> : never>;
+
+/**
+ * A family of locks, such as those of all orders. Its type says what fills the key:
+ * `@InjectLock('orders') orders: LockTemplate<'order:<id>'>`.
+ */
+export interface LockTemplate<Key extends string = string, Kind extends LockKind = 'lock'> {
+  readonly key: Key;
+
+  /**
+   * The lock of these values, whose verbs have the options of the template. Costs nothing: nothing is
+   * sent, nothing is kept.
+   * @throws {LockKeyError} a value cannot be part of a name
+   */
+  get(values: LockValues<Key>): Kind extends 'semaphore' ? Semaphore : Lock;
+}
+
+/** By which Nest finds the template. */
+export function getLockToken(template: string, connection = DEFAULT_NAME): InjectionToken {
+  const inFeature = `RedisLockModule.forFeature([{ name: '${template}', … }])`;
+  return Symbol.for(`${inFeature} of ${forRootOf(connection)}`);
+}
+
+/** Marks a parameter or property that takes the lock template of this name. */
+export function InjectLock(
+  template: string,
+  connection?: string,
+): PropertyDecorator & ParameterDecorator {
+  return Inject(getLockToken(template, connection));
+}
+
+const TEMPLATES = Symbol.for('nestjs-redis-lock:templates');
+
+@Module({})
+export class RedisLockFeatureModule {
+  constructor(@Inject(ModulesContainer) modules: ModulesContainer) {
+    refuseSameTemplate(
+      [...modules.values()]
+        .filter(({ metatype }) => metatype === RedisLockFeatureModule)
+        .flatMap(({ providers }) => providers.get(TEMPLATES)?.instance as LockTemplateOptions[]),
+    );
+  }
+}
+
+/** @throws {LockConfigurationError} a template, or an option, cannot work */
+export function featureModule(templates: readonly LockTemplateOptions[]): DynamicModule {
+  if (!Array.isArray(templates)) {
+    throw new LockConfigurationError(
+      `RedisLockModule.forFeature() needs a list of templates, not ${describeValue(templates)}`,
+    );
+  }
+  const providers = templates.map(providerOf);
+  return {
+    module: RedisLockFeatureModule,
+    providers: [{ provide: TEMPLATES, useValue: templates }, ...providers],
+    exports: providers.map(({ provide }) => provide),
+  };
+}
+
+function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate> {
+  const { name, key, ...options } = checkShape(template);
+  const where = `RedisLockModule.forFeature(), template ${quoteName(name)}`;
+  const nameOf = compileTemplate<object>(key, where, ({ head, path }) => ({
+    start: 'the values',
+    read: (values) => values,
+    path: [head, ...path],
+  }));
+  const { kind, connection, acquire } = resolvePlan({ label: key, ...options }, where);
+  const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
+  return {
+    provide: getLockToken(name, connection),
+    inject: [getLockServiceToken(connection), tokenOf(connection)],
+    useFactory: (locks: LockService, service: KindService | LockService): LockTemplate => ({
+      key,
+      get: (values) => {
+        const services = { locks, ofKind: () => service };
+        return withDefaults(bound(services, kind, nameOf(values)), acquire) as Lock;
+      },
+    }),
+  };
+}
+
+function checkShape(template: unknown): LockTemplateOptions {
+  const { name, key, onBusy, via } = (template ?? {}) as Readonly<Record<string, unknown>>;
+  const from = 'RedisLockModule.forFeature()';
+  if (typeof name !== 'string' || name === '') {
+    throw new LockConfigurationError(
+      `${from}: a template needs a name, such as { name: 'orders', key: 'order:<id>' }, ` +
+        `not ${describeValue(name)}`,
+    );
+  }
+  if (typeof key !== 'string') {
+    throw new LockConfigurationError(
+      `${from}: the key of the template ${quoteName(name)} must be a text such as 'order:<id>', ` +
+        `not ${describeValue(key)}`,
+    );
+  }
+  if (onBusy !== undefined || via !== undefined) {
+    throw new LockConfigurationError(
+      `${from}: the template ${quoteName(name)} has no options onBusy and via; those are of decorators`,
+    );
+  }
+  return template as LockTemplateOptions;
+}
+
+/** The lock with what its verbs are to do where a call does not say. */
+function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireOptions): L {
+  const of = (options: AnyAcquireOptions | undefined) => ({ ...defaults, ...options });
+  const acquire = lock.acquire.bind(lock);
+  const tryAcquire = lock.tryAcquire.bind(lock);
+  const using: Lock['using'] = lock.using.bind(lock);
+  const verbs: Pick<Lock, 'acquire' | 'tryAcquire' | 'using'> = {
+    acquire: (options) => acquire(of(options)),
+    tryAcquire: (options) => tryAcquire(of(options)),
+    using: (work, options) => using(work, of(options)),
+  };
+  // It was made for this call, and is nobody else's.
+  return Object.assign(lock, verbs);
+}
+
+/**
+ * Modules may ask for one template twice, but not for two of one name.
+ * @throws {LockConfigurationError} naming both keys
+ */
+function refuseSameTemplate(templates: readonly LockTemplateOptions[]): void {
+  const seen = new Map<InjectionToken, LockTemplateOptions>();
+  for (const template of templates) {
+    const token = getLockToken(template.name, template.connection);
+    const other = seen.get(token) ?? template;
+    seen.set(token, template);
+    if (isDeepStrictEqual(other, template)) continue;
+    throw new LockConfigurationError(
+      `RedisLockModule.forFeature() is given two templates of the name ${quoteName(template.name)}: ` +
+        `${quoteName(other.key)} and ${quoteName(template.key)}, or the same with other options`,
+    );
+  }
+}

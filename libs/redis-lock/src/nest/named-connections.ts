@@ -1,0 +1,51 @@
+import type { Type } from '@nestjs/common';
+import type { ModulesContainer } from '@nestjs/core';
+
+import { LockConfigurationError, quoteName } from '../core/errors.js';
+import { DEFAULT_NAME } from '../core/options.js';
+
+/** One connection of an application. */
+export interface NamedConnection {
+  readonly name: string;
+  /** Where it was set up, as `file:line:column`. */
+  readonly place: string;
+}
+
+export const NAMED_CONNECTION = Symbol.for('nestjs-redis-lock:named-connection');
+
+/** Where the function was called that calls this one. */
+export function placeOfCaller(): string {
+  const here: { stack?: string } = {};
+  Error.captureStackTrace(here, placeOfCaller);
+  const [, , frame = ''] = String(here.stack).split('\n');
+  return /(?:\(|at )(?:async )?([^()]+:\d+:\d+)\)?$/.exec(frame)?.[1] ?? 'an unknown place';
+}
+
+/** All that the modules of this class have set up. */
+export function connectionsOf(modules: ModulesContainer, module: Type): NamedConnection[] {
+  return [...modules.values()]
+    .filter(({ metatype }) => metatype === module)
+    .map(({ providers }) => providers.get(NAMED_CONNECTION)?.instance as NamedConnection);
+}
+
+/**
+ * Two of one name would be two owners with settings of their own, who may both get in.
+ * @throws {LockConfigurationError} naming both places
+ */
+export function refuseSameName(connections: readonly NamedConnection[]): void {
+  const seen = new Map<string, NamedConnection>();
+  for (const connection of connections) {
+    const { name, place } = connection;
+    const other = seen.get(name);
+    if (other === undefined) {
+      seen.set(name, connection);
+      continue;
+    }
+    const which = name === DEFAULT_NAME ? 'without a name' : `with the name ${quoteName(name)}`;
+    throw new LockConfigurationError(
+      `RedisLockModule is imported with options more than once ${which}: set up in ${other.place} ` +
+        `and in ${place}. Call forRoot() in the root module alone, since it is global, or import one ` +
+        "and the same result of it everywhere; a second connection needs a name of its own: { name: 'cache' }",
+    );
+  }
+}

@@ -1,0 +1,314 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  Param,
+  UseFilters,
+  type ModuleMetadata,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import {
+  FairLockService,
+  FencingGuard,
+  getFairLockServiceToken,
+  getFencingGuardToken,
+  getLatchServiceToken,
+  getLockServiceToken,
+  getReadWriteLockServiceToken,
+  getRedLockServiceToken,
+  getSemaphoreServiceToken,
+  InjectFairLockService,
+  InjectLock,
+  InjectLockService,
+  LatchService,
+  LockConfigurationError,
+  LockExceptionFilter,
+  LockKeyError,
+  LockService,
+  ReadWriteLockService,
+  RedisLockModule,
+  RedLockService,
+  SemaphoreService,
+  WithLock,
+  type LockTemplate,
+  type LockTemplateOptions,
+} from 'nestjs-redis-lock';
+import { useRedis } from '../support/redis-server.js';
+import { SILENT, useApplications } from './applications.js';
+
+const redis = useRedis();
+const apps = useApplications(redis);
+
+@Module({})
+class App {}
+
+const cache = () =>
+  RedisLockModule.forRoot({ name: 'cache', connection: redis.url, keyPrefix: 'cache:' });
+
+async function refused(starting: () => unknown): Promise<string> {
+  let error: unknown;
+  try {
+    await starting();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(LockConfigurationError);
+  return (error as Error).message;
+}
+
+const create = (metadata: ModuleMetadata) =>
+  NestFactory.create({ module: App, ...metadata }, SILENT);
+
+describe('several connections', () => {
+  @Injectable()
+  class Stock {
+    constructor(
+      readonly locks: LockService,
+      @InjectLockService() readonly sameLocks: LockService,
+      @InjectLockService('cache') readonly cacheLocks: LockService,
+      @InjectFairLockService('cache') readonly cacheFairLocks: FairLockService,
+    ) {}
+
+    @WithLock('job', { connection: 'cache' })
+    async inCache(): Promise<string[]> {
+      return redis.admin.keys('*');
+    }
+
+    @WithLock('job', { kind: 'fair', connection: 'cache' })
+    async fairInCache(): Promise<string[]> {
+      return redis.admin.keys('*');
+    }
+
+    @WithLock('job')
+    async inDefault(): Promise<string[]> {
+      return redis.admin.keys('*');
+    }
+
+    @WithLock('job', { connection: 'cache' })
+    @WithLock('job')
+    async inBoth(): Promise<string[]> {
+      return (await redis.admin.keys('*')).sort();
+    }
+  }
+
+  @Controller()
+  @UseFilters(LockExceptionFilter)
+  class Web {
+    @Get('/keys/:id')
+    @WithLock('<params.id>', { via: 'interceptor', connection: 'cache', waitTimeMs: 0 })
+    async keys(@Param('id') id: string): Promise<string[]> {
+      return redis.admin.keys(`*${id}*`);
+    }
+  }
+
+  it('have services, decorators and interceptors of their own', async () => {
+    const app = await apps.start({
+      imports: [cache()],
+      providers: [Stock],
+      controllers: [Web],
+    });
+    const stock = app.nest.get(Stock);
+    expect(stock.sameLocks).toBe(stock.locks);
+    expect(stock.cacheLocks).not.toBe(stock.locks);
+    expect(stock.cacheFairLocks).toBeInstanceOf(FairLockService);
+    expect(await stock.inDefault()).toEqual(['job']);
+    expect(await stock.inCache()).toEqual(['cache:job']);
+    expect(await stock.fairInCache()).toEqual(['cache:job']);
+    expect(await stock.inBoth()).toEqual(['cache:job', 'job']);
+    expect(await (await app.request('/keys/x')).json()).toEqual(['cache:x']);
+    await stock.cacheLocks.using('x', async () => {
+      expect((await app.request('/keys/x')).status).toBe(423);
+    });
+  });
+
+  it('are never one owner, also for one key', async () => {
+    const same = RedisLockModule.forRoot({ name: 'cache', connection: redis.url });
+    const app = await apps.start({ imports: [same], providers: [Stock] });
+    const { locks, cacheLocks } = app.nest.get(Stock);
+    await locks.using('a', async () => {
+      expect(await cacheLocks.tryAcquire('a')).toBeNull();
+    });
+  });
+
+  it('give a token for every service, which is the class for the default', async () => {
+    const app = await apps.start({ imports: [cache()] });
+    const tokens = [
+      [LockService, getLockServiceToken],
+      [FairLockService, getFairLockServiceToken],
+      [ReadWriteLockService, getReadWriteLockServiceToken],
+      [SemaphoreService, getSemaphoreServiceToken],
+      [LatchService, getLatchServiceToken],
+      [RedLockService, getRedLockServiceToken],
+      [FencingGuard, getFencingGuardToken],
+    ] as const;
+    for (const [Service, tokenOf] of tokens) {
+      expect(tokenOf()).toBe(Service);
+      const [ours, theirs] = [
+        app.nest.get<unknown>(tokenOf()),
+        app.nest.get<unknown>(tokenOf('cache')),
+      ];
+      expect(ours).toBeInstanceOf(Service);
+      expect(theirs).toBeInstanceOf(Service);
+      expect(theirs).not.toBe(ours);
+    }
+  });
+
+  it('are shut down together', async () => {
+    const app = await apps.start({ imports: [cache()], providers: [Stock] });
+    const { locks, cacheLocks } = app.nest.get(Stock);
+    const leases = [await locks.acquire('a'), await cacheLocks.acquire('a')];
+    await app.nest.close();
+    expect(leases.map(({ state }) => state)).toEqual(['lost', 'lost']);
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
+  it('say on the event channel which of them it is', async () => {
+    const heard: unknown[] = [];
+    const listen = (message: unknown) => heard.push(message);
+    subscribe('nestjs-redis-lock:event', listen);
+    try {
+      const app = await apps.start({ imports: [cache()], providers: [Stock] });
+      await app.nest.get(Stock).inCache();
+    } finally {
+      unsubscribe('nestjs-redis-lock:event', listen);
+    }
+    const of = { connection: 'cache', name: 'job', kind: 'lock', label: 'job' };
+    expect(heard).toMatchObject([
+      { ...of, type: 'acquired' },
+      { ...of, type: 'released' },
+    ]);
+    expect(JSON.stringify(heard)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
+  it('are refused at boot when two have one name, naming both places', async () => {
+    const twice = [cache(), cache()];
+    const message = await refused(() => create({ imports: [...twice] }));
+    expect(message).toContain('"cache"');
+    expect(message.match(/connections\.spec\.ts:\d+:\d+/g)).toHaveLength(2);
+    const unnamed = [
+      RedisLockModule.forRoot(),
+      RedisLockModule.forRootAsync({ useFactory: () => ({}) }),
+    ];
+    expect(await refused(() => create({ imports: [...unnamed] }))).toContain('without a name');
+    const late = RedisLockModule.forRootAsync({
+      name: 'late',
+      useFactory: () => ({ connection: redis.url }),
+    });
+    const app = await apps.add(await create({ imports: [late] }));
+    expect(app.nest.get(getLockServiceToken('late'))).toBeInstanceOf(LockService);
+  });
+
+  it.each([5, '', 'two words', null, {}, 'x'.repeat(101)])('cannot be called %p', async (name) => {
+    const message = await refused(() => RedisLockModule.forRoot({ name: name as string }));
+    expect(message).toContain('name must consist of');
+  });
+
+  it('are refused at boot when a factory names them, or a decorator has a wrong name', async () => {
+    const late = { useFactory: () => ({ name: 'cache' }) as object };
+    const message = await refused(() => create({ imports: [RedisLockModule.forRootAsync(late)] }));
+    expect(message).toContain('comes too late to say name');
+    expect(
+      await refused(() => {
+        class Wrong {
+          @WithLock('a', { connection: 7 as never })
+          async run(): Promise<void> {
+            // Never called.
+          }
+        }
+        return Wrong;
+      }),
+    ).toContain('connection must be the name of a connection');
+  });
+
+  it('are refused at boot when nobody has set them up, with the fix in the message', async () => {
+    const starting = create({
+      imports: [RedisLockModule.forRoot({ connection: redis.url })],
+      providers: [Stock],
+    });
+    await expect(starting).rejects.toThrow("RedisLockModule.forRoot({ name: 'cache' })");
+  });
+});
+
+describe('lock templates', () => {
+  @Injectable()
+  class Orders {
+    constructor(
+      @InjectLock('orders') readonly orders: LockTemplate<'order:<id>:<user.name>'>,
+      @InjectLock('gates', 'cache') readonly gates: LockTemplate<'gate', 'semaphore'>,
+    ) {}
+  }
+
+  const templates: LockTemplateOptions[] = [
+    { name: 'orders', kind: 'fair', key: 'order:<id>:<user.name>', waitTimeMs: 0 },
+    { name: 'gates', kind: 'semaphore', key: 'gate', connection: 'cache' },
+  ];
+
+  const start = async () => {
+    const feature = { module: App, imports: [RedisLockModule.forFeature(templates)] };
+    const app = await apps.start({
+      imports: [cache(), RedisLockModule.forFeature(templates), feature],
+      providers: [Orders],
+    });
+    return app.nest.get(Orders);
+  };
+
+  it('give locks by values, with the options of the template and of the call', async () => {
+    const { orders, gates } = await start();
+    const lock = orders.get({ id: 7, user: { name: 'A{n}n' } });
+    expect(lock.name).toBe('order:7:A%7Bn%7Dn');
+    await lock.using(async (lease) => {
+      expect(lease.name).toBe(lock.name);
+      expect(await lock.isLocked()).toBe(true);
+    });
+    await using lease = await lock.acquire({ leaseTimeMs: 1_000 });
+    expect(lease.remainingMs).toBeLessThanOrEqual(1_000);
+    const gate = gates.get({});
+    await gate.setPermits(1);
+    await gate.using(async () => {
+      expect(await redis.admin.keys('*gate*')).not.toEqual([]);
+      expect(await gate.tryAcquire()).toBeNull();
+    });
+    await redis.admin.del(...(await redis.admin.keys('*gate*')));
+  });
+
+  it('have the types of their values', async () => {
+    const { orders, gates } = await start();
+    // @ts-expect-error -- the name of the user is missing
+    expect(() => orders.get({ id: 7 })).toThrow(LockKeyError);
+    // @ts-expect-error -- an object is no value
+    expect(() => orders.get({ id: {}, user: { name: 'x' } })).toThrow(LockKeyError);
+    // @ts-expect-error -- a semaphore is no lock
+    expect(gates.get({}).isLocked).toBeUndefined();
+    const loose: LockTemplate = orders;
+    expect(() => loose.get({})).toThrow('no own property "id"');
+  });
+
+  it.each<[string, unknown]>([
+    ['needs a list', {}],
+    ['needs a name', [{ key: 'a' }]],
+    ['needs a name', [null]],
+    ['must be a text', [{ name: 'a' }]],
+    ['never closed', [{ name: 'a', key: 'b<c' }]],
+    ['must not be empty', [{ name: 'a', key: '' }]],
+    ['kind must be one of', [{ name: 'a', key: 'b', kind: 'none' }]],
+    ['unknown option', [{ name: 'a', key: 'b', waitMs: 5 }]],
+    ['waitTimeMs must be', [{ name: 'a', key: 'b', waitTimeMs: -1 }]],
+    ['has no options onBusy and via', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
+    ['connection must be', [{ name: 'a', key: 'b', connection: 7 }]],
+  ])('are refused when the module is defined: %s', async (text, given) => {
+    expect(await refused(() => RedisLockModule.forFeature(given as never))).toContain(text);
+  });
+
+  it('are refused at boot when two have one name', async () => {
+    const one = RedisLockModule.forFeature([{ name: 'a', key: 'a:<id>' }]);
+    const other = RedisLockModule.forFeature([{ name: 'a', key: 'b:<id>' }]);
+    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const message = await refused(() => create({ imports: [locks, one, other] }));
+    expect(message).toContain('"a:<id>" and "b:<id>"');
+  });
+});
+
+afterEach(() => redis.admin.flushall());
