@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Param, UseFilters, type HttpServer } from '@nestjs/common';
-import { APP_FILTER, ExternalContextCreator, NestFactory } from '@nestjs/core';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { STATUS_CODES } from 'node:http';
 import {
@@ -172,33 +172,49 @@ describe('LockExceptionFilter', () => {
     expect(() => filter.catch(timeout(10), host)).toThrow('app.getHttpAdapter()');
   });
 
-  it('passes the error on where the request did not come by HTTP', async () => {
-    const error = timeout(10);
-    const host = (type: string) => {
-      const host = new ExecutionContextHost([]);
+  describe('of what does not come by HTTP', () => {
+    const hostOf = (type: string, ...args: unknown[]) => {
+      const host = new ExecutionContextHost(args);
       host.setType(type);
       return host;
     };
     const filter = new LockExceptionFilter();
-    const stream = filter.catch(error, host('rpc')) as Observable<never>;
-    await expect(lastValueFrom(stream)).rejects.toBe(error);
-    expect(() => filter.catch(error, host('graphql'))).toThrow(error);
+    const busy = { status: 'error', message: expect.any(String), code: 'LOCK_TIMEOUT' };
 
-    const app = await apps.start({ controllers: [Filtered] });
-    const controller = app.nest.get(Filtered);
-    const external = app.nest.get(ExternalContextCreator).create(
-      controller,
-      () => {
-        throw error;
+    it.each(Object.entries(ERRORS))(
+      'fails a call of a microservice: %s',
+      async (_, [error, , s]) => {
+        const stream = filter.catch(error, hostOf('rpc')) as Observable<never>;
+        const failure: unknown = await lastValueFrom(stream).catch((thrown: unknown) => thrown);
+        expect(failure).toMatchObject({ status: 'error', code: error.code });
+        expect(JSON.stringify(failure)).not.toContain('s3cret');
+        expect('retryAfterMs' in (failure as object)).toBe(s !== null);
       },
-      'other',
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'graphql',
     );
-    await expect(external()).rejects.toBe(error);
+
+    it('sends an event to WebSocket clients of both kinds', () => {
+      const said: unknown[] = [];
+      const standard = { readyState: 1, send: (text: string) => said.push(JSON.parse(text)) };
+      const socketIo = { emit: (...args: unknown[]) => said.push(args), send: () => undefined };
+      filter.catch(timeout(1_500), hostOf('ws', standard));
+      filter.catch(timeout(Infinity), hostOf('ws', socketIo));
+      expect(said).toEqual([
+        { event: 'exception', data: { ...busy, retryAfterMs: 1_500 } },
+        ['exception', busy],
+      ]);
+    });
+
+    it('gives GraphQL an error with extensions, and without the name of the lock', () => {
+      const { message, ...extensions } = { ...busy, retryAfterMs: 10 };
+      let error: unknown;
+      try {
+        filter.catch(timeout(10), hostOf('graphql'));
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(error).toMatchObject({ extensions });
+      expect((error as Error).message).toEqual(message);
+      expect((error as Error).message).not.toContain('s3cret');
+    });
   });
 });

@@ -57,15 +57,36 @@ const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
 /** Longer is no advice: the lease of a lock that is waited for may even have no end. */
 const LONGEST_RETRY_S = 3_600;
 
+/** What a client is told that does not speak HTTP. */
+interface Failure {
+  readonly status: 'error';
+  readonly message: string;
+  readonly code: LockErrorCode;
+  /** When to try again, if that is known; milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** As much as is needed of the clients of both kinds of WebSocket server. */
+interface SocketClient {
+  /** A number for sockets of the standard; those of socket.io have none. */
+  readonly readyState?: unknown;
+  send(text: string): void;
+  emit(event: string, failure: Failure): void;
+}
+
 /**
- * Answers HTTP requests that failed with an error of this library: busy 423, too many 429 and unavailable
- * 503, all with `Retry-After`, an unusable value 400, everything else 500. The body is that of Nest's
- * own exceptions and the error's code: `{ statusCode, message, error, code }`. What goes wrong on our
- * side is logged.
+ * Answers requests that failed with an error of this library, and says nothing in it that only the
+ * operators may know; what goes wrong on our side is logged.
+ * - HTTP: busy 423, too many 429 and unavailable 503, all with `Retry-After`, an unusable value 400,
+ *   everything else 500. The body is that of Nest's own exceptions and the error's code:
+ *   `{ statusCode, message, error, code }`. It works with every HTTP adapter.
+ * - Microservices: the call fails with `{ status: 'error', message, code, retryAfterMs? }`.
+ * - WebSocket: the client is sent the event `exception` with the same. Nest calls filters of a gateway
+ *   only where `@UseFilters` stands on it.
+ * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
  *
  * Opt-in: `{ provide: APP_FILTER, useClass: LockExceptionFilter }`, `@UseFilters(LockExceptionFilter)`,
- * or by hand `new LockExceptionFilter(app.getHttpAdapter())`. It works with every HTTP adapter, and
- * passes the error on where the request did not come by HTTP.
+ * or by hand `new LockExceptionFilter(app.getHttpAdapter())`.
  */
 @Catch(LockError)
 export class LockExceptionFilter
@@ -75,26 +96,36 @@ export class LockExceptionFilter
   readonly #logger = new Logger('RedisLock');
 
   override catch(error: LockError, host: ArgumentsHost): unknown {
-    const transport: string = host.getType();
-    // A microservice awaits an Observable from its filters, and would not survive a throw.
-    if (transport === 'rpc') return throwError(() => error);
-    if (transport !== 'http') throw error;
     const answer = ANSWERS[error.code];
     this.#log(error, answer.status);
+    const transport: string = host.getType();
+    switch (transport) {
+      case 'http':
+        this.#reply(error, answer, host);
+        return undefined;
+      case 'rpc':
+        // A microservice awaits an Observable from its filters, and would not survive a throw.
+        return throwError(() => failureOf(error, answer));
+      case 'ws':
+        tellSocket(host.switchToWs().getClient(), failureOf(error, answer));
+        return undefined;
+      default:
+        throw graphqlError(error, answer);
+    }
+  }
+
+  #reply(error: LockError, answer: Answer, host: ArgumentsHost): void {
     this.#setRetryAfter(error, answer, host);
     const { status, message } = answer;
     const reason = STATUS_CODES[status] ?? 'Error';
     const body = { statusCode: status, message, error: reason, code: error.code };
     super.catch(new HttpException(body, status), host);
-    return undefined;
   }
 
-  #setRetryAfter(error: LockError, { retryAfterS }: Answer, host: ArgumentsHost): void {
-    const seconds =
-      error instanceof LockTimeoutError ? Math.ceil(error.retryAfterMs / 1_000) : retryAfterS;
-    // Nothing ends by itself: any time would be made up.
-    if (seconds === Infinity) return;
+  #setRetryAfter(error: LockError, answer: Answer, host: ArgumentsHost): void {
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
+    const afterMs = retryAfterMsOf(error, answer);
+    if (afterMs === undefined) return;
     if (adapter === undefined) {
       throw new LockConfigurationError(
         'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter(app.getHttpAdapter()), ' +
@@ -102,8 +133,8 @@ export class LockExceptionFilter
       );
     }
     const response: unknown = host.switchToHttp().getResponse();
-    if (seconds === undefined || adapter.isHeadersSent(response)) return;
-    adapter.setHeader(response, 'Retry-After', String(Math.min(seconds, LONGEST_RETRY_S)));
+    if (adapter.isHeadersSent(response)) return;
+    adapter.setHeader(response, 'Retry-After', String(Math.ceil(afterMs / 1_000)));
   }
 
   #log(error: LockError, status: number): void {
@@ -111,4 +142,34 @@ export class LockExceptionFilter
     else if (status === 503 || status === 429) this.#logger.warn(error.message);
     else this.#logger.debug(error.message);
   }
+}
+
+/** Undefined where a time would be made up: what nothing ends by itself, or what no trying again mends. */
+function retryAfterMsOf(error: LockError, { retryAfterS }: Answer): number | undefined {
+  if (!(error instanceof LockTimeoutError)) {
+    return retryAfterS === undefined ? undefined : retryAfterS * 1_000;
+  }
+  const afterMs = Math.ceil(error.retryAfterMs);
+  return afterMs === Infinity ? undefined : Math.min(afterMs, LONGEST_RETRY_S * 1_000);
+}
+
+function failureOf(error: LockError, answer: Answer): Failure {
+  const retryAfterMs = retryAfterMsOf(error, answer);
+  const { message } = answer;
+  return {
+    ...{ status: 'error', message, code: error.code },
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+function tellSocket(client: SocketClient, failure: Failure): void {
+  const isStandard = typeof client.readyState === 'number';
+  if (isStandard) client.send(JSON.stringify({ event: 'exception', data: failure }));
+  else client.emit('exception', failure);
+}
+
+/** GraphQL servers pass on the `extensions` of an error, and its message. */
+function graphqlError(error: LockError, answer: Answer): Error {
+  const { message, ...extensions } = failureOf(error, answer);
+  return Object.assign(new Error(message, { cause: error }), { extensions });
 }
