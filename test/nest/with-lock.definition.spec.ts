@@ -52,6 +52,7 @@ describe('a class definition throws', () => {
     [{ fenced: 'yes' }, 'fenced must be true or false'],
     [{ onBusy: 'ignore' }, `onBusy must be 'throw', 'skip' or a function`],
     [{ onBusy: null }, 'onBusy must be'],
+    [{ onBackendError: 'skip' }, `onBackendError must be 'throw', 'run' or a function`],
     [{ via: 'proxy' }, `via must be 'method' or 'interceptor', not "proxy"`],
     [{ via: null }, 'via must be'],
   ])('for the options %p', (options, reason) => {

@@ -54,6 +54,7 @@ export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 export type { PublishOption } from './ioredis/publish-option.js';
 export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
 
+export { CronLock, type CronLockOptions } from './nest/cron-lock.decorator.js';
 export type { LockEventMessage } from './nest/event-channel.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export {
@@ -103,4 +104,4 @@ export {
   type LockedMethodDecorator,
   type WithLockKey,
 } from './nest/with-lock.decorator.js';
-export type { OnBusy, WithLockOptions } from './nest/with-lock.options.js';
+export type { OnBackendError, OnBusy, WithLockOptions } from './nest/with-lock.options.js';

@@ -135,8 +135,15 @@ export interface HoldProtocol {
    * Brings the owner down to this many leases; 0 frees the lock and wakes the waiters, or gives it to
    * the next of them in the same step.
    * @param heir the next in this process; only for protocols with a `grantChannel`
+   * @param keepMs above 0 the lock is not freed, and ends after so long by itself
    */
-  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>>;
+  leave(
+    key: string,
+    owner: OwnerId,
+    holdCount: number,
+    heir?: Heir,
+    keepMs?: number,
+  ): Promise<Reply<LeaveAnswer>>;
   /** Makes Redis forget a caller that has left: what it was granted, and that it waited. */
   withdraw(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<unknown>>;
   /** One script for keys of one slot; answers for each whether its owner still holds it. */

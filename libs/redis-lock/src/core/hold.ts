@@ -1,5 +1,5 @@
 import type { Appointment } from './agenda.js';
-import type { Clock } from './clock.js';
+import { systemClock, type Clock } from './clock.js';
 import { LeaseLostError, type LeaseLostReason } from './errors.js';
 import type {
   Claim,
@@ -36,9 +36,12 @@ export interface Succession {
   fail(): void;
 }
 
+/** Not in a lead: small whole numbers take no memory of their own, and each hold has two. */
+const FIRST_LEAD = systemClock.wall() - systemClock.now();
+
 /** By how much the wall clock is ahead of the monotonic one, which stands still in a suspension. */
 export function leadOf(clock: Clock): number {
-  return clock.wall() - clock.now();
+  return Math.round(clock.wall() - clock.now() - FIRST_LEAD);
 }
 
 /** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
@@ -70,6 +73,8 @@ export class Hold implements Appointment {
   turnSince = 0;
   /** When it was first granted, in whole ms by the local clock. */
   grantedAt = 0;
+  /** It stays taken for so long, also when it is left before. */
+  minHoldMs = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
   /** That of the key, as long as it is held. */
@@ -150,6 +155,11 @@ export class Hold implements Appointment {
 
   get heldMs(): number {
     return this.#clock.now() - this.grantedAt;
+  }
+
+  /** For how long it has to stay taken yet, if it is left now; not above 0 if it need not. */
+  get keepMs(): number {
+    return this.minHoldMs === 0 ? 0 : Math.ceil(this.minHoldMs - this.heldMs);
   }
 
   get remainingMs(): number {

@@ -213,7 +213,9 @@ export class Keeper {
   #beginEnd(hold: Hold): Succession | undefined {
     this.#watchdog.remove(hold);
     this.#leaving += 1;
-    return hold.successors?.next(hold);
+    if (hold.keepMs <= 0) return hold.successors?.next(hold);
+    hold.successors?.ended(hold);
+    return undefined;
   }
 
   #end(hold: Hold, outcome: 'done' | 'unknown' | 'failed'): void {
@@ -228,9 +230,9 @@ export class Keeper {
 
   #sendLeave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     const until = () => this.#releaseUntil(hold);
-    return this.#untilAnswered(until, () =>
-      hold.protocol.leave(hold.key, hold.owner, holdCount, heir),
-    );
+    const { protocol, key, owner } = hold;
+    const keepMs = holdCount === 0 ? hold.keepMs : 0;
+    return this.#untilAnswered(until, () => protocol.leave(key, owner, holdCount, heir, keepMs));
   }
 
   /** Nothing is done for a hold that is over; by the local clock it may be over unnoticed. */

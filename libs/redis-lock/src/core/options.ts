@@ -106,6 +106,7 @@ export interface Range {
 
 const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
 export const LEASE: Range = { min: 10, max: DAY_MS };
+const MIN_HOLD: Range = { min: 0, max: DAY_MS };
 /** A Java service reads the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
 /** Of one call; all of them travel in one script. */
@@ -186,6 +187,7 @@ export interface ResolvedAcquireOptions {
   readonly minReplicas: number;
   readonly permits: number;
   readonly label: string | undefined;
+  readonly minHoldMs: number;
 }
 
 /** What one call of any kind may say; each kind has its own choice of these. */
@@ -202,6 +204,9 @@ export const LOCK_OPTIONS = [
   'minReplicas',
   'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
+
+/** Only what one owner holds in a key of its own can be left there. */
+export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 
 /** Readers write nothing that a token could guard. */
 export const READ_OPTIONS = [
@@ -233,6 +238,7 @@ export function resolveAcquireOptions(
     minReplicas: options?.minReplicas ?? 0,
     permits: options?.permits ?? 1,
     label: options?.label,
+    minHoldMs: options?.minHoldMs ?? 0,
   };
 }
 
@@ -254,8 +260,8 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
       refuseArgument(`unknown option ${describeValue(option)}; the options are ${list}`);
     }
   }
-  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced, permits, minReplicas, label } =
-    options;
+  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
+  const { permits, minReplicas, label, minHoldMs } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
@@ -269,6 +275,12 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
   }
   if (fenced !== undefined && typeof fenced !== 'boolean') {
     refuseArgument(`fenced must be true or false, not ${describeValue(fenced)}`);
+  }
+  if (minHoldMs !== undefined) {
+    refuseArgument(timeProblem('minHoldMs', minHoldMs, MIN_HOLD));
+    if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
+      refuseArgument('leaseTimeMs must not be less than minHoldMs');
+    }
   }
   if (label !== undefined && (typeof label !== 'string' || label === '')) {
     refuseArgument(`label must be a text, not ${describeValue(label)}`);

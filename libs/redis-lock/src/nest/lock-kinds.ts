@@ -2,6 +2,7 @@ import type { Lease } from '../core/lease.js';
 import type { Lock } from '../core/lock.js';
 import {
   LOCK_OPTIONS,
+  REENTRANT_OPTIONS,
   PERMIT_OPTIONS,
   READ_OPTIONS,
   type AnyAcquireOptions,
@@ -26,7 +27,7 @@ export type LockNames = string | readonly string[];
 
 /** What a call of each kind may say. */
 export const OPTIONS_OF = {
-  lock: LOCK_OPTIONS,
+  lock: REENTRANT_OPTIONS,
   fair: LOCK_OPTIONS,
   read: READ_OPTIONS,
   write: LOCK_OPTIONS,

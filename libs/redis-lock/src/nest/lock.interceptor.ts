@@ -53,6 +53,8 @@ export class LockInterceptor implements NestInterceptor {
       kind: plan.kind,
       options: plan.acquire,
       onBusy: plan.onBusy.bind(plan, [context]),
+      runsUnlocked: plan.runsUnlocked,
+      onBackendError: plan.onBackendError.bind(plan, [context]),
     };
     return lockedObservable(call, () => next.handle());
   }

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+import { Logger } from '@nestjs/common';
 import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
 
-import { LockConfigurationError, LockTimeoutError } from '../core/errors.js';
+import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/errors.js';
 import type { AnyAcquireOptions } from '../core/options.js';
 import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
 
@@ -16,6 +17,10 @@ export interface LockedCall {
   readonly options: AnyAcquireOptions;
   /** Answers in place of the work when somebody else has the lock, or throws the error. */
   onBusy(error: LockTimeoutError): unknown;
+  /** The work is done without the lock if Redis could not be asked for it. */
+  readonly runsUnlocked: boolean;
+  /** As `onBusy`, for when Redis could not be asked. */
+  onBackendError(error: LockBackendError): unknown;
 }
 
 /** How long the lock waits for a subscriber to an Observable that came by a Promise. */
@@ -24,7 +29,7 @@ const SUBSCRIBE_WITHIN_MS = 1_000;
 async function underLock<T>(
   call: LockedCall,
   work: () => Promise<T>,
-  onBusy: (error: LockTimeoutError) => unknown,
+  answer: (inPlaceOfWork: unknown) => unknown,
   signal?: AbortSignal,
 ): Promise<unknown> {
   const names = call.names();
@@ -37,9 +42,13 @@ async function underLock<T>(
     const lock = usable(call.services(), call.kind, names);
     return await lock.using(begin, { ...call.options, signal });
   } catch (error) {
-    // A timeout of a lock that the work itself asked for is the work's own error.
-    if (progress.hasBegun || !(error instanceof LockTimeoutError)) throw error;
-    return onBusy(error);
+    // What a lock that the work itself asked for has failed with is the work's own error.
+    if (progress.hasBegun) throw error;
+    if (error instanceof LockTimeoutError) return answer(call.onBusy(error));
+    if (!(error instanceof LockBackendError)) throw error;
+    if (!call.runsUnlocked) return answer(call.onBackendError(error));
+    new Logger('RedisLock').warn(`${call.where} runs without its lock: ${error.message}`);
+    return work();
   }
 }
 
@@ -58,7 +67,7 @@ export function lockedPromise(call: LockedCall, method: () => unknown): Promise<
         resolve(handedOver.observable);
         return handedOver.ended;
       },
-      (error) => call.onBusy(error),
+      (value) => value,
     );
     settled.then(resolve, reject);
   });
@@ -78,7 +87,7 @@ export function lockedObservable(call: LockedCall, source: () => unknown): Obser
       call,
       async () =>
         subscriber.closed ? undefined : pipe(observable(source(), call.where), subscriber),
-      (error) => pipe(toObservable(call.onBusy(error)), subscriber),
+      (value) => pipe(toObservable(value), subscriber),
       giveUp.signal,
     );
     endWith(subscriber, settled);

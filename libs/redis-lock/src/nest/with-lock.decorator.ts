@@ -109,7 +109,7 @@ export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = kindDecorator(
 );
 
 /** @param kind what the decorator itself says, so that its options cannot */
-function lockDecorator(
+export function lockDecorator(
   name: string,
   key: unknown,
   options: WithLockOptions<any>,
@@ -198,6 +198,8 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
       kind: plan.kind,
       options: acquire,
       onBusy: plan.onBusy.bind(plan, args),
+      runsUnlocked: plan.runsUnlocked,
+      onBackendError: plan.onBackendError.bind(plan, args),
     };
     return locked(call, () => original.apply(this, args));
   };

@@ -2,6 +2,7 @@ import {
   describeValue,
   LockArgumentError,
   LockConfigurationError,
+  type LockBackendError,
   type LockTimeoutError,
 } from '../core/errors.js';
 import type { AcquireOptions } from '../core/lock.js';
@@ -24,6 +25,15 @@ import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
  */
 export type OnBusy<Args extends readonly unknown[]> =
   'throw' | 'skip' | ((args: Args, error: LockTimeoutError) => unknown);
+
+/**
+ * What happens when Redis could not be asked for the lock, or refused:
+ * - `throw`: the call rejects with `LockBackendError`.
+ * - `run`: the method runs **without the lock**, beside whoever else does. Every time is logged.
+ * - a function: the call resolves with what it returns, or rejects with what it throws.
+ */
+export type OnBackendError<Args extends readonly unknown[]> =
+  'throw' | 'run' | ((args: Args, error: LockBackendError) => unknown);
 
 /** How a decorated method takes its lock. Every time is in milliseconds. */
 export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
@@ -48,6 +58,11 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   /** @default 'throw' */
   readonly onBusy?: OnBusy<Args> | undefined;
   /**
+   * Nothing but `run` ever lets the method run without its lock.
+   * @default 'throw'
+   */
+  readonly onBackendError?: OnBackendError<Args> | undefined;
+  /**
    * - `method`: the lock is taken around the method itself, after guards, interceptors and pipes.
    *   Calls from anywhere take it.
    * - `interceptor`: the lock is taken by an interceptor, after guards and before pipes. Only
@@ -64,6 +79,9 @@ export interface LockPlan {
   readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
   onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
+  /** Whether the method runs without the lock where Redis cannot be asked. */
+  readonly runsUnlocked: boolean;
+  onBackendError(args: readonly unknown[], error: LockBackendError): unknown;
 }
 
 const KINDS = Object.keys(OPTIONS_OF);
@@ -89,17 +107,31 @@ export function resolvePlan(options: unknown, where: string, fixed?: LockKind): 
     connection = DEFAULT_NAME,
     via = 'method',
     onBusy,
+    onBackendError,
     ...acquire
   } = options as WithLockOptions<unknown[]>;
-  if (!KINDS.includes(kind)) {
+  checkWords({ kind, via, connection }, where);
+  const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
+  refuseUnknown(acquire, known, where);
+  checkAcquire(acquire, known, where);
+  return {
+    ...{ kind, connection, acquire, via },
+    onBusy: handlerOf('onBusy', onBusy, ['throw', 'skip'], where),
+    runsUnlocked: onBackendError === 'run',
+    onBackendError: handlerOf('onBackendError', onBackendError, ['throw', 'run'], where),
+  };
+}
+
+function checkWords(
+  { kind, via, connection }: Readonly<Record<'kind' | 'via' | 'connection', unknown>>,
+  where: string,
+): void {
+  if (!KINDS.includes(kind as string)) {
     throw new LockConfigurationError(
       `${where}: kind must be one of ${KINDS.join(', ')}, not ${describeValue(kind)}`,
     );
   }
-  const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
-  refuseUnknown(acquire, known, where);
-  checkAcquire(acquire, known, where);
-  if (!['method', 'interceptor'].includes(via)) {
+  if (via !== 'method' && via !== 'interceptor') {
     throw new LockConfigurationError(
       `${where}: via must be 'method' or 'interceptor', not ${describeValue(via)}`,
     );
@@ -109,13 +141,12 @@ export function resolvePlan(options: unknown, where: string, fixed?: LockKind): 
       `${where}: connection must be the name of a connection, not ${describeValue(connection)}`,
     );
   }
-  return { kind, connection, acquire, via, onBusy: busyHandler(onBusy, where) };
 }
 
 function refuseUnknown(acquire: object, known: readonly string[], where: string): void {
   const unknown = Object.keys(acquire).find((option) => !known.includes(option));
   if (unknown === undefined) return;
-  const all = [...known, 'kind', 'connection', 'onBusy', 'via'].join(', ');
+  const all = [...known, 'kind', 'connection', 'onBusy', 'onBackendError', 'via'].join(', ');
   throw new LockConfigurationError(
     `${where}: unknown option ${describeValue(unknown)}; the options are ${all}`,
   );
@@ -130,17 +161,25 @@ function checkAcquire(acquire: AnyAcquireOptions, known: readonly string[], wher
   }
 }
 
-function busyHandler(onBusy: OnBusy<unknown[]> = 'throw', where: string): LockPlan['onBusy'] {
-  if (onBusy === 'skip') return () => undefined;
-  if (typeof onBusy === 'function') return (args, error) => onBusy([...args], error);
-  // A decorator is called from JavaScript too.
-  if ((onBusy as unknown) !== 'throw') {
+/** What answers in place of the method, or throws; of the words, `throw` alone throws. */
+function handlerOf(
+  option: string,
+  given: unknown = 'throw',
+  words: readonly string[],
+  where: string,
+): (args: readonly unknown[], error: Error) => unknown {
+  if (typeof given === 'function') {
+    const handler = given as (args: readonly unknown[], error: Error) => unknown;
+    return (args, error) => handler([...args], error);
+  }
+  if (!words.includes(given as string)) {
     throw new LockConfigurationError(
-      `${where}: onBusy must be 'throw', 'skip' or a function (args, error) => value, ` +
-        `not ${describeValue(onBusy)}`,
+      `${where}: ${option} must be '${words.join("', '")}' or a function (args, error) => value, ` +
+        `not ${describeValue(given)}`,
     );
   }
   return (_, error) => {
-    throw error;
+    if (given === 'throw') throw error;
+    return undefined;
   };
 }

@@ -106,6 +106,19 @@ ${handOverOrAnnounce(HASH_LOCK)}`,
   reply: leaveAnswer,
 });
 
+/** Ours → ours for so long yet, and then free. Twice, it begins to count anew. */
+export const LEAVE_LATER = defineScript({
+  name: 'lock.leave-later',
+  keys: ['lock'],
+  args: ['owner', 'keepMs'],
+  numbers: ['keepMs'],
+  body: `
+if redis.call('hexists', lock, owner) == 0 then return 'absent' end
+redis.call('pexpire', lock, keepMs)
+return 'done'`,
+  reply: leaveAnswer,
+});
+
 /**
  * Ours → the heir's; for one that enters by itself with the count that says that it has not yet. Where
  * the user lacks a right for that, the release is done all the same.

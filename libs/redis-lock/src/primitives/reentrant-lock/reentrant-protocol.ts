@@ -27,12 +27,13 @@ import type {
 } from '../../core/hold-protocol.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { LOCK_OPTIONS } from '../../core/options.js';
+import { REENTRANT_OPTIONS } from '../../core/options.js';
 import { MOVING_MS, type RedisConnection, type Reply } from '../../core/redis-connection.js';
 import {
   CLAIM,
   CLAIM_FENCED,
   LEAVE,
+  LEAVE_LATER,
   PASS_ON,
   TAKE_TURNS,
   WITHDRAW,
@@ -40,7 +41,7 @@ import {
 
 export class ReentrantProtocol implements LockProtocol {
   readonly kind = 'lock';
-  readonly options = LOCK_OPTIONS;
+  readonly options = REENTRANT_OPTIONS;
   readonly nesting = 'in turn';
   readonly waiting = 'in turn';
   readonly isShared = false;
@@ -85,7 +86,14 @@ export class ReentrantProtocol implements LockProtocol {
     );
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+  leave(
+    key: string,
+    owner: OwnerId,
+    holdCount: number,
+    heir?: Heir,
+    keepMs = 0,
+  ): Promise<Reply<LeaveAnswer>> {
+    if (keepMs > 0) return this.#connection.run(LEAVE_LATER, { lock: key }, { owner, keepMs });
     const channel = this.wakeUpChannel(key);
     const openEveryMs = this.#openEveryMs;
     if (heir === undefined) {

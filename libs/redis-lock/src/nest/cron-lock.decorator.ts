@@ -1,0 +1,77 @@
+import { describeValue, LockConfigurationError } from '../core/errors.js';
+import type { WithLockOptions } from './with-lock.options.js';
+import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
+
+/** For how long the lock of a job is held. Both are in milliseconds. */
+export interface CronLockOptions extends Pick<
+  WithLockOptions<[]>,
+  'connection' | 'label' | 'onBackendError'
+> {
+  /**
+   * The lock stays taken for so long, however short the job is, so that an instance whose clock is
+   * behind finds that it was run. More than the clocks of the instances differ, and less than the time
+   * from one run to the next.
+   */
+  readonly atLeastMs: number;
+  /**
+   * A job that takes longer loses its lock, and the next run is free to begin; so it is after an
+   * instance has died. Without it the lock is held as long as the job runs, and is free one lease of
+   * the module after a death.
+   */
+  readonly atMostMs?: number | undefined;
+}
+
+/**
+ * Of all instances whose schedule calls the method at the same time, one runs it; in the others the
+ * call resolves with undefined at once. Stands above or below `@Cron`, `@Interval` and `@Timeout`.
+ *
+ * Rejects with `LockBackendError` when Redis could not be asked, so that a job never runs in all
+ * instances by accident, and with `LeaseLostError` when it took longer than `atMostMs`: a long job asks
+ * `CurrentLock.lease().assertHeld()` before each write that counts.
+ * @param name of the job, the same in all instances
+ * @throws {LockConfigurationError} when the class is defined: the name, an option or the method cannot
+ * work
+ * @example
+ * @Cron('0 3 * * *')
+ * @CronLock('nightly-report', { atLeastMs: 60_000, atMostMs: 3_600_000 })
+ * async report(): Promise<void> { … }
+ */
+export function CronLock(name: string, options: CronLockOptions): LockedMethodDecorator<[]> {
+  const { atLeastMs, atMostMs, ...others } = checked(name, options);
+  return lockDecorator('@CronLock', name, {
+    ...others,
+    ...{ waitTimeMs: 0, onBusy: 'skip', minHoldMs: atLeastMs },
+    ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
+  });
+}
+
+const LONGEST_MS = 24 * 60 * 60 * 1_000;
+const OPTIONS = ['atLeastMs', 'atMostMs', 'connection', 'label', 'onBackendError'];
+
+function checked(name: unknown, options: unknown): CronLockOptions {
+  const refuse = (what: string) => {
+    throw new LockConfigurationError(`@CronLock(${describeValue(name)}): ${what}`);
+  };
+  if (typeof name !== 'string') refuse('the name of the job must be a text');
+  if (typeof options !== 'object' || options === null) {
+    refuse('it needs options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }');
+  }
+  const given = options as CronLockOptions;
+  const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined) {
+    refuse(`unknown option ${describeValue(unknown)}; the options are ${OPTIONS.join(', ')}`);
+  }
+  const { atLeastMs, atMostMs } = given;
+  for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
+    if (option === 'atMostMs' && ms === undefined) continue;
+    if (Number.isInteger(ms) && Number(ms) >= 10 && Number(ms) <= LONGEST_MS) continue;
+    refuse(
+      `${option} must be a whole number of milliseconds from 10 to ${String(LONGEST_MS)}, ` +
+        `not ${describeValue(ms)}`,
+    );
+  }
+  if (atMostMs !== undefined && atMostMs < atLeastMs) {
+    refuse('atMostMs must not be less than atLeastMs');
+  }
+  return given;
+}
