@@ -1,0 +1,62 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import { isReply } from '../ioredis/reply-error.js';
+
+/** A server that does not answer is one that cannot be reached. */
+export class UnreachableError extends Error {}
+
+/** What a server answered, or why it refused. */
+export type Answer = { readonly value: unknown } | { readonly refusal: string };
+
+/**
+ * One command, whose refusal is an answer.
+ * @throws {UnreachableError} there was no answer
+ */
+export async function ask(
+  client: Redis | Cluster,
+  command: string,
+  ...args: (string | number)[]
+): Promise<Answer> {
+  try {
+    return { value: await client.call(command, ...args) };
+  } catch (error) {
+    if (isReply(error)) return { refusal: textOf(error) };
+    throw new UnreachableError(`no answer to ${command.toUpperCase()}: ${textOf(error)}`);
+  }
+}
+
+/** As `ask`, of what answers a text; undefined when it was refused. */
+export async function askText(
+  client: Redis | Cluster,
+  command: string,
+  ...args: string[]
+): Promise<string | undefined> {
+  const answer = await ask(client, command, ...args);
+  return 'value' in answer ? String(answer.value) : undefined;
+}
+
+/** @throws {UnreachableError} it took longer */
+export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new UnreachableError(`${what} took longer than ${String(ms)} ms`));
+    }, ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A server repeats what it does not know, and with HELLO that may be a password. */
+export function textOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/,? with args beginning with.*$/s, '').trim();
+}
+
+/** Of a line of INFO. */
+export function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+}

@@ -1,0 +1,143 @@
+import type { Cluster } from 'ioredis';
+
+import type { Clock } from '../core/clock.js';
+import { isCluster } from '../ioredis/redis-client.js';
+import { detectMode } from '../ioredis/publish-option.js';
+import { ask, askText, field } from './answers.js';
+import { judgeClocks, offsetOf, rounded, type Offset } from './clocks.js';
+import { fail, ok, unchecked, warn, type Finding } from './finding.js';
+import { Probe } from './probe.js';
+import { tryRights } from './rights.js';
+import { connect, nodesOf, type Node, type Server } from './server.js';
+import { CONFIG, judgeSettings, type Facts } from './settings.js';
+
+export interface Examination {
+  readonly servers: readonly Server[];
+  readonly keyPrefix: string;
+  readonly clock: Clock;
+}
+
+const PINGS = 5;
+/** A lock takes two round trips at least. */
+const SLOW_MS = 100;
+
+/**
+ * Looks at everything that locks depend on, one finding after the other. Writes nothing but a probe,
+ * which is a lock on a name of its own that ends after 10 s if this process does not end it.
+ * @throws {UnreachableError} a server does not answer
+ * @throws {ReplyError} a server lets nobody in, or not this user
+ */
+export async function* examine(examination: Examination): AsyncGenerator<Finding> {
+  const { servers, keyPrefix, clock } = examination;
+  const offsets: (Offset | undefined)[] = [];
+  for (const server of servers) yield judgePrefix(server, keyPrefix);
+  for (const server of servers) {
+    await connect(server);
+    if (isCluster(server.client)) yield* examineCluster(server.client);
+    const nodes = nodesOf(server);
+    const isOne = servers.length === 1 && nodes.length === 1;
+    const probe = new Probe(server, keyPrefix, clock);
+    try {
+      for (const node of nodes) {
+        for await (const finding of examineNode(node, server, probe, examination)) {
+          yield isOne ? finding : { ...finding, node: node.name };
+        }
+        offsets.push(await offsetOf(node.name, node.client, clock));
+      }
+    } finally {
+      await probe.close();
+    }
+  }
+  yield* judgeClocks(offsets);
+}
+
+function judgePrefix({ refusedPrefix }: Server, keyPrefix: string): Finding {
+  const check = 'keyPrefix';
+  if (refusedPrefix !== undefined) {
+    return fail(
+      check,
+      `the url sets ioredis' keyPrefix ${JSON.stringify(refusedPrefix)}, which moves keys and not channels; RedisLockModule refuses such a client at boot`,
+      'take it out of the url, and set keyPrefix of RedisLockModule (here: --key-prefix) instead',
+    );
+  }
+  const ours = keyPrefix === '' ? 'no prefix' : `the prefix ${JSON.stringify(keyPrefix)}`;
+  return ok(check, `the names of locks have ${ours}, and the url sets none of ioredis`);
+}
+
+async function* examineNode(
+  { name, client }: Node,
+  server: Server,
+  probe: Probe,
+  { keyPrefix, clock }: Examination,
+): AsyncGenerator<Finding> {
+  yield await judgePing(client, clock);
+  const asCluster = isCluster(server.client);
+  const settings = judgeSettings(await factsOf(client, asCluster));
+  yield* settings;
+  const isHopeless = settings.some(({ check, status }) => check === 'role' && status === 'fail');
+  const lockName = probe.nameOn(name);
+  const lease = isHopeless ? undefined : await probe.take(lockName);
+  const isHeld = lease !== undefined && 'release' in lease;
+  const key = keyPrefix + lockName;
+  yield* await tryRights(client, {
+    ...{ key: `${key}:trial`, held: isHeld ? key : undefined },
+    ...{ keyPrefix, id: lockName, isCluster: asCluster },
+  });
+  if (isHeld) yield* await probe.giveBack(lease);
+  else if (lease !== undefined) yield lease;
+}
+
+async function judgePing(client: Node['client'], clock: Clock): Promise<Finding> {
+  let bestMs = Infinity;
+  for (let i = 0; i < PINGS; i++) {
+    const start = clock.now();
+    await ask(client, 'ping');
+    bestMs = Math.min(bestMs, clock.now() - start);
+  }
+  const found = `${rounded(bestMs)}, the best of ${String(PINGS)}`;
+  if (bestMs <= SLOW_MS) return ok('ping', found);
+  const fix = 'bring Redis nearer to its services: a lock takes two round trips at least';
+  return warn('ping', found, fix);
+}
+
+async function factsOf(client: Node['client'], asCluster: boolean): Promise<Facts> {
+  const info = await askText(client, 'info');
+  const config = new Map<string, string>();
+  for (const name of CONFIG) {
+    const answer = await ask(client, 'config', 'get', name);
+    // The first refusal is that of all, and servers keep a log of them.
+    if ('refusal' in answer) break;
+    const [, value] = pairOf(answer.value);
+    if (value !== undefined) config.set(name, value);
+  }
+  return { info, config, asCluster };
+}
+
+/** As RESP2 or as RESP3 has it. */
+function pairOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.map(String);
+  return value instanceof Object ? Object.entries(value).flat().map(String) : [];
+}
+
+const SLOTS = '16384';
+
+async function* examineCluster(cluster: Cluster): AsyncGenerator<Finding> {
+  const check = 'cluster';
+  const info = await askText(cluster, 'cluster', 'info');
+  if (info === undefined) {
+    yield unchecked(check, 'CLUSTER INFO is refused', 'ACL SETUSER … +cluster|info');
+  } else {
+    const state = field(info, 'cluster_state') ?? 'unknown';
+    const slots = field(info, 'cluster_slots_ok') ?? '0';
+    const found = `state ${state}, ${slots} of ${SLOTS} slots served`;
+    yield state === 'ok' && slots === SLOTS
+      ? ok(check, found)
+      : fail(check, found, 'locks whose slot nobody serves fail: redis-cli --cluster fix');
+  }
+  const mode = await detectMode(cluster);
+  if (mode === 'sharded') yield ok('publish', 'sharded messages (publish: auto takes them)');
+  else {
+    const found = 'no sharded messages: every release is told to every node';
+    yield warn('publish', found, 'Redis 7, and ACL SETUSER … +pubsub|shardnumsub');
+  }
+}

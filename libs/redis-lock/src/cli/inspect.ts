@@ -1,0 +1,143 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import { tokenKey } from '../core/fencing-token.js';
+import { suffixedKey } from '../core/key-space.js';
+import { isReply } from '../ioredis/reply-error.js';
+import { textOf, UnreachableError } from './answers.js';
+import type { Holder, Inspection, Kind, Permits, Token } from './inspection.js';
+import { queuesOf } from './queues.js';
+import { SHOWN, timeOf, ttlOf, type Client } from './reading.js';
+
+/**
+ * Reads everything that stands in Redis under a name, and changes nothing. The keys are read one by
+ * one: what is passed on meanwhile may be shown in two places or in none.
+ */
+export async function inspect(
+  node: string,
+  client: Redis | Cluster,
+  key: string,
+): Promise<Inspection> {
+  try {
+    return await read(node, client, key);
+  } catch (error) {
+    if (isReply(error)) throw error;
+    throw new UnreachableError(textOf(error));
+  }
+}
+
+async function read(node: string, client: Client, key: string): Promise<Inspection> {
+  const nowMs = await timeOf(client);
+  const type = await client.type(key);
+  const fields = type === 'hash' ? await client.hgetall(key) : {};
+  const text = type === 'string' ? ((await client.get(key)) ?? '') : '';
+  const permits = await permitsOf(client, key, text, nowMs);
+  const token = await tokenOf(client, key);
+  const queues = await queuesOf(client, key, nowMs);
+  const holders = await holdersOf(client, key, fields);
+  const { mode } = fields;
+  const isFair = queues.some(({ what }) => what === 'fair queue');
+  const kind = kindOf({ type, fields, text, isFair, hasPermits: permits !== undefined });
+  return {
+    ...{ node, key, kind, type },
+    ttlMs: await ttlOf(client, key),
+    holders: kind === 'unknown' ? [] : holders,
+    ...(kind === 'read-write lock' && { mode: mode === 'write' ? 'write' : 'read' }),
+    ...(permits !== undefined && { permits }),
+    ...(kind === 'count' && { count: Number(text) }),
+    ...(token !== undefined && { token }),
+    queues,
+  };
+}
+
+interface Look {
+  readonly type: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly isFair: boolean;
+  readonly hasPermits: boolean;
+}
+
+function kindOf({ type, fields, text, isFair, hasPermits }: Look): Kind {
+  const isCount = /^(0|-?[1-9]\d{0,14})$/.test(text);
+  if (hasPermits && (type === 'none' || isCount)) return 'semaphore';
+  if (type === 'none') return isFair ? 'fair lock' : 'free';
+  if (type === 'string') return isCount ? 'count' : 'unknown';
+  const names = Object.keys(fields);
+  if (fields['mode'] === 'read' || fields['mode'] === 'write') {
+    return names.length > 1 ? 'read-write lock' : 'unknown';
+  }
+  const [owner = ''] = names;
+  if (names.length !== 1 || !OWNER.test(owner)) return 'unknown';
+  return isFair ? 'fair lock' : 'lock';
+}
+
+const OWNER = /^(.*):(-?\d+)$/;
+const WRITER = /^(.*:-?\d+):write$/;
+
+async function holdersOf(
+  client: Client,
+  key: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<Holder[]> {
+  const isReadWrite = 'mode' in fields;
+  const holders = Object.entries(fields).filter(([name]) => name !== 'mode');
+  const reading = holders.slice(0, SHOWN).map(async ([name, value]): Promise<Holder> => {
+    const writer = WRITER.exec(name)?.[1];
+    const owner = writer ?? name;
+    const [, id = owner, number = ''] = OWNER.exec(owner) ?? [];
+    const count = Number(value);
+    const holder = { owner, client: id, number, count };
+    if (!isReadWrite) return holder;
+    if (writer !== undefined) return { ...holder, side: 'write' };
+    return { ...holder, side: 'read', ttlMs: await readerTtl(client, key, owner, count) };
+  });
+  return Promise.all(reading);
+}
+
+/** A reader lives as long as the longest of its holds. */
+async function readerTtl(
+  client: Client,
+  key: string,
+  owner: string,
+  count: number,
+): Promise<number | null> {
+  const holds = Array.from({ length: Math.min(count, SHOWN) }, (_, i) =>
+    ttlOf(client, suffixedKey(key, `${owner}:rwlock_timeout:${String(i + 1)}`)),
+  );
+  const ttls = (await Promise.all(holds)).filter((ttl) => ttl !== null);
+  return ttls.length === 0 ? null : Math.max(...ttls);
+}
+
+/** The score of a permit of a Java service that never ends. */
+const NO_LEASE = 922_337_203_685_477;
+
+async function permitsOf(
+  client: Client,
+  key: string,
+  counter: string,
+  nowMs: number,
+): Promise<Permits | undefined> {
+  const leases = suffixedKey(key, 'timeout');
+  if ((await client.type(leases)) !== 'zset') return undefined;
+  const flat = await client.zrangeBuffer(leases, 0, String(SHOWN - 1), 'WITHSCORES');
+  const shown = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const ends = Number(flat[i + 1]);
+    const id = (flat[i] as Buffer).toString('hex');
+    shown.push({ id, ttlMs: ends >= NO_LEASE ? null : Math.max(0, ends - nowMs) });
+  }
+  return {
+    available: counter === '' ? null : Number(counter),
+    used: await client.zcard(leases),
+    expired: await client.zcount(leases, '-inf', nowMs),
+    leases: shown,
+  };
+}
+
+async function tokenOf(client: Client, key: string): Promise<Token | undefined> {
+  const token = tokenKey(key);
+  if ((await client.type(token)) !== 'string') return undefined;
+  const value = await client.get(token);
+  if (value === null) return undefined;
+  return { key: token, value, ttlMs: await ttlOf(client, token) };
+}

@@ -1,0 +1,77 @@
+import { tokenKey } from '../core/fencing-token.js';
+import { grantChannel, lineKeys } from '../core/hand-off.js';
+import { helperKey, suffixedKey } from '../core/key-space.js';
+
+/**
+ * What a Redis user needs for the locks, and nothing else: `doctor` tries these, the rule in the docs
+ * is made of these, and the tests of the least rights run with these.
+ */
+export const COMMANDS = {
+  /** By the scripts of all kinds of locks, and to run them. */
+  locks: [
+    ...['eval', 'evalsha', 'time', 'exists', 'del', 'rename', 'pexpire', 'pttl'],
+    ...['get', 'set', 'incrby', 'decr', 'decrby'],
+    ...['hget', 'hset', 'hdel', 'hexists', 'hgetall', 'hkeys', 'hlen', 'hmget'],
+    ...['lindex', 'linsert', 'llen', 'lpop', 'lpos', 'lrange', 'lrem', 'rpush', 'sadd'],
+    ...['zadd', 'zcard', 'zcount', 'zinterstore', 'zpopmin', 'zrange', 'zrem'],
+    ...['zremrangebyrank', 'zremrangebyscore', 'zscore'],
+  ],
+  /** To wake those who wait. */
+  messages: ['ping', 'publish', 'subscribe', 'unsubscribe'],
+  /** With `minReplicas`. */
+  replicas: ['wait'],
+  /** By the nodes of a red lock, and by ioredis when it connects. */
+  identity: ['info'],
+  /** With a database other than 0. */
+  database: ['select'],
+  /** In a Cluster: to find its nodes, and to wake by sharded messages. */
+  cluster: [
+    ...['cluster|slots', 'cluster|info', 'pubsub|shardnumsub'],
+    ...['spublish', 'ssubscribe', 'sunsubscribe'],
+  ],
+} as const;
+
+/** What the channels of all locks begin with, as an ACL rule says it. */
+export const CHANNEL_PATTERNS = ['redisson_*', 'nestjs_*'] as const;
+
+/** As above for keys; the prefix is that of the module. */
+export function keyPatterns(keyPrefix: string): string[] {
+  return [`${keyPrefix}*`, `{${keyPrefix}*`, 'redisson_*', 'nestjs_*'];
+}
+
+const HELPERS = [
+  ...['redisson_lock_queue', 'redisson_lock_timeout', 'nestjs_fair_waiting'],
+  ...['nestjs_rwlock_writers', 'nestjs_rwlock_patience', 'nestjs_rwlock_readers'],
+  ...['nestjs_rwlock_turn', 'nestjs_semaphore_waiting', 'nestjs_semaphore_request'],
+  ...['nestjs_latch_request', 'nestjs_fence', 'nestjs_replicated'],
+];
+
+/** A key of each sort that a lock may have, by the pattern that a rule needs for it. */
+export function keysByPattern(key: string, keyPrefix: string): Map<string, string> {
+  const helpers = [
+    ...[tokenKey(key), ...Object.values(lineKeys(key, 'lock'))],
+    ...[...Object.values(lineKeys(key, 'rwlock')), ...HELPERS.map((name) => helperKey(name, key))],
+  ];
+  return new Map([
+    [`${keyPrefix}*`, key],
+    [`{${keyPrefix}*`, suffixedKey(key, 'timeout')],
+    ...helpers.map((helper) => [patternOf(helper), helper] as const),
+  ]);
+}
+
+/** As above for channels. */
+export function channelsByPattern(key: string, client: string): Map<string, string> {
+  const channels = [
+    ...['redisson_lock__channel', 'redisson_rwlock', 'redisson_sc'].map((name) =>
+      helperKey(name, key),
+    ),
+    `redisson_countdownlatch__channel__{${key}}`,
+    ...[grantChannel(key, client, 'lock'), grantChannel(key, client, 'rwlock')],
+  ];
+  return new Map(channels.map((channel) => [patternOf(channel), channel]));
+}
+
+/** What is before the name. */
+function patternOf(helper: string): string {
+  return `${/^\w+:?/.exec(helper)?.[0] ?? ''}*`;
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Clock } from '../core/clock.js';
+import { helperKey } from '../core/key-space.js';
+import type { Lease } from '../core/lease.js';
+import { LockContext } from '../core/lock-context.js';
+import type { LockEvent } from '../core/observer.js';
+import type { RedisConnection } from '../core/redis-connection.js';
+import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
+import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { textOf, within } from './answers.js';
+import { rounded } from './clocks.js';
+import { fail, ok, warn, type Finding } from './finding.js';
+import type { Server } from './server.js';
+
+/** Should this process die, this is how long something of it is left. */
+const LEASE_MS = 10_000;
+const HEARD_MS = 2_000;
+const CLOSED_MS = 3_000;
+/** Names that are looked at for one that lives on a certain node. */
+const MOST_NAMES = 10_000;
+
+/** A real lock on a name that nobody else uses. */
+export class Probe {
+  readonly #context: LockContext;
+  readonly #locks: LockService;
+  readonly #connection: RedisConnection;
+  readonly #id = `doctor:${randomUUID()}`;
+  #events: LockEvent[] = [];
+
+  /** @throws {LockConfigurationError} the prefix cannot be used */
+  constructor(
+    { client }: Server,
+    private readonly keyPrefix: string,
+    private readonly clock: Clock,
+  ) {
+    const observer = {
+      observe: (event: LockEvent) => {
+        this.#events.push(event);
+      },
+    };
+    this.#connection = openIoredisConnection(client, observer);
+    const settings = { keyPrefix, shutdownTimeoutMs: 0, observer };
+    this.#context = new LockContext(this.#connection, settings, clock);
+    this.#locks = new LockService(this.#context);
+  }
+
+  /** A name of the probe that lives on this node of a Cluster; elsewhere any. */
+  nameOn(node: string): string {
+    for (let i = 0; i < MOST_NAMES; i++) {
+      const name = `${this.#id}:${String(i)}`;
+      const at = this.#connection.place(this.keyPrefix + name).node;
+      if (at === '' || at === node) return name;
+    }
+    return this.#id;
+  }
+
+  /** The lock, or why there is none. */
+  async take(name: string): Promise<Lease | Finding> {
+    try {
+      const lease = await this.#locks.tryAcquire(name, { leaseTimeMs: LEASE_MS });
+      return lease ?? fail('lock', 'a name that nobody uses is taken', 'run this command again');
+    } catch (error) {
+      return fail('lock', `the probe was not granted: ${reasonOf(error)}`, FIX);
+    }
+  }
+
+  /** Gives the lock back, and listens for the message that says so. */
+  async giveBack(lease: Lease): Promise<Finding[]> {
+    this.#events = [];
+    const key = this.keyPrefix + lease.name;
+    const ears = listenTo(this.#connection, helperKey('redisson_lock__channel', key));
+    try {
+      const isListening = await isSoon(ears.confirmed, () => this.#silence() !== undefined);
+      const start = this.clock.now();
+      await lease.release();
+      const found = ok('lock', `granted, and given back in ${rounded(this.clock.now() - start)}`);
+      if (!isListening) return [found, deaf(`nobody may listen: ${textOf(this.#silence())}`)];
+      if (this.#isUntold()) return [found, deaf('the release may not publish')];
+      if (!(await isSoon(ears.heard, () => false))) return [found, deaf('none arrived in 2 s')];
+      const afterMs = this.clock.now() - start;
+      return [found, ok('message', `heard ${rounded(afterMs)} after the release was sent`)];
+    } catch (error) {
+      return [fail('lock', `the probe was not given back: ${reasonOf(error)}`, FIX)];
+    } finally {
+      ears.stop();
+    }
+  }
+
+  /** Nothing of the probe is left, but what Redis could not be told; that ends by itself. */
+  async close(): Promise<void> {
+    await within(CLOSED_MS, 'the end', this.#context.close()).catch(() => undefined);
+  }
+
+  /** Why no message can be heard. */
+  #silence(): unknown {
+    const silence = this.#events.find(({ type }) => type === 'messages-failed');
+    return silence !== undefined && 'error' in silence ? silence.error : undefined;
+  }
+
+  #isUntold(): boolean {
+    return this.#events.some(({ type }) => type === 'wake-up-failed');
+  }
+}
+
+const FIX = 'see the other findings, permissions first';
+
+function deaf(why: string): Finding {
+  return warn(
+    'message',
+    `${why}: waiters find out by polling, after pollIntervalMs at most`,
+    'give the rights of the channels; behind a proxy without pub/sub, wakeUp: poll',
+  );
+}
+
+interface Ears {
+  readonly confirmed: Promise<unknown>;
+  readonly heard: Promise<unknown>;
+  stop(): void;
+}
+
+function listenTo(connection: RedisConnection, channel: string): Ears {
+  const ears: Partial<Record<'confirmed' | 'heard' | 'stop', () => void>> = {};
+  const confirmed = new Promise<void>((resolve) => (ears.confirmed = resolve));
+  const heard = new Promise<void>((resolve) => (ears.heard = resolve));
+  const stop = connection.listen(channel, {
+    confirmed: () => ears.confirmed?.(),
+    message: () => ears.heard?.(),
+  });
+  return { confirmed, heard, stop };
+}
+
+const LOOK_MS = 20;
+
+/** Whether the fact is there within 2 s; or no, as soon as it is known to be impossible. */
+async function isSoon(fact: Promise<unknown>, isHopeless: () => boolean): Promise<boolean> {
+  return new Promise((resolve) => {
+    let leftMs = HEARD_MS;
+    const looking = setInterval(() => {
+      leftMs -= LOOK_MS;
+      if (leftMs > 0 && !isHopeless()) return;
+      clearInterval(looking);
+      resolve(false);
+    }, LOOK_MS);
+    void fact.then(() => {
+      clearInterval(looking);
+      resolve(true);
+    });
+  });
+}
+
+/** What happened, and what Redis said, which tells the missing right. */
+function reasonOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) texts.push(textOf(one));
+  const [what = textOf(error), said] = texts.slice(-2);
+  const plain = what.replace(/^Lock "[^"]*": /, '');
+  return said === undefined ? plain : `${plain} (${said})`;
+}

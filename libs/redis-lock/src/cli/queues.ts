@@ -1,0 +1,88 @@
+import { lineKeys, type LineKind } from '../core/hand-off.js';
+import { helperKey } from '../core/key-space.js';
+import { turnKeys } from '../primitives/read-write-lock/turns.js';
+import type { Queue, Waiter } from './inspection.js';
+import { scoresIn, SHOWN, ttlOf, type Client } from './reading.js';
+
+/** Everybody who waits for the lock, by each of the queues that it may have. */
+export async function queuesOf(client: Client, key: string, nowMs: number): Promise<Queue[]> {
+  const turns = turnKeys(key);
+  const queues = await Promise.all([
+    fairQueue(client, key, nowMs),
+    line(client, key, 'lock', nowMs),
+    line(client, key, 'rwlock', nowMs),
+    rememberedIn(client, 'readers whose turn it is', turns.turn, nowMs),
+    rememberedIn(client, 'writers', turns.writers, nowMs),
+    rememberedIn(client, 'readers', turns.readers, nowMs),
+    largeRequest(client, key),
+  ]);
+  return queues.filter((queue) => queue !== undefined && queue.length > 0) as Queue[];
+}
+
+/** Owners in their order; those of Node with what they have written of themselves. */
+async function fairQueue(client: Client, key: string, nowMs: number): Promise<Queue | undefined> {
+  const queue = helperKey('redisson_lock_queue', key);
+  if ((await client.type(queue)) !== 'list') return undefined;
+  const owners = await client.lrange(queue, 0, SHOWN - 1);
+  const timeouts = helperKey('redisson_lock_timeout', key);
+  const waiting = helperKey('nestjs_fair_waiting', key);
+  const waiters = owners.map(async (who, i): Promise<Waiter> => {
+    const record = await client.hget(waiting, who);
+    const [, aliveUntil, since] = /^(\d+) \d+ (\d+)/.exec(record ?? '') ?? [];
+    // Of a Java thread only the time is known after which Redisson throws it out.
+    const ends = aliveUntil ?? (await client.zscore(timeouts, who));
+    return {
+      ...{ position: i + 1, who },
+      ...(since !== undefined && { waitedMs: Math.max(0, nowMs - Number(since) / 1_000) }),
+      ...(ends !== null && { forgottenInMs: Math.max(0, Number(ends) - nowMs) }),
+    };
+  });
+  const length = await client.llen(queue);
+  return { what: 'fair queue', key: queue, length, waiters: await Promise.all(waiters) };
+}
+
+/** One place for each process, by the time at which it first asked. */
+async function line(
+  client: Client,
+  key: string,
+  kind: LineKind,
+  nowMs: number,
+): Promise<Queue | undefined> {
+  const { queue, claims } = lineKeys(key, kind);
+  const { length, first } = await scoresIn(client, queue);
+  const waiters = first.map(async ([who, since], i): Promise<Waiter> => {
+    const [, aliveUntil] = /^\d+ (\d+) /.exec((await client.hget(claims, who)) ?? '') ?? [];
+    return {
+      ...{ position: i + 1, who, waitedMs: Math.max(0, nowMs - since / 1_000) },
+      ...(aliveUntil !== undefined && { forgottenInMs: Math.max(0, Number(aliveUntil) - nowMs) }),
+    };
+  });
+  const what = kind === 'lock' ? 'line of processes' : 'line of writing processes';
+  return { what, key: queue, length, waiters: await Promise.all(waiters) };
+}
+
+/** Owners by the time at which they are forgotten. */
+async function rememberedIn(
+  client: Client,
+  what: 'writers' | 'readers' | 'readers whose turn it is',
+  key: string,
+  nowMs: number,
+): Promise<Queue> {
+  const { length, first } = await scoresIn(client, key);
+  const waiters = first.map(([who, until], i) => ({
+    ...{ position: i + 1, who, forgottenInMs: Math.max(0, until - nowMs) },
+  }));
+  return { what, key, length, waiters };
+}
+
+/** Whoever waits for several permits at once leaves a mark, behind which small requests wait. */
+async function largeRequest(client: Client, key: string): Promise<Queue | undefined> {
+  const mark = helperKey('nestjs_semaphore_waiting', key);
+  if ((await client.type(mark)) !== 'string') return undefined;
+  const [, id, permits] = /^([0-9a-f]{32}):(\d+)$/.exec((await client.get(mark)) ?? '') ?? [];
+  const forgottenInMs = await ttlOf(client, mark);
+  if (id === undefined || forgottenInMs === null) return undefined;
+  const who = `${id} (${permits ?? ''} permits)`;
+  const waiters = [{ position: 1, who, forgottenInMs }];
+  return { what: 'a request for several permits', key: mark, length: 1, waiters };
+}

@@ -1,0 +1,227 @@
+import type { Redis } from 'ioredis';
+
+import { another, disconnect } from '../ioredis/redis-client.js';
+import { ask, within } from './answers.js';
+import { fail, ok, warn, type Finding } from './finding.js';
+import { channelsByPattern, COMMANDS, keysByPattern } from './permissions.js';
+
+const CHECK = 'permissions';
+const CONNECT_MS = 4_000;
+
+type Group = keyof typeof COMMANDS;
+
+/** What is lost without the rights of a group. */
+const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
+  messages: 'waiters are not woken, and find out by polling',
+  replicas: 'minReplicas cannot be used',
+  identity: 'red locks cannot be used, and ioredis prints a warning',
+  database: 'the database of the url cannot be used',
+  cluster: 'the Cluster cannot be found or heard as it should',
+};
+
+/** What the server said no to. */
+interface Refused {
+  readonly commands: Set<string>;
+  readonly unknown: Set<string>;
+  readonly keys: Set<string>;
+  readonly channels: Set<string>;
+}
+
+export interface Trial {
+  /** A key that nobody has. */
+  readonly key: string;
+  /** A hash that is held for as long as the trial lasts; undefined when it could not be had. */
+  readonly held: string | undefined;
+  readonly keyPrefix: string;
+  /** Stands for the id of a client. */
+  readonly id: string;
+  readonly isCluster: boolean;
+}
+
+/**
+ * Tries every command, key and channel that the locks need, in a way that changes nothing: by a
+ * command that fails for another reason, or does nothing, when it is allowed. For that, no right to
+ * read the ACL is needed.
+ */
+export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]> {
+  const refused: Refused = {
+    ...{ commands: new Set(), unknown: new Set(), keys: new Set(), channels: new Set() },
+  };
+  const { key, keyPrefix, id } = trial;
+  const commands = groupsFor(client, trial).flatMap((group) => COMMANDS[group]);
+  const calls = commands.flatMap((command): Promise<void>[] => {
+    const args = argumentsOf(command, trial);
+    return args === undefined ? [] : [attempt(client, command, args, refused)];
+  });
+  for (const [pattern, sample] of keysByPattern(key, keyPrefix)) {
+    // One that reads and one that writes: a rule may allow only one of both.
+    for (const command of ['pttl', 'del']) {
+      calls.push(attempt(client, command, [sample], refused, { keys: pattern }));
+    }
+  }
+  const channels = channelsByPattern(key, id);
+  for (const [pattern, channel] of channels) {
+    calls.push(attempt(client, 'publish', [channel, ''], refused, { channels: pattern }));
+  }
+  await Promise.all(calls);
+  await tryListening(client, channels, trial, refused);
+  const user = client.options.username ?? '';
+  return judge(refused, user === '' ? 'default' : user, trial);
+}
+
+function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
+  const database = client.options.db ?? 0;
+  return [
+    ...(['locks', 'messages', 'replicas', 'identity'] as const),
+    ...(database === 0 ? [] : (['database'] as const)),
+    ...(isCluster ? (['cluster'] as const) : []),
+  ];
+}
+
+async function attempt(
+  client: Redis,
+  command: string,
+  args: readonly (string | number)[],
+  refused: Refused,
+  pattern: { keys?: string; channels?: string } = {},
+): Promise<void> {
+  const [name = '', ...sub] = command.split('|');
+  const answer = await ask(client, name, ...sub, ...args);
+  if (!('refusal' in answer)) return;
+  const { refusal } = answer;
+  if (/^ERR unknown (sub)?command/i.test(refusal)) refused.unknown.add(command);
+  if (!refusal.startsWith('NOPERM')) return;
+  if (/access .*channel/i.test(refusal)) {
+    if (pattern.channels !== undefined) refused.channels.add(pattern.channels);
+  } else if (/access .*key/i.test(refusal)) {
+    if (pattern.keys !== undefined) refused.keys.add(pattern.keys);
+  } else refused.commands.add(command);
+}
+
+/** On a connection of its own, since one that listens may not ask. */
+async function tryListening(
+  client: Redis,
+  channels: ReadonlyMap<string, string>,
+  { isCluster, key }: Trial,
+  refused: Refused,
+): Promise<void> {
+  const listener = another(client, { lazyConnect: true });
+  listener.on('error', () => undefined);
+  try {
+    await within(CONNECT_MS, 'a second connection', listener.connect());
+    for (const [pattern, channel] of channels) {
+      await attempt(listener, 'subscribe', [channel], refused, { channels: pattern });
+    }
+    await attempt(listener, 'unsubscribe', [...channels.values()], refused);
+    if (!isCluster) return;
+    await attempt(listener, 'ssubscribe', [key], refused);
+    await attempt(listener, 'sunsubscribe', [key], refused);
+  } finally {
+    disconnect(listener);
+  }
+}
+
+/**
+ * As few as the command takes, and never such that it writes something. Undefined: this one has no
+ * such arguments, or is tried by another connection.
+ */
+function argumentsOf(
+  command: string,
+  { key, held }: Trial,
+): readonly (string | number)[] | undefined {
+  // Redis looks at rights first. A hash is no number, no list and no set.
+  if (command === 'decr') return held === undefined ? undefined : [held];
+  if (command === 'rpush' || command === 'sadd') return held === undefined ? undefined : [held, ''];
+  if (command === 'publish' || command.includes('subscribe')) return undefined;
+  return SAFE[command]?.(key) ?? [key];
+}
+
+const NO_SCRIPT = '0'.repeat(40);
+
+/** Where it takes more than a key. What writes has an argument too many, or one that makes no sense. */
+const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
+  eval: () => ['return 1', 0],
+  evalsha: () => [NO_SCRIPT, 0],
+  time: () => [],
+  ping: () => [],
+  info: () => ['server'],
+  wait: () => [0, 1],
+  select: () => ['none'],
+  'cluster|slots': () => [],
+  'cluster|info': () => [],
+  'pubsub|shardnumsub': () => [],
+  spublish: (key) => [key, ''],
+  rename: (key) => [key, key],
+  pexpire: (key) => [key, 'none'],
+  set: (key) => [key, '', 'none'],
+  incrby: (key) => [key, 'none'],
+  decrby: (key) => [key, 'none'],
+  hget: (key) => [key, ''],
+  hmget: (key) => [key, ''],
+  hexists: (key) => [key, ''],
+  hdel: (key) => [key, ''],
+  hset: (key) => [key, '', '', 'odd'],
+  lindex: (key) => [key, 0],
+  linsert: (key) => [key, 'none', '', ''],
+  lpos: (key) => [key, ''],
+  lrange: (key) => [key, 0, 0],
+  lrem: (key) => [key, 0, ''],
+  zadd: (key) => [key, 'none', ''],
+  zcount: (key) => [key, 0, 0],
+  zinterstore: (key) => [key, 1, key, 'weights', 'none'],
+  zrange: (key) => [key, 0, 0],
+  zrem: (key) => [key, ''],
+  zremrangebyrank: (key) => [key, 0, 0],
+  zremrangebyscore: (key) => [key, 0, 0],
+  zscore: (key) => [key, ''],
+};
+
+function judge(refused: Refused, user: string, trial: Trial): Finding[] {
+  const { keys, channels } = refused;
+  const findings: Finding[] = [];
+  const report = (group: Group, reach: Reach) => {
+    const commands = COMMANDS[group].filter((command) => refused.commands.has(command));
+    const unknown = COMMANDS[group].filter((command) => refused.unknown.has(command));
+    const lacks = [
+      ...said('may not run', commands),
+      ...said('may not touch keys like', reach.keys ?? []),
+      ...said('may not use channels like', reach.channels ?? []),
+    ];
+    if (lacks.length > 0) {
+      const found = `the user ${user} ${lacks.join('; ')}`;
+      findings.push(verdict(group, found, `ACL SETUSER ${user} ${rule(commands, reach)}`));
+    }
+    if (unknown.length > 0) {
+      const fix = 'use a server that has them; some providers switch commands off';
+      findings.push(verdict(group, `the server does not know ${unknown.join(', ')}`, fix));
+    }
+  };
+  report('locks', { keys: [...keys] });
+  report('messages', { channels: [...channels] });
+  for (const group of ['replicas', 'identity', 'database', 'cluster'] as const) report(group, {});
+  if (findings.length > 0) return findings;
+  const untried = trial.held === undefined ? '; decr, rpush and sadd could not be tried' : '';
+  return [ok(CHECK, `the user ${user} has every right that the locks need${untried}`)];
+}
+
+interface Reach {
+  readonly keys?: readonly string[];
+  readonly channels?: readonly string[];
+}
+
+function said(what: string, list: readonly string[]): string[] {
+  return list.length === 0 ? [] : [`${what} ${list.join(', ')}`];
+}
+
+function rule(commands: readonly string[], { keys = [], channels = [] }: Reach): string {
+  return [
+    ...commands.map((command) => `+${command}`),
+    ...keys.map((pattern) => `~${pattern}`),
+    ...channels.map((pattern) => `&${pattern}`),
+  ].join(' ');
+}
+
+function verdict(group: Group, found: string, fix: string): Finding {
+  if (group === 'locks') return fail(CHECK, `${found}: locks fail`, fix);
+  return warn(CHECK, `${found}: ${LOST[group]}`, fix);
+}
