@@ -29,6 +29,8 @@ export const COMMANDS = {
     ...['cluster|slots', 'cluster|info', 'pubsub|shardnumsub'],
     ...['spublish', 'ssubscribe', 'sunsubscribe'],
   ],
+  /** In a Cluster ioredis gives its connections names, and goes on when it may not. */
+  names: ['client|setname'],
 } as const;
 
 /** What the channels of all locks begin with, as an ACL rule says it. */

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 
+import { helperKey } from '../core/key-space.js';
 import { another, disconnect } from '../ioredis/redis-client.js';
 import { ask, within } from './answers.js';
 import { fail, ok, warn, type Finding } from './finding.js';
@@ -17,6 +18,7 @@ const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
   identity: 'red locks cannot be used, and ioredis prints a warning',
   database: 'the database of the url cannot be used',
   cluster: 'the Cluster cannot be found or heard as it should',
+  names: 'ioredis tries all the same, and the server logs it (ACL LOG)',
 };
 
 /** What the server said no to. */
@@ -74,7 +76,7 @@ function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
   return [
     ...(['locks', 'messages', 'replicas', 'identity'] as const),
     ...(database === 0 ? [] : (['database'] as const)),
-    ...(isCluster ? (['cluster'] as const) : []),
+    ...(isCluster ? (['cluster', 'names'] as const) : []),
   ];
 }
 
@@ -114,8 +116,8 @@ async function tryListening(
     }
     await attempt(listener, 'unsubscribe', [...channels.values()], refused);
     if (!isCluster) return;
-    await attempt(listener, 'ssubscribe', [key], refused);
-    await attempt(listener, 'sunsubscribe', [key], refused);
+    await attempt(listener, 'ssubscribe', [channelOf(key)], refused);
+    await attempt(listener, 'sunsubscribe', [channelOf(key)], refused);
   } finally {
     disconnect(listener);
   }
@@ -136,6 +138,10 @@ function argumentsOf(
   return SAFE[command]?.(key) ?? [key];
 }
 
+function channelOf(key: string): string {
+  return helperKey('redisson_lock__channel', key);
+}
+
 const NO_SCRIPT = '0'.repeat(40);
 
 /** Where it takes more than a key. What writes has an argument too many, or one that makes no sense. */
@@ -150,7 +156,8 @@ const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   'cluster|slots': () => [],
   'cluster|info': () => [],
   'pubsub|shardnumsub': () => [],
-  spublish: (key) => [key, ''],
+  'client|setname': () => ['doctor'],
+  spublish: (key) => [channelOf(key), ''],
   rename: (key) => [key, key],
   pexpire: (key) => [key, 'none'],
   set: (key) => [key, '', 'none'],
@@ -176,6 +183,8 @@ const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   zscore: (key) => [key, ''],
 };
 
+const OTHERS = ['replicas', 'identity', 'database', 'cluster', 'names'] as const;
+
 function judge(refused: Refused, user: string, trial: Trial): Finding[] {
   const { keys, channels } = refused;
   const findings: Finding[] = [];
@@ -198,7 +207,7 @@ function judge(refused: Refused, user: string, trial: Trial): Finding[] {
   };
   report('locks', { keys: [...keys] });
   report('messages', { channels: [...channels] });
-  for (const group of ['replicas', 'identity', 'database', 'cluster'] as const) report(group, {});
+  for (const group of OTHERS) report(group, {});
   if (findings.length > 0) return findings;
   const untried = trial.held === undefined ? '; decr, rpush and sadd could not be tried' : '';
   return [ok(CHECK, `the user ${user} has every right that the locks need${untried}`)];

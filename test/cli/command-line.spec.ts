@@ -1,0 +1,199 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EXIT } from '../../libs/redis-lock/src/cli/command-line.js';
+import { versionOf } from '../../libs/redis-lock/src/cli/version.js';
+import { freePort } from '../../scripts/redis-server.mjs';
+import { compiled } from '../support/compile.mjs';
+import { eventually } from '../support/eventually.js';
+import { useProxy } from '../support/lock-client.js';
+import { RedisFixture, useRedis } from '../support/redis-server.js';
+import { doctor, run, type Outcome } from './command.js';
+
+const redis = useRedis();
+const proxy = useProxy(redis);
+const SECRET = 'a p%ss&word';
+const WRITTEN = encodeURIComponent(SECRET);
+
+/** What a command may take that waits for a server in vain (ms), five times. */
+const PATIENCE_MS = 5 * 4_000;
+
+afterEach(() => eventually(async () => (await redis.clients()).length === 0));
+
+/** As a process of its own, which has to end by itself. */
+function shell(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const main = compiled(new URL('../../libs/redis-lock/src/cli/main.ts', import.meta.url));
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { ...process.env, NODE_OPTIONS: '', ...env }, timeout: PATIENCE_MS },
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
+  });
+}
+
+describe('the command line', () => {
+  it('documents its exit codes', () => {
+    expect(EXIT).toEqual({ fine: 0, broken: 1, usage: 2, unreachable: 69 });
+  });
+
+  it('--help and --version say what they should, and ask nobody', async () => {
+    expect(await run(['--help'])).toMatchObject({ code: 0, err: '' });
+    expect((await run(['doctor', '-h'])).out).toContain('inspect <name>');
+    expect(await run(['--version'])).toEqual({ code: 0, out: '1.2.3\n', err: '' });
+  });
+
+  it('finds its version in the package it is in, by whatever link', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'version-'));
+    try {
+      const cli = join(folder, 'package', 'dist', 'esm', 'cli');
+      mkdirSync(cli, { recursive: true });
+      writeFileSync(join(cli, 'main.js'), '');
+      const manifest = { name: 'nestjs-redis-lock', version: '4.5.6' };
+      writeFileSync(join(folder, 'package', 'package.json'), JSON.stringify(manifest));
+      writeFileSync(join(folder, 'package', 'dist', 'esm', 'package.json'), '{"type":"module"}');
+      symlinkSync(join(cli, 'main.js'), join(folder, 'bin'));
+      expect(versionOf(join(folder, 'bin'))).toBe('4.5.6');
+      rmSync(join(folder, 'package', 'package.json'));
+      expect(versionOf(join(folder, 'bin'))).toBe('unknown');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    [[], 'Expected a command'],
+    [['repair'], 'Expected a command'],
+    [['doctor', 'product_1'], 'doctor takes no name'],
+    [['inspect'], 'inspect takes one name'],
+    [['inspect', 'a', 'b'], 'inspect takes one name'],
+    [['inspect', ''], 'must not be empty'],
+    [['inspect', 'a{b'], 'one pair of braces'],
+    [['inspect', 'redisson_lock_token:{a}'], 'begins the helper keys'],
+    [['doctor', '--key-prefix', 'a\nb'], 'control'],
+    [['doctor', '--verbose'], "Unknown option '--verbose'"],
+    [['doctor', '--url'], 'argument missing'],
+    [['doctor', '--url', ''], 'it is empty'],
+    [['doctor', '--url', `http://shop:${WRITTEN}@redis`], 'redis:// or rediss://'],
+    [['doctor', '--url', 'redis://127.0.0.1/a'], 'database number'],
+    [['doctor', '--url', 'redis://127.0.0.1?readOnly=1'], 'reads from a replica'],
+    [['doctor', '--url', 'redis://127.0.0.1', '--ca', 'ca.pem'], '--ca is of no use'],
+    [['doctor', '--url', 'rediss://127.0.0.1', '--ca', '/nowhere/ca.pem'], 'cannot be read'],
+    [['doctor', '--cluster', '--sentinel', 'locks'], 'exclude each other'],
+    [['doctor', '--cluster', '--url', '/tmp/redis.sock'], 'no path of a socket'],
+  ])('%j is not understood, and nothing is sent', async (args, message) => {
+    const commands = await redis.commandsDuring(async () => {
+      const { code, out, err } = await run(args, { env: { REDIS_URL: redis.url } });
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain(message);
+      expect(err).toContain('--help');
+      expect(err).not.toContain(WRITTEN);
+    });
+    expect(commands).toEqual({});
+  });
+
+  it('69: nobody is there', async () => {
+    const url = `redis://shop:${WRITTEN}@127.0.0.1:${await freePort()}`;
+    const { code, status, of, out } = await doctor(['--url', url]);
+    expect({ code, status }).toEqual({ code: 69, status: 'fail' });
+    expect(of('connection')).toMatchObject([
+      { status: 'fail', found: expect.stringContaining('ECONNREFUSED') },
+    ]);
+    expect(out).not.toMatch(/shop|ss%26word|ss&word/);
+    const inspected = await run(['inspect', 'a', '--url', url]);
+    expect(inspected).toMatchObject({ code: 69, out: '' });
+    expect(inspected.err).toContain('ECONNREFUSED');
+    expect(await run(['doctor', '--cluster', '--url', url])).toMatchObject({ code: 69 });
+    expect(await run(['doctor', '--sentinel', 'locks', '--url', url])).toMatchObject({ code: 69 });
+  });
+
+  it('69: nobody answers, from the start or any more', async () => {
+    const start = performance.now();
+    const hole = proxy.current.blackhole('both');
+    const silent = await Promise.all([
+      shell(['doctor', '--json'], { REDIS_URL: proxy.current.url }),
+      run(['inspect', 'a', '--url', proxy.current.url]),
+      run(['doctor', '--cluster', '--url', proxy.current.url]),
+    ]);
+    hole.heal();
+    // The server has not heard that they are gone.
+    proxy.current.cut();
+    expect(silent.map(({ code }) => code)).toEqual([69, 69, 69]);
+    expect(silent[0].out).toContain('"connection"');
+
+    const lost = proxy.current.drop('toServer', { containing: 'config' });
+    const { code, of } = await doctor(['--url', proxy.current.url]);
+    lost.heal();
+    expect(code).toBe(69);
+    expect(of('ping')).toMatchObject([{ status: 'ok' }]);
+    expect(of('connection')).toMatchObject([
+      { status: 'fail', found: expect.stringContaining('no answer to CONFIG') },
+    ]);
+    expect(performance.now() - start).toBeLessThan(2 * PATIENCE_MS);
+  });
+
+  it('1: a server that lets nobody in, and no password is shown', async () => {
+    await redis.admin.acl('SETUSER', 'shop', 'on', `>${SECRET}`, '~*', '&*', '+@all');
+    for (const [url, env] of [
+      [redis.url.replace('//', '//shop:wrong-password@'), {}],
+      [redis.url, { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'wrong-password' }],
+    ] as const) {
+      const { code, of, out } = await doctor(['--url', url], { env });
+      expect(code).toBe(1);
+      expect(of('connection')).toMatchObject([
+        { status: 'fail', found: expect.stringContaining('WRONGPASS') },
+      ]);
+      expect(out).not.toContain('wrong-password');
+    }
+    expect(await run(['inspect', 'a'], { env: { REDIS_URL: redis.url } })).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('takes the user and the password from the url or from the environment', async () => {
+    await redis.admin.acl('SETUSER', 'shop', 'on', `>${SECRET}`, '~*', '&*', '+@all');
+    const inUrl = await doctor(['--url', redis.url.replace('//', `//shop:${WRITTEN}@`)], {
+      env: { REDIS_USERNAME: 'other', REDIS_PASSWORD: 'other' },
+    });
+    const inEnv = await doctor(['--url', redis.url], {
+      env: { REDIS_USERNAME: 'shop', REDIS_PASSWORD: SECRET },
+    });
+    for (const { code, of, out } of [inUrl, inEnv]) {
+      expect(code).toBe(0);
+      expect(of('permissions')[0]?.found).toContain('the user shop');
+      expect(out).not.toMatch(/ss%26word|ss&word/);
+    }
+  });
+
+  it('--cluster to a single server is told so', async () => {
+    const { code, of } = await doctor(['--cluster', '--url', redis.url]);
+    expect(code).toBe(1);
+    expect(of('connection')).toMatchObject([{ fix: expect.stringContaining('leave out') }]);
+  });
+
+  it('runs as a process of its own, which ends when it is done', async () => {
+    const { code, out, err } = await shell(['doctor'], { REDIS_URL: redis.url });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^ok {4}message/m);
+    expect(await redis.admin.keys('*')).toEqual([]);
+    expect(await shell(['--version'])).toMatchObject({ code: 0, out: 'unknown\n' });
+  });
+
+  it('takes the path of a socket', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'socket-'));
+    const path = join(folder, 'redis.sock');
+    const other = new RedisFixture({ args: ['--unixsocket', path] });
+    await other.start();
+    try {
+      expect(await doctor(['--url', path])).toMatchObject({ code: 0 });
+    } finally {
+      await other.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
