@@ -3,6 +3,7 @@ import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { eventually } from '../support/eventually.js';
 import { useProxy } from '../support/lock-client.js';
+import { pageOf } from '../support/proofs.js';
 import { useRedis } from '../support/redis-server.js';
 import { doctor, run } from './command.js';
 
@@ -29,6 +30,8 @@ describe('the doctor', () => {
       ...['replicas ok', 'permissions ok', 'lock ok', 'message ok', 'clock ok'],
     ]);
     for (const { status, fix } of findings) expect(fix === undefined).toBe(status === 'ok');
+    const page = pageOf('docs/command-line.md');
+    for (const { check } of findings) expect(page).toContain(`| \`${check}\``);
   });
 
   it('says the same to a person', async () => {

@@ -68,7 +68,10 @@ function spoken(aheadMs: number): string {
   return `${rounded(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
 }
 
+const HOUR_MS = 3_600_000;
+
 export function rounded(ms: number): string {
-  if (ms >= 10_000) return `${(ms / 1_000).toFixed(0)} s`;
-  return ms < 10 ? `${ms.toFixed(1)} ms` : `${ms.toFixed(0)} ms`;
+  if (ms >= 2 * HOUR_MS) return `${(ms / HOUR_MS).toFixed(0)} h`;
+  if (ms >= 1_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 }

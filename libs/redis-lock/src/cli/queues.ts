@@ -33,7 +33,9 @@ async function fairQueue(client: Client, key: string, nowMs: number): Promise<Qu
     const ends = aliveUntil ?? (await client.zscore(timeouts, who));
     return {
       ...{ position: i + 1, who },
-      ...(since !== undefined && { waitedMs: Math.max(0, nowMs - Number(since) / 1_000) }),
+      ...(since !== undefined && {
+        waitedMs: Math.max(0, nowMs - Math.round(Number(since) / 1_000)),
+      }),
       ...(ends !== null && { forgottenInMs: Math.max(0, Number(ends) - nowMs) }),
     };
   });
@@ -53,7 +55,7 @@ async function line(
   const waiters = first.map(async ([who, since], i): Promise<Waiter> => {
     const [, aliveUntil] = /^\d+ (\d+) /.exec((await client.hget(claims, who)) ?? '') ?? [];
     return {
-      ...{ position: i + 1, who, waitedMs: Math.max(0, nowMs - since / 1_000) },
+      ...{ position: i + 1, who, waitedMs: Math.max(0, nowMs - Math.round(since / 1_000)) },
       ...(aliveUntil !== undefined && { forgottenInMs: Math.max(0, Number(aliveUntil) - nowMs) }),
     };
   });

@@ -91,7 +91,7 @@ describe('the clocks of servers', () => {
     ]);
     expect(judgeClocks([offset(-900), offset(900)])).toMatchObject([
       { check: 'clock', status: 'ok' },
-      { check: 'clocks', status: 'warn', found: expect.stringContaining('1800 ms apart') },
+      { check: 'clocks', status: 'warn', found: expect.stringContaining('1.8 s apart') },
     ]);
   });
 
