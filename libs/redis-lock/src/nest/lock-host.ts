@@ -9,6 +9,14 @@ import type { LockPlan } from './with-lock.options.js';
 /** Not on the instances: those may be frozen, compared or serialised. */
 const services = new WeakMap<object, Map<symbol, unknown>>();
 
+/** What is injected into the instances of a prototype. */
+const HOSTS = Symbol.for('nestjs-redis-lock:hosts');
+
+interface Host {
+  readonly key: symbol;
+  readonly token: InjectionToken;
+}
+
 /** Their texts are the hints in Nest's own message when the module is missing. */
 function hostOf(connection: string, kind: LockKind = 'lock'): symbol {
   const what = kind === 'lock' ? '' : `: ${kind}`;
@@ -54,13 +62,34 @@ function inject(target: object, host: symbol, token: InjectionToken): void {
       services.set(this, all.set(host, injected));
     },
   });
-  Inject(token)(target, host);
+  injectInto(target, host, token);
+}
+
+/** Has the service given to every instance of the prototype, also to those of factories. */
+export function injectInto(target: object, key: symbol, token: InjectionToken): void {
+  Inject(token)(target, key);
+  Reflect.defineMetadata(HOSTS, [...hostsOf(target), { key, token }], target);
+}
+
+function hostsOf(target: object): readonly Host[] {
+  return (Reflect.getMetadata(HOSTS, target) ?? []) as Host[];
+}
+
+/** Does for an object that a factory made what Nest does for the instances of a class. */
+export function provideHosts(
+  instance: object,
+  serviceOf: (token: InjectionToken) => unknown,
+): void {
+  for (const { key, token } of hostsOf(instance)) {
+    Reflect.set(instance, key, serviceOf(token));
+  }
 }
 
 function notInjected(where: string): LockConfigurationError {
   return new LockConfigurationError(
     `${where} was called on an object into which Nest has injected nothing: one made with new, by ` +
-      'useFactory or useValue, still in its constructor, or lost with its method. Let Nest make ' +
-      'the object (useClass), or call LockService.using(name, work) instead',
+      'a factory that is asked again and again (of request or transient scope), still in its ' +
+      'constructor, or lost with its method. Let Nest make the object (useClass), or call ' +
+      'LockService.using(name, work) instead',
   );
 }

@@ -11,6 +11,7 @@ import type { Observable } from 'rxjs';
 import { LockConfigurationError } from '../core/errors.js';
 import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { compileTemplate } from './key-template.js';
+import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
 import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
@@ -109,7 +110,7 @@ function checkWhenInjected(
     },
   });
   const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
-  Inject(tokenOf(connection))(target, injected);
+  injectInto(target, injected, tokenOf(connection));
 }
 
 function planOf(method: object): InterceptorPlan | undefined {

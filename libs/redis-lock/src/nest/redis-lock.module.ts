@@ -26,6 +26,7 @@ import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { EventChannel } from './event-channel.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
+import { HostScan } from './host-scan.js';
 import { LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
@@ -243,6 +244,7 @@ function assemble(
     providers: [
       ...options,
       { provide: NAMED_CONNECTION, useValue: connection },
+      HostScan,
       { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
       { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
       { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
