@@ -1,0 +1,192 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Module, UseFilters, type ExecutionContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  ClientProxyFactory,
+  EventPattern,
+  MessagePattern,
+  Payload,
+  RpcException,
+  Transport,
+} from '@nestjs/microservices';
+import { WsAdapter } from '@nestjs/platform-ws';
+import {
+  BaseWsExceptionFilter,
+  MessageBody,
+  SubscribeMessage,
+  WebSocketGateway,
+  WsException,
+} from '@nestjs/websockets';
+import { CurrentLock, LockTimeoutError, RedisLockModule, WithLock } from 'nestjs-redis-lock';
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
+import { lastValueFrom } from 'rxjs';
+import { WebSocket } from 'ws';
+import { eventually } from '../../support/eventually.js';
+import { redisson } from '../../support/redisson.js';
+import { useRedis } from '../../support/redis-server.js';
+import { SILENT, useApplications } from '../applications.js';
+
+const redis = useRedis();
+const apps = useApplications(redis);
+
+const events: string[] = [];
+
+@Controller()
+class Messages {
+  @MessagePattern('sell')
+  @WithLock('product_<id>')
+  async sell(@Payload('id') id: number): Promise<string> {
+    return CurrentLock.lease().name;
+  }
+
+  @WithLock(
+    (context: ExecutionContext) =>
+      `product_${String(context.switchToRpc().getData<{ id: number }>().id)}`,
+    { via: 'interceptor' },
+  )
+  @MessagePattern('reserve')
+  async reserve(): Promise<string> {
+    return CurrentLock.lease().name;
+  }
+
+  @MessagePattern('busy')
+  @WithLock('busy_<id>', { waitTimeMs: 0 })
+  async busy(@Payload('id') id: number): Promise<number> {
+    return id;
+  }
+
+  @MessagePattern('told')
+  @WithLock('busy_<id>', {
+    waitTimeMs: 0,
+    onBusy: (_, { code, retryAfterMs }) => {
+      throw new RpcException({ code, retryAfterMs });
+    },
+  })
+  async told(@Payload('id') id: number): Promise<number> {
+    return id;
+  }
+
+  @WithLock('busy_<id>', { waitTimeMs: 0 })
+  @EventPattern('sold')
+  async sold(@Payload('id') id: number): Promise<void> {
+    events.push(`${CurrentLock.lease().name} ${String(id)}`);
+    await Promise.resolve();
+  }
+}
+
+class Busy extends BaseWsExceptionFilter {
+  override catch(error: unknown, host: Parameters<BaseWsExceptionFilter['catch']>[1]): void {
+    const known = error instanceof LockTimeoutError ? new WsException(error.code) : error;
+    super.catch(known, host);
+  }
+}
+
+@WebSocketGateway()
+class Gateway {
+  @SubscribeMessage('sell')
+  @WithLock('product_<id>')
+  async sell(@MessageBody('id') id: number): Promise<string> {
+    return CurrentLock.lease().name;
+  }
+
+  @WithLock(
+    (context: ExecutionContext) =>
+      `product_${String(context.switchToWs().getData<{ id: number }>().id)}`,
+    { via: 'interceptor' },
+  )
+  @SubscribeMessage('reserve')
+  async reserve(): Promise<string> {
+    return CurrentLock.lease().name;
+  }
+
+  @SubscribeMessage('busy')
+  @WithLock('busy_<id>', { waitTimeMs: 0 })
+  async busy(@MessageBody('id') id: number): Promise<number> {
+    return id;
+  }
+
+  @UseFilters(new Busy({ includeCause: false }))
+  @SubscribeMessage('told')
+  @WithLock('busy_<id>', { waitTimeMs: 0 })
+  async told(@MessageBody('id') id: number): Promise<number> {
+    return id;
+  }
+}
+
+@Module({})
+class App {}
+
+async function start() {
+  const metadata = {
+    module: App,
+    imports: [RedisLockModule.forRoot({ connection: redis.url })],
+    controllers: [Messages],
+    providers: [Gateway],
+  };
+  const nest = await NestFactory.create(metadata, SILENT);
+  nest.useWebSocketAdapter(new WsAdapter(nest));
+  const options = { host: '127.0.0.1', port: 0 };
+  const service = nest.connectMicroservice({ transport: Transport.TCP, options });
+  await nest.startAllMicroservices();
+  const app = await apps.add(nest);
+  const { port } = service.unwrap<Server>().address() as AddressInfo;
+  return { url: app.url.replace('http', 'ws'), options: { ...options, port } };
+}
+
+describe('a microservice over TCP', () => {
+  it('takes locks for its messages and events, and its errors arrive as those of RPC', async () => {
+    const { options } = await start();
+    const client = ClientProxyFactory.create({ transport: Transport.TCP, options });
+    const send = (pattern: string, id: number) =>
+      lastValueFrom(client.send<unknown>(pattern, { id }));
+    expect(await send('sell', 7)).toBe('product_7');
+    expect(await send('reserve', 7)).toBe('product_7');
+
+    await redisson.tryLock(redis.admin, 'busy_7', 20_000);
+    await expect(send('busy', 7)).rejects.toEqual({
+      status: 'error',
+      message: 'Internal server error',
+    });
+    await expect(send('told', 7)).rejects.toEqual({
+      code: 'LOCK_TIMEOUT',
+      retryAfterMs: expect.any(Number),
+    });
+    expect(await send('told', 8)).toBe(8);
+
+    // Nobody hears that the first is lost.
+    for (const id of [7, 8]) await lastValueFrom(client.emit('sold', { id }), { defaultValue: 0 });
+    await eventually(() => {
+      expect(events).toEqual(['busy_8 8']);
+    });
+    await client.close();
+  });
+});
+
+describe('a gateway', () => {
+  it('takes locks for its messages, and its filters are its own', async () => {
+    const { url } = await start();
+    const socket = new WebSocket(url);
+    await once(socket, 'open');
+    const send = async (event: string, id: number): Promise<unknown> => {
+      const answered = once(socket, 'message');
+      socket.send(JSON.stringify({ event, data: { id } }));
+      const [text] = (await answered) as [Buffer];
+      return JSON.parse(text.toString());
+    };
+    expect(await send('sell', 7)).toBe('product_7');
+    expect(await send('reserve', 7)).toBe('product_7');
+
+    await redisson.tryLock(redis.admin, 'busy_7', 20_000);
+    expect(await send('busy', 7)).toMatchObject({
+      event: 'exception',
+      data: { status: 'error', message: 'Internal server error' },
+    });
+    expect(await send('told', 7)).toEqual({
+      event: 'exception',
+      data: { status: 'error', message: 'LOCK_TIMEOUT' },
+    });
+    expect(await send('told', 8)).toBe(8);
+    socket.close();
+  });
+});
