@@ -106,7 +106,8 @@ describe('EXPECTED', () => {
   );
 
   it('lets every other stage fail at something', () => {
-    for (const strategy of STRATEGY_NAMES.slice(0, STRATEGY_NAMES.indexOf('redis-lock'))) {
+    for (const strategy of STRATEGY_NAMES) {
+      if (strategy === 'redis-lock' || strategy === 'fair') continue;
       const { oneProcess, severalProcesses } = EXPECTED[strategy];
       expect([oneProcess, severalProcesses]).not.toEqual(['exact', 'exact']);
     }

@@ -16,7 +16,7 @@ export type FaultName = (typeof FAULT_NAMES)[number];
  * - `foreign-delete`: somebody deleted the lock of the one who was inside.
  * - `oversold`: more orders than pieces.
  * - `stale-write`: the counter says something else than the orders.
- * - `none`: the stage has no lock in Redis that the fault could hurt.
+ * - `none`: the stage has no lock in Redis that the fault could hurt, or that of another stage.
  * - `error`: the fault could not be played through.
  */
 export type FaultOutcome =

@@ -27,7 +27,7 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
   const certainty = certaintyFor(strategy, fleet, plan);
   try {
     await closeEverywhere(fleet, 'doors', buyers);
-    if (certainty !== undefined) await closeEverywhere(fleet, 'before-write', buyers);
+    if (certainty !== undefined) await closeEverywhere(fleet, certainty.point, buyers);
     const answers = Promise.all(
       crowd.map(async (buyer, index) => {
         const answer = await buyer.order(productId, strategy, `buyer-${index + 1}`);
@@ -39,7 +39,7 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
     const openedAt = performance.now();
     openEverywhere(fleet, 'doors');
     await certainty?.reached();
-    openEverywhere(fleet, 'before-write');
+    if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     const run = { strategy, processes: fleet.members.length, stock, openedAt };
     return summarise({
       ...run,
@@ -48,12 +48,14 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
     });
   } finally {
     openEverywhere(fleet, 'doors');
-    openEverywhere(fleet, 'before-write');
+    if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     for (const buyer of crowd) buyer.leave();
   }
 }
 
 interface Certainty {
+  /** Where orders are held meanwhile. */
+  readonly point: GatePoint;
   onAnswer(answer: Answer): void;
   /** Resolves once the expected failure cannot be missed any more, or never showed. */
   reached(): Promise<unknown>;
@@ -63,9 +65,9 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
   if (rush.buyers < 2) return undefined;
   switch (strategy) {
     case 'naive':
-      return twoHaveRead(fleet);
+      return twoHaveRead(fleet, 'before-write');
     case 'in-process':
-      return fleet.members.length > 1 ? twoHaveRead(fleet) : undefined;
+      return fleet.members.length > 1 ? twoHaveRead(fleet, 'before-write') : undefined;
     case 'setnx':
     case 'setnx-expire':
     case 'set-nx-px':
@@ -75,14 +77,17 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
     case 'redis-lock':
     case 'fair':
       return undefined;
+    case 'lock-in-tx':
+      return twoHaveRead(fleet, 'before-commit');
   }
 }
 
 /** Two orders that have read the same stock sell the same piece, whatever comes after. */
-function twoHaveRead(fleet: Fleet): Certainty {
+function twoHaveRead(fleet: Fleet, point: GatePoint): Certainty {
   return {
+    point,
     onAnswer: () => undefined,
-    reached: () => ordersHeld(fleet, 'before-write', 2),
+    reached: () => ordersHeld(fleet, point, 2),
   };
 }
 
@@ -95,6 +100,7 @@ function tooManyRefused({ stock, buyers }: Rush): Certainty {
     settle = resolve;
   });
   return {
+    point: 'before-write',
     onAnswer: (answer) => {
       if (isBusy(answer)) refused += 1;
       if (refused >= enough) settle();

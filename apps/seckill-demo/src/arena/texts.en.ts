@@ -12,16 +12,16 @@ export const english: Texts = {
     '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
   help: `npm run demo [-- knobs]
 
-Sells one product in nine ways, from no lock to this library, and shows how
-each cheaper way fails; then what the other locks are for. Then keeps serving
-until Ctrl-C.
+Sells one product in ten ways, from no lock to this library, and shows how each
+cheaper way fails; then what the other locks are for. Then keeps serving until
+Ctrl-C.
 
   --stock N         pieces in stock (100)
   --buyers N        buyers who order at the same moment (300)
   --instances N     processes of the second measurement, and of the server (2)
   --strategies A,B  only these stages, or "none": naive, in-process, setnx,
                     setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock, fair
+                    redis-lock, fair, lock-in-tx
   --faults A,B      only these faults, or "none": killed-in-section,
                     killed-before-expire, slow-work, lease-ends-before-del,
                     frozen

@@ -11,7 +11,7 @@ export const chinese: Texts = {
   checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
   help: `npm run demo [-- 选项]
 
-用九种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错；
+用十种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错；
 再看其他几种锁各管什么。然后持续提供服务，直到 Ctrl-C。
 
   --stock N         库存（100）
@@ -19,7 +19,7 @@ export const chinese: Texts = {
   --instances N     第二轮测量与最后提供服务的进程数（2）
   --strategies A,B  只跑这些阶段，或 none：naive, in-process, setnx,
                     setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock, fair
+                    redis-lock, fair, lock-in-tx
   --faults A,B      只跑这些故障，或 none：killed-in-section,
                     killed-before-expire, slow-work, lease-ends-before-del,
                     frozen

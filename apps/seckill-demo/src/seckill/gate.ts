@@ -6,6 +6,7 @@ export const GATE_POINTS = [
   'between-reads',
   'before-write',
   'before-delete',
+  'before-commit',
   'at-gateway',
 ] as const;
 export type GatePoint = (typeof GATE_POINTS)[number];

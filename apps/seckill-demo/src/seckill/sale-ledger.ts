@@ -11,6 +11,14 @@ export interface ProductState {
   readonly orders: number;
 }
 
+/**
+ * As a database has it: what is recorded is seen by nobody until it is committed. Here the client
+ * keeps it back, and the commit is one MULTI and EXEC.
+ */
+export interface SaleTransaction extends Pick<SaleLedger, 'recordSale'> {
+  commit(): Promise<void>;
+}
+
 /** Redis may only note a payment of an order that is still there when it has been paid. */
 const RECORD_PAYMENT = /* lua */ `
   if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -43,11 +51,19 @@ export class SaleLedger {
   /** One piece of each product; `remaining` says what is left of it. */
   async recordSales(remaining: ReadonlyMap<string, number>, buyer: string): Promise<void> {
     const transaction = this.redis.multi();
-    for (const [productId, left] of remaining) {
-      transaction.set(this.keys.stock(productId), left);
-      transaction.hset(this.keys.orders(productId), buyer, left);
-    }
+    for (const [productId, left] of remaining) this.#add(transaction, productId, buyer, left);
     await commit(transaction);
+  }
+
+  begin(): SaleTransaction {
+    const transaction = this.redis.multi();
+    return {
+      recordSale: async (productId, buyer, remaining) => {
+        this.#add(transaction, productId, buyer, remaining);
+        return Promise.resolve();
+      },
+      commit: () => commit(transaction),
+    };
   }
 
   async recordCancellation(productId: string, buyer: string, remaining: number): Promise<void> {
@@ -97,6 +113,11 @@ export class SaleLedger {
     ]);
     if (stock === null) return null;
     return { id: productId, stock: Number(stock), openingStock: Number(openingStock), orders };
+  }
+
+  #add(transaction: ChainableCommander, productId: string, buyer: string, left: number): void {
+    transaction.set(this.keys.stock(productId), left);
+    transaction.hset(this.keys.orders(productId), buyer, left);
   }
 }
 

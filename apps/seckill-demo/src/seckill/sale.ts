@@ -6,6 +6,14 @@ import { SaleLedger } from './sale-ledger.js';
 import { SALE_LOG } from './sale-log.js';
 import type { SaleLog } from './sale-log.js';
 
+/** How one sale is made. */
+export interface SellOptions {
+  /** Asked immediately before the write: a hold may have ended since the read. */
+  readonly assertHeld?: () => void;
+  /** Where the sale is written: the ledger, or a transaction of it. */
+  readonly book?: Pick<SaleLedger, 'recordSale'>;
+}
+
 /**
  * The tutorial's body, the same under every strategy: read the stock, take one off, write it back.
  * It is only right while nobody else is in it; keeping the others out is the strategy's work.
@@ -18,8 +26,11 @@ export class Sale {
     @Inject(SALE_LOG) private readonly log: SaleLog,
   ) {}
 
-  /** `assertHeld` is asked immediately before the write: a hold may have ended since the read. */
-  async sellOne(productId: string, buyer: string, assertHeld?: () => void): Promise<OrderOutcome> {
+  async sellOne(
+    productId: string,
+    buyer: string,
+    { assertHeld, book = this.ledger }: SellOptions = {},
+  ): Promise<OrderOutcome> {
     const [stock, hasOrdered] = await Promise.all([
       this.ledger.stockOf(productId),
       this.ledger.hasOrdered(productId, buyer),
@@ -33,7 +44,7 @@ export class Sale {
     const remaining = stock - 1;
     await this.gate.reach('before-write');
     assertHeld?.();
-    await this.ledger.recordSale(productId, buyer, remaining);
+    await book.recordSale(productId, buyer, remaining);
     this.log.sold(remaining);
     return { kind: 'sold', remaining };
   }

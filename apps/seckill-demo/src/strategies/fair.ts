@@ -21,8 +21,10 @@ export class FairStrategy implements Strategy {
   order(productId: string, buyer: string): Promise<OrderOutcome> {
     return this.fairLocks.using(`product_${productId}`, async (lease) => {
       await this.gate.reach('lock-set');
-      const outcome = await this.sale.sellOne(productId, buyer, () => {
-        lease.assertHeld();
+      const outcome = await this.sale.sellOne(productId, buyer, {
+        assertHeld: () => {
+          lease.assertHeld();
+        },
       });
       await this.gate.reach('before-delete');
       return outcome;

@@ -22,8 +22,10 @@ export class RedisLockStrategy implements Strategy {
   async order(@LockKey('id') productId: string, buyer: string): Promise<OrderOutcome> {
     const lease = CurrentLock.lease();
     await this.gate.reach('lock-set');
-    const outcome = await this.sale.sellOne(productId, buyer, () => {
-      lease.assertHeld();
+    const outcome = await this.sale.sellOne(productId, buyer, {
+      assertHeld: () => {
+        lease.assertHeld();
+      },
     });
     await this.gate.reach('before-delete');
     return outcome;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FairStrategy } from './fair.js';
 import { InProcessStrategy } from './in-process.js';
+import { LockInTxStrategy } from './lock-in-tx.js';
 import { LuaReleaseStrategy } from './lua-release.js';
 import { NaiveStrategy } from './naive.js';
 import { OwnerCheckStrategy } from './owner-check.js';
@@ -20,6 +21,7 @@ export const STRATEGIES = [
   LuaReleaseStrategy,
   RedisLockStrategy,
   FairStrategy,
+  LockInTxStrategy,
 ];
 
 @Injectable()
@@ -36,6 +38,7 @@ export class StrategyRegistry {
     luaRelease: LuaReleaseStrategy,
     redisLock: RedisLockStrategy,
     fair: FairStrategy,
+    lockInTx: LockInTxStrategy,
   ) {
     this.#byName = {
       naive,
@@ -47,6 +50,7 @@ export class StrategyRegistry {
       'lua-release': luaRelease,
       'redis-lock': redisLock,
       fair,
+      'lock-in-tx': lockInTx,
     };
   }
 

@@ -1,6 +1,6 @@
 import type { OrderOutcome } from '../seckill/order-outcome.js';
 
-/** The tutorial's stages, in its order, and one more; each is one answer to "who may sell now?". */
+/** The tutorial's stages, in its order, and two more; each is one answer to "who may sell now?". */
 export const STRATEGY_NAMES = [
   'naive',
   'in-process',
@@ -11,6 +11,7 @@ export const STRATEGY_NAMES = [
   'lua-release',
   'redis-lock',
   'fair',
+  'lock-in-tx',
 ] as const;
 export type StrategyName = (typeof STRATEGY_NAMES)[number];
 
