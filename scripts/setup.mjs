@@ -39,37 +39,51 @@ async function provideRedis() {
   }
 }
 
+/** What is built, its first file, and the files and folders that it is made of. */
+const LIBRARY = {
+  project: 'redis-lock',
+  built: 'libs/redis-lock/dist/esm/index.js',
+  inputs: ['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+};
+const DEMO = {
+  project: 'seckill-demo',
+  built: 'dist/apps/seckill-demo/apps/seckill-demo/src/demo.js',
+  inputs: [
+    ...['apps/seckill-demo/src', 'libs/redis-lock/src', 'scripts'],
+    ...['apps/seckill-demo/tsconfig.app.json', 'tsconfig.json', 'nest-cli.json'],
+  ],
+};
+
 /**
- * @param {string} project
- * @returns {boolean} whether it was built
+ * Builds it, unless it is newer than all that it is made of.
+ * @param {typeof LIBRARY} what
  */
-function build(project) {
+function build({ project, built, inputs }) {
+  const output = join(root, built);
+  const newest = Math.max(...inputs.flatMap(filesOf).map((file) => statSync(file).mtimeMs));
+  if (existsSync(output) && statSync(output).mtimeMs >= newest) return;
   say(`Building ${project} …`);
   const nest = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   const { status, stdout, stderr } = spawnSync(process.execPath, [nest, 'build', project], {
     cwd: root,
     encoding: 'utf8',
   });
-  if (status === 0) return true;
+  if (status === 0) return;
   say(`${stdout}${stderr}`.trim());
-  return false;
+  // What the compiler wrote in spite of its errors is not taken for new the next time.
+  rmSync(output, { force: true });
+  process.exit(1);
 }
 
-/** Unless it is newer than all that it is made of. */
-function buildLibrary() {
-  const library = join(root, 'libs', 'redis-lock');
-  const built = join(library, 'dist', 'esm', 'index.js');
-  const sources = readdirSync(join(library, 'src'), { recursive: true, encoding: 'utf8' });
-  const inputs = [
-    ...sources.map((name) => join(library, 'src', name)),
-    ...[join(library, 'tsconfig.lib.json'), join(root, 'tsconfig.json')],
-  ];
-  const newest = Math.max(...inputs.map((file) => statSync(file).mtimeMs));
-  if (existsSync(built) && statSync(built).mtimeMs >= newest) return;
-  if (build('redis-lock')) return;
-  // What the compiler wrote in spite of its errors is not taken for new the next time.
-  rmSync(built, { force: true });
-  process.exit(1);
+/**
+ * With the folders themselves, which are newer when something was taken out of them.
+ * @param {string} input
+ */
+function filesOf(input) {
+  const path = join(root, input);
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return [path, ...names.map((name) => join(path, name))];
 }
 
 const flags = process.argv.slice(2);
@@ -79,5 +93,5 @@ install(root, 'dependencies (about 20 s)');
 if (forBench) install(join(root, 'bench'), 'the libraries to measure beside (about 5 s)');
 const redisNeeded = flags.includes('--redis') || forBench || (forDemo && !process.env.REDIS_URL);
 if (redisNeeded) await provideRedis();
-if (forBench) buildLibrary();
-if (forDemo && !build('seckill-demo')) process.exit(1);
+if (forBench) build(LIBRARY);
+if (forDemo) build(DEMO);

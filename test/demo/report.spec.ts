@@ -5,7 +5,12 @@ import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import type { Knobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import { checkText, reportJson, reportText } from '../../apps/seckill-demo/src/arena/report.js';
 import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
-import { faultTable, loadTable, partTable } from '../../apps/seckill-demo/src/arena/tables.js';
+import {
+  faultTable,
+  loadTable,
+  partTable,
+  strategyLegend,
+} from '../../apps/seckill-demo/src/arena/tables.js';
 import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { loadResult, PARTS } from './sample-results.js';
@@ -71,6 +76,25 @@ describe('faultTable', () => {
       ['setnx', 'STUCK'],
       ['redis-lock', 'refused'],
     ]);
+  });
+});
+
+describe('strategyLegend', () => {
+  it('says of each strategy that was measured what it does, once, by stage', () => {
+    const results = [loadResult({}), naive, loadResult({ processes: 2 })];
+    expect(strategyLegend(results, texts.en).split('\n')).toEqual([
+      '  naive         no lock',
+      '  redis-lock    this library: waits, renews its lease, looks before it writes',
+    ]);
+  });
+
+  it.each(['en', 'zh'] as const)('explains every word of the other tables: %s', (language) => {
+    const say = texts[language];
+    const all = STRATEGY_NAMES.map((strategy) => loadResult({ strategy }));
+    expect(strategyLegend(all, say).split('\n')).toHaveLength(STRATEGY_NAMES.length);
+    const { ok, error, ...outcomes } = say.outcomes;
+    for (const word of Object.values(outcomes)) expect(say.faultNotes).toContain(word);
+    for (const part of PART_NAMES) expect(say.partNotes).toContain(part);
   });
 });
 

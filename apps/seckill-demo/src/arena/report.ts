@@ -1,7 +1,7 @@
 import { cellsOf, mismatchesOf } from './expected-matrix.js';
 import type { Results } from './expected-matrix.js';
 import type { Knobs } from './knobs.js';
-import { faultTable, loadTable, partTable } from './tables.js';
+import { faultTable, loadTable, partTable, strategyLegend } from './tables.js';
 import { texts } from './texts.js';
 
 /** All that one run of the arena measured. */
@@ -14,6 +14,7 @@ export function reportText({ loads, faults, parts }: Report, knobs: Knobs): stri
   const sections = [
     `${say.loadTitle(knobs.stock, knobs.buyers)}\n${loadTable(loads, say)}`,
     say.loadNotes,
+    `${say.strategyTitle}\n${strategyLegend(loads, say)}`,
   ];
   if (faults.length > 0) {
     const table = faultTable(faults, knobs.faults, say);

@@ -8,6 +8,7 @@ import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 const RULE = '─';
+const LONGEST_NAME = Math.max(...STRATEGY_NAMES.map((name) => name.length));
 
 /** A rule below the headings and nothing else: a frame would not fit into 80 columns. */
 function plain(gap: string): Table.TableConstructorOptions {
@@ -60,6 +61,14 @@ function loadRow(result: LoadResult, say: Texts): Array<string | number> {
     milliseconds(result.p99Ms),
     say.verdict(result),
   ];
+}
+
+/** A line for each strategy that was measured. */
+export function strategyLegend(results: readonly LoadResult[], say: Texts): string {
+  const measured = new Set(results.map(({ strategy }) => strategy));
+  return STRATEGY_NAMES.filter((strategy) => measured.has(strategy))
+    .map((strategy) => `  ${strategy.padEnd(LONGEST_NAME)}  ${say.strategies[strategy]}`)
+    .join('\n');
 }
 
 export function faultTable(

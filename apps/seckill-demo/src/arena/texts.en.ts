@@ -60,7 +60,7 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
     'over\nsold',
     'under\nsold',
     'ledger\ndiff',
-    're-\nfused',
+    'sent\naway',
     'orders\nper s',
     'p50\nms',
     'p99\nms',
@@ -68,10 +68,26 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
   ],
   processes: (number) => `With ${count(number, 'process', 'es')}:`,
   verdict: verdictOf,
-  loadNotes: `undersold: left over although buyers were turned away. ledger diff: orders on
-record minus what the counter says was sold. Times count from the opening of the
-doors. Where a stage is expected to fail, its first orders are held between read
-and write until the failure is certain.`,
+  loadNotes: `sold: buyers who were told that they got one. oversold: more than there was.
+undersold ("Left 99 unsold"): left over although buyers were sent away. ledger
+diff: orders on record minus what the counter says was sold. sent away: because
+it was sold out, or somebody else was buying. p50, p99: half of the buyers, and
+all but 1 %, were answered after so long, from the opening of the doors. Where a
+strategy is expected to fail, its first orders are held between read and write
+until the failure is certain.`,
+  strategyTitle: 'The strategies; up to redis-lock, each mends a flaw of the one before:',
+  strategies: {
+    naive: 'no lock',
+    'in-process': 'a mutex in the memory of each process',
+    setnx: 'SETNX; whoever does not get the lock goes away',
+    'setnx-expire': 'SETNX, then EXPIRE',
+    'set-nx-px': 'both in one command, SET with NX and PX',
+    'owner-check': 'the lock names its owner, who looks (GET) before the DEL',
+    'lua-release': 'look and delete in one script',
+    'redis-lock': 'this library: waits, renews its lease, looks before it writes',
+    fair: 'this library, in the order of arrival',
+    'lock-in-tx': 'as redis-lock, but given back before the transaction commits',
+  },
 
   faultTitle: 'The faults: what became of the sale',
   faultColumn: 'strategy',
@@ -92,10 +108,13 @@ and write until the failure is certain.`,
     none: '-',
     error: 'ERROR',
   },
-  faultNotes: `refused: assertHeld() kept the late holder from writing; nothing is wrong in the
-books. -: no lock in Redis. A stage without SETNX and EXPIRE is killed right
-after it took the lock; one without GET and DEL is held right before it gives
-the lock back.`,
+  faultNotes: `STUCK: nobody can ever buy again. FOREIGN DELETE: the late holder deleted the
+lock of whoever was inside. OVERSOLD: more orders than pieces. STALE WRITE: the
+late holder wrote over what others had sold, and the counter is wrong.
+refused: assertHeld() kept the late holder from writing; nothing is wrong in the
+books. -: no lock in Redis, or that of redis-lock. A strategy without SETNX and
+EXPIRE is killed right after it took the lock; one without GET and DEL is held
+right before it gives the lock back.`,
 
   partTitle: 'The rest of the sale: what the other locks are for',
   partColumns: ['part', 'lock', 'without it', 'with it'],
@@ -107,10 +126,13 @@ the lock back.`,
     cart: 'multi lock',
   },
   partFigures: figuresOf,
-  partNotes: `queue: pairs of buyers who bought in another order than they came, measured and
-not promised without the fair lock. opening: orders while one process was not
-ready, and after. payment: a gateway that takes five at a time. offer: buyers
-who saw an old price with new stock. cart: two buyers, A and B against B and A.`,
+  partNotes: `queue: 20 buyers come one by one; inverted: pairs of them who bought in another
+order than they came, measured and not promised without the fair lock. opening:
+orders while one process was not ready (early), and after. payment: a gateway
+that takes five at a time; thrown out: whoever was one too many. offer: buyers
+read price and stock while both change; torn: they saw an old price with new
+stock; at once: so many were reading together. cart: one wants A and B, another
+B and A; deadlocked: each had what the other waited for, and nobody bought.`,
 
   checkPassed: (cells, seconds) => `check passed: ${cells} cells as expected, ${seconds} s`,
   checkFailed: (mismatches, seconds) =>

@@ -42,6 +42,9 @@ export interface Texts {
   /** A sentence of at most 19 columns: that is what 80 leave for it. */
   verdict(result: LoadResult): string;
   readonly loadNotes: string;
+  readonly strategyTitle: string;
+  /** What each of them does, in at most 64 columns. */
+  readonly strategies: Readonly<Record<StrategyName, string>>;
 
   readonly faultTitle: string;
   readonly faultColumn: string;

@@ -59,9 +59,23 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
   ],
   processes: (number) => `${number} 个进程：`,
   verdict: verdictOf,
-  loadNotes: `少卖：还有库存却把人拒之门外。账实差：订单数减去库存计数器所说的售出数。
-时间从开门算起。预期会出错的阶段，最先的订单会停在“读库存”与“写库存”之间，
-直到错误必然发生。`,
+  loadNotes: `售出：被告知抢到的人数。超卖：卖得比库存多。少卖（“剩 99 件没卖”）：还有库存
+却把人拒之门外。账实差：订单数减去库存计数器所说的售出数。被拒：已经卖完，或别
+人正在下单。p50、p99：一半的人、99% 的人在这段时间内得到答复，从开门算起。预期
+会出错的策略，最先的订单会停在“读库存”与“写库存”之间，直到错误必然发生。`,
+  strategyTitle: '各种策略；到 redis-lock 为止，每一种修补前一种的漏洞：',
+  strategies: {
+    naive: '不加锁',
+    'in-process': '每个进程内存里的互斥锁',
+    setnx: 'SETNX；没抢到锁的人直接离开',
+    'setnx-expire': '先 SETNX，再 EXPIRE',
+    'set-nx-px': '一条命令完成两步：带 NX 与 PX 的 SET',
+    'owner-check': '锁里记着主人，DEL 之前先看一眼（GET）',
+    'lua-release': '查看与删除放进同一段脚本',
+    'redis-lock': '本库：会等待，会续租，写入之前先确认',
+    fair: '本库，先到先得',
+    'lock-in-tx': '与 redis-lock 相同，但事务还没提交就放了锁',
+  },
 
   faultTitle: '故障：这场秒杀后来怎样了',
   faultColumn: '策略',
@@ -82,9 +96,11 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
     none: '-',
     error: '出错',
   },
-  faultNotes: `已拦下：assertHeld() 没让迟到的持有者写入，账目无误。-：Redis 里没有锁。
-没有 SETNX 与 EXPIRE 两步的阶段，在刚拿到锁时被杀；没有 GET 与 DEL 两步的阶段，
-停在即将放锁之前。`,
+  faultNotes: `卡死：再也没有人能买。误删他人锁：迟到的持有者删掉了正在里面的人的锁。超卖：订
+单比库存多。脏写：迟到的持有者盖掉了别人卖出的数，库存计数错了。已拦下：
+assertHeld() 没让迟到的持有者写入，账目无误。-：Redis 里没有锁，或者就是
+redis-lock 的锁。没有 SETNX 与 EXPIRE 两步的策略，在刚拿到锁时被杀；没有 GET 与
+DEL 两步的，停在即将放锁之前。`,
 
   partTitle: '秒杀的其他环节：另外几种锁各管什么',
   partColumns: ['环节', '锁', '不用它', '用它'],
@@ -96,10 +112,11 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
     cart: '联锁',
   },
   partFigures: figuresOf,
-  partNotes: `queue：购买顺序与到达顺序相反的买家对数；不用公平锁时只测量，不作保证。
-opening：还有一个进程没准备好时卖出的订单，以及全部就绪之后的。payment：支付网关
-一次只接五人。offer：看到旧价格配新库存的人。cart：两个买家，一个买 A 和 B，
-一个买 B 和 A。`,
+  partNotes: `queue：20 人依次到来；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时只测
+量，不作保证。opening：还有一个进程没准备好时卖出的订单（提前），以及全部就绪
+之后的。payment：支付网关一次只接五人；被赶出：多出来的人。offer：读价格和库存
+时两者正在改；读错：看到旧价格配新库存的人；同时读：一起在读的人数。cart：一个
+买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。`,
 
   checkPassed: (cells, seconds) => `检查通过：${cells} 格全部符合预期，${seconds} 秒`,
   checkFailed: (mismatches, seconds) => `检查未通过：${mismatches} 格不符合预期，${seconds} 秒`,
