@@ -128,7 +128,13 @@ describe('a resolver', () => {
     await redisson.tryLock(redis.admin, 'busy_7');
     expect(await ask('{ a: busy(id: 7) b: busy(id: 8) }')).toEqual({
       data: { a: null, b: '8' },
-      errors: [expect.objectContaining({ path: ['a'] })],
+      errors: [
+        expect.objectContaining({
+          path: ['a'],
+          message: 'Somebody else is using this; try again later',
+          extensions: { code: 'LOCK_TIMEOUT', retryAfterMs: expect.any(Number) },
+        }),
+      ],
     });
   });
 

@@ -10,14 +10,8 @@ import {
   Transport,
 } from '@nestjs/microservices';
 import { WsAdapter } from '@nestjs/platform-ws';
-import {
-  BaseWsExceptionFilter,
-  MessageBody,
-  SubscribeMessage,
-  WebSocketGateway,
-  WsException,
-} from '@nestjs/websockets';
-import { CurrentLock, LockTimeoutError, RedisLockModule, WithLock } from 'nestjs-redis-lock';
+import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { CurrentLock, LockExceptionFilter, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { lastValueFrom } from 'rxjs';
@@ -31,6 +25,13 @@ const redis = useRedis();
 const apps = useApplications(redis);
 
 const events: string[] = [];
+
+/** What the filter of the library tells of a busy lock. */
+const busy = {
+  message: 'Somebody else is using this; try again later',
+  code: 'LOCK_TIMEOUT',
+  retryAfterMs: expect.any(Number) as unknown,
+};
 
 @Controller()
 class Messages {
@@ -67,18 +68,18 @@ class Messages {
     return id;
   }
 
+  @UseFilters(LockExceptionFilter)
+  @MessagePattern('filtered')
+  @WithLock('busy_<id>', { waitTimeMs: 0 })
+  async filtered(@Payload('id') id: number): Promise<number> {
+    return id;
+  }
+
   @WithLock('busy_<id>', { waitTimeMs: 0 })
   @EventPattern('sold')
   async sold(@Payload('id') id: number): Promise<void> {
     events.push(`${CurrentLock.lease().name} ${String(id)}`);
     await Promise.resolve();
-  }
-}
-
-class Busy extends BaseWsExceptionFilter {
-  override catch(error: unknown, host: Parameters<BaseWsExceptionFilter['catch']>[1]): void {
-    const known = error instanceof LockTimeoutError ? new WsException(error.code) : error;
-    super.catch(known, host);
   }
 }
 
@@ -106,7 +107,7 @@ class Gateway {
     return id;
   }
 
-  @UseFilters(new Busy({ includeCause: false }))
+  @UseFilters(LockExceptionFilter)
   @SubscribeMessage('told')
   @WithLock('busy_<id>', { waitTimeMs: 0 })
   async told(@MessageBody('id') id: number): Promise<number> {
@@ -152,6 +153,7 @@ describe('a microservice over TCP', () => {
       code: 'LOCK_TIMEOUT',
       retryAfterMs: expect.any(Number),
     });
+    await expect(send('filtered', 7)).rejects.toEqual({ status: 'error', ...busy });
     expect(await send('told', 8)).toBe(8);
 
     // Nobody hears that the first is lost.
@@ -184,7 +186,7 @@ describe('a gateway', () => {
     });
     expect(await send('told', 7)).toEqual({
       event: 'exception',
-      data: { status: 'error', message: 'LOCK_TIMEOUT' },
+      data: { status: 'error', ...busy },
     });
     expect(await send('told', 8)).toBe(8);
     socket.close();

@@ -170,6 +170,7 @@ function tellSocket(client: SocketClient, failure: Failure): void {
 
 /** GraphQL servers pass on the `extensions` of an error, and its message. */
 function graphqlError(error: LockError, answer: Answer): Error {
-  const { message, ...extensions } = failureOf(error, answer);
+  const { message, code, retryAfterMs } = failureOf(error, answer);
+  const extensions = { code, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return Object.assign(new Error(message, { cause: error }), { extensions });
 }
