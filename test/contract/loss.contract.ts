@@ -265,18 +265,17 @@ function describeLosing({ redis, open }: LockSuite): void {
 
 function describeSuspension({ redis, open, openRival = open }: LockSuite): void {
   /** The monotonic clock stands still while the wall clock goes on, as on a suspended Linux. */
-  class SuspendableClock {
-    suspendedMs = 0;
-    now() {
-      return systemClock.now();
-    }
-    wall() {
-      return systemClock.wall() + this.suspendedMs;
-    }
-  }
+  const suspendableClock = () => {
+    const clock = {
+      ...systemClock,
+      suspendedMs: 0,
+      wall: () => systemClock.wall() + clock.suspendedMs,
+    };
+    return clock;
+  };
 
   it('makes every lease suspect, and assertHeld() throws, until a renewal has answered', async () => {
-    const clock = new SuspendableClock();
+    const clock = suspendableClock();
     const { locks } = open({ clock });
     const lease = await locks.acquire('a');
     clock.suspendedMs = 10 * 60_000;
@@ -291,7 +290,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
   });
 
   it('is not made undone by the answer to a renewal that was sent before it', async () => {
-    const clock = new SuspendableClock();
+    const clock = suspendableClock();
     const { locks } = open({ clock });
     const lease = await locks.acquire('a');
     redis.pause();
@@ -306,7 +305,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
   });
 
   it('loses a lease that Redis has ended meanwhile, at the first look at it', async () => {
-    const clock = new SuspendableClock();
+    const clock = suspendableClock();
     const [ours, others] = [open({ clock }), openRival()];
     const lease = await ours.locks.acquire('a');
     clock.suspendedMs = 60_000;
@@ -320,7 +319,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
   });
 
   it('does not mind a wall clock that is set back, or moves a little', async () => {
-    const clock = new SuspendableClock();
+    const clock = suspendableClock();
     const { locks } = open({ clock });
     const lease = await locks.acquire('a');
     for (const step of [-3_600_000, 40, 0]) {
@@ -331,7 +330,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
   });
 
   it('grants nothing that was asked for before and answered after it without another look', async () => {
-    const clock = new SuspendableClock();
+    const clock = suspendableClock();
     const { locks } = open({ clock });
     await locks.get('a').isLocked();
     redis.pause();

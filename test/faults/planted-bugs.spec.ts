@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 
+import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
 import { eventually } from '../support/eventually.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom } from '../support/random.js';
@@ -30,8 +31,8 @@ function loss({ signal }: Lease): Promise<void> {
 
 /** A wall clock that a time server sets back. */
 const clock = {
+  ...systemClock,
   setBackMs: 0,
-  now: () => performance.now(),
   wall: () => Date.now() - clock.setBackMs,
 };
 

@@ -192,7 +192,7 @@ describe('LockService.multi', () => {
 
   it('has each of them renewed when the machine stood still', async () => {
     const ahead = { ms: 0 };
-    const clock = { now: () => systemClock.now(), wall: () => systemClock.wall() + ahead.ms };
+    const clock = { ...systemClock, wall: () => systemClock.wall() + ahead.ms };
     const lease = await open({ clock }).locks.multi(['a', 'b']).acquire();
     ahead.ms = 60_000;
     expect(() => lease.assertHeld()).toThrow(LeaseLostError);

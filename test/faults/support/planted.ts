@@ -255,7 +255,7 @@ export const NO_POLL: Bug = member(Poll.prototype, 'after', { value: () => undef
 export function wallClock(clock: Clock): Bug {
   return {
     options: {
-      clock: { now: () => clock.wall(), wall: () => clock.wall() },
+      clock: { ...clock, now: () => clock.wall() },
       decorate: (inner) =>
         new (class extends PassThrough {
           protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {

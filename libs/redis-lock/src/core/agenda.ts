@@ -1,4 +1,4 @@
-import { after, type Clock } from './clock.js';
+import type { Clock, Timer } from './clock.js';
 
 /** Something that must be looked at when its time comes. */
 export interface Appointment {
@@ -25,7 +25,7 @@ export class Agenda<T extends Appointment> {
   #looked: T | undefined;
   readonly #clock: Clock;
   readonly #keeper: AgendaKeeper<T>;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #timerAt = Infinity;
 
   constructor(clock: Clock, keeper: AgendaKeeper<T>) {
@@ -98,14 +98,14 @@ export class Agenda<T extends Appointment> {
     if (this.#timerAt <= dueAt) return;
     this.#disarm();
     this.#timerAt = dueAt;
-    this.#timer = after(dueAt - this.#clock.now(), () => {
+    this.#timer = this.#clock.after(dueAt - this.#clock.now(), () => {
       this.#fire();
     });
     this.#timer?.unref();
   }
 
   #disarm(): void {
-    clearTimeout(this.#timer);
+    this.#clock.cancel(this.#timer);
     this.#timer = undefined;
     this.#timerAt = Infinity;
   }

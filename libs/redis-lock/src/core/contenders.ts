@@ -1,4 +1,5 @@
 import { ByKey } from './by-key.js';
+import type { Timer } from './clock.js';
 import type { Contender, Departure, QueueHost, WaitingPlace } from './contender.js';
 import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
@@ -18,11 +19,11 @@ export class Contenders implements Successors, QueueHost {
   /** The lines of those who wait for a key in a line of their own, in the order of arrival. */
   readonly #waiters = new ByKey<Set<string>>();
   /** What was left to outsiders a moment ago. */
-  readonly #opened = new ByKey<NodeJS.Timeout>();
+  readonly #opened = new ByKey<Timer>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
   /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
-  #telling: NodeJS.Timeout | undefined;
+  #telling: Timer | undefined;
 
   constructor(
     readonly context: LockContext,
@@ -78,8 +79,10 @@ export class Contenders implements Successors, QueueHost {
       this.#opened.delete(key);
       this.#queues.get(key)?.ask();
     };
-    clearTimeout(this.#opened.get(key));
-    this.#opened.set(key, setTimeout(isOver, STAND_BACK_MS));
+    const { clock } = this.context;
+    clock.cancel(this.#opened.get(key));
+    const timer = clock.after(STAND_BACK_MS, isOver);
+    if (timer !== undefined) this.#opened.set(key, timer);
   }
 
   ended(hold: Hold): void {
@@ -107,8 +110,9 @@ export class Contenders implements Successors, QueueHost {
   /** Sends everybody away. */
   close(): void {
     this.#stopListening();
-    clearTimeout(this.#telling);
-    for (const timer of this.#opened.values()) clearTimeout(timer);
+    const { clock } = this.context;
+    clock.cancel(this.#telling);
+    for (const timer of this.#opened.values()) clock.cancel(timer);
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
     for (const queue of this.#queues.values().reverse()) queue.close();
   }
@@ -138,10 +142,12 @@ export class Contenders implements Successors, QueueHost {
   }
 
   #tellLater(): void {
-    this.#telling ??= setTimeout(() => {
+    if (this.#telling !== undefined) return;
+    this.#telling = this.context.clock.after(TELL_MS, () => {
       this.#telling = undefined;
       if (this.#queues.size > 0) this.#tellLater();
       for (const queue of this.#queues.values()) queue.tellWaiting();
-    }, TELL_MS).unref();
+    });
+    this.#telling?.unref();
   }
 }

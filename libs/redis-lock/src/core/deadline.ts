@@ -1,4 +1,4 @@
-import { after, type Clock } from './clock.js';
+import type { Clock, Timer } from './clock.js';
 
 /** Time is up. */
 export const OVER = Symbol('over');
@@ -54,7 +54,7 @@ export class Deadline {
         reject(signal.reason as Error);
         return;
       }
-      const end = new End();
+      const end = new End(this.#clock);
       const isOver = () => {
         if (end.now())
           resolve(
@@ -63,9 +63,9 @@ export class Deadline {
             }),
           );
       };
-      end.timer = after(this.remainingMs, () => {
+      end.timer = this.#clock.after(this.remainingMs, () => {
         // On a busy machine, what was answered in time may not have been read yet.
-        setImmediate(isOver);
+        this.#clock.afterReading(isOver);
       });
       if (signal !== undefined) {
         end.unlisten = onAbortOf(signal, () => {
@@ -101,15 +101,20 @@ export const NOTHING_TO_UNDO = () => undefined;
 /** Of one waiting: it ends once, in whichever way comes first. */
 class End {
   isPast = false;
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
   unlisten: (() => void) | undefined;
   stop: (() => void) | undefined;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Answers whether it was this that has ended it. */
   now(): boolean {
     if (this.isPast) return false;
     this.isPast = true;
-    clearTimeout(this.timer);
+    this.#clock.cancel(this.timer);
     this.unlisten?.();
     this.stop?.();
     return true;

@@ -280,9 +280,9 @@ export class KeyQueue implements LocalQueue {
   }
 
   #listen(): void {
-    const { connection, settings } = this.host.context;
+    const { connection, clock, settings } = this.host.context;
     if (settings.wakeUp !== 'message') return;
-    this.#messages ??= new QueueMessages(connection, this.#channels, {
+    this.#messages ??= new QueueMessages(connection, clock, this.#channels, {
       hint: () => {
         if (!this.host.standsBack(this.place.line)) this.ask();
       },

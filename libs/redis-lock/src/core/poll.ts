@@ -1,4 +1,4 @@
-import { after, type Clock } from './clock.js';
+import type { Clock, Timer } from './clock.js';
 import type { LastAnswer } from './contender.js';
 import type { LockSettings } from './options.js';
 
@@ -24,7 +24,7 @@ export class Poll {
   #backoffMs = FIRST_BACKOFF_MS;
   #dueAt = 0;
   #timerAt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(
     private readonly settings: LockSettings,
@@ -47,9 +47,9 @@ export class Poll {
   in(delayMs = this.settings.pollIntervalMs): void {
     this.#dueAt = this.clock.now() + delayMs;
     if (this.#timer !== undefined && this.#timerAt <= this.#dueAt) return;
-    clearTimeout(this.#timer);
+    this.clock.cancel(this.#timer);
     this.#timerAt = this.#dueAt;
-    this.#timer = after(delayMs, () => {
+    this.#timer = this.clock.after(delayMs, () => {
       this.#timer = undefined;
       const early = this.#dueAt - this.clock.now();
       if (early > 0) this.in(early);
@@ -58,7 +58,7 @@ export class Poll {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    this.clock.cancel(this.#timer);
     this.#timer = undefined;
   }
 

@@ -1,4 +1,4 @@
-import { after } from './clock.js';
+import type { Clock, Timer } from './clock.js';
 import type { Channels } from './contender.js';
 import type { ChannelListener, RedisConnection } from './redis-connection.js';
 
@@ -19,11 +19,12 @@ export class QueueMessages {
   /** Whether grants arrive: a claim before that would be passed over. */
   hearsGrants = false;
   #isHinting = false;
-  #later: NodeJS.Timeout | undefined;
+  #later: Timer | undefined;
   #stops: (() => void)[] | undefined;
 
   constructor(
     private readonly connection: RedisConnection,
+    private readonly clock: Clock,
     private readonly channels: Channels,
     private readonly listener: QueueListener,
   ) {}
@@ -34,7 +35,7 @@ export class QueueMessages {
 
   /** Somebody here has it, who tells the others of this process in another way. */
   expect(): void {
-    this.#later ??= after(MOMENT_MS, () => {
+    this.#later ??= this.clock.after(MOMENT_MS, () => {
       this.listen();
     });
   }
@@ -64,7 +65,7 @@ export class QueueMessages {
   }
 
   stop(): void {
-    clearTimeout(this.#later);
+    this.clock.cancel(this.#later);
     for (const stop of this.#stops ?? []) stop();
     this.#stops = [];
   }

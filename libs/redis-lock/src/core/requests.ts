@@ -1,3 +1,4 @@
+import type { Timer } from './clock.js';
 import { LockBackendError } from './errors.js';
 import { helperKey } from './key-space.js';
 import type { LockContext } from './lock-context.js';
@@ -77,7 +78,7 @@ export function counted(raw: RawReply): Counted | undefined {
 export class Requests {
   /** Markers of which nobody has use any more, by the key they belong to. */
   readonly #answered = new Map<string, string[]>();
-  #forgetting: NodeJS.Timeout | undefined;
+  #forgetting: Timer | undefined;
 
   constructor(
     private readonly context: LockContext,
@@ -129,10 +130,11 @@ export class Requests {
     if (markers.push(marker) >= MOST_AT_ONCE) this.#forget(key, markers);
     if (this.#forgetting !== undefined) return;
     // What a process leaves that ends before, ends by its TTL.
-    this.#forgetting = setTimeout(() => {
+    this.#forgetting = this.context.clock.after(FORGET_AFTER_MS, () => {
       this.#forgetting = undefined;
       for (const [key, markers] of this.#answered) this.#forget(key, markers);
-    }, FORGET_AFTER_MS).unref();
+    });
+    this.#forgetting?.unref();
   }
 
   #forget(key: string, markers: readonly string[]): void {

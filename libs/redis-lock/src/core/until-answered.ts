@@ -1,4 +1,4 @@
-import { after, type Clock } from './clock.js';
+import type { Clock } from './clock.js';
 import { Deadline, OVER } from './deadline.js';
 import { LockBackendError, quoteName, withLockName, type BackendOutcome } from './errors.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
@@ -31,7 +31,7 @@ export function untilAnswered<R>(
       if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
         throw firstSentAt === undefined ? error : asUnknown(error);
       }
-      await pauseUntilUp(connection);
+      await pauseUntilUp(connection, clock);
       askedAt = clock.now();
       try {
         const reply = await ask();
@@ -97,14 +97,14 @@ export function asUnknown(error: LockBackendError): LockBackendError {
   return error.amended(error.message, { outcome: 'unknown' });
 }
 
-function pauseUntilUp(connection: RedisConnection): Promise<void> {
+function pauseUntilUp(connection: RedisConnection, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
-      clearTimeout(timer);
+      clock.cancel(timer);
       stop();
       resolve();
     };
-    const timer = after(PAUSE_MS, go);
+    const timer = clock.after(PAUSE_MS, go);
     // Whoever waits for the outcome has a timer of his own; a clean-up must not keep a process alive.
     timer?.unref();
     const stop = connection.onUp(go);

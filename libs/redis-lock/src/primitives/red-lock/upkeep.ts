@@ -1,4 +1,3 @@
-import { after } from '../../core/clock.js';
 import { ENTER } from '../../core/hash-lock.js';
 import type { EnterAnswer, OwnerId, Renewal } from '../../core/hold-protocol.js';
 import type { Poll } from './poll.js';
@@ -65,7 +64,7 @@ export class Upkeep {
         redis.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }),
       );
       if (kind === 'granted' || pauseMs > LAST_PAUSE_MS) return;
-      await new Promise<void>((resolve) => after(pauseMs, resolve)?.unref());
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve)?.unref());
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.js';
+import type { Clock, Timer } from '../../core/clock.js';
 import { Deadline, OVER } from '../../core/deadline.js';
 import { LockBackendError } from '../../core/errors.js';
 import type { OwnerId } from '../../core/hold-protocol.js';
@@ -29,7 +29,7 @@ export class VotingNode {
   readonly #steps = new Map<OwnerId, Promise<unknown>>();
   readonly #debts = new Map<OwnerId, Debt>();
   #overdue = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #isPaying = false;
   #isClosed = false;
 
@@ -96,7 +96,7 @@ export class VotingNode {
   async close(): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;
-      clearTimeout(this.#timer);
+      this.clock.cancel(this.#timer);
       this.guard.close();
       const steps = Promise.all(this.#steps.values());
       await new Deadline(this.clock, CLOSING_MS, undefined).race(steps);
@@ -176,10 +176,12 @@ export class VotingNode {
 
   #payLater(): void {
     if (this.#isClosed || this.#debts.size === 0) return;
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return;
+    this.#timer = this.clock.after(RETRY_MS, () => {
       this.#timer = undefined;
       void this.#payAll();
-    }, RETRY_MS).unref();
+    });
+    this.#timer?.unref();
   }
 }
 
