@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockBackendError } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { PROMPT_MS, watch, type LockSuite } from './suite.js';
+import { PROMPT_MS, watch, type ServerSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** What is left of a client that vanishes. That of a killed process is in test/faults. */
-export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: LockSuite): void {
+export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: ServerSuite): void {
   const openOther = openRival ?? open;
   describe('a client that vanishes', () => {
     /** A client whose connection can be ended under it, for good. */

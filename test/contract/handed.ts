@@ -16,7 +16,7 @@ import { ReentrantProtocol } from '../../libs/redis-lock/src/primitives/reentran
 import { TAKE_TURNS } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-write.js';
 import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
-import type { LockSuite } from './suite.js';
+import type { ServerSuite } from './suite.js';
 
 /** A kind of lock that whoever leaves gives to the next. */
 export interface HandedLocks {
@@ -44,7 +44,7 @@ export interface HandedLocks {
   };
 }
 
-export interface HandedSuite extends LockSuite {
+export interface HandedSuite extends ServerSuite {
   readonly handed: HandedLocks;
 }
 

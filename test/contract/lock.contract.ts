@@ -9,34 +9,45 @@ import {
 import { describeLoss } from './loss.contract.js';
 import { describeReentrancy, describeSiblings } from './reentrancy.contract.js';
 import { describePatience, describeRelease } from './release.contract.js';
-import type { LockSuite } from './suite.js';
+import type { LockSuite, ServerSuite } from './suite.js';
 
 /** Everything that each kind of exclusive lock promises. */
-export function describeLockContract(kind: string, suite: LockSuite): void {
+export function describeLockContract(kind: string, suite: ServerSuite): void {
   describe(kind, () => {
-    describeWhatAllPromise(suite);
-    describeOneAtATime(suite);
-    describeSiblings(suite);
-    describePatience(suite);
+    describeLockBehaviour(suite);
+    describeCrash(suite);
   });
 }
 
 /** Everything that is promised also by a lock that many may hold at a time. */
 export function describeSharedLockContract(
   kind: string,
-  suite: LockSuite & Required<Pick<LockSuite, 'openRival'>>,
+  suite: ServerSuite & Required<Pick<LockSuite, 'openRival'>>,
 ): void {
   describe(kind, () => {
-    describeWhatAllPromise(suite);
+    describeSharedLockBehaviour(suite);
+    describeCrash(suite);
   });
 }
 
-function describeWhatAllPromise(suite: LockSuite): void {
+/** What does not need a real server to show. */
+export function describeLockBehaviour(suite: LockSuite): void {
+  describeRedLockBehaviour(suite);
+  describePatience(suite);
+}
+
+/** It has a patience of its own for each of its nodes. */
+export function describeRedLockBehaviour(suite: LockSuite): void {
+  describeSharedLockBehaviour(suite);
+  describeOneAtATime(suite);
+  describeSiblings(suite);
+}
+
+export function describeSharedLockBehaviour(suite: LockSuite): void {
   describeExclusion(suite);
   describeWaiting(suite);
   describeOutage(suite);
   describeReentrancy(suite);
   describeRelease(suite);
   describeLoss(suite);
-  describeCrash(suite);
 }

@@ -6,25 +6,36 @@ import type { SemaphoreService } from '../../libs/redis-lock/src/primitives/sema
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
-import { permitIdsIn, timeoutOf } from '../support/redisson-permits.js';
+import { timeoutOf } from '../support/redisson-permits.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { Gate, PROMPT_MS, roundTrips, watch } from './suite.js';
+import { Gate, PROMPT_MS, roundTrips, watch, type Stage } from './suite.js';
 
 /** What the behaviour suites need to know of a semaphore. */
 export interface PermitSuite {
-  readonly redis: RedisFixture;
+  readonly redis: Stage;
   /** Another client of the semaphore, as another process would be. */
   readonly open: OpenLocks<SemaphoreService>;
 }
 
+/** Of a semaphore on a real server, whose clients can be cut off. */
+interface PermitCrashSuite extends PermitSuite {
+  readonly redis: RedisFixture;
+}
+
 /** What a semaphore promises whose permits are leases. */
-export function describePermitContract(kind: string, suite: PermitSuite): void {
+export function describePermitContract(kind: string, suite: PermitCrashSuite): void {
   describe(kind, () => {
-    describeCapacity(suite);
-    describePermitWaiting(suite);
-    describePermitRelease(suite);
-    describePermitLoss(suite);
+    describePermitBehaviour(suite);
+    describePermitCrash(suite);
   });
+}
+
+/** What does not need a real server to show. */
+export function describePermitBehaviour(suite: PermitSuite): void {
+  describeCapacity(suite);
+  describePermitWaiting(suite);
+  describePermitRelease(suite);
+  describePermitLoss(suite);
 }
 
 function describeCapacity({ redis, open }: PermitSuite): void {
@@ -333,6 +344,23 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
       expect(await redis.admin.exists('a', timeoutOf('a'))).toBe(0);
     });
 
+    it('is taken from its holder by a shutdown, who is told so', async () => {
+      const client = open({ shutdownTimeoutMs: 0 });
+      const semaphore = client.locks.get('a');
+      await semaphore.setPermits(2);
+      const lease = await semaphore.acquire({ permits: 2 });
+      const gate = new Gate();
+      lease.signal.addEventListener('abort', gate.open);
+      await client.close();
+      await gate.opened;
+      expect(await redis.admin.get('a')).toBe('2');
+      expect(await redis.admin.exists(timeoutOf('a'))).toBe(0);
+    });
+  });
+}
+
+function describePermitCrash({ redis, open }: PermitCrashSuite): void {
+  describe('a lease', () => {
     it('ends by itself when its client vanishes, and the permits come back', async () => {
       const connection = new Redis(redis.url);
       const holder = open({ leaseTimeMs: 500, connection });
@@ -345,19 +373,6 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
       (await semaphore.acquire({ permits: 3 })).assertHeld();
       expect(sinceEnd.ms).toBeLessThan(500 + PROMPT_MS);
       await eventually(() => lease.state === 'lost');
-    });
-
-    it('is taken from its holder by a shutdown, who is told so', async () => {
-      const client = open({ shutdownTimeoutMs: 0 });
-      const semaphore = client.locks.get('a');
-      await semaphore.setPermits(2);
-      const lease = await semaphore.acquire({ permits: 2 });
-      const gate = new Gate();
-      lease.signal.addEventListener('abort', gate.open);
-      await client.close();
-      await gate.opened;
-      expect(await redis.admin.get('a')).toBe('2');
-      expect(await permitIdsIn(redis.admin, timeoutOf('a'))).toEqual([]);
     });
   });
 }

@@ -8,7 +8,15 @@ import {
   type Lease,
 } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { Gate, PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
+import {
+  Gate,
+  PROMPT_MS,
+  roundTrips,
+  Section,
+  stallProcess,
+  watch,
+  type LockSuite,
+} from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** Scopes form a tree; an acquisition joins the innermost live hold of the same name. */
@@ -134,7 +142,7 @@ function describeStrangers({ open }: LockSuite): void {
   });
 }
 
-function describeTurns({ redis, open }: LockSuite): void {
+function describeTurns({ redis, open, stall = stallProcess }: LockSuite): void {
   it('lets the siblings of one Promise.all take turns, in their order', async () => {
     const { locks } = open();
     const section = new Section();
@@ -271,8 +279,7 @@ function describeTurns({ redis, open }: LockSuite): void {
       const late = locks.acquire('a', { waitTimeMs: 20 }).catch((e: unknown) => e);
       const next = locks.acquire('a');
       // Time is up, but no timer can tell before the turn is passed on.
-      const until = performance.now() + 30;
-      while (performance.now() < until);
+      stall(30);
       await first.release();
       const error = await late;
       expect(error).toBeInstanceOf(LockTimeoutError);

@@ -8,7 +8,7 @@ import {
   type Lease,
 } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { Gate, PROMPT_MS, roundTrips, watch, type LockSuite } from './suite.js';
+import { Gate, PROMPT_MS, roundTrips, stallProcess, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** Giving back, and what the caller is told when that fails. */
@@ -177,7 +177,7 @@ function describeGivingBack({ redis, open, openRival = open }: LockSuite): void 
   });
 }
 
-function describeUsing({ redis, open, openRival = open }: LockSuite): void {
+function describeUsing({ open, openRival = open, stall = stallProcess }: LockSuite): void {
   it('passes the result of the work on, whether it is a value, a promise or a thenable', async () => {
     const { locks } = open();
     const thenable = {
@@ -242,9 +242,8 @@ function describeUsing({ redis, open, openRival = open }: LockSuite): void {
     const work = locks.using(
       'a',
       () => {
-        // The event loop stands still: no timer can tell.
-        const until = performance.now() + 120;
-        while (performance.now() < until);
+        // No timer can tell.
+        stall(120);
         return 'late';
       },
       { leaseTimeMs: 100 },

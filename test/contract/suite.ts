@@ -7,9 +7,30 @@ import type { RedisFixture } from '../support/redis-server.js';
 /** What every kind of lock offers. */
 export type LockVerbs = Pick<NamedLocks, 'acquire' | 'tryAcquire' | 'using' | 'get'>;
 
+/** What the behaviour suites do to the server behind the locks, and what they look at there. */
+export interface Stage {
+  /** It answers nobody until `resume`; then it does what it was asked meanwhile. */
+  pause(): void;
+  resume(): void;
+  /** What reached it during the work; `{}` is nothing. */
+  commandsDuring(work: () => unknown): Promise<Readonly<Partial<Record<string, number>>>>;
+  /** One for each key that is waited for. */
+  wakeUpChannels(): Promise<string[]>;
+  readonly admin: {
+    ping(): Promise<unknown>;
+    get(key: string): Promise<string | null>;
+    set(key: string, value: number): Promise<unknown>;
+    incrby(key: string, more: number): Promise<number>;
+    exists(...keys: string[]): Promise<number>;
+    del(...keys: string[]): Promise<number>;
+    pexpire(key: string, ms: number): Promise<unknown>;
+    flushall(): Promise<unknown>;
+  };
+}
+
 /** What the behaviour suites need to know of a primitive. */
 export interface LockSuite {
-  readonly redis: RedisFixture;
+  readonly redis: Stage;
   /** Another client of the primitive, as another process would be. */
   readonly open: OpenLocks<LockVerbs>;
   /** A client of what a shared lock excludes; an exclusive lock excludes its own kind. */
@@ -18,13 +39,20 @@ export interface LockSuite {
   readonly deadWaiterMs?: number;
   /** It waits for no answer for longer than a part of the lease. */
   readonly isHeardInTime?: boolean;
+  /** Lets time pass in which no timer can run. */
+  readonly stall?: (ms: number) => void;
+}
+
+/** The suites that look into a real server, or cut its clients off. */
+export interface ServerSuite extends LockSuite {
+  readonly redis: RedisFixture;
 }
 
 /** Five times what the library promises on an idle machine. */
 export const PROMPT_MS = 5 * 50;
 
 /** Time in which whoever could go on would have gone on: so many answers of Redis. */
-export async function roundTrips(redis: RedisFixture, count: number): Promise<void> {
+export async function roundTrips(redis: Stage, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await redis.admin.ping();
 }
 
@@ -33,6 +61,12 @@ export async function afterSending(ms: number): Promise<void> {
   await new Promise(setImmediate);
   const sentAt = performance.now();
   await eventually(() => performance.now() - sentAt > ms);
+}
+
+/** The event loop stands still. */
+export function stallProcess(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
 }
 
 /** A critical section that knows how many were in it at once. */

@@ -7,7 +7,11 @@ import type { RedisFixture } from '../support/redis-server.js';
 /** Clients of read-write locks, whole, or as a service of named locks that knows one side of them. */
 export function useReadWriteLocks(redis: RedisFixture) {
   const open = useLocks(redis, (context) => new ReadWriteLockService(context));
-  return { open, openRead: sideOf(open, 'read'), openWrite: sideOf(open, 'write') };
+  return { open, ...sidesOf(open) };
+}
+
+export function sidesOf(open: OpenLocks<ReadWriteLockService>) {
+  return { openRead: sideOf(open, 'read'), openWrite: sideOf(open, 'write') };
 }
 
 function sideOf(

@@ -1,14 +1,6 @@
 import { describe } from '@jest/globals';
 import { describeCrash } from '../contract/crash.contract.js';
-import {
-  describeExclusion,
-  describeOneAtATime,
-  describeOutage,
-  describeWaiting,
-} from '../contract/exclusion.contract.js';
-import { describeLoss } from '../contract/loss.contract.js';
-import { describeReentrancy, describeSiblings } from '../contract/reentrancy.contract.js';
-import { describeRelease } from '../contract/release.contract.js';
+import { describeRedLockBehaviour } from '../contract/lock.contract.js';
 import type { LockClientOptions } from '../support/lock-client.js';
 import { useRedLocks } from '../support/red-lock-client.js';
 import { useRedis } from '../support/redis-server.js';
@@ -23,13 +15,6 @@ describe('RedLockService', () => {
     openNodes({ ...settings, nodes: [connection], longestLeaseMs: DAY_MS });
   const suite = { redis, open, isHeardInTime: true };
 
-  describeExclusion(suite);
-  describeOneAtATime(suite);
-  describeWaiting(suite);
-  describeOutage(suite);
-  describeReentrancy(suite);
-  describeSiblings(suite);
-  describeRelease(suite);
-  describeLoss(suite);
+  describeRedLockBehaviour(suite);
   describeCrash(suite);
 });

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 export interface EventuallyOptions {
   /** How long it may take until the fact is there; 5 000. */
   withinMs?: number;
@@ -27,27 +25,21 @@ export async function eventually<T>(
     }
     if (performance.now() >= deadline)
       throw new Error(`Not within ${withinMs} ms: ${describe(reason)}`, { cause: reason });
-    await delay(everyMs);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
 class TooLate extends Error {}
 
 async function before<T>(deadline: number, work: () => T | Promise<T>): Promise<T> {
-  const stop = new AbortController();
-  const timer = delay(Math.max(0, deadline - performance.now()), undefined, {
-    signal: stop.signal,
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(reject, Math.max(0, deadline - performance.now()), new TooLate());
   });
   try {
-    return await Promise.race([
-      (async () => work())(),
-      timer.then(() => {
-        throw new TooLate();
-      }),
-    ]);
+    return await Promise.race([(async () => work())(), tooLate]);
   } finally {
-    stop.abort();
-    timer.catch(() => undefined);
+    clearTimeout(timer);
   }
 }
 

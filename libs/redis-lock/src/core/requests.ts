@@ -49,7 +49,7 @@ if ${local} then
 end`;
 }
 
-const FORGET = defineScript({
+export const FORGET = defineScript({
   name: 'requests.forget',
   keys: [],
   args: [],

@@ -1,0 +1,135 @@
+import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import {
+  ENTER,
+  ENTER_FENCED,
+  LEAVE,
+  PASS_ON,
+  WITHDRAW,
+} from '../primitives/fair-lock/fair-lock.scripts.js';
+import { answer, type Answer, type Call } from './answers.js';
+import { Value, type InProcessServer } from './in-process-server.js';
+import { enter, heldBy, HeldLock, type TokenOf } from './lock-answers.js';
+
+/** Who waits for a fair lock, in the order of arrival; of each, how long it is believed to wait. */
+class FairQueue extends Value {
+  readonly waiters = new Map<string, number>();
+
+  /** The next one; whoever is dead is no more in its way. */
+  head(now: number): string | undefined {
+    for (const [waiter, aliveUntil] of this.waiters) {
+      if (aliveUntil > now) return waiter;
+      this.waiters.delete(waiter);
+    }
+    return undefined;
+  }
+}
+
+interface FairKeys {
+  readonly lock: string;
+  readonly queue: string;
+}
+
+/** After it, whoever is first looks again, though nobody tells it. */
+const BEHIND_OTHERS_MS = 500;
+
+function queueOf(server: InProcessServer, { queue }: FairKeys): FairQueue {
+  return server.findOr(queue, FairQueue, () => new FairQueue());
+}
+
+function enterFairly(
+  server: InProcessServer,
+  keys: FairKeys,
+  {
+    texts: { owner, channelPrefix },
+    numbers: { holdCount, leaseMs, waitMs, aliveMs },
+  }: Omit<Call<never, FairArgument>, 'keys'>,
+  token?: TokenOf,
+): EnterAnswer {
+  const { lock } = keys;
+  const held = server.find(lock, HeldLock);
+  const queue = queueOf(server, keys);
+  const isNested = held?.owner === owner || holdCount > 1;
+  const head = queue.head(server.now);
+  const isNext = held === undefined && (head === undefined || head === owner);
+  if (isNested || isNext) {
+    if (isNext) queue.waiters.delete(owner);
+    return enter(server, { lock, owner, holdCount, leaseMs }, token);
+  }
+  if (waitMs > 0) queue.waiters.set(owner, server.now + aliveMs);
+  // Nobody has told it when a lease ended.
+  if (held === undefined) server.publish(`${channelPrefix}:${head ?? owner}`, '0');
+  return { kind: 'busy', remainingMs: patienceOf(server, held, head, owner) };
+}
+
+type FairArgument = 'owner' | 'channelPrefix' | 'holdCount' | 'leaseMs' | 'waitMs' | 'aliveMs';
+
+function patienceOf(
+  server: InProcessServer,
+  held: HeldLock | undefined,
+  head: string | undefined,
+  owner: string,
+): number {
+  const leftMs = held === undefined ? 0 : server.leftOf(held);
+  const isFirst = head === undefined || head === owner;
+  return Math.max(isFirst ? 1 : BEHIND_OTHERS_MS, leftMs);
+}
+
+function tellHead(server: InProcessServer, keys: FairKeys, channelPrefix: string): void {
+  const head = queueOf(server, keys).head(server.now);
+  if (head !== undefined) server.publish(`${channelPrefix}:${head}`, '0');
+}
+
+function passOn(
+  server: InProcessServer,
+  keys: FairKeys,
+  {
+    texts,
+    numbers,
+  }: Omit<Call<never, 'owner' | 'heir' | 'channelPrefix' | 'leaseMs' | 'starts'>, 'keys'>,
+): LeaveAnswer {
+  const { owner, heir, channelPrefix } = texts;
+  if (heldBy(server, keys.lock, owner) === undefined) {
+    return heldBy(server, keys.lock, heir) === undefined ? 'absent' : 'had';
+  }
+  server.delete(keys.lock);
+  const queue = queueOf(server, keys);
+  const head = queue.head(server.now);
+  if (head === undefined) return 'yielded';
+  if (head !== heir) {
+    tellHead(server, keys, channelPrefix);
+    return 'done';
+  }
+  queue.waiters.delete(heir);
+  server.put(keys.lock, new HeldLock(heir, numbers.starts), numbers.leaseMs);
+  return 'passed';
+}
+
+export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
+  answer(ENTER, 'acquire', (server, { keys, ...call }) => enterFairly(server, keys, call)),
+  answer(ENTER_FENCED, 'acquire', (server, { keys, ...call }) => {
+    const { token } = keys;
+    const { tokenTtlMs } = call.numbers;
+    return enterFairly(server, keys, call, { token, tokenTtlMs });
+  }),
+  answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
+    const held = heldBy(server, keys.lock, texts.owner);
+    if (held === undefined) return 'absent';
+    held.holdCount = Math.min(held.holdCount, holdCount);
+    if (holdCount > 0) return 'done';
+    server.delete(keys.lock);
+    tellHead(server, keys, texts.channelPrefix);
+    return 'done';
+  }),
+  answer(PASS_ON, 'release', (server, { keys, ...call }) => passOn(server, keys, call)),
+  answer(WITHDRAW, undefined, (server, { keys, texts: { owner, channelPrefix } }): LeaveAnswer => {
+    const queue = queueOf(server, keys);
+    const wasNext = queue.head(server.now) === owner;
+    queue.waiters.delete(owner);
+    const held = server.peek(keys.lock);
+    const isOurs = held instanceof HeldLock && held.owner === owner;
+    if (isOurs) server.delete(keys.lock);
+    const isFree = server.peek(keys.lock) === undefined;
+    if (isFree && (isOurs || wasNext)) tellHead(server, keys, channelPrefix);
+    return 'done';
+  }),
+];

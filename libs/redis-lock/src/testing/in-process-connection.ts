@@ -1,0 +1,91 @@
+import { LockBackendError, LockStateError } from '../core/errors.js';
+import type {
+  ChannelListener,
+  KeyPlace,
+  RedisConnection,
+  Reply,
+} from '../core/redis-connection.js';
+import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
+import type { Answer, LockOperation } from './answers.js';
+import { COUNT_ANSWERS } from './count-answers.js';
+import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';
+import type { InProcessServer } from './in-process-server.js';
+import { LOCK_ANSWERS } from './lock-answers.js';
+import { PERMIT_ANSWERS } from './permit-answers.js';
+import { READ_LOCK_ANSWERS } from './read-lock-answers.js';
+import { WRITE_LOCK_ANSWERS } from './write-lock-answers.js';
+
+/** What the server can be asked, by the script that asks it. */
+export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
+  [
+    ...LOCK_ANSWERS,
+    ...FAIR_LOCK_ANSWERS,
+    ...READ_LOCK_ANSWERS,
+    ...WRITE_LOCK_ANSWERS,
+    ...PERMIT_ANSWERS,
+    ...COUNT_ANSWERS,
+  ].map((answer) => [answer.script, answer]),
+);
+
+const HERE: KeyPlace = { node: '', slot: 0 };
+
+/** A client of a server in this process. Nothing is ever lost on the way. */
+export class InProcessConnection implements RedisConnection {
+  readonly topology = 'server';
+  isUp = true;
+
+  /** @param failure what an operation fails with instead of being done */
+  constructor(
+    readonly server: InProcessServer,
+    private readonly failure: (operation: LockOperation) => Error | undefined = () => undefined,
+  ) {}
+
+  open(): void {
+    // It is there.
+  }
+
+  async run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: ScriptKeys<K>,
+    args: ScriptArgs<A>,
+  ): Promise<Reply<R>> {
+    if (!this.isUp) {
+      const over = { retryable: false, outcome: 'none' } as const;
+      throw new LockBackendError('the connection is closed', over);
+    }
+    const answer = ANSWERS.get(script);
+    if (answer === undefined) {
+      throw new LockStateError(`Without Redis nobody answers the script ${script.name}`);
+    }
+    const { operation } = answer;
+    const failure = operation === undefined ? undefined : this.failure(operation);
+    if (failure !== undefined) throw failure;
+    const sentAt = this.server.now;
+    const value = answer.run(
+      this.server,
+      inOrder(script.keys, keys),
+      inOrder(script.args, args),
+    ) as R;
+    // As any answer, it comes later.
+    await Promise.resolve();
+    return { value, sentAt, resent: false };
+  }
+
+  listen(channel: string, listener: ChannelListener): () => void {
+    return this.server.listen(channel, listener);
+  }
+
+  /** It is up from the beginning, and never again. */
+  onUp(): () => void {
+    return () => undefined;
+  }
+
+  place(): KeyPlace {
+    return HERE;
+  }
+
+  close(): Promise<void> {
+    this.isUp = false;
+    return Promise.resolve();
+  }
+}

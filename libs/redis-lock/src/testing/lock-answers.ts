@@ -1,0 +1,200 @@
+import { ENTER, ENTER_FENCED, INSPECT, LEAVE as LEAVE_ALONE, RENEW } from '../core/hash-lock.js';
+import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';
+import {
+  CLAIM,
+  CLAIM_FENCED,
+  LEAVE,
+  PASS_ON,
+  TAKE_TURNS,
+  WITHDRAW,
+} from '../primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { answer, answerMany, type Answer } from './answers.js';
+import { Count, Value, type InProcessServer } from './in-process-server.js';
+
+/** What one owner may hold exclusively, by a field of its own. */
+export abstract class Held extends Value {
+  abstract isHeldBy(field: string): boolean;
+}
+
+/** A lock, fair or not. */
+export class HeldLock extends Held {
+  constructor(
+    public owner: string,
+    public holdCount: number,
+  ) {
+    super();
+  }
+
+  isHeldBy(field: string): boolean {
+    return field === this.owner;
+  }
+}
+
+export interface Entry {
+  readonly lock: string;
+  readonly owner: string;
+  /** Undefined: once, unless it is more already. */
+  readonly holdCount: number | undefined;
+  readonly leaseMs: number;
+}
+
+export interface TokenOf {
+  readonly token: string;
+  readonly tokenTtlMs: number;
+}
+
+/** A number that rises with every grant, as long as wall time is not set back by years. */
+export function tokenFor(
+  server: InProcessServer,
+  token: TokenOf | undefined,
+  isNew: boolean,
+): number | undefined {
+  if (token === undefined) return undefined;
+  const last = server.findOr(token.token, Count, () => new Count(0));
+  if (isNew || last.count === 0) last.count = Math.max(last.count + 1, server.wallUs);
+  last.endsAt = server.now + token.tokenTtlMs;
+  return last.count;
+}
+
+export function granted(fencingToken?: number): EnterAnswer {
+  return { kind: 'granted', fencingToken };
+}
+
+export function enter(server: InProcessServer, entry: Entry, token?: TokenOf): EnterAnswer {
+  const { lock, owner, leaseMs } = entry;
+  const held = server.find(lock, HeldLock);
+  const isOurs = held?.owner === owner;
+  const holdCount = entry.holdCount ?? Math.max(1, isOurs ? held.holdCount : 0);
+  if (!isOurs && holdCount > 1) return { kind: 'lost' };
+  if (held === undefined) server.put(lock, new HeldLock(owner, holdCount), leaseMs);
+  else if (!isOurs) return { kind: 'busy', remainingMs: server.leftOf(held) };
+  const isNew = held?.holdCount !== holdCount;
+  if (held !== undefined) {
+    held.holdCount = holdCount;
+    server.prolong(held, leaseMs);
+  }
+  return granted(tokenFor(server, token, isNew));
+}
+
+/** What this owner has, or nothing. */
+export function heldBy(server: InProcessServer, lock: string, owner: string): HeldLock | undefined {
+  const held = server.find(lock, HeldLock);
+  return held?.owner === owner ? held : undefined;
+}
+
+/** The next owner; once it begins, it has one hold. */
+export interface Passing {
+  readonly owner: string;
+  readonly heir: string;
+  readonly leaseMs: number;
+  readonly starts: number;
+}
+
+/** @returns undefined if it is the owner's, which it is no more */
+function leave(
+  server: InProcessServer,
+  lock: string,
+  { owner, holdCount, channel }: { owner: string; holdCount: number; channel: string },
+): LeaveAnswer {
+  const held = heldBy(server, lock, owner);
+  if (held === undefined) return 'absent';
+  if (holdCount > 0) {
+    held.holdCount = Math.min(held.holdCount, holdCount);
+    return 'done';
+  }
+  server.delete(lock);
+  server.publish(channel, '0');
+  return 'done';
+}
+
+function passOn(
+  server: InProcessServer,
+  lock: string,
+  { owner, heir, leaseMs, starts }: Passing,
+): LeaveAnswer {
+  if (heldBy(server, lock, owner) === undefined) {
+    return heldBy(server, lock, heir) === undefined ? 'absent' : 'had';
+  }
+  server.put(lock, new HeldLock(heir, starts), leaseMs);
+  return 'passed';
+}
+
+/** Those of other clients stand in no line: they are told when it is free. */
+const REENTRANT: readonly Answer[] = [
+  answer(CLAIM, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers: { leaseMs } }) =>
+    enter(server, { lock, owner, holdCount: undefined, leaseMs }),
+  ),
+  answer(CLAIM_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+    const { lock, token } = keys;
+    const { leaseMs, tokenTtlMs } = numbers;
+    return enter(server, { lock, owner, holdCount: undefined, leaseMs }, { token, tokenTtlMs });
+  }),
+  answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+    leave(server, keys.lock, { ...texts, holdCount }),
+  ),
+  answer(PASS_ON, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+    passOn(server, keys.lock, { ...texts, leaseMs, starts }),
+  ),
+  answer(TAKE_TURNS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+    passOn(server, keys.lock, { ...texts, leaseMs, starts }),
+  ),
+  answer(WITHDRAW, undefined, (server, { keys: { lock }, texts }) =>
+    server.peek(lock) instanceof HeldLock
+      ? leave(server, lock, { ...texts, holdCount: 0 })
+      : 'absent',
+  ),
+];
+
+/** What the locks share that are a hash with their owner. */
+const HASHES: readonly Answer[] = [
+  answer(ENTER, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers }) =>
+    enter(server, { ...numbers, lock, owner }),
+  ),
+  answer(ENTER_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+    const { lock, token } = keys;
+    const { tokenTtlMs } = numbers;
+    return enter(server, { ...numbers, lock, owner }, { token, tokenTtlMs });
+  }),
+  answer(LEAVE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+    leave(server, keys.lock, { ...texts, holdCount }),
+  ),
+  answerMany(RENEW, 'renew', (server, keys, args) =>
+    keys.map((key, i) => {
+      const held = server.peek(key);
+      if (!(held instanceof Held) || !held.isHeldBy(String(args[i]))) return false;
+      server.prolong(held, Number(args[keys.length + i] ?? args[keys.length]));
+      return true;
+    }),
+  ),
+  answer(INSPECT, undefined, (server, { keys: { lock } }) => {
+    const held = server.find(lock, HeldLock);
+    if (held === undefined) return { remainingMs: 0, owners: [] };
+    return { remainingMs: server.leftOf(held), owners: [held.owner] };
+  }),
+];
+
+const NODES: readonly Answer[] = [
+  answerMany(IDENTIFY, undefined, ({ id }) => ({
+    runId: id,
+    uptimeMs: Infinity,
+    isMaster: true,
+    isCluster: false,
+  })),
+  answer(GIVE_BACK, undefined, (server, { keys: { lock }, texts: { owner } }) => {
+    if (heldBy(server, lock, owner) === undefined) return 0;
+    return Number(server.delete(lock));
+  }),
+  answer(
+    RAISE_TOKEN,
+    undefined,
+    (server, { keys: { token }, numbers: { fence, tokenTtlMs } }): true => {
+      const last = server.findOr(token, Count, () => new Count(0));
+      last.count = Math.max(last.count, fence);
+      last.endsAt = server.now + tokenTtlMs;
+      return true;
+    },
+  ),
+];
+
+export const LOCK_ANSWERS: readonly Answer[] = [...REENTRANT, ...HASHES, ...NODES];

@@ -1,0 +1,111 @@
+import type { Clock, Timer } from '../core/clock.js';
+import { describeValue, LockArgumentError } from '../core/errors.js';
+
+/** As real timers would be: a test that has faked those must not stand still. */
+const { setImmediate } = globalThis;
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+class ManualTimer implements Timer {
+  constructor(
+    readonly dueAt: number,
+    readonly callback: () => void,
+  ) {}
+
+  unref(): this {
+    return this;
+  }
+}
+
+/**
+ * Time that stands still until it is told to go on: leases end, renewals are sent and waiting is over
+ * only by `advance`. Arms no timer of the system.
+ */
+export class ManualClock implements Clock {
+  readonly #startedAt = Date.now();
+  readonly #timers = new Set<ManualTimer>();
+  #now = 0;
+  #last: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #isFiring = false;
+
+  now(): number {
+    return this.#now;
+  }
+
+  wall(): number {
+    return this.#startedAt + this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): Timer | undefined {
+    if (delayMs === Infinity) return undefined;
+    const timer = new ManualTimer(this.#now + Math.max(0, Math.ceil(delayMs)), callback);
+    this.#timers.add(timer);
+    if (this.#isRunning) void this.#fireAll();
+    return timer;
+  }
+
+  cancel(timer: Timer | undefined): void {
+    this.#timers.delete(timer as ManualTimer);
+  }
+
+  afterReading(callback: () => void): void {
+    this.after(0, callback);
+  }
+
+  /**
+   * Lets so many milliseconds pass: whatever becomes due happens in its order, and after each of it
+   * comes what follows from it at once. Resolves when all of that has happened; work that waits for
+   * anything else than locks, such as a file or a real timer, is not waited for.
+   * @throws {LockArgumentError} time goes forward only, and not for ever
+   */
+  async advance(ms: number): Promise<void> {
+    if (!Number.isFinite(ms) || ms < 0) {
+      throw new LockArgumentError(
+        `advance needs a number of milliseconds from 0 on, not ${describeValue(ms)}`,
+      );
+    }
+    this.#last = this.#last.then(() => this.#advance(ms));
+    await this.#last;
+  }
+
+  /** From now on nobody waits for anything: whatever is due, however late, happens by itself. */
+  run(): void {
+    this.#isRunning = true;
+    void this.#fireAll();
+  }
+
+  async #advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await turn();
+    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
+      await this.#fire(next);
+    }
+    this.#now = Math.max(this.#now, until);
+  }
+
+  async #fireAll(): Promise<void> {
+    if (this.#isFiring) return;
+    this.#isFiring = true;
+    await turn();
+    for (let next = this.#next(Infinity); next !== undefined; next = this.#next(Infinity)) {
+      await this.#fire(next);
+    }
+    this.#isFiring = false;
+  }
+
+  async #fire(timer: ManualTimer): Promise<void> {
+    this.#timers.delete(timer);
+    this.#now = Math.max(this.#now, timer.dueAt);
+    timer.callback();
+    await turn();
+  }
+
+  /** Of those that are due at the same time, the one that was armed first. */
+  #next(until: number): ManualTimer | undefined {
+    let next: ManualTimer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.dueAt <= until && (next === undefined || timer.dueAt < next.dueAt)) next = timer;
+    }
+    return next;
+  }
+}

@@ -1,0 +1,123 @@
+import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import {
+  READ_ENTER,
+  READ_INSPECT,
+  READ_LEAVE,
+  READ_RENEW,
+  READ_WITHDRAW,
+} from '../primitives/read-write-lock/read-lock.scripts.js';
+import { FOR_ALL, FOR_NEXT } from '../primitives/read-write-lock/read-write-hash.js';
+import { answer, answerMany, type Answer, type Call } from './answers.js';
+import type { InProcessServer } from './in-process-server.js';
+import { granted } from './lock-answers.js';
+import { leaveToReaders, ReadWriteHold, shrink } from './read-write-hold.js';
+import { WaitingTurns, type TurnKeys } from './waiting-turns.js';
+
+type Entry = Omit<
+  Call<never, 'owner' | 'holdCount' | 'leaseMs' | 'companion' | 'memoryMs' | 'channel'>,
+  'keys'
+>;
+
+function enterToRead(
+  server: InProcessServer,
+  keys: TurnKeys & { readonly lock: string },
+  call: Entry,
+): EnterAnswer {
+  const { owner } = call.texts;
+  const { holdCount, leaseMs } = call.numbers;
+  const turns = new WaitingTurns(server, keys);
+  const hold = server.find(keys.lock, ReadWriteHold);
+  const ends = hold?.readers.get(owner);
+  if (ends === undefined) {
+    if (holdCount > 1) return { kind: 'lost' };
+    const leftMs = refusalMs(server, hold, turns, call);
+    if (leftMs !== undefined) return { kind: 'busy', remainingMs: leftMs };
+  }
+  const entered = hold ?? server.put(keys.lock, new ReadWriteHold(), leaseMs);
+  const own = ends ?? [];
+  entered.readers.set(owner, own);
+  shrink(own, holdCount);
+  own[holdCount - 1] = Math.max(own[holdCount - 1] ?? 0, server.now + leaseMs);
+  server.prolong(entered, leaseMs);
+  turns.forgetReader(owner);
+  return granted();
+}
+
+/** For how long a new reader does not get in, as far as is known. */
+function refusalMs(
+  server: InProcessServer,
+  hold: ReadWriteHold | undefined,
+  turns: WaitingTurns,
+  { texts: { owner, companion, channel }, numbers: { memoryMs } }: Entry,
+): number | undefined {
+  const waits = memoryMs > 0;
+  if (hold?.writer !== undefined) {
+    if (hold.writer.owner === companion) return undefined;
+    if (waits) {
+      turns.waitToRead(owner, memoryMs);
+      turns.endPatience();
+    }
+    return server.leftOf(hold);
+  }
+  if (!turns.isWriterAwaited || turns.isTurnOf(owner)) return undefined;
+  if (waits) turns.waitToRead(owner, memoryMs);
+  if (turns.patienceMs === 0) {
+    turns.giveTurn();
+    server.publish(channel, FOR_ALL);
+  }
+  return turns.isTurnOf(owner) ? undefined : turns.patienceMs;
+}
+
+function leaveReading(
+  server: InProcessServer,
+  lock: string,
+  { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
+): LeaveAnswer {
+  const hold = server.find(lock, ReadWriteHold);
+  const ends = hold?.readers.get(owner);
+  if (hold === undefined || ends === undefined) return 'absent';
+  shrink(ends, holdCount);
+  if (holdCount > 0) return 'done';
+  hold.readers.delete(owner);
+  // The writer's own lease is not to be touched.
+  if (hold.writer !== undefined || leaveToReaders(server, lock, hold) > 0) return 'done';
+  server.publish(channel, FOR_NEXT);
+  return 'done';
+}
+
+export const READ_LOCK_ANSWERS: readonly Answer[] = [
+  answer(READ_ENTER, 'acquire', (server, { keys, ...call }) => enterToRead(server, keys, call)),
+  answer(READ_LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+    leaveReading(server, keys.lock, { ...texts, holdCount }),
+  ),
+  answer(READ_WITHDRAW, undefined, (server, { keys, texts }) => {
+    const turns = new WaitingTurns(server, { ...keys, writers: '', patience: '' });
+    const endsTurn = turns.forgetReader(texts.owner);
+    const left = leaveReading(server, keys.lock, { ...texts, holdCount: 0 });
+    // The writers that let it go first need not wait any more.
+    if (endsTurn && left === 'absent') server.publish(texts.channel, FOR_NEXT);
+    return left;
+  }),
+  answerMany(READ_RENEW, 'renew', (server, keys, args) =>
+    keys
+      .filter((_, i) => i % 2 === 0)
+      .map((lock, i) => {
+        const hold = server.peek(lock);
+        if (!(hold instanceof ReadWriteHold)) return false;
+        const leaseMs = Number(args[2 * i + 1]);
+        const ends = hold.readers.get(String(args[2 * i]));
+        if (ends === undefined || Math.max(...ends) <= server.now) return false;
+        ends.forEach((end, n) => {
+          if (end > server.now) ends[n] = Math.max(end, server.now + leaseMs);
+        });
+        server.prolong(hold, leaseMs);
+        return true;
+      }),
+  ),
+  answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => {
+    const hold = server.find(lock, ReadWriteHold);
+    const until = hold?.readUntil(server.now);
+    if (hold === undefined || until === undefined) return { remainingMs: 0, owners: [] };
+    return { remainingMs: until - server.now, owners: [...hold.readers.keys()] };
+  }),
+];

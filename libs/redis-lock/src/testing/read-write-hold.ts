@@ -1,0 +1,49 @@
+import type { InProcessServer } from './in-process-server.js';
+import { Held } from './lock-answers.js';
+
+/** What holds a read-write lock: readers, or a writer that may read as well. */
+export class ReadWriteHold extends Held {
+  writer: { owner: string; holdCount: number } | undefined;
+  /** Of each reader the end of each of its holds. */
+  readonly readers = new Map<string, number[]>();
+
+  constructor(writer?: string, holdCount = 1) {
+    super();
+    if (writer !== undefined) this.writer = { owner: writer, holdCount };
+  }
+
+  isHeldBy(field: string): boolean {
+    return this.writer !== undefined && field === `${this.writer.owner}:write`;
+  }
+
+  /** When the last reader's lease ends, of those that live; the dead are forgotten. */
+  readUntil(now: number): number | undefined {
+    let longest: number | undefined;
+    for (const [reader, ends] of this.readers) {
+      const until = Math.max(...ends);
+      if (until <= now) this.readers.delete(reader);
+      else longest = Math.max(longest ?? 0, until);
+    }
+    return longest;
+  }
+}
+
+/** Brings a reader down to so many holds. What it was promised by any of them, the last one keeps. */
+export function shrink(ends: number[], holdCount: number): void {
+  if (ends.length <= holdCount) return;
+  const until = Math.max(...ends);
+  ends.length = holdCount;
+  if (holdCount > 0) ends[holdCount - 1] = until;
+}
+
+/** @returns what is left of the longest lease of readers; 0 and the lock is gone if nobody reads */
+export function leaveToReaders(server: InProcessServer, lock: string, hold: ReadWriteHold): number {
+  const until = hold.readUntil(server.now);
+  if (until === undefined) {
+    server.delete(lock);
+    return 0;
+  }
+  hold.writer = undefined;
+  hold.endsAt = until;
+  return server.leftOf(hold);
+}

@@ -1,0 +1,132 @@
+import { TURN_MS } from '../primitives/read-write-lock/turns.js';
+import { Count, Value, type InProcessServer } from './in-process-server.js';
+
+/** How long readers wait behind writers that do not get in either. */
+const PATIENCE_MS = 5_000;
+
+/** Of each that waits, when it is forgotten unless it asks again. */
+class Waiting extends Value {
+  readonly until = new Map<string, number>();
+}
+
+export interface TurnKeys {
+  readonly writers: string;
+  readonly patience: string;
+  readonly readers: string;
+  readonly turn: string;
+}
+
+/** Who goes first before a read-write lock: the rules of primitives/read-write-lock/turns.ts. */
+export class WaitingTurns {
+  constructor(
+    private readonly server: InProcessServer,
+    private readonly keys: TurnKeys,
+  ) {}
+
+  get isOrdered(): boolean {
+    const { readers, writers, turn } = this.keys;
+    return this.#exists(readers) || this.#exists(writers) || this.#exists(turn);
+  }
+
+  get isWriterAwaited(): boolean {
+    return this.#isAwaited(this.keys.writers);
+  }
+
+  /** How long readers put up with the writers that wait; 0 when a turn of theirs is due. */
+  get patienceMs(): number {
+    const patience = this.server.find(this.keys.patience, Count);
+    return patience === undefined ? 0 : this.server.leftOf(patience);
+  }
+
+  /** What is left of the turn of readers; undefined when it is not theirs. */
+  get turnMs(): number | undefined {
+    const turn = this.#waiting(this.keys.turn);
+    return turn === undefined ? undefined : this.server.leftOf(turn);
+  }
+
+  isTurnOf(reader: string): boolean {
+    return this.#waiting(this.keys.turn)?.until.has(reader) === true;
+  }
+
+  /** A writer finds nobody, but readers that wait and have no turn yet. @returns whether they get one */
+  openTurn(): boolean {
+    const { readers, turn } = this.keys;
+    const isWaited = this.#exists(readers) && !this.#exists(turn) && this.patienceMs === 0;
+    if (isWaited) this.giveTurn();
+    return isWaited;
+  }
+
+  /** Those who wait to read go first, once. */
+  giveTurn(): void {
+    const { readers, writers, turn } = this.keys;
+    if (!this.#exists(readers) && !this.#exists(writers)) return;
+    const waiting = this.#waiting(readers);
+    if (this.#isAwaited(readers) && waiting !== undefined) {
+      this.server.delete(readers);
+      this.server.put(turn, waiting, TURN_MS);
+    }
+    if (this.#exists(writers)) this.#renewPatience();
+  }
+
+  waitToRead(reader: string, memoryMs: number): void {
+    this.#remember(this.keys.readers, reader, memoryMs);
+  }
+
+  /** A writer has the lock: the turn of readers is due when it ends. */
+  endPatience(): void {
+    this.server.delete(this.keys.patience);
+  }
+
+  waitToWrite(writer: string, memoryMs: number): void {
+    const isFirst = !this.isWriterAwaited;
+    this.#remember(this.keys.writers, writer, memoryMs);
+    if (isFirst) this.#renewPatience();
+  }
+
+  /** @returns whether its turn was the last of all readers' */
+  forgetReader(reader: string): boolean {
+    this.#forget(this.keys.readers, reader);
+    return this.#forget(this.keys.turn, reader) && !this.#exists(this.keys.turn);
+  }
+
+  /** @returns whether nobody else waits to write */
+  forgetWriter(writer: string): boolean {
+    if (!this.#forget(this.keys.writers, writer) || this.isWriterAwaited) return false;
+    this.endPatience();
+    return true;
+  }
+
+  #waiting(key: string): Waiting | undefined {
+    return this.server.find(key, Waiting);
+  }
+
+  #exists(key: string): boolean {
+    return this.#waiting(key) !== undefined;
+  }
+
+  #isAwaited(key: string): boolean {
+    const waiting = this.#waiting(key);
+    if (waiting === undefined) return false;
+    for (const [one, until] of waiting.until) {
+      if (until <= this.server.now) this.#forget(key, one);
+    }
+    return waiting.until.size > 0;
+  }
+
+  #remember(key: string, one: string, memoryMs: number): void {
+    const waiting = this.#waiting(key) ?? this.server.put(key, new Waiting(), memoryMs);
+    waiting.until.set(one, this.server.now + memoryMs);
+    this.server.prolong(waiting, memoryMs);
+  }
+
+  #forget(key: string, one: string): boolean {
+    const waiting = this.#waiting(key);
+    const wasThere = waiting?.until.delete(one) === true;
+    if (waiting?.until.size === 0) this.server.delete(key);
+    return wasThere;
+  }
+
+  #renewPatience(): void {
+    this.server.put(this.keys.patience, new Count(1), PATIENCE_MS);
+  }
+}

@@ -1,0 +1,149 @@
+import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import { FOR_ALL } from '../primitives/read-write-lock/read-write-hash.js';
+import {
+  WRITE_CLAIM,
+  WRITE_CLAIM_FENCED,
+  WRITE_ENTER,
+  WRITE_ENTER_FENCED,
+  WRITE_INSPECT,
+} from '../primitives/read-write-lock/write-lock.scripts.js';
+import {
+  WRITE_LEAVE,
+  WRITE_PASS_ON,
+  WRITE_TAKE_TURNS,
+  WRITE_WITHDRAW,
+} from '../primitives/read-write-lock/write-release.scripts.js';
+import { answer, type Answer, type Call } from './answers.js';
+import type { InProcessServer } from './in-process-server.js';
+import { granted, tokenFor, type Entry, type Passing, type TokenOf } from './lock-answers.js';
+import { leaveToReaders, ReadWriteHold } from './read-write-hold.js';
+import { WaitingTurns, type TurnKeys } from './waiting-turns.js';
+
+type Keys = TurnKeys & { readonly lock: string };
+
+interface WriteEntry extends Omit<Entry, 'lock'> {
+  readonly memoryMs: number;
+  readonly channel: string;
+}
+
+function enterToWrite(
+  server: InProcessServer,
+  keys: Keys,
+  entry: WriteEntry,
+  token?: TokenOf,
+): EnterAnswer {
+  const { owner, leaseMs, memoryMs } = entry;
+  const hold = server.find(keys.lock, ReadWriteHold);
+  const writer = hold?.writer?.owner === owner ? hold.writer : undefined;
+  const holdCount = entry.holdCount ?? Math.max(1, writer?.holdCount ?? 0);
+  const turns = new WaitingTurns(server, keys);
+  if (writer === undefined) {
+    if (holdCount > 1) return { kind: 'lost' };
+    const leftMs = refusalMs(server, keys.lock, hold, turns, entry.channel);
+    if (leftMs !== undefined) {
+      if (memoryMs > 0) turns.waitToWrite(owner, memoryMs);
+      return { kind: 'busy', remainingMs: leftMs };
+    }
+  }
+  const fencingToken = tokenFor(server, token, writer?.holdCount !== holdCount);
+  if (hold === undefined || writer === undefined) {
+    server.put(keys.lock, new ReadWriteHold(owner, holdCount), leaseMs);
+    turns.forgetWriter(owner);
+  } else {
+    writer.holdCount = holdCount;
+    server.prolong(hold, leaseMs);
+  }
+  return granted(fencingToken);
+}
+
+/** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
+function refusalMs(
+  server: InProcessServer,
+  lock: string,
+  hold: ReadWriteHold | undefined,
+  turns: WaitingTurns,
+  channel: string,
+): number | undefined {
+  if (hold?.writer !== undefined) return server.leftOf(hold);
+  const leftMs = hold === undefined ? 0 : leaveToReaders(server, lock, hold);
+  if (leftMs > 0) return leftMs;
+  if (turns.openTurn()) server.publish(channel, FOR_ALL);
+  return turns.turnMs;
+}
+
+/** @returns whether it is for readers now, or else free; undefined if it is not this writer's */
+function letGo(server: InProcessServer, keys: Keys, owner: string): boolean | undefined {
+  const hold = server.peek(keys.lock);
+  if (!(hold instanceof ReadWriteHold) || hold.writer?.owner !== owner) return undefined;
+  const leftMs = leaveToReaders(server, keys.lock, hold);
+  const turns = new WaitingTurns(server, keys);
+  if (turns.isOrdered) turns.giveTurn();
+  return leftMs > 0 || turns.turnMs !== undefined;
+}
+
+function passOn(
+  server: InProcessServer,
+  keys: Keys,
+  { owner, heir, leaseMs, starts, channel }: Passing & { readonly channel: string },
+): LeaveAnswer {
+  const isForReaders = letGo(server, keys, owner);
+  if (isForReaders === undefined) {
+    return server.find(keys.lock, ReadWriteHold)?.writer?.owner === heir ? 'had' : 'absent';
+  }
+  if (isForReaders) {
+    server.publish(channel, FOR_ALL);
+    return 'yielded';
+  }
+  server.put(keys.lock, new ReadWriteHold(heir, starts), leaseMs);
+  new WaitingTurns(server, keys).forgetWriter(heir);
+  return 'passed';
+}
+
+type Fenced = Call<never, 'tokenTtlMs'>['numbers'];
+const tokenOf = ({ token }: { readonly token: string }, { tokenTtlMs }: Fenced): TokenOf => ({
+  token,
+  tokenTtlMs,
+});
+
+export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
+  answer(WRITE_ENTER, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
+    enterToWrite(server, keys, { ...numbers, owner, channel }),
+  ),
+  answer(WRITE_ENTER_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
+    enterToWrite(server, keys, { ...numbers, owner, channel }, tokenOf(keys, numbers)),
+  ),
+  answer(WRITE_CLAIM, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
+    enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }),
+  ),
+  answer(WRITE_CLAIM_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) => {
+    const entry = { ...numbers, owner, channel, holdCount: undefined };
+    return enterToWrite(server, keys, entry, tokenOf(keys, numbers));
+  }),
+  answer(WRITE_LEAVE, 'release', (server, { keys, texts: { owner, channel }, numbers }) => {
+    const writer = server.find(keys.lock, ReadWriteHold)?.writer;
+    if (writer?.owner !== owner) return 'absent';
+    const { holdCount } = numbers;
+    writer.holdCount = Math.min(writer.holdCount, holdCount);
+    if (holdCount > 0) return 'done';
+    letGo(server, keys, owner);
+    server.publish(channel, FOR_ALL);
+    return 'done';
+  }),
+  answer(WRITE_PASS_ON, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+    passOn(server, keys, { ...texts, leaseMs, starts }),
+  ),
+  answer(WRITE_TAKE_TURNS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+    passOn(server, keys, { ...texts, leaseMs, starts }),
+  ),
+  answer(WRITE_WITHDRAW, undefined, (server, { keys, texts: { owner, channel } }) => {
+    const wasOurs = letGo(server, keys, owner) !== undefined;
+    const isLast = new WaitingTurns(server, keys).forgetWriter(owner);
+    if (wasOurs || isLast) server.publish(channel, FOR_ALL);
+    return wasOurs ? 'done' : 'absent';
+  }),
+  answer(WRITE_INSPECT, undefined, (server, { keys: { lock } }) => {
+    const hold = server.find(lock, ReadWriteHold);
+    if (hold?.writer === undefined) return { remainingMs: 0, owners: [] };
+    return { remainingMs: server.leftOf(hold), owners: [hold.writer.owner] };
+  }),
+];

@@ -1,0 +1,25 @@
+import { LockService } from 'nestjs-redis-lock';
+import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import { describeOneAtATime, describeOutage, describeWaiting } from './exclusion.contract.js';
+import { describeSiblings } from './reentrancy.contract.js';
+import type { LockSuite, LockVerbs } from './suite.js';
+
+/** Two locks for each name. */
+export function multiOf(context: LockContext): LockVerbs {
+  const locks = new LockService(context);
+  const get = (name: string) => locks.multi([`${name}:other`, name]);
+  return {
+    get,
+    acquire: (name, options) => get(name).acquire(options),
+    tryAcquire: (name, options) => get(name).tryAcquire(options),
+    using: (name, work, options) => get(name).using(work, options),
+  };
+}
+
+/** What the other suites expect of its name and its events, a multi lock has twice. */
+export function describeMultiBehaviour(suite: LockSuite): void {
+  describeOneAtATime(suite);
+  describeWaiting(suite);
+  describeOutage(suite);
+  describeSiblings(suite);
+}

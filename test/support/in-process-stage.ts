@@ -1,0 +1,158 @@
+import { afterEach, expect } from '@jest/globals';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import { InProcessConnection } from '../../libs/redis-lock/src/testing/in-process-connection.js';
+import { Count, InProcessServer } from '../../libs/redis-lock/src/testing/in-process-server.js';
+import { PermitLeases } from '../../libs/redis-lock/src/testing/permit-answers.js';
+import type { Stage } from '../contract/suite.js';
+import { eventually } from './eventually.js';
+import type { LockClient, LockClientOptions, OpenLocks } from './lock-client.js';
+import { PassThrough } from './pass-through.js';
+
+/** What the contract suites do to Redis, done to what takes its place in unit tests. */
+export class InProcessStage implements Stage {
+  #server: InProcessServer;
+  #resumed: Promise<void> | undefined;
+  #resume: () => void = () => undefined;
+  #counts: Partial<Record<string, number>> = {};
+  #stalledMs = 0;
+  readonly clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + this.#stalledMs,
+    wall: () => systemClock.wall() + this.#stalledMs,
+  };
+
+  constructor() {
+    this.#server = new InProcessServer(this.clock);
+  }
+
+  get server(): InProcessServer {
+    return this.#server;
+  }
+
+  /** Time passes, and no timer runs. */
+  readonly stall = (ms: number): void => {
+    this.#stalledMs += ms;
+  };
+
+  /** Nothing is in it any more. */
+  clear(): void {
+    this.#server = new InProcessServer(this.clock);
+  }
+
+  pause(): void {
+    this.#resumed ??= new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  resume(): void {
+    this.#resumed = undefined;
+    this.#resume();
+  }
+
+  async commandsDuring(work: () => unknown) {
+    this.#counts = {};
+    await work();
+    return { ...this.#counts };
+  }
+
+  wakeUpChannels(): Promise<string[]> {
+    const { channels } = this.#server;
+    return Promise.resolve(channels.filter((channel) => !channel.startsWith('nestjs_')));
+  }
+
+  /** Another client of the server, as that of another process is. */
+  connect(clock: Clock): RedisConnection {
+    const counts = () => this.#counts;
+    const resumed = () => this.#resumed;
+    return new (class extends PassThrough {
+      protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
+        const sentAt = clock.now();
+        const sent = counts();
+        sent.evalsha = (sent.evalsha ?? 0) + 1;
+        const waiting = resumed();
+        if (waiting === undefined) return run();
+        await waiting;
+        return { ...(await run()), sentAt };
+      }
+    })(new InProcessConnection(this.#server));
+  }
+
+  readonly admin = {
+    // Time passes on the way.
+    ping: () => new Promise((resolve) => setTimeout(resolve, 1)),
+    get: async (key: string) => {
+      const value = this.#server.find(key, Count);
+      return Promise.resolve(value === undefined ? null : String(value.count));
+    },
+    set: async (key: string, value: number) =>
+      Promise.resolve(this.#server.put(key, new Count(value))),
+    incrby: async (key: string, more: number) =>
+      Promise.resolve((this.#server.findOr(key, Count, () => new Count(0)).count += more)),
+    exists: async (...keys: string[]) =>
+      Promise.resolve(keys.filter((key) => this.#isThere(key)).length),
+    del: async (...keys: string[]) =>
+      Promise.resolve(keys.filter((key) => this.#server.delete(key)).length),
+    pexpire: async (key: string, ms: number) => {
+      const value = this.#server.peek(key);
+      if (value !== undefined) value.endsAt = this.#server.now + ms;
+      return Promise.resolve(Number(value !== undefined));
+    },
+    flushall: async () => Promise.resolve(),
+  };
+
+  /** In Redis, a set is gone with the last that was in it. */
+  #isThere(key: string): boolean {
+    const value = this.#server.peek(key);
+    return value instanceof PermitLeases ? value.ends.size > 0 : value !== undefined;
+  }
+}
+
+/**
+ * As `useLocks`, without Redis.
+ * @param over what stands before the connection
+ */
+export function useInProcessLocks<Locks>(
+  stage: InProcessStage,
+  serviceOf: (context: LockContext) => Locks,
+  over: (connection: RedisConnection, clock: Clock) => RedisConnection = (connection) => connection,
+): OpenLocks<Locks> {
+  const opened = new Set<LockClient<Locks>>();
+
+  afterEach(async () => {
+    stage.resume();
+    const clients = [...opened];
+    opened.clear();
+    await Promise.all(clients.map((client) => client.close()));
+    await eventually(() => {
+      expect(stage.server.channels).toEqual([]);
+    });
+    stage.clear();
+  });
+
+  return ({ clock = stage.clock, ...options }: LockClientOptions = {}) => {
+    const { connection: _connection, publish: _publish, observer: next, ...settings } = options;
+    const events: LockEvent[] = [];
+    const observer = {
+      observe: (event: LockEvent) => {
+        events.push(event);
+        void next?.observe(event);
+      },
+    };
+    const connection = over(stage.connect(clock), clock);
+    const context = new LockContext(connection, { ...settings, observer }, clock);
+    const client: LockClient<Locks> = {
+      locks: serviceOf(context),
+      context,
+      connection,
+      events,
+      eventsOf: (type) => events.filter((event) => event.type === type) as never,
+      close: () => context.close(),
+    };
+    opened.add(client);
+    return client;
+  };
+}
