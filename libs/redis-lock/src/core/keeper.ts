@@ -49,6 +49,11 @@ export class Keeper {
     );
   }
 
+  /** Those that are not given back, nor known to be lost. */
+  get holds(): readonly Hold[] {
+    return this.#watchdog.holds();
+  }
+
   /** Enters a lease that Redis has just granted. */
   keep(lease: HeldLease): void {
     const { hold } = lease;

@@ -1,37 +1,37 @@
 import { LockConfigurationError } from '../core/errors.js';
-import { LockContext } from '../core/lock-context.js';
+import type { LockContext } from '../core/lock-context.js';
 import { tell, type LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
-import type { RedisConnection } from '../core/redis-connection.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
-
-/** A node that can be told when to connect. */
-export type RedLockNode = RedisConnection & {
-  open(): void;
-  readonly topology: 'server' | 'sentinel' | 'cluster';
-};
+import type { Backend, BackendConnection } from './backend.js';
+import type { RedLockChoice } from './module-options.js';
 
 /** The red locks of an application, on servers of their own. */
 export class RedLocks {
   readonly service: RedLockService;
   readonly context: LockContext;
-  readonly #nodes: readonly RedLockNode[];
+  readonly #nodes: readonly BackendConnection[];
   readonly #quorum: QuorumConnection;
 
   /** @throws {LockConfigurationError} the nodes, or the longest lease, cannot be used */
   constructor(
-    nodes: readonly RedLockNode[],
-    longestLeaseMs: number | undefined,
-    given: Partial<LockSettings>,
+    { nodes, longestLeaseMs }: RedLockChoice,
+    given: Partial<LockSettings> & { readonly observer: LockObserver },
+    backend: Backend,
   ) {
+    const { observer } = given;
+    const connections = nodes.map((node) => backend.connect(node, observer));
     const settings = resolveSettings(given);
-    const { leaseTimeMs, observer } = settings;
-    const longest = longestLeaseMs ?? leaseTimeMs;
-    checkTopologies(nodes, observer);
-    this.#nodes = nodes;
-    this.#quorum = new QuorumConnection(nodes, { longestLeaseMs: longest, observer });
-    this.context = new LockContext(this.#quorum, settings);
+    const { clock } = backend;
+    checkTopologies(connections, observer);
+    this.#nodes = connections;
+    this.#quorum = new QuorumConnection(connections, {
+      longestLeaseMs: longestLeaseMs ?? settings.leaseTimeMs,
+      clock,
+      observer,
+    });
+    this.context = backend.context(this.#quorum, settings);
     this.service = new RedLockService(this.context, this.#quorum);
   }
 
@@ -42,7 +42,10 @@ export class RedLocks {
   }
 }
 
-function checkTopologies(nodes: readonly RedLockNode[], observer: LockObserver | undefined): void {
+function checkTopologies(
+  nodes: readonly BackendConnection[],
+  observer: LockObserver | undefined,
+): void {
   nodes.forEach(({ topology }, i) => {
     const node = `Node ${String(i + 1)} of the red lock`;
     if (topology === 'cluster') {

@@ -12,10 +12,10 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { LockContext } from '../core/lock-context.js';
+import type { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
-import { prepareIoredisConnection, type IoredisConnection } from '../ioredis/ioredis-connection.js';
+import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { PublishOption } from '../ioredis/publish-option.js';
 import { DEFAULT_URL, type ConnectionOption, type NodeOption } from '../ioredis/redis-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
@@ -24,6 +24,7 @@ import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import { BACKEND, redisBackend, type Backend, type BackendConnection } from './backend.js';
 import { EventChannel } from './event-channel.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
 import { HostScan } from './host-scan.js';
@@ -142,7 +143,7 @@ export class RedisLockModule
 {
   constructor(
     @Inject(CONTEXT) private readonly context: LockContext,
-    @Inject(CONNECTION) private readonly connection: IoredisConnection,
+    @Inject(CONNECTION) private readonly connection: BackendConnection,
     @Inject(RED_LOCKS) private readonly redLocks: RedLocks | undefined,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
@@ -246,9 +247,14 @@ function assemble(
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
       { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
-      { provide: CONNECTION, inject: [OPTIONS, OBSERVER], useFactory: connectionOf },
-      { provide: CONTEXT, inject: [OPTIONS, OBSERVER, CONNECTION], useFactory: contextOf },
-      { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER], useFactory: redLocksOf },
+      { provide: BACKEND, useFactory: () => redisBackend(prepareIoredisConnection) },
+      { provide: CONNECTION, inject: [OPTIONS, OBSERVER, BACKEND], useFactory: connectionOf },
+      {
+        provide: CONTEXT,
+        inject: [OPTIONS, OBSERVER, BACKEND, CONNECTION],
+        useFactory: contextOf,
+      },
+      { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER, BACKEND], useFactory: redLocksOf },
       {
         provide: redLockToken,
         inject: [RED_LOCKS],
@@ -269,25 +275,29 @@ function observerOf({ settings }: NamedOptions): LockObserver {
   return new LockLogger(new EventChannel(name, observer));
 }
 
-/** Opens nothing yet: were it open while another provider fails, nobody could close it. */
-function connectionOf(options: NamedOptions, observer: LockObserver): IoredisConnection {
+function connectionOf(
+  options: NamedOptions,
+  observer: LockObserver,
+  backend: Backend,
+): BackendConnection {
   const connection = 'connection' in options ? options.connection : DEFAULT_URL;
-  return prepareIoredisConnection(connection, observer, options.publish);
+  return backend.connect(connection, observer, options.publish);
 }
 
 function redLocksOf(
   { redLock, settings }: NamedOptions,
   observer: LockObserver,
+  backend: Backend,
 ): RedLocks | undefined {
   if (redLock === undefined) return undefined;
-  const nodes = redLock.nodes.map((node) => prepareIoredisConnection(node, observer));
-  return new RedLocks(nodes, redLock.longestLeaseMs, { ...settings, observer });
+  return new RedLocks(redLock, { ...settings, observer }, backend);
 }
 
 function contextOf(
   { settings }: NamedOptions,
   observer: LockObserver,
-  connection: IoredisConnection,
+  backend: Backend,
+  connection: BackendConnection,
 ): LockContext {
-  return new LockContext(connection, { ...settings, observer });
+  return backend.context(connection, { ...settings, observer });
 }

@@ -34,11 +34,10 @@ export class InProcessConnection implements RedisConnection {
   readonly topology = 'server';
   isUp = true;
 
-  /** @param failure what an operation fails with instead of being done */
-  constructor(
-    readonly server: InProcessServer,
-    private readonly failure: (operation: LockOperation) => Error | undefined = () => undefined,
-  ) {}
+  /** What an operation fails with instead of being done. */
+  failure: (operation: LockOperation) => Error | undefined = () => undefined;
+
+  constructor(readonly server: InProcessServer) {}
 
   open(): void {
     // It is there.

@@ -1,0 +1,15 @@
+export type { LockOperation } from './testing/answers.js';
+export type { HeldKind } from './testing/elsewhere.js';
+export {
+  LockTesting,
+  type HeldLock,
+  type HoldElsewhereOptions,
+  type LockTestingOptions,
+} from './testing/lock-testing.js';
+export type { ManualClock } from './testing/manual-clock.js';
+export {
+  RedisLockTestingModule,
+  type OverridableModule,
+  type RedisLockTestingModuleAsyncOptions,
+  type RedisLockTestingModuleOptions,
+} from './testing/redis-lock-testing.module.js';

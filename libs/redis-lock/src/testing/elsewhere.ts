@@ -1,0 +1,86 @@
+import type { Clock } from '../core/clock.js';
+import type { Hold } from '../core/hold.js';
+import type { Lease } from '../core/lease.js';
+import { LockContext } from '../core/lock-context.js';
+import type { Lock } from '../core/lock.js';
+import type { RedisConnection } from '../core/redis-connection.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
+import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
+import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
+import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import { InProcessConnection } from './in-process-connection.js';
+import type { InProcessServer } from './in-process-server.js';
+
+/** What can be held: a kind of lock, or permits of a semaphore. */
+export type HeldKind = Hold['protocol']['kind'] &
+  ('lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore');
+
+/** Of whoever holds something elsewhere. */
+export interface ElsewhereOptions {
+  /** @default 'lock' */
+  readonly kind?: HeldKind;
+  /** The lease ends by itself after this time (ms). Omitted: it is renewed until it is released. */
+  readonly leaseTimeMs?: number;
+  /**
+   * How many of a semaphore.
+   * @default all that are free
+   */
+  readonly permits?: number;
+}
+
+/** Another process, as far as the locks can tell, on the servers of one connection. */
+export class Elsewhere {
+  readonly context: LockContext;
+  readonly #connection: RedisConnection;
+
+  constructor(of: LockContext, clock: Clock) {
+    this.#connection = beside(of.connection, clock);
+    const { keyPrefix, leaseTimeMs } = of.settings;
+    this.context = new LockContext(this.#connection, { keyPrefix, leaseTimeMs }, clock);
+  }
+
+  /** @throws {LockTimeoutError} somebody has it already */
+  async hold(
+    name: string,
+    { kind = 'lock', leaseTimeMs, permits }: ElsewhereOptions,
+  ): Promise<Lease> {
+    const options = { waitTimeMs: 0, leaseTimeMs };
+    if (kind !== 'semaphore') return this.#lockOf(kind, name).acquire(options);
+    const semaphore = new SemaphoreService(this.context).get(name);
+    const all = Math.max(1, await semaphore.availablePermits());
+    return semaphore.acquire({ ...options, permits: permits ?? all });
+  }
+
+  #lockOf(kind: Exclude<HeldKind, 'semaphore'>, name: string): Lock {
+    const { context } = this;
+    switch (kind) {
+      case 'lock':
+        return new LockService(context).get(name);
+      case 'fair':
+        return new FairLockService(context).get(name);
+      case 'read':
+      case 'write':
+        return new ReadWriteLockService(context).get(name)[kind];
+      case 'red':
+        return new RedLockService(context, this.#connection as QuorumConnection).get(name);
+    }
+  }
+}
+
+/** The servers behind a connection. */
+export function serversOf(connection: RedisConnection): InProcessServer[] {
+  const nodes = connection instanceof QuorumConnection ? connection.nodes : [{ connection }];
+  return nodes.map((node) => (node.connection as InProcessConnection).server);
+}
+
+/** Another connection to the same servers. */
+function beside(connection: RedisConnection, clock: Clock): RedisConnection {
+  const others = serversOf(connection).map((server) => new InProcessConnection(server));
+  if (connection instanceof QuorumConnection) {
+    const { longestLeaseMs } = connection;
+    return new QuorumConnection(others, { longestLeaseMs, clock });
+  }
+  return others[0] ?? connection;
+}
