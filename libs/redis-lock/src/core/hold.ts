@@ -1,5 +1,5 @@
 import type { Appointment } from './agenda.js';
-import { systemClock, type Clock } from './clock.js';
+import { queueMicrotask, systemClock, type Clock } from './clock.js';
 import { LeaseLostError, type LeaseLostReason } from './errors.js';
 import type {
   Claim,

@@ -1,4 +1,5 @@
 import { Callers } from './callers.js';
+import { queueMicrotask } from './clock.js';
 import type {
   Channels,
   Contender,
@@ -187,8 +188,7 @@ export class KeyQueue implements LocalQueue {
 
   /** In line only while somebody elsewhere has it, and only if it would be told, or looks by itself. */
   #claimOf(contender: Contender): Claim | undefined {
-    const { wakeUp } = this.host.context.settings;
-    const isReached = this.isTold || wakeUp === 'poll' || this.#isDeaf;
+    const isReached = this.isTold || this.#isDeaf || this.host.context.settings.wakeUp === 'poll';
     const isOurs = this.#liveHolder !== undefined || this.use.granted !== undefined;
     if (!isReached || isOurs) return undefined;
     return this.#lineOf()?.claim(contender, this.isTold);

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.js';
+import { queueMicrotask, type Clock, type Timer } from './clock.js';
 import type { Channels } from './contender.js';
 import type { ChannelListener, RedisConnection } from './redis-connection.js';
 

@@ -77,12 +77,13 @@ export class LockTesting {
     );
   }
 
-  /** What is held, by the application and elsewhere; permits of a semaphore count as one for each lease. */
+  /** What is held, by the application and elsewhere, in the order of the names; each owner once. */
   held(): HeldLock[] {
-    return [
+    const held = [
       ...this.backend.contexts.flatMap((context) => heldIn(context, 'application')),
       ...this.backend.others.flatMap((context) => heldIn(context, 'elsewhere')),
     ];
+    return held.sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)));
   }
 
   /**
