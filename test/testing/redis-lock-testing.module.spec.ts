@@ -1,10 +1,17 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Injectable, Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import {
+  Injectable,
+  Module,
+  type DynamicModule,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
 import { Test, type TestingModule, type TestingModuleBuilder } from '@nestjs/testing';
 import {
   CurrentLock,
   FairLockService,
   FencingGuard,
+  getLockServiceToken,
   LatchService,
   LeaseLostError,
   LockBackendError,
@@ -180,10 +187,46 @@ describe('RedisLockTestingModule', () => {
     lease.assertHeld();
   });
 
-  it('is not imported beside RedisLockModule', async () => {
-    const imports = [RedisLockTestingModule.forRoot(), RedisLockModule.forRoot()];
-    const builder = Test.createTestingModule({ imports }).setLogger(SILENT);
-    await expect(builder.compile()).rejects.toThrow(LockConfigurationError);
+  it('has several connections, which share nothing but the clock', async () => {
+    const imports = [
+      RedisLockTestingModule.forRoot(),
+      RedisLockTestingModule.forRoot({ name: 'cache', waitTimeMs: 500 }),
+    ];
+    const app = await compile(Test.createTestingModule({ imports }));
+    const testing = app.get(LockTesting);
+    const cache = app.get<LockService>(getLockServiceToken('cache'));
+    const lease = await testing.holdElsewhere('a', { connection: 'cache' });
+    await app.get(LockService).using('a', () => {
+      testing.assertHeld('a');
+      expect(testing.held().map(({ connection, by }) => [connection, by])).toEqual([
+        ['default', 'application'],
+        ['cache', 'elsewhere'],
+      ]);
+    });
+    const refused = expect(cache.acquire('a')).rejects.toThrow(LockTimeoutError);
+    await testing.clock.advance(500);
+    await refused;
+    await lease.release();
+    await (await cache.acquire('a')).release();
+  });
+
+  it('refuses what would be two of one name, or two clocks, and says where', async () => {
+    const place = expect.stringMatching(
+      /redis-lock-testing\.module\.spec\.ts.*redis-lock-testing\.module\.spec\.ts/,
+    );
+    const [first, second] = [RedisLockTestingModule.forRoot(), RedisLockTestingModule.forRoot()];
+    const wrong: [DynamicModule, unknown][] = [
+      [second, expect.objectContaining({ message: place })],
+      [RedisLockModule.forRoot(), expect.any(LockConfigurationError)],
+      [
+        RedisLockTestingModule.forRoot({ name: 'b', clock: 'system' }),
+        expect.objectContaining({ message: expect.stringContaining('one clock') }),
+      ],
+    ];
+    for (const [other, error] of wrong) {
+      const builder = Test.createTestingModule({ imports: [first, other] }).setLogger(SILENT);
+      await expect(builder.compile()).rejects.toEqual(error);
+    }
   });
 });
 
@@ -232,10 +275,24 @@ describe('LockTesting', () => {
     await locks.using('a', () =>
       locks.using('a', async () => {
         await testing.clock.advance(1_000);
-        const held = { by: 'application', holdCount: 2, kind: 'lock', name: 'a' };
+        const connection = 'default';
         expect(testing.held()).toEqual([
-          { ...held, remainingMs: 30_000 * 0.99 - 2 - 1_000 },
-          { by: 'elsewhere', holdCount: 1, kind: 'fair', name: 'b', remainingMs: 3_948 },
+          {
+            name: 'a',
+            kind: 'lock',
+            connection,
+            by: 'application',
+            holdCount: 2,
+            remainingMs: 28_698,
+          },
+          {
+            name: 'b',
+            kind: 'fair',
+            connection,
+            by: 'elsewhere',
+            holdCount: 1,
+            remainingMs: 3_948,
+          },
         ]);
       }),
     );

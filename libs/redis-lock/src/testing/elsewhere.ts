@@ -37,8 +37,8 @@ export class Elsewhere {
 
   constructor(of: LockContext, clock: Clock) {
     this.#connection = beside(of.connection, clock);
-    const { keyPrefix, leaseTimeMs } = of.settings;
-    this.context = new LockContext(this.#connection, { keyPrefix, leaseTimeMs }, clock);
+    const { name, keyPrefix, leaseTimeMs } = of.settings;
+    this.context = new LockContext(this.#connection, { name, keyPrefix, leaseTimeMs }, clock);
   }
 
   /** @throws {LockTimeoutError} somebody has it already */

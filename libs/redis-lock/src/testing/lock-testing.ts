@@ -34,6 +34,8 @@ export interface LockTestingOptions {
 export interface HeldLock {
   readonly name: string;
   readonly kind: HeldKind;
+  /** The name of the connection; `default` unless it was given one. */
+  readonly connection: string;
   /** The application under test, or whoever `holdElsewhere` stands for. */
   readonly by: 'application' | 'elsewhere';
   /** How many leases the holder has: more than one in nested calls. */
@@ -54,6 +56,8 @@ export interface HoldElsewhereOptions extends ElsewhereOptions {
 export class LockTesting {
   /** @internal */
   readonly backend: InProcessBackend;
+  /** With nothing left open. */
+  readonly options: Required<LockTestingOptions>;
 
   /** @throws {LockConfigurationError} the clock is none of the two */
   constructor({ clock = 'manual' }: LockTestingOptions = {}) {
@@ -62,6 +66,7 @@ export class LockTesting {
         `clock must be 'manual' or 'system', not ${describeValue(clock)}`,
       );
     }
+    this.options = { clock };
     this.backend = new InProcessBackend(clock === 'manual' ? new ManualClock() : systemClock);
   }
 
@@ -184,7 +189,8 @@ function liveIn({ keeper }: LockContext): Hold[] {
 function heldIn(context: LockContext, by: HeldLock['by']): HeldLock[] {
   return liveIn(context).map(({ name, protocol, leases, remainingMs }) => {
     const kind = protocol.kind as HeldKind;
-    return { name, kind, by, holdCount: leases.length, remainingMs };
+    const connection = context.settings.name;
+    return { name, kind, connection, by, holdCount: leases.length, remainingMs };
   });
 }
 

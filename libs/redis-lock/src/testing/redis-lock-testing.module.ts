@@ -1,6 +1,9 @@
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Provider } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 
+import { LockConfigurationError } from '../core/errors.js';
 import { BACKEND } from '../nest/backend.js';
+import { NAMED_CONNECTION, placeOfCaller } from '../nest/named-connections.js';
 import {
   RedisLockModule,
   type RedisLockModuleAsyncOptions,
@@ -23,16 +26,17 @@ const RED_LOCK = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
  * behaviour, on servers in this process. Nothing is connected, whatever `connection` says.
  */
 export const RedisLockTestingModule = {
-  /** As `RedisLockModule.forRoot`; provides `LockTesting` as well. */
+  /** As `RedisLockModule.forRoot`; provides the `LockTesting` of the application as well. */
   forRoot(options: RedisLockTestingModuleOptions = {}): DynamicModule {
     const { clock, ...rest } = options;
-    return withoutRedis(RedisLockModule.forRoot({ redLock: RED_LOCK, ...rest }), { clock });
+    const module = RedisLockModule.forRoot({ redLock: RED_LOCK, ...rest });
+    return withoutRedis(module, placeOfCaller(), { clock });
   },
 
-  /** As `RedisLockModule.forRootAsync`; provides `LockTesting` as well. */
+  /** As `RedisLockModule.forRootAsync`; provides the `LockTesting` of the application as well. */
   forRootAsync(options: RedisLockTestingModuleAsyncOptions): DynamicModule {
     const { clock, ...rest } = options;
-    return withoutRedis(RedisLockModule.forRootAsync(rest), { clock });
+    return withoutRedis(RedisLockModule.forRootAsync(rest), placeOfCaller(), { clock });
   },
 
   /**
@@ -46,13 +50,33 @@ export const RedisLockTestingModule = {
   },
 };
 
-function withoutRedis(module: DynamicModule, options: LockTestingOptions): DynamicModule {
+/** All connections of an application share one. */
+const testings = new WeakMap<ModulesContainer, LockTesting>();
+
+function testingOf(modules: ModulesContainer, options: LockTestingOptions): LockTesting {
+  const testing = testings.get(modules) ?? new LockTesting(options);
+  testings.set(modules, testing);
+  if (options.clock === undefined || options.clock === testing.options.clock) return testing;
+  throw new LockConfigurationError(
+    'All connections of an application go by one clock: give all RedisLockTestingModule the same clock',
+  );
+}
+
+function withoutRedis(
+  module: DynamicModule,
+  place: string,
+  options: LockTestingOptions,
+): DynamicModule {
   const { providers = [], exports = [] } = module;
   return {
     ...module,
     providers: [
-      ...providers,
-      { provide: LockTesting, useFactory: () => new LockTesting(options) },
+      ...providers.map((provider) => setUpIn(place, provider)),
+      {
+        provide: LockTesting,
+        inject: [ModulesContainer],
+        useFactory: (modules: ModulesContainer) => testingOf(modules, options),
+      },
       {
         provide: BACKEND,
         inject: [LockTesting],
@@ -61,4 +85,10 @@ function withoutRedis(module: DynamicModule, options: LockTestingOptions): Dynam
     ],
     exports: [...exports, LockTesting],
   };
+}
+
+/** What says where the connection was set up says the place in the test. */
+function setUpIn(place: string, provider: Provider): Provider {
+  if (!('useValue' in provider) || provider.provide !== NAMED_CONNECTION) return provider;
+  return { ...provider, useValue: { ...(provider.useValue as object), place } };
 }
