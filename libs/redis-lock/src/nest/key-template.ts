@@ -27,8 +27,8 @@ interface Part<Input> {
   readonly source: Source<Input>;
   /** What follows it, up to the next placeholder or the end. */
   readonly literal: string;
-  /** The character that ends the value; undefined for the last placeholder. */
-  readonly terminator: string | undefined;
+  /** Escapes what a value must not bring along. */
+  readonly encode: (value: string) => string;
 }
 
 /**
@@ -49,8 +49,8 @@ export function compileTemplate<Input>(
   const { begin, parts } = parse(template, where);
   const compiled = parts.map((part, i): Part<Input> => {
     const isLast = i === parts.length - 1;
-    const terminator = isLast ? undefined : firstCharacter(part.literal);
-    return { text: part.text, literal: part.literal, source: sourceOf(part), terminator };
+    const encode = encoderOf(isLast ? undefined : firstCharacter(part.literal));
+    return { text: part.text, literal: part.literal, source: sourceOf(part), encode };
   });
   return (input) => {
     let name = begin;
@@ -59,10 +59,18 @@ export function compileTemplate<Input>(
   };
 }
 
+/** Room for the paths of placeholders in a key of every possible length. */
+const MOST_CHARACTERS = 4 * MAX_KEY_BYTES;
+
 type ParsedPart = Placeholder & { readonly literal: string };
 
 function parse(template: string, where: string) {
   if (template === '') throw new LockConfigurationError(`${where}: the key must not be empty`);
+  if (template.length > MOST_CHARACTERS) {
+    throw new LockConfigurationError(
+      `${where}: the key is longer than ${String(MOST_CHARACTERS)} characters`,
+    );
+  }
   if (template.includes('${')) {
     throw new LockConfigurationError(`${where}: write <name>, not \${name}: placeholders are <…>`);
   }
@@ -126,13 +134,13 @@ function render<Input>(part: Part<Input>, template: string, input: Input): strin
       if (value.length > MAX_KEY_BYTES) {
         throw badValue(part, template, `is a string of ${String(value.length)} characters`);
       }
-      return encode(value, part.terminator);
+      return part.encode(value);
     case 'number':
       if (!Number.isFinite(value)) throw badValue(part, template, `is ${String(value)}`);
-      return encode(String(value), part.terminator);
+      return part.encode(String(value));
     case 'bigint':
     case 'boolean':
-      return encode(String(value), part.terminator);
+      return part.encode(String(value));
     default:
       throw badValue(part, template, `is ${describeValue(value)}`);
   }
@@ -177,24 +185,25 @@ function badValue(
 /** Nearly every value is of this form; only the character after the placeholder is in question. */
 const PLAIN = /^[\w.:/-]*$/;
 
-function encode(value: string, terminator: string | undefined): string {
-  const isPlain = PLAIN.test(value) && (terminator === undefined || !value.includes(terminator));
-  if (isPlain) return value;
-  let encoded = '';
-  for (const character of value) {
-    const isEscaped =
-      '%{}'.includes(character) || character === terminator || UNSAFE_CHARACTERS.test(character);
-    encoded += isEscaped ? escaped(character) : character;
-  }
-  return encoded;
+/** Makes the function that escapes what no name may hold, and the character that ends the value. */
+function encoderOf(terminator: string | undefined): (value: string) => string {
+  const end = terminator === undefined ? '' : `\\u{${codeOf(terminator)}}`;
+  // In one go: what escapes are made of must not be escaped again.
+  const reserved = new RegExp(`[%{}${end}]|${UNSAFE_CHARACTERS.source}`, 'gu');
+  return (value) => {
+    const isPlain = PLAIN.test(value) && (terminator === undefined || !value.includes(terminator));
+    return isPlain ? value : value.replace(reserved, escaped);
+  };
 }
 
 function escaped(character: string): string {
   // UTF-8 has no bytes for one half of a surrogate pair.
-  if (/^\p{Cs}$/u.test(character)) return `%u${hexadecimal(character.charCodeAt(0))}`;
-  return Array.from(Buffer.from(character), (byte) => `%${hexadecimal(byte)}`).join('');
+  if (/^\p{Cs}$/u.test(character)) return `%u${codeOf(character)}`;
+  const asInUrls = encodeURIComponent(character);
+  // Urls spare some ASCII characters.
+  return asInUrls === character ? `%${codeOf(character)}` : asInUrls;
 }
 
-function hexadecimal(value: number): string {
-  return value.toString(16).toUpperCase().padStart(2, '0');
+function codeOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
 }
