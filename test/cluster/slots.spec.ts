@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
 import {
   FairLockService,
   LatchService,
@@ -10,9 +11,12 @@ import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
+/** Alone, a server does not know where clients find it. */
+const ADDRESS = ['--cluster-announce-ip', '127.0.0.1'];
+
 /** A server with slots refuses a script whose keys are in several of them, or that reaches others. */
 describe('where there are slots', () => {
-  const redis = useRedis({ args: ['--cluster-enabled', 'yes'] });
+  const redis = useRedis({ args: ['--cluster-enabled', 'yes', ...ADDRESS] });
   beforeAll(async () => {
     const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
     await redis.admin.cluster('ADDSLOTS', ...slots);
@@ -95,5 +99,16 @@ describe('where there are slots', () => {
       await counting.release();
       expect(await counting.drainPermits()).toBe(1);
     });
+  });
+
+  it('a Cluster client that reads from replicas takes locks from the master (d.9/156)', async () => {
+    const nodes = [{ host: '127.0.0.1', port: redis.port }];
+    const connection = new Cluster(nodes, { scaleReads: 'slave' });
+    try {
+      const { locks } = openAll({ connection }).locks;
+      await locks.using('a', () => locks.using('a', () => undefined, { fenced: true }));
+    } finally {
+      connection.disconnect();
+    }
   });
 });

@@ -143,8 +143,8 @@ describe('the database of a connection', () => {
 
   it('is not what is wrong with a client that is subscribed', async () => {
     const client = own(new Redis(redis.port, { db: 3, protocol: 2 }));
-    await client.subscribe('news');
     const { locks } = open({ connection: client });
+    await client.subscribe('news');
     await expect(locks.acquire('a')).rejects.toMatchObject({
       ...{ code: 'LOCK_BACKEND', retryable: false },
       message: expect.stringContaining('is subscribed to channels') as unknown,

@@ -145,10 +145,10 @@ describe('openIoredisConnection', () => {
       expect(stopwatch.ms).toBeLessThan(1_000);
     });
 
-    it('says what is wrong with a client that is subscribed, and so cannot be used for locks', async () => {
+    it('says what is wrong with a client that subscribes later, and so cannot be used for locks', async () => {
       const client = own(new Redis(redis.url, { protocol: 2 }));
-      await client.subscribe('news');
       const { locks } = open({ connection: client });
+      await client.subscribe('news');
       const error = await locks.acquire('a', { waitTimeMs: 200 }).catch((e: unknown) => e);
       endOwn();
       expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: false });

@@ -24,6 +24,7 @@ import { another, chooseClient, disconnect, isCluster } from './redis-client.js'
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedLines } from './replicated-lines.js';
 import { ScriptBatches } from './script-batches.js';
+import { clientWarning, serverWarnings } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
@@ -80,6 +81,7 @@ export class IoredisConnection implements RedisConnection {
   #trouble: unknown;
   #isOutageTold = false;
   #isClosed = false;
+  readonly #warned = new Set<string>();
 
   constructor(
     private readonly client: Redis | Cluster,
@@ -99,6 +101,8 @@ export class IoredisConnection implements RedisConnection {
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach(this.#watchNode);
+    this.#warn(clientWarning(client));
+    if (client.status === 'ready') this.#lookAtServer();
     if (!isOurs) return;
     // ioredis prints the errors of a client that nobody listens to.
     client.on('error', this.#onError);
@@ -210,6 +214,7 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onReady = (): void => {
     this.#trouble = undefined;
+    this.#lookAtServer();
     // The database tells of a refusal itself.
     if (this.#database?.isConfirmed === false) this.#database.confirm().catch(() => undefined);
     else this.#onUp();
@@ -233,6 +238,27 @@ export class IoredisConnection implements RedisConnection {
   readonly #watchNode = (node: Redis): void => {
     node.on('close', this.#onClose);
   };
+
+  /** After a failover it may be another one. */
+  #lookAtServer(): void {
+    // Who has none may lack the right to ask.
+    if (this.client.options.enableReadyCheck === false) return;
+    serverWarnings(this.client).then(
+      (warnings) => {
+        warnings.forEach((warning) => {
+          this.#warn(warning);
+        });
+      },
+      () => undefined,
+    );
+  }
+
+  /** Each once. */
+  #warn(message: string | undefined): void {
+    if (message === undefined || this.#isClosed || this.#warned.has(message)) return;
+    this.#warned.add(message);
+    tell(this.observer, { type: 'warning', message });
+  }
 
   #tellOutage(error: unknown): void {
     if (this.#isClosed || this.#isOutageTold) return;

@@ -33,6 +33,7 @@ const OUR_DEFAULTS = {
  */
 export function chooseClient(connection: unknown): ClientChoice {
   if (isClient(connection)) {
+    refuseState(connection);
     refuseUnusable(optionsOf(connection), isCluster(connection));
     return { client: connection, isOurs: false };
   }
@@ -102,11 +103,31 @@ function optionsOf(client: Redis | Cluster): RedisOptions {
 }
 
 function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
-  const problem = unusable(options);
-  if (problem !== undefined) {
-    const which = isOfCluster ? 'cluster client' : 'connection';
-    throw new LockConfigurationError(`The ioredis ${which} cannot be used for locks: ${problem}`);
+  const which = isOfCluster ? 'cluster client' : 'connection';
+  refuse(which, unusable(options));
+  if (isOfCluster && (options.db ?? 0) !== 0) {
+    refuse(which, 'a Cluster has no database but 0; remove its db');
   }
+}
+
+/** What a client of the caller is, or is used for. */
+function refuseState(client: Redis | Cluster): void {
+  const { mode, options } = client as Partial<Redis>;
+  if (mode === undefined && options !== undefined && 'maxScriptsCachingTime' in options) {
+    refuse('client', 'it is of ioredis 4; install ioredis 5 or 6');
+  }
+  if (mode === 'subscriber') {
+    refuse(
+      'client',
+      'it is subscribed to channels, and takes no other command; give the locks one of their own',
+    );
+  }
+  if (mode === 'monitor') refuse('client', 'it only monitors; give the locks one of their own');
+}
+
+function refuse(which: string, problem: string | undefined): void {
+  if (problem === undefined) return;
+  throw new LockConfigurationError(`The ioredis ${which} cannot be used for locks: ${problem}`);
 }
 
 function unusable(options: RedisOptions): string | undefined {

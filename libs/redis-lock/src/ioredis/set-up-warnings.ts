@@ -1,0 +1,73 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+
+import { isCluster } from './redis-client.js';
+
+/** What can be said of a client before it connects, as a sentence for whoever set it up. */
+export function clientWarning(client: Redis | Cluster): string | undefined {
+  const far = addressesOf(client).find(isAway);
+  const { password, tls } = isCluster(client)
+    ? (client.options.redisOptions ?? {})
+    : client.options;
+  if (far === undefined || !password || tls) return undefined;
+  return (
+    `The password for Redis travels to ${far} in plain text; ` +
+    'connect by rediss://, or with the option tls'
+  );
+}
+
+/** What a server says of itself that locks suffer from. */
+export async function serverWarnings(client: Redis | Cluster): Promise<string[]> {
+  const nodes = isCluster(client) ? client.nodes('master') : [client];
+  const told = nodes.map(async (node) => warningsIn(await node.info()));
+  return [...new Set((await Promise.all(told)).flat())];
+}
+
+/** The same, of an answer to INFO. */
+export function warningsIn(info: string): string[] {
+  const version = /^redis_version:(\d+)\.(\d+)\.(\d+)/m.exec(info);
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  const other = OTHERS.find((name) => new RegExp(name, 'i').test(info));
+  return [
+    ...(version !== null && isOlder(version.slice(1).map(Number), FIRST_WITH_LPOS)
+      ? [`This server is as Redis ${version.slice(1).join('.')}; fair locks need 6.0.6 or newer`]
+      : []),
+    ...(policy === 'noeviction'
+      ? []
+      : [
+          `Redis takes locks away when its memory is full: maxmemory-policy is ${policy}; ` +
+            'set it to noeviction, or take a server of its own for locks',
+        ]),
+    ...(other === undefined ? [] : [`This server is ${other}, on which locks were never tried`]),
+  ];
+}
+
+/** They answer as a Redis of some version, and are none. Valkey is one. */
+const OTHERS = ['Dragonfly', 'KeyDB'];
+const FIRST_WITH_LPOS = [6, 0, 6];
+
+function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  const different = than.findIndex((part, i) => version[i] !== part);
+  return different !== -1 && Number(version[different]) < Number(than[different]);
+}
+
+function addressesOf(client: Redis | Cluster): string[] {
+  if (isCluster(client)) return startupNodesOf(client).map(hostOf);
+  const { host, path, sentinels } = client.options;
+  if (path) return [];
+  return sentinels ? sentinels.map(hostOf) : [host ?? ''];
+}
+
+/** What a caller made the Cluster of; ioredis keeps it to itself. */
+function startupNodesOf(client: Cluster): unknown[] {
+  const { startupNodes } = client as unknown as { startupNodes?: unknown };
+  return Array.isArray(startupNodes) ? startupNodes : [];
+}
+
+function hostOf(node: unknown): string {
+  if (typeof node === 'string' && URL.canParse(node)) return new URL(node).hostname;
+  return (node as Partial<RedisOptions> | null)?.host ?? '';
+}
+
+function isAway(host: string): boolean {
+  return host !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
+}
