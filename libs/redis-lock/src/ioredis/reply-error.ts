@@ -81,9 +81,19 @@ export function noConnectionError(trouble: unknown): LockBackendError {
   if (trouble === undefined) return backendError(meaning, undefined);
   const message = messageOf(trouble);
   const cause = new Error(message);
+  if (isUntrusted(trouble)) {
+    const what = `${meaning.what}: its TLS certificate is not trusted (${message})`;
+    return backendError(LASTING(what), cause);
+  }
   if (!isReply(trouble)) return backendError(meaning, cause);
   const { what, retryable } = replyMeaning(message);
   return backendError({ ...meaning, what: `${meaning.what}: ${what}`, retryable }, cause);
+}
+
+/** By the codes of OpenSSL, and Node's own for a certificate of another host. */
+function isUntrusted(trouble: unknown): boolean {
+  const code = textIn(trouble, 'code');
+  return /^(CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_(GET|VERIFY)_|ERR_TLS_CERT_)/.test(code);
 }
 
 /** The connection broke under a command: nobody knows what became of it. */
@@ -140,13 +150,19 @@ export function isNoScript(error: unknown): boolean {
 }
 
 export function isReply(error: unknown): boolean {
-  return error instanceof Object && 'name' in error && error.name === 'ReplyError';
+  return textIn(error, 'name') === 'ReplyError';
 }
 
 /** Redis repeats the arguments of a command that it does not know. */
 function messageOf(error: unknown): string {
-  const message = error instanceof Object && 'message' in error ? String(error.message) : '';
-  return message.replace(/,? with args beginning with.*$/s, '');
+  return textIn(error, 'message').replace(/,? with args beginning with.*$/s, '');
+}
+
+/** By shape: an error of another realm is no instance of ours. */
+function textIn(error: unknown, property: 'name' | 'message' | 'code'): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const value: unknown = Reflect.get(error, property);
+  return typeof value === 'string' ? value : '';
 }
 
 function firstWord(message: string): string {

@@ -1,0 +1,126 @@
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LockBackendError } from 'nestjs-redis-lock';
+import { freePort } from '../../scripts/redis-server.mjs';
+import { useApplications } from '../nest/applications.js';
+import { Authority, type Certificate } from '../support/certificates.js';
+import { useRedis } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { takesAndHandsOver } from './hand-over.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tls-'));
+const [authority, stranger] = [new Authority('of the shop'), new Authority('of somebody else')];
+const ca = authority.cert;
+const CERTIFICATES = {
+  good: authority.issue(),
+  expired: authority.issue({ notAfter: new Date(Date.now() - 60_000) }),
+  'of another host': authority.issue({ ip: '127.0.0.2' }),
+  'of another authority': stranger.issue(),
+} as const satisfies Record<string, Certificate>;
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+}
+const files = Object.fromEntries(
+  Object.entries(CERTIFICATES).map(([name, { cert, key }]) => [
+    name,
+    [file(`${name}.crt`, cert), file(`${name}.key`, key)],
+  ]),
+);
+const [cert = '', key = ''] = files.good ?? [];
+const port = await freePort();
+
+/** A redis-server that was built without TLS does not start here. */
+const redis = useRedis({
+  args: [
+    ...['--tls-port', String(port), '--tls-cert-file', cert, '--tls-key-file', key],
+    ...['--tls-ca-cert-file', file('ca.crt', ca), '--tls-auth-clients', 'no'],
+  ],
+});
+const clients: Redis[] = [];
+// Declared before the applications, and so run when they are closed.
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await show('good');
+  await redis.admin.config('SET', 'tls-auth-clients', 'no');
+});
+const apps = useApplications(redis);
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+async function show(certificate: keyof typeof CERTIFICATES): Promise<void> {
+  const [crt = '', of = ''] = files[certificate] ?? [];
+  await redis.admin.config('SET', 'tls-cert-file', crt, 'tls-key-file', of);
+}
+
+const host = '127.0.0.1';
+/** What never connected keeps the process alive for 2 s when it ends, unless told otherwise. */
+const server = { host, port, disconnectTimeout: 50 };
+
+describe('Redis by TLS, with a certificate of an own authority', () => {
+  it.each<[string, () => object]>([
+    ['options', () => ({ ...server, tls: { ca } })],
+    [
+      'a client made of a rediss:// url',
+      () => {
+        const client = new Redis(`rediss://${host}:${String(port)}`, { tls: { ca } });
+        clients.push(client);
+        return client;
+      },
+    ],
+  ])('works by %s, messages included', async (_, connection) => {
+    await takesAndHandsOver(redis, (options) =>
+      apps.start({}, { ...options, connection: connection() }),
+    );
+    for (const client of clients) expect(await client.ping()).toBe('PONG');
+  });
+
+  it('shows its own certificate where Redis asks for one', async () => {
+    await redis.admin.config('SET', 'tls-auth-clients', 'yes');
+    const { cert, key } = authority.issue();
+    const connection = { host, port, tls: { ca, cert, key } };
+    await takesAndHandsOver(redis, (options) => apps.start({}, { ...options, connection }));
+  });
+
+  it.each<[string, keyof typeof CERTIFICATES, object, RegExp]>([
+    ['without the authority', 'good', { tls: {} }, /self.signed|unable to verify/],
+    ['with another authority', 'good', { tls: { ca: stranger.cert } }, /self.signed|unable to/],
+    ['with a certificate', 'expired', { tls: { ca } }, /certificate has expired/],
+    ['with a certificate', 'of another host', { tls: { ca } }, /127\.0\.0\.1 is not in the cert/],
+    ['with a certificate', 'of another authority', { tls: { ca } }, /self.signed|unable to verify/],
+  ])('gives up at once %s: %s', async (_, certificate, options, reason) => {
+    await show(certificate);
+    const connection = { ...server, password: 's3cret', ...options };
+    const sent = await redis.commandsDuring(async () => {
+      const app = await apps.start({}, { connection });
+      const stopwatch = new Stopwatch();
+      const error = await app.locks.acquire('a', { waitTimeMs: 60_000 }).catch((e: unknown) => e);
+      expect(stopwatch.ms).toBeLessThan(5_000);
+      expect(error).toBeInstanceOf(LockBackendError);
+      expect(error).toMatchObject({ retryable: false, outcome: 'none' });
+      expect((error as Error).message).toContain('its TLS certificate is not trusted (');
+      expect((error as Error).message).toMatch(reason);
+    });
+    // Not even by plain text: the password has not left.
+    expect(sent).toEqual({});
+  });
+
+  it.each([
+    ['plain text to a port with TLS', () => ({ ...server, password: 's3cret' })],
+    ['TLS to a port without', () => ({ ...server, port: redis.port, tls: { ca } })],
+    ['no certificate of its own', () => ({ ...server, tls: { ca } })],
+  ])('never falls back: %s', async (what, connection) => {
+    await redis.admin.config('SET', 'tls-auth-clients', what.startsWith('no') ? 'yes' : 'no');
+    const app = await apps.start({}, { connection: connection() });
+    const error = await app.locks.acquire('a', { waitTimeMs: 300 }).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(LockBackendError);
+    expect((error as LockBackendError).outcome).toBe('none');
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+});
