@@ -44,6 +44,12 @@ export function leadOf(clock: Clock): number {
   return Math.round(clock.wall() - clock.now() - FIRST_LEAD);
 }
 
+/** What became of the last lease; without a reply it ends by itself. */
+export function outcomeOf(reply: Reply<LeaveAnswer> | undefined): 'done' | 'unknown' | 'failed' {
+  if (reply === undefined) return 'failed';
+  return reply.value === 'absent' ? 'unknown' : 'done';
+}
+
 /** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
 function driftOf(leaseTimeMs: number): number {
   return leaseTimeMs * 0.01 + 2;

@@ -8,7 +8,7 @@ import {
   withLockName,
 } from './errors.js';
 import type { Heir, LeaveAnswer } from './hold-protocol.js';
-import type { Hold, Succession } from './hold.js';
+import { outcomeOf, type Hold, type Succession } from './hold.js';
 import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
 import { tell, type LockObserver, type Subject } from './observer.js';
@@ -301,10 +301,4 @@ export class Keeper {
   #tellFailed({ name, kind, label }: Subject, leased: boolean, error: unknown): void {
     tell(this.#observer, { type: 'release-failed', name, kind, label, leased, error });
   }
-}
-
-/** Without a reply the last lease ends by itself. */
-function outcomeOf(reply: Reply<LeaveAnswer> | undefined): 'done' | 'unknown' | 'failed' {
-  if (reply === undefined) return 'failed';
-  return reply.value === 'absent' ? 'unknown' : 'done';
 }

@@ -5,6 +5,7 @@ import {
   CLAIM,
   CLAIM_FENCED,
   LEAVE,
+  LEAVE_LATER,
   PASS_ON,
   TAKE_TURNS,
   WITHDRAW,
@@ -129,6 +130,12 @@ const REENTRANT: readonly Answer[] = [
     const { lock, token } = keys;
     const { leaseMs, tokenTtlMs } = numbers;
     return enter(server, { lock, owner, holdCount: undefined, leaseMs }, { token, tokenTtlMs });
+  }),
+  answer(LEAVE_LATER, 'release', (server, { keys: { lock }, texts, numbers: { keepMs } }) => {
+    const held = heldBy(server, lock, texts.owner);
+    if (held === undefined) return 'absent';
+    server.put(lock, held, keepMs);
+    return 'done';
   }),
   answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
     leave(server, keys.lock, { ...texts, holdCount }),
