@@ -116,6 +116,22 @@ describe('an object that Nest did not make', () => {
     await expect(starting).rejects.toThrow('this method is none');
   });
 
+  it('takes those of the connection that it names, or the application does not start', async () => {
+    class Cache {
+      @WithLock('entry', { connection: 'cache' })
+      async fill(): Promise<string> {
+        return String(await redis.admin.exists('cache:entry'));
+      }
+    }
+    const imports = [
+      RedisLockModule.forRoot({ name: 'cache', connection: redis.url, keyPrefix: 'cache:' }),
+    ];
+    const providers = [{ provide: Cache, useFactory: () => new Cache() }];
+    const app = await apps.start({ imports, providers });
+    expect(await app.nest.get(Cache).fill()).toBe('1');
+    await expect(apps.start({ providers })).rejects.toThrow("forRoot({ name: 'cache' })");
+  });
+
   it('may stand in for a provider of a test', async () => {
     @Injectable()
     class Real extends Stock {
