@@ -2,6 +2,8 @@ import 'reflect-metadata';
 
 import { Injectable, Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CurrentLock, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { report, serve } from '../support/worker.js';
 
@@ -19,6 +21,25 @@ class Jobs {
   }
 }
 
+/** Counts in Redis what was begun and what was ended: a process that is killed says nothing any more. */
+@Injectable()
+class Crowd {
+  counts: Redis | undefined;
+
+  @WithLock('crowd_<0>')
+  async work(key: number): Promise<void> {
+    await this.counts?.hincrby('counts', 'begun', 1);
+    await delay(2 + (key % 3));
+    CurrentLock.lease().assertHeld();
+    await this.counts?.hincrby('counts', 'ended', 1);
+  }
+
+  /** Calls until it is refused. */
+  async insist(key: number): Promise<never> {
+    for (;;) await this.work(key);
+  }
+}
+
 @Module({})
 class App {}
 
@@ -27,7 +48,7 @@ let app: INestApplicationContext | undefined;
 const api = {
   start: async (connection: string, withHooks: boolean) => {
     const locks = RedisLockModule.forRoot({ connection, shutdownTimeoutMs: 100 });
-    const module = { module: App, imports: [locks], providers: [Jobs] };
+    const module = { module: App, imports: [locks], providers: [Jobs, Crowd] };
     app = await NestFactory.createApplicationContext(module, { logger: false });
     if (withHooks) app.enableShutdownHooks();
   },
@@ -40,6 +61,16 @@ const api = {
         .catch((error: unknown) => {
           report((error as Error).name);
         });
+    }
+  },
+  crowd: (connection: string, callers: number, keys: number) => {
+    const crowd = app?.get(Crowd);
+    if (crowd === undefined) throw new Error('it is not started');
+    crowd.counts = new Redis(connection);
+    for (let i = 0; i < callers; i += 1) {
+      crowd.insist(i % keys).catch((error: unknown) => {
+        report((error as Error).name);
+      });
     }
   },
   close: () => app?.close(),

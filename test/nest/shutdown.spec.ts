@@ -220,6 +220,24 @@ describe('a process', () => {
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
+  it('ends all that it has begun on SIGTERM under load, beside another one', async () => {
+    const instances = await Promise.all([1, 2].map(() => workers.start<Api>(file)));
+    await Promise.all(instances.map(({ call }) => call.start(redis.url, true)));
+    await Promise.all(instances.map(({ call }) => call.crowd(redis.url, 24, 3)));
+    const countOf = async (what: string) => Number(await redis.admin.hget('counts', what));
+    await eventually(async () => (await countOf('ended')) > 100);
+    for (const instance of instances) instance.signal('SIGTERM');
+    const exits = await Promise.all(instances.map(({ exited }) => exited));
+    expect(exits).toMatchObject([
+      { signal: 'SIGTERM', stderr: '' },
+      { signal: 'SIGTERM', stderr: '' },
+    ]);
+    expect(await countOf('ended')).toBe(await countOf('begun'));
+    await redis.admin.del('counts');
+    const lasting = /^nestjs_lock_opened:/;
+    expect((await redis.admin.keys('*')).filter((key) => !lasting.test(key))).toEqual([]);
+  });
+
   it('exits by itself when its application could not be made', async () => {
     const worker = await workers.start<Api>(file);
     await expect(worker.call.failToStart(redis.url)).rejects.toThrow('no X');
