@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  LeaseLostError,
-  LockArgumentError,
-  LockKeyError,
-  LockService,
-  LockStateError,
-} from 'nestjs-redis-lock';
-import { roundTrips, Section, watch } from '../contract/suite.js';
+import { LockArgumentError, LockKeyError, LockService, LockStateError } from 'nestjs-redis-lock';
+import { describeReadWriteBehaviour } from '../contract/read-write.contract.js';
+import { Section } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/redis-server.js';
 import { look, timeoutKey } from './redisson-read-write.js';
@@ -16,6 +11,8 @@ describe('ReadWriteLockService', () => {
   const redis = useRedis();
   const { open } = useReadWriteLocks(redis);
   const lockOf = (settings = {}) => open(settings).locks.get('a');
+
+  describeReadWriteBehaviour({ redis, open });
 
   it('gives both sides of a name, which are different locks, without asking Redis', async () => {
     const { locks } = open();
@@ -36,25 +33,6 @@ describe('ReadWriteLockService', () => {
   });
 
   describe('fencing tokens', () => {
-    it('rise with every write, also in nested calls', async () => {
-      const { write } = lockOf();
-      const tokens: number[] = [];
-      for (let round = 0; round < 3; round += 1) {
-        await write.using(
-          async (outer) => {
-            tokens.push(outer.fencingToken ?? NaN);
-            await write.using((inner) => tokens.push(inner.fencingToken ?? NaN), { fenced: true });
-            await write.using((inner) => {
-              expect(inner.fencingToken).toBe(outer.fencingToken);
-            });
-          },
-          { fenced: true },
-        );
-      }
-      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
-      expect(tokens).toHaveLength(6);
-    });
-
     it('are refused for readers: what many hold at a time has no order', async () => {
       const { read } = lockOf();
       for (const fenced of [true, false]) {
@@ -82,14 +60,6 @@ describe('ReadWriteLockService', () => {
         expect(await redis.admin.hget('a', owner)).toBe('1');
       });
       expect(await redis.admin.keys('*')).toEqual([]);
-    });
-
-    it('outside a scope are owners of their own', async () => {
-      const { read } = lockOf();
-      const leases = await Promise.all([read.acquire(), read.acquire(), read.acquire()]);
-      expect(new Set(leases.map(({ owner }) => owner)).size).toBe(3);
-      expect(leases.map(({ holdCount }) => holdCount)).toEqual([1, 1, 1]);
-      for (const lease of leases) await lease.release();
     });
 
     it('keep what the longest of their holds was promised when it is given back', async () => {
@@ -121,134 +91,6 @@ describe('ReadWriteLockService', () => {
         },
         { leaseTimeMs: 50 },
       );
-      expect(await redis.admin.keys('*')).toEqual([]);
-    });
-  });
-
-  describe('an upgrade', () => {
-    it('is refused at once, by every verb, and nothing is sent', async () => {
-      const { read, write } = lockOf();
-      await read.using(async () => {
-        const sent = await redis.commandsDuring(async () => {
-          await expect(write.acquire()).rejects.toThrow(LockStateError);
-          await expect(write.tryAcquire()).rejects.toMatchObject({ lockName: 'a' });
-          await expect(write.using(() => 1, { waitTimeMs: Infinity })).rejects.toThrow(
-            'The read lock "a" cannot become a write lock',
-          );
-        });
-        expect(sent).toEqual({});
-      });
-    });
-
-    it('is none when the scope of the read is over, or was of another name or connection', async () => {
-      const client = open();
-      const { read, write } = client.locks.get('a');
-      await read.using(async (lease) => {
-        await client.locks.get('b').write.using(() => undefined);
-        expect(await lockOf().write.tryAcquire()).toBeNull();
-        await lease.release();
-        await write.using(() => undefined);
-      });
-    });
-
-    it('is what a nested write becomes when its outer write is released while it waits', async () => {
-      const { read, write } = lockOf();
-      await write.using((outer) =>
-        read.using(async () => {
-          const sibling = await write.acquire();
-          const nested = watch(write.acquire({ waitTimeMs: Infinity }));
-          await outer.release();
-          await sibling.release();
-          await expect(nested.promise).rejects.toThrow(LockStateError);
-        }),
-      );
-    });
-
-    it('is none inside a write: the call joins that', async () => {
-      const { read, write } = lockOf();
-      await write.using(({ owner }) =>
-        read.using(() =>
-          write.using((lease) => {
-            expect(lease).toMatchObject({ owner, holdCount: 2 });
-          }),
-        ),
-      );
-      expect(await redis.admin.keys('*')).toEqual([]);
-    });
-  });
-
-  describe('a writer that reads', () => {
-    it('reads as an owner of its own, beside itself', async () => {
-      const { read, write } = lockOf();
-      await write.using(async (writing) => {
-        const leases = await Promise.all([read.acquire(), read.acquire()]);
-        for (const lease of leases) {
-          expect(lease.owner).not.toBe(writing.owner);
-          expect(lease.holdCount).toBe(1);
-        }
-        expect(await lockOf().read.tryAcquire()).toBeNull();
-        for (const lease of leases) await lease.release();
-      });
-    });
-
-    it('is refused as soon as the write is known to be lost', async () => {
-      const client = open({ leaseTimeMs: 300 });
-      const { read, write } = client.locks.get('a');
-      const work = write.using(async (lease) => {
-        await lockOf().write.forceRelease();
-        await eventually(() => lease.state === 'lost');
-        const sent = await redis.commandsDuring(() =>
-          expect(read.acquire()).rejects.toThrow(LeaseLostError),
-        );
-        expect(sent).toEqual({});
-      });
-      await expect(work).rejects.toThrow(LeaseLostError);
-    });
-
-    it('waits like anybody when the write is lost and it does not know yet', async () => {
-      const [ours, others] = [lockOf(), lockOf()];
-      const work = ours.write.using(async () => {
-        await others.write.forceRelease();
-        const foreign = await others.write.acquire();
-        const reading = watch(ours.read.acquire());
-        await roundTrips(redis, 5);
-        expect(reading.state).toBe('pending');
-        await foreign.release();
-        await (await reading.promise).release();
-      });
-      await expect(work).rejects.toThrow(LeaseLostError);
-    });
-
-    it('goes on reading without a gap: no other writer gets in between', async () => {
-      const { read, write } = lockOf();
-      const others = open();
-      const section = new Section();
-      let isDone = false;
-      const rivals = Promise.all(
-        [1, 2].map(async () => {
-          while (!isDone)
-            await others.locks.get('a').write.using(() => section.run(() => undefined));
-        }),
-      );
-      for (let round = 0; round < 20; round += 1) {
-        const reading = await write.using(() => read.acquire());
-        const before = section.entries;
-        await roundTrips(redis, 2);
-        reading.assertHeld();
-        expect(section.entries).toBe(before);
-        await reading.release();
-      }
-      isDone = true;
-      await rivals;
-      expect(section.entries).toBeGreaterThan(0);
-    });
-
-    it('frees the lock with its last hold, whichever that is', async () => {
-      const { read, write } = lockOf();
-      const reading = await write.using(() => read.using(() => read.acquire()));
-      expect(reading.holdCount).toBe(2);
-      reading.assertHeld();
-      await reading.release();
       expect(await redis.admin.keys('*')).toEqual([]);
     });
   });

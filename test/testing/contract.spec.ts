@@ -1,12 +1,16 @@
 import { describe } from '@jest/globals';
 import {
   FairLockService,
+  LatchService,
   LockService,
   ReadWriteLockService,
   RedLockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
+import { describeCountingBehaviour } from '../contract/counting.contract.js';
+import { describeLatchBehaviour } from '../contract/latch.contract.js';
 import {
   describeLockBehaviour,
   describeRedLockBehaviour,
@@ -14,6 +18,7 @@ import {
 } from '../contract/lock.contract.js';
 import { describeMultiBehaviour, multiOf } from '../contract/multi-lock.contract.js';
 import { describePermitBehaviour } from '../contract/permits.contract.js';
+import { describeReadWriteBehaviour } from '../contract/read-write.contract.js';
 import { sidesOf } from '../read-write-lock/sides.js';
 import { InProcessStage, useInProcessLocks } from '../support/in-process-stage.js';
 import { useVirtualTime } from '../support/virtual-time.js';
@@ -45,6 +50,10 @@ describe('without Redis', () => {
     const open = useInProcessLocks(redis, (context) => new ReadWriteLockService(context));
     const { openRead, openWrite } = sidesOf(open);
 
+    describe('both sides', () => {
+      describeReadWriteBehaviour({ redis, open });
+    });
+
     describe('the read side', () => {
       describeSharedLockBehaviour({ redis, open: openRead, openRival: openWrite, stall });
     });
@@ -56,6 +65,16 @@ describe('without Redis', () => {
   describe('SemaphoreService', () => {
     const open = useInProcessLocks(redis, (context) => new SemaphoreService(context));
     describePermitBehaviour({ redis, open });
+  });
+
+  describe('SemaphoreService.counting', () => {
+    const open = useInProcessLocks(redis, (context) => new CountingSemaphores(context));
+    describeCountingBehaviour({ redis, open });
+  });
+
+  describe('LatchService', () => {
+    const open = useInProcessLocks(redis, (context) => new LatchService(context));
+    describeLatchBehaviour({ redis, open });
   });
 
   describe('RedLockService', () => {

@@ -1,0 +1,182 @@
+import { describe, expect, it } from '@jest/globals';
+import { LeaseLostError, LockStateError, type ReadWriteLockService } from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import type { OpenLocks } from '../support/lock-client.js';
+import { roundTrips, Section, watch, type Stage } from './suite.js';
+
+/** How the two sides of a read-write lock go together. */
+export function describeReadWriteBehaviour({
+  redis,
+  open,
+}: {
+  readonly redis: Stage;
+  readonly open: OpenLocks<ReadWriteLockService>;
+}): void {
+  const lockOf = () => open().locks.get('a');
+  const isFree = async () => {
+    const lease = await lockOf().write.tryAcquire();
+    await lease?.release();
+    return lease !== null;
+  };
+
+  describe('tokens of writers', () => {
+    it('rise with every write, also in nested calls', async () => {
+      const { write } = lockOf();
+      const tokens: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        await write.using(
+          async (outer) => {
+            tokens.push(outer.fencingToken ?? NaN);
+            await write.using((inner) => tokens.push(inner.fencingToken ?? NaN), { fenced: true });
+            await write.using((inner) => {
+              expect(inner.fencingToken).toBe(outer.fencingToken);
+            });
+          },
+          { fenced: true },
+        );
+      }
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+      expect(tokens).toHaveLength(6);
+    });
+  });
+
+  describe('readers', () => {
+    it('outside a scope are owners of their own', async () => {
+      const { read } = lockOf();
+      const leases = await Promise.all([read.acquire(), read.acquire(), read.acquire()]);
+      expect(new Set(leases.map(({ owner }) => owner)).size).toBe(3);
+      expect(leases.map(({ holdCount }) => holdCount)).toEqual([1, 1, 1]);
+      for (const lease of leases) await lease.release();
+    });
+  });
+
+  describe('an upgrade', () => {
+    it('is refused at once, by every verb, and nothing is sent', async () => {
+      const { read, write } = lockOf();
+      await read.using(async () => {
+        const sent = await redis.commandsDuring(async () => {
+          await expect(write.acquire()).rejects.toThrow(LockStateError);
+          await expect(write.tryAcquire()).rejects.toMatchObject({ lockName: 'a' });
+          await expect(write.using(() => 1, { waitTimeMs: Infinity })).rejects.toThrow(
+            'The read lock "a" cannot become a write lock',
+          );
+        });
+        expect(sent).toEqual({});
+      });
+    });
+
+    it('is none when the scope of the read is over, or was of another name or connection', async () => {
+      const client = open();
+      const { read, write } = client.locks.get('a');
+      await read.using(async (lease) => {
+        await client.locks.get('b').write.using(() => undefined);
+        expect(await lockOf().write.tryAcquire()).toBeNull();
+        await lease.release();
+        await write.using(() => undefined);
+      });
+    });
+
+    it('is what a nested write becomes when its outer write is released while it waits', async () => {
+      const { read, write } = lockOf();
+      await write.using((outer) =>
+        read.using(async () => {
+          const sibling = await write.acquire();
+          const nested = watch(write.acquire({ waitTimeMs: Infinity }));
+          await outer.release();
+          await sibling.release();
+          await expect(nested.promise).rejects.toThrow(LockStateError);
+        }),
+      );
+    });
+
+    it('is none inside a write: the call joins that', async () => {
+      const { read, write } = lockOf();
+      await write.using(({ owner }) =>
+        read.using(() =>
+          write.using((lease) => {
+            expect(lease).toMatchObject({ owner, holdCount: 2 });
+          }),
+        ),
+      );
+      expect(await isFree()).toBe(true);
+    });
+  });
+
+  describe('a writer that reads', () => {
+    it('reads as an owner of its own, beside itself', async () => {
+      const { read, write } = lockOf();
+      await write.using(async (writing) => {
+        const leases = await Promise.all([read.acquire(), read.acquire()]);
+        for (const lease of leases) {
+          expect(lease.owner).not.toBe(writing.owner);
+          expect(lease.holdCount).toBe(1);
+        }
+        expect(await lockOf().read.tryAcquire()).toBeNull();
+        for (const lease of leases) await lease.release();
+      });
+    });
+
+    it('is refused as soon as the write is known to be lost', async () => {
+      const client = open({ leaseTimeMs: 300 });
+      const { read, write } = client.locks.get('a');
+      const work = write.using(async (lease) => {
+        await lockOf().write.forceRelease();
+        await eventually(() => lease.state === 'lost');
+        const sent = await redis.commandsDuring(() =>
+          expect(read.acquire()).rejects.toThrow(LeaseLostError),
+        );
+        expect(sent).toEqual({});
+      });
+      await expect(work).rejects.toThrow(LeaseLostError);
+    });
+
+    it('waits like anybody when the write is lost and it does not know yet', async () => {
+      const [ours, others] = [lockOf(), lockOf()];
+      const work = ours.write.using(async () => {
+        await others.write.forceRelease();
+        const foreign = await others.write.acquire();
+        const reading = watch(ours.read.acquire());
+        await roundTrips(redis, 5);
+        expect(reading.state).toBe('pending');
+        await foreign.release();
+        await (await reading.promise).release();
+      });
+      await expect(work).rejects.toThrow(LeaseLostError);
+    });
+
+    it('goes on reading without a gap: no other writer gets in between', async () => {
+      const { read, write } = lockOf();
+      const others = open();
+      const section = new Section();
+      let isDone = false;
+      const rivals = Promise.all(
+        [1, 2].map(async () => {
+          while (!isDone) {
+            await others.locks.get('a').write.using(() => section.run(() => undefined));
+            await roundTrips(redis, 1);
+          }
+        }),
+      );
+      for (let round = 0; round < 20; round += 1) {
+        const reading = await write.using(() => read.acquire());
+        const before = section.entries;
+        await roundTrips(redis, 2);
+        reading.assertHeld();
+        expect(section.entries).toBe(before);
+        await reading.release();
+      }
+      isDone = true;
+      await rivals;
+      expect(section.entries).toBeGreaterThan(0);
+    });
+
+    it('frees the lock with its last hold, whichever that is', async () => {
+      const { read, write } = lockOf();
+      const reading = await write.using(() => read.using(() => read.acquire()));
+      expect(reading.holdCount).toBe(2);
+      reading.assertHeld();
+      await reading.release();
+      expect(await isFree()).toBe(true);
+    });
+  });
+}
