@@ -140,6 +140,8 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       expect(sinceAcquire.ms).toBeLessThan(300 + PROMPT_MS);
       second.assertHeld();
       expect(first.state).toBe('lost');
+      expect(await semaphore.permits()).toBe(1);
+      expect(await semaphore.acquiredPermits()).toBe(1);
     });
 
     it('ends when nobody has told: the poll finds out', async () => {

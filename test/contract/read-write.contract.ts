@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { LeaseLostError, LockStateError, type ReadWriteLockService } from 'nestjs-redis-lock';
+import {
+  LeaseLostError,
+  LockStateError,
+  type Lock,
+  type ReadWriteLockService,
+} from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import { roundTrips, Section, watch, type Stage } from './suite.js';
@@ -41,6 +46,44 @@ export function describeReadWriteBehaviour({
   });
 
   describe('readers', () => {
+    it('keep what the longest of their holds was promised when it is given back', async () => {
+      const { read } = lockOf();
+      await read.using(
+        async (lease) => {
+          await read.using(() => undefined, { leaseTimeMs: 60_000 });
+          expect(lease.remainingMs).toBeGreaterThan(50_000);
+          expect(await lockOf().read.remainingTimeMs()).toBeGreaterThan(50_000);
+        },
+        { leaseTimeMs: 5_000 },
+      );
+    });
+
+    it('wait behind a writer that waits, and go next', async () => {
+      const [ours, others, third] = [lockOf(), lockOf(), lockOf()];
+      const order: string[] = [];
+      const enter = (name: string, { acquire }: Lock) =>
+        acquire({ waitTimeMs: 60_000 }).then((lease) => {
+          order.push(name);
+          return lease;
+        });
+      const reading = await ours.read.acquire();
+      const writing = enter('writer', others.write);
+      await eventually(async () => {
+        const lease = await third.read.tryAcquire();
+        await lease?.release();
+        return lease === null;
+      });
+      const readers = [ours, others, third].map(({ read }) => enter('reader', read));
+      await roundTrips(redis, 3);
+      expect(order).toEqual([]);
+      await reading.release();
+      const written = await writing;
+      await roundTrips(redis, 3);
+      expect(order).toEqual(['writer']);
+      await written.release();
+      for (const lease of await Promise.all(readers)) await lease.release();
+    });
+
     it('outside a scope are owners of their own', async () => {
       const { read } = lockOf();
       const leases = await Promise.all([read.acquire(), read.acquire(), read.acquire()]);

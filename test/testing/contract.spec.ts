@@ -10,6 +10,7 @@ import {
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { describeCountingBehaviour } from '../contract/counting.contract.js';
+import { describeFairness } from '../contract/fairness.contract.js';
 import { describeLatchBehaviour } from '../contract/latch.contract.js';
 import {
   describeLockBehaviour,
@@ -44,6 +45,7 @@ describe('without Redis', () => {
   describe('FairLockService', () => {
     const open = useInProcessLocks(redis, (context) => new FairLockService(context));
     describeLockBehaviour({ redis, open, stall });
+    describeFairness({ redis, open });
   });
 
   describe('ReadWriteLockService', () => {

@@ -11,7 +11,6 @@ import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { InProcessConnection } from './in-process-connection.js';
-import type { InProcessServer } from './in-process-server.js';
 
 /** What can be held: a kind of lock, or permits of a semaphore. */
 export type HeldKind = Hold['protocol']['kind'] &
@@ -69,18 +68,12 @@ export class Elsewhere {
   }
 }
 
-/** The servers behind a connection. */
-export function serversOf(connection: RedisConnection): InProcessServer[] {
-  const nodes = connection instanceof QuorumConnection ? connection.nodes : [{ connection }];
-  return nodes.map((node) => (node.connection as InProcessConnection).server);
-}
-
 /** Another connection to the same servers. */
 function beside(connection: RedisConnection, clock: Clock): RedisConnection {
-  const others = serversOf(connection).map((server) => new InProcessConnection(server));
   if (connection instanceof QuorumConnection) {
-    const { longestLeaseMs } = connection;
+    const { nodes, longestLeaseMs } = connection;
+    const others = nodes.map((node) => beside(node.connection, clock));
     return new QuorumConnection(others, { longestLeaseMs, clock });
   }
-  return others[0] ?? connection;
+  return new InProcessConnection((connection as InProcessConnection).server);
 }

@@ -15,9 +15,8 @@ import type { LockContext } from '../core/lock-context.js';
 import { DEFAULT_NAME } from '../core/options.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import type { LockOperation } from './answers.js';
-import { serversOf, type ElsewhereOptions, type HeldKind } from './elsewhere.js';
+import type { ElsewhereOptions, HeldKind } from './elsewhere.js';
 import { InProcessBackend } from './in-process-backend.js';
-import { expire } from './expire.js';
 import { ManualClock } from './manual-clock.js';
 
 const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
@@ -135,8 +134,7 @@ export class LockTesting {
    * @throws {AssertionError} nobody holds it
    */
   expireLease(name: string): void {
-    const contexts = [...this.backend.contexts, ...this.backend.others];
-    const ended = contexts.flatMap((context) =>
+    const ended = [...this.backend.contexts, ...this.backend.others].flatMap((context) =>
       liveIn(context).flatMap((hold) => (hold.name === name ? [{ context, hold }] : [])),
     );
     if (ended.length === 0) {
@@ -146,9 +144,6 @@ export class LockTesting {
         actual: held,
         operator: 'expireLease',
       });
-    }
-    for (const { context, hold } of ended) {
-      for (const server of serversOf(context.connection)) expire(server, hold);
     }
     for (const { context, hold } of ended) context.keeper.lose(hold, 'expired');
   }
