@@ -4,6 +4,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findRedisServer } from './find-redis-server.mjs';
+import { npmCommand } from './npm.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const say = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);
@@ -17,10 +18,7 @@ function install(folder, what) {
   const lock = statSync(join(folder, 'package-lock.json')).mtimeMs;
   if (existsSync(installed) && statSync(installed).mtimeMs >= lock) return;
   say(`Installing ${what} …`);
-  // Run by npm, its own script is known and needs no shell; on Windows `npm` alone is not a program.
-  const npm = process.env.npm_execpath ?? '';
-  const [command, args] = npm.endsWith('npm-cli.js') ? [process.execPath, [npm]] : ['npm', []];
-  const { status, stdout, stderr } = spawnSync(command, [...args, 'ci', '--loglevel=error'], {
+  const { status, stdout, stderr } = spawnSync(...npmCommand('ci', '--loglevel=error'), {
     cwd: folder,
     encoding: 'utf8',
   });
@@ -39,14 +37,19 @@ async function provideRedis() {
   }
 }
 
-/** What is built, its first file, and the files and folders that it is made of. */
+/** What is built, how, a file that is there when all is, and the files and folders that it is made of. */
 const LIBRARY = {
   project: 'redis-lock',
-  built: 'libs/redis-lock/dist/esm/index.js',
-  inputs: ['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+  command: ['scripts/library/build.mjs'],
+  built: 'libs/redis-lock/dist/cjs/index.d.ts',
+  inputs: [
+    ...['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+    ...['docs', 'README.md', 'README.zh-CN.md', 'LICENSE', 'scripts/library'],
+  ],
 };
 const DEMO = {
   project: 'seckill-demo',
+  command: ['node_modules/@nestjs/cli/bin/nest.js', 'build', 'seckill-demo'],
   built: 'dist/apps/seckill-demo/apps/seckill-demo/src/demo.js',
   inputs: [
     ...['apps/seckill-demo/src', 'libs/redis-lock/src', 'scripts'],
@@ -58,13 +61,12 @@ const DEMO = {
  * Builds it, unless it is newer than all that it is made of.
  * @param {typeof LIBRARY} what
  */
-function build({ project, built, inputs }) {
+function build({ project, command, built, inputs }) {
   const output = join(root, built);
   const newest = Math.max(...inputs.flatMap(filesOf).map((file) => statSync(file).mtimeMs));
   if (existsSync(output) && statSync(output).mtimeMs >= newest) return;
   say(`Building ${project} …`);
-  const nest = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [nest, 'build', project], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, {
     cwd: root,
     encoding: 'utf8',
   });
@@ -93,5 +95,5 @@ install(root, 'dependencies (about 20 s)');
 if (forBench) install(join(root, 'bench'), 'the libraries to measure beside (about 5 s)');
 const redisNeeded = flags.includes('--redis') || forBench || (forDemo && !process.env.REDIS_URL);
 if (redisNeeded) await provideRedis();
-if (forBench) build(LIBRARY);
+if (forBench || flags.includes('--library')) build(LIBRARY);
 if (forDemo) build(DEMO);

@@ -12,15 +12,19 @@ export {
   LockTimeoutError,
   QuorumError,
   ReplicationError,
+  type BackendErrorDetails,
   type BackendOutcome,
   type LeaseLostReason,
   type LockErrorCode,
+  type LockErrorDetails,
 } from './core/errors.js';
 export type { Lease, LeaseState, PermitLease } from './core/lease.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
 export type { MultiLease } from './core/multi-lease.js';
 export type { MultiLock } from './core/multi-lock.js';
+export type { NamedLocks } from './core/named-locks.js';
 export type { LockedKind, LockEvent, LockObserver, Subject } from './core/observer.js';
+export type { LockSettings } from './core/options.js';
 export { CurrentLock } from './core/owner-scope.js';
 
 export {

@@ -12,6 +12,7 @@ export type LockErrorCode =
   | 'LOCK_LIMIT'
   | 'LOCK_SHUTDOWN';
 
+/** What an error knows beside its message. */
 export interface LockErrorDetails {
   readonly lockName?: string | undefined;
   readonly cause?: unknown;
@@ -108,6 +109,7 @@ export class LeaseLostError extends LockError {
  */
 export type BackendOutcome = 'none' | 'unknown';
 
+/** What a `LockBackendError` knows beside its message. */
 export interface BackendErrorDetails extends LockErrorDetails {
   readonly retryable: boolean;
   readonly outcome: BackendOutcome;

@@ -11,11 +11,9 @@ import type {
   OwnerId,
 } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
-import type { HeldLease } from './lease.js';
+import type { HeldLease, LeaseState } from './lease.js';
 import type { LockedKind } from './observer.js';
 import type { Reply } from './redis-connection.js';
-
-export type HoldState = 'held' | 'suspect' | 'lost' | 'released';
 
 /** Those in this process who wait for what somebody holds. */
 export interface Successors {
@@ -91,7 +89,7 @@ export class Hold implements Appointment {
   #leases: HeldLease[] = [];
   #lossListeners: Set<(error: LeaseLostError) => void> | undefined;
   readonly #clock: Clock;
-  #state: HoldState = 'held';
+  #state: LeaseState = 'held';
   #lostError: LeaseLostError | undefined;
   /** The lead of the wall clock when the last step was sent, and when the one that was confirmed. */
   #askedLead: number;
@@ -137,7 +135,7 @@ export class Hold implements Appointment {
     this.#leases = [];
   }
 
-  get state(): HoldState {
+  get state(): LeaseState {
     if (this.#state === 'held' && this.isSuspended()) return 'suspect';
     return this.#state;
   }

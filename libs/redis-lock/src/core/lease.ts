@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import type { Deadline, OVER } from './deadline.js';
 import { LeaseLostError, LockStateError, quoteName } from './errors.js';
-import type { Hold, HoldState } from './hold.js';
+import type { Hold } from './hold.js';
 import type { Keeper } from './keeper.js';
 import { checkLeaseTime } from './options.js';
 
@@ -10,7 +10,7 @@ import { checkLeaseTime } from './options.js';
  * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
  * somebody else may have it; `released`: given back.
  */
-export type LeaseState = HoldState;
+export type LeaseState = 'held' | 'suspect' | 'lost' | 'released';
 
 /** A lock that was granted, and the right to give it back. */
 export interface Lease extends AsyncDisposable {

@@ -99,6 +99,7 @@ interface Extras {
   readonly isGlobal?: boolean | undefined;
 }
 
+/** What `forRoot` takes. */
 export type RedisLockModuleOptions = RedisLockOptions & Extras;
 
 /** What `useClass` and `useExisting` need. */

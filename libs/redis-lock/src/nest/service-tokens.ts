@@ -25,12 +25,19 @@ function tokensOf<S>(Service: Type<S>, name: string): ServiceToken<S> {
     connection === DEFAULT_NAME ? Service : Symbol.for(`${name} of ${forRootOf(connection)}`);
 }
 
+/** The token of a connection's `LockService`: `getLockServiceToken('cache')`. */
 export const getLockServiceToken = tokensOf(LockService, 'LockService');
+/** The token of a connection's `FairLockService`: `getFairLockServiceToken('cache')`. */
 export const getFairLockServiceToken = tokensOf(FairLockService, 'FairLockService');
+/** The token of a connection's `ReadWriteLockService`: `getReadWriteLockServiceToken('cache')`. */
 export const getReadWriteLockServiceToken = tokensOf(ReadWriteLockService, 'ReadWriteLockService');
+/** The token of a connection's `SemaphoreService`: `getSemaphoreServiceToken('cache')`. */
 export const getSemaphoreServiceToken = tokensOf(SemaphoreService, 'SemaphoreService');
+/** The token of a connection's `LatchService`: `getLatchServiceToken('cache')`. */
 export const getLatchServiceToken = tokensOf(LatchService, 'LatchService');
+/** The token of a connection's `RedLockService`: `getRedLockServiceToken('cache')`. */
 export const getRedLockServiceToken = tokensOf(RedLockService, 'RedLockService');
+/** The token of a connection's `FencingGuard`: `getFencingGuardToken('cache')`. */
 export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
 
 /** Marks a parameter or property that takes the service of the connection of this name. */
@@ -41,10 +48,17 @@ const injects =
   (connection) =>
     Inject(tokenOf(connection));
 
+/** Injects a connection's `LockService`: `@InjectLockService('cache')`. */
 export const InjectLockService = injects(getLockServiceToken);
+/** Injects a connection's `FairLockService`: `@InjectFairLockService('cache')`. */
 export const InjectFairLockService = injects(getFairLockServiceToken);
+/** Injects a connection's `ReadWriteLockService`: `@InjectReadWriteLockService('cache')`. */
 export const InjectReadWriteLockService = injects(getReadWriteLockServiceToken);
+/** Injects a connection's `SemaphoreService`: `@InjectSemaphoreService('cache')`. */
 export const InjectSemaphoreService = injects(getSemaphoreServiceToken);
+/** Injects a connection's `LatchService`: `@InjectLatchService('cache')`. */
 export const InjectLatchService = injects(getLatchServiceToken);
+/** Injects a connection's `RedLockService`: `@InjectRedLockService('cache')`. */
 export const InjectRedLockService = injects(getRedLockServiceToken);
+/** Injects a connection's `FencingGuard`: `@InjectFencingGuard('cache')`. */
 export const InjectFencingGuard = injects(getFencingGuardToken);

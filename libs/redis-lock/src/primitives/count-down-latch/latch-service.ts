@@ -10,6 +10,7 @@ import { MARKER_TTL_MS as markerTtlMs, Requests } from '../../core/requests.js';
 import { waitInTurn, type Turn } from '../../core/wait-in-turn.js';
 import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './count-down-latch.scripts.js';
 
+/** How to wait for a latch. */
 export interface WaitOptions {
   /**
    * How long to wait, in milliseconds; 0 only looks, `Infinity` waits for ever.

@@ -7,8 +7,9 @@ import { answerWithin } from '../../core/until-answered.js';
 import { GUARDED_WRITE } from './fencing-guard.scripts.js';
 
 /** Commands that write to one key, and that change nothing when they are sent twice in a row. */
-const COMMANDS = ['set', 'del', 'hset', 'hdel', 'sadd', 'srem'] as const;
-export type GuardedCommand = (typeof COMMANDS)[number];
+export type GuardedCommand = 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem';
+
+const COMMANDS: readonly GuardedCommand[] = ['set', 'del', 'hset', 'hdel', 'sadd', 'srem'];
 
 /** Parts of an UPDATE. The value is bound by the database's client, at each of the placeholders. */
 export interface SqlFence {

@@ -17,6 +17,7 @@ import { timeoutError, waitInTurn, type Call, type Refusal } from '../../core/wa
 import { channelOf, CountingRequest } from './counting-request.js';
 import { AVAILABLE, CHANGE, DRAIN, TRY_SET_PERMITS } from './counting-semaphore.scripts.js';
 
+/** How to wait for permits that are no leases. */
 export interface CountingAcquireOptions {
   /**
    * How long to wait, in milliseconds; 0 is one attempt, `Infinity` waits for ever.

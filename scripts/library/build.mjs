@@ -1,0 +1,102 @@
+// Makes libs/redis-lock ready to pack: ES modules, CommonJS, types for both, and what a reader needs.
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { LIBRARY } from './surface.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DIST = join(LIBRARY, 'dist');
+const CONFIG = join(LIBRARY, 'tsconfig.lib.json');
+/** Where the command line is run it is an ES module, and nobody imports it. */
+const ONLY_ESM = /^cli[\\/]/;
+
+rmSync(DIST, { recursive: true, force: true });
+const checked = writeTypes();
+writeModules('esm', { module: ts.ModuleKind.ES2022 });
+writeModules('cjs', { module: ts.ModuleKind.CommonJS, verbatimModuleSyntax: false });
+write(join(DIST, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
+copyPages();
+process.exitCode = await checked;
+if (process.exitCode === 0) copyTypes();
+else rmSync(DIST, { recursive: true, force: true });
+
+/**
+ * Checks everything on the way.
+ * @returns {Promise<number>} the compiler's exit code
+ */
+function writeTypes() {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', CONFIG, '--emitDeclarationOnly'];
+  const compiler = spawn(process.execPath, args, { stdio: 'inherit' });
+  return new Promise((resolve) => {
+    compiler.on('exit', (code) => {
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/**
+ * File by file, which `isolatedModules` makes safe, while the compiler checks them all. What there is
+ * to read stands in the types.
+ * @param {'esm' | 'cjs'} format
+ * @param {ts.CompilerOptions} own
+ */
+function writeModules(format, own) {
+  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
+  const { options, fileNames = [] } =
+    ts.getParsedCommandLineOfConfigFile(CONFIG, undefined, host) ?? {};
+  const compilerOptions = {
+    ...options,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    removeComments: true,
+    ...own,
+  };
+  for (const fileName of fileNames) {
+    const name = posix.relative(posix.join(LIBRARY, 'src'), fileName);
+    if (format === 'cjs' && ONLY_ESM.test(name)) continue;
+    const source = readFileSync(fileName, 'utf8');
+    const { outputText } = ts.transpileModule(source, { compilerOptions, fileName });
+    write(join(DIST, format, name.replace(/\.ts$/, '.js')), outputText);
+  }
+}
+
+/** They say the same in both formats; whose they are a compiler reads from the folder. */
+function copyTypes() {
+  for (const name of readdirSync(join(DIST, 'esm'), { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts') || ONLY_ESM.test(name)) continue;
+    copyFileSync(join(DIST, 'esm', name), join(DIST, 'cjs', name));
+  }
+}
+
+/** The README, the docs and the licence of the repository, which keeps them only once. */
+function copyPages() {
+  const pages = ['README.md', 'README.zh-CN.md'];
+  rmSync(join(LIBRARY, 'docs'), { recursive: true, force: true });
+  for (const page of [...pages, ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)])
+    write(join(LIBRARY, page), withoutLinksOut(page, readFileSync(join(ROOT, page), 'utf8')));
+  copyFileSync(join(ROOT, 'LICENSE'), join(LIBRARY, 'LICENSE'));
+}
+
+/**
+ * A link to what is not in the package, such as a source or a test, becomes its text.
+ * @param {string} page
+ * @param {string} text
+ */
+function withoutLinksOut(page, text) {
+  const links = /\[([^\]]+)\]\((?![a-z]+:|#)([^)#\s]+)[^)]*\)/g;
+  return text.replace(links, (/** @type {string[]} */ ...[link = '', shown = '', target = '']) => {
+    const path = posix.join(posix.dirname(page), target);
+    return /^(docs\/[^/]+|README(\.zh-CN)?)\.md$/.test(path) ? link : shown;
+  });
+}
+
+/**
+ * @param {string} path
+ * @param {string} text
+ */
+function write(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}

@@ -1,0 +1,12 @@
+// Node built-ins only: it runs before anything is installed.
+
+/**
+ * How to start npm. Run by npm, its own script is known and needs no shell; on Windows `npm` alone is
+ * not a program.
+ * @param {string[]} args
+ * @returns {[command: string, args: string[]]}
+ */
+export function npmCommand(...args) {
+  const npm = process.env.npm_execpath ?? '';
+  return npm.endsWith('npm-cli.js') ? [process.execPath, [npm, ...args]] : ['npm', args];
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
+import { entries, LIBRARY, manifest } from '../../scripts/library/surface.mjs';
+
+const SOURCES = join(LIBRARY, 'src');
+const { now, due } = manifest();
+const peers = Object.keys(now.peerDependencies as object);
+const optional = Object.keys(now.peerDependenciesMeta as object);
+
+/** What a source imports: files of the library by their path, packages by their name. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const named = [...text.matchAll(/(?:^|\s)(?:from|import) '([^']+)'|import\('([^']+)'\)/g)];
+  return named.map(([, first, second]) => {
+    const name = first ?? second ?? '';
+    if (name.startsWith('.')) return join(dirname(file), name.replace(/\.js$/, '.ts'));
+    return name.split('/', name.startsWith('@') ? 2 : 1).join('/');
+  });
+}
+
+/** The packages that an entry needs, whatever files are between. */
+function packagesOf(entry: string): string[] {
+  const files = new Set([join(SOURCES, `${entry}.ts`)]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    for (const name of importsOf(file)) {
+      if (name.startsWith(SOURCES)) files.add(name);
+      else if (!isBuiltin(name)) packages.add(name);
+    }
+  }
+  return [...packages].sort();
+}
+
+describe('package.json of the library', () => {
+  it('has each entry and the command, as npm run api writes them', () => {
+    expect(now).toEqual(due);
+    const exported = Object.keys(now.exports as object);
+    const subpaths = entries().map((name) => (name === 'index' ? '.' : `./${name}`));
+    expect(exported).toEqual([...subpaths, './package.json']);
+  });
+
+  it('has a reviewed report of each entry', () => {
+    const reports = readdirSync(join(LIBRARY, 'api')).map((file) => file.replace(/\.api\.md$/, ''));
+    expect(reports.sort()).toEqual(entries().sort());
+  });
+
+  it('depends on nothing but peers', () => {
+    expect(Object.keys(now)).not.toContain('dependencies');
+    expect(Object.keys(now)).not.toContain('optionalDependencies');
+    expect(optional.filter((name) => !peers.includes(name))).toEqual([]);
+  });
+
+  it('asks at the root for those peers that are not optional', () => {
+    const required = peers.filter(
+      (name) => !optional.includes(name) && name !== 'reflect-metadata',
+    );
+    expect(packagesOf('index')).toEqual(required);
+  });
+
+  it.each(entries())('names as a peer what its entry needs: %s', (entry) => {
+    expect(packagesOf(entry).filter((name) => !peers.includes(name))).toEqual([]);
+  });
+});
