@@ -13,7 +13,7 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '/test/faults/'],
+  testPathIgnorePatterns: ['/node_modules/', '/test/faults/', '/test/consumers/'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // A copy, because @swc/jest writes into its options.
