@@ -21,6 +21,7 @@ import { ManualClock } from './manual-clock.js';
 
 const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
 
+/** What the testing module takes beside the options of `RedisLockModule`. */
 export interface LockTestingOptions {
   /**
    * `manual`: time stands still but for `clock.advance(ms)`. `system`: it takes as long as it takes.
@@ -43,6 +44,7 @@ export interface HeldLock {
   readonly remainingMs: number;
 }
 
+/** What another process, which a test plays, holds. */
 export interface HoldElsewhereOptions extends ElsewhereOptions {
   /**
    * The `name` of the connection, where the application has several.

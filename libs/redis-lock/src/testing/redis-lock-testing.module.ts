@@ -11,7 +11,9 @@ import {
 } from '../nest/redis-lock.module.js';
 import { LockTesting, type LockTestingOptions } from './lock-testing.js';
 
+/** What `forRoot` takes in a test. */
 export type RedisLockTestingModuleOptions = RedisLockModuleOptions & LockTestingOptions;
+/** What `forRootAsync` takes in a test. */
 export type RedisLockTestingModuleAsyncOptions = RedisLockModuleAsyncOptions & LockTestingOptions;
 
 /** What `Test.createTestingModule()` of @nestjs/testing makes. */
