@@ -117,7 +117,13 @@ local function leave()
   local ttl = redis.call('pttl', lock)
   local isLongest = lease + ${String(SPARE_MS)} >= ttl
   local enough = ttl + ${String(SPARE_MS)} >= lease and math.max(1, ttl - ${String(SPARE_MS)})
-  local longest = isLongest and longestLease(enough, ${String(LOOKED_AT)}) or longestLease(1, 1)
+  local function look()
+    return isLongest and longestLease(enough, ${String(LOOKED_AT)}) or longestLease(1, 1)
+  end
+  local mayLook, longest = pcall(look)
+  -- It has left by now: a user without the right to look frees what nobody else has a field in.
+  if not mayLook then longest = 0 end
+  if not mayLook and redis.call('hlen', lock) > 1 then return 'done' end
   if longest > 0 then
     if isLongest then
       local isRight = enough and longest >= enough and longest <= ttl

@@ -82,17 +82,18 @@ for i = 1, #ids do
   entries[2 * i - 1] = string.format('%.0f', math.max(now + leaseMs, present[i] or 0))
   entries[2 * i] = ids[i]
 end
-local added = redis.call('zadd', leases, unpack(entries))
-if added > 0 then
-  free = redis.pcall('decrby', counter, added)
-  -- A user without the right to count must not take permits that stay free.
-  if type(free) == 'table' then
-    redis.call('zrem', leases, unpack(ids))
-    return free
-  end
-end
 local pttl = redis.call('pttl', counter)
-if pttl > 0 then redis.call('pexpire', leases, pttl) end`;
+local added = redis.call('zadd', leases, unpack(entries))
+local expiry = pttl > 0 and redis.pcall('pexpire', leases, pttl)
+if added > 0 then
+  local counted = type(expiry) == 'table' and expiry or redis.pcall('decrby', counter, added)
+  -- A user without the right to count, or to expire, must not take permits that nobody knows of.
+  if type(counted) == 'table' then
+    redis.call('zrem', leases, unpack(ids))
+    return counted
+  end
+  free = counted
+end`;
 
 /**
  * Enough left → ours until the lease ends. Somebody who waits for several at once leaves a mark: others
