@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Cluster } from 'ioredis';
 import { LockConfigurationError } from 'nestjs-redis-lock';
 
+import { aclRules, CLUSTER } from '../../libs/redis-lock/src/core/permissions.js';
 import { defineScript } from '../../libs/redis-lock/src/core/script.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
@@ -211,6 +212,40 @@ describe('publish, in a cluster', () => {
       handOver({ holder, waiter, listeners }, 'product_1'),
     );
     expect(published).toEqual({ publish: 2, spublish: 0 });
+  });
+
+  it('needs no more rights than docs/security.md says, and all of them', async () => {
+    const keyPrefix = 'app:';
+    // Names here have a tag of their own, or none.
+    const rules = aclRules(['LockService'], keyPrefix).flatMap((rule) => [
+      rule,
+      rule.replace('{', ''),
+    ]);
+    const rights = ['on', '>secret', ...rules, ...CLUSTER.map((command) => `+${command}`)];
+    for (const { admin } of group.nodes) {
+      await admin.acl('SETUSER', 'locks', 'reset', ...rights);
+      await admin.acl('LOG', 'RESET');
+      await admin.config('RESETSTAT');
+    }
+    const make = () => group.connect({ username: 'locks', password: 'secret' });
+    const holder = open(await connect(make), { settings: { ...settings, keyPrefix } });
+    const waiter = open(await connect(make), { settings: { ...settings, keyPrefix } });
+    for (const name of NAMES) {
+      const held = await holder.locks.acquire(name, { fenced: true });
+      const waiting = waiter.locks.acquire(name, { waitTimeMs: NEVER_POLL_MS });
+      await eventually(async () => (await subscriptionsTo(name)) > 0);
+      await held.release();
+      await (await waiting).release();
+    }
+    await eventually(async () => (await subscriptionsTo('app:')) === 0);
+    const used = new Set<string>();
+    for (const { admin } of group.nodes) {
+      expect(await admin.acl('LOG')).toEqual([]);
+      const info = await admin.info('commandstats');
+      for (const [, command = ''] of info.matchAll(/^cmdstat_([^:]+):/gm)) used.add(command);
+    }
+    expect(CLUSTER.filter((command) => !used.has(command))).toEqual([]);
+    for (const { admin } of group.nodes) await admin.acl('DELUSER', 'locks');
   });
 
   it('auto announces in both ways until the cluster has told what it has, and polls meanwhile', async () => {

@@ -154,6 +154,23 @@ describe('LockService when a wake-up is lost', () => {
     await grantedWithin(waiting.promise, PROMPT_MS);
   });
 
+  it('asks far less often than a flood of messages tells it to', async () => {
+    const { waiting } = await waiter(NO_POLL_MS);
+    await redis.resetCommandStats();
+    const MESSAGES = 5_000;
+    const flood = redis.admin.pipeline();
+    for (let i = 0; i < MESSAGES; i += 1)
+      flood.publish(channelOf('a'), i % 2 === 0 ? '0' : 'x'.repeat(200));
+    await flood.exec();
+    await roundTrips(redis, 5);
+    const { evalsha = 0, publish } = await redis.commandStats();
+    expect(publish).toBe(MESSAGES);
+    expect(evalsha).toBeLessThan(MESSAGES / 20);
+    expect(waiting.state).toBe('pending');
+    await redisson.unlock(redis.admin, 'a');
+    await grantedWithin(waiting.promise, PROMPT_MS);
+  });
+
   it('wakes one waiter for each release, in each of the processes', async () => {
     const clients = [1, 2, 3].map(() => open({ pollIntervalMs: NO_POLL_MS }));
     await redisson.tryLock(redis.admin, 'a');
