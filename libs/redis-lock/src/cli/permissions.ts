@@ -1,23 +1,24 @@
 import { tokenKey } from '../core/fencing-token.js';
 import { grantChannel, lineKeys } from '../core/hand-off.js';
 import { helperKey, suffixedKey } from '../core/key-space.js';
+import { CLUSTER, CONNECTION, PERMISSIONS } from '../core/permissions.js';
+
+/** To wake those who wait. */
+const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
+/** In a Cluster ioredis gives its connections names, and goes on when it may not. */
+const NAMES = ['client|setname'];
+const ELSEWHERE = [...MESSAGES, 'wait', 'info'];
+
+const all = Object.values(PERMISSIONS).flatMap(({ commands }): readonly string[] => commands);
 
 /**
- * What a Redis user needs for the locks, and nothing else: `doctor` tries these, the rule in the docs
- * is made of these, and the tests of the least rights run with these.
+ * What a Redis user needs for the locks, and nothing else, as `doctor` tries it: by what fails
+ * without it.
  */
 export const COMMANDS = {
   /** By the scripts of all kinds of locks, and to run them. */
-  locks: [
-    ...['eval', 'evalsha', 'time', 'exists', 'del', 'rename', 'pexpire', 'pttl'],
-    ...['get', 'set', 'incrby', 'decr', 'decrby'],
-    ...['hget', 'hset', 'hdel', 'hexists', 'hgetall', 'hkeys', 'hlen', 'hmget'],
-    ...['lindex', 'linsert', 'llen', 'lpop', 'lpos', 'lrange', 'lrem', 'rpush', 'sadd'],
-    ...['zadd', 'zcard', 'zcount', 'zinterstore', 'zpopmin', 'zrange', 'zrem'],
-    ...['zremrangebyrank', 'zremrangebyscore', 'zscore'],
-  ],
-  /** To wake those who wait. */
-  messages: ['ping', 'publish', 'subscribe', 'unsubscribe'],
+  locks: [...new Set([...CONNECTION, ...all])].filter((command) => !ELSEWHERE.includes(command)),
+  messages: MESSAGES,
   /** With `minReplicas`. */
   replicas: ['wait'],
   /** By the nodes of a red lock, and by ioredis when it connects. */
@@ -25,13 +26,9 @@ export const COMMANDS = {
   /** With a database other than 0. */
   database: ['select'],
   /** In a Cluster: to find its nodes, and to wake by sharded messages. */
-  cluster: [
-    ...['cluster|slots', 'cluster|info', 'pubsub|shardnumsub'],
-    ...['spublish', 'ssubscribe', 'sunsubscribe'],
-  ],
-  /** In a Cluster ioredis gives its connections names, and goes on when it may not. */
-  names: ['client|setname'],
-} as const;
+  cluster: CLUSTER.filter((command) => !NAMES.includes(command)),
+  names: NAMES,
+} as const satisfies Record<string, readonly string[]>;
 
 /** What the channels of all locks begin with, as an ACL rule says it. */
 export const CHANNEL_PATTERNS = ['redisson_*', 'nestjs_*'] as const;

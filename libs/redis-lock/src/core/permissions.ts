@@ -1,6 +1,7 @@
 /**
  * What a user of Redis has to be allowed, by ACL. The scripts and the client decide; this list, from
- * which docs/security.md has its rules, is compared with them by test/connections/permissions.spec.ts.
+ * which docs/security.md has its rules and `doctor` what it tries, is compared with them by
+ * test/connections/permissions.spec.ts.
  */
 export interface Permissions {
   readonly commands: readonly string[];
