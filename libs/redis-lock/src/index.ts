@@ -19,6 +19,7 @@ export {
   type LockErrorDetails,
 } from './core/errors.js';
 export type { Lease, LeaseState, PermitLease } from './core/lease.js';
+export { LockMonitor, type LockStatus } from './core/lock-monitor.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
 export type { MultiLease } from './core/multi-lease.js';
 export type { MultiLock } from './core/multi-lock.js';
@@ -84,6 +85,7 @@ export {
   getFairLockServiceToken,
   getFencingGuardToken,
   getLatchServiceToken,
+  getLockMonitorToken,
   getLockServiceToken,
   getReadWriteLockServiceToken,
   getRedLockServiceToken,
@@ -91,6 +93,7 @@ export {
   InjectFairLockService,
   InjectFencingGuard,
   InjectLatchService,
+  InjectLockMonitor,
   InjectLockService,
   InjectReadWriteLockService,
   InjectRedLockService,

@@ -35,6 +35,13 @@ export class Contenders implements Successors, QueueHost {
     });
   }
 
+  /** How many callers are not content with one answer. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.waiters;
+    return waiting;
+  }
+
   /** @throws {LockLimitError} there is no room for one that waits, or for another key */
   admit({ name, once }: Call, turn: Turn): void {
     if (turn.isLetIn === true) return;

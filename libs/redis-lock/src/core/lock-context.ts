@@ -78,6 +78,11 @@ export class LockContext {
     return contenders;
   }
 
+  /** How many calls of this process wait. */
+  get waiting(): number {
+    return this.#contenders.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
   /** From now on nobody gets a lock any more, and whoever waits is told so. Nested calls go on. */
   refuse(): void {
     if (this.#isClosing) return;

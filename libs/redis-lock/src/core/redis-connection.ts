@@ -31,6 +31,8 @@ export interface ChannelListener {
 export interface RedisConnection {
   /** Whether commands can be sent, as far as the client knows. */
   readonly isUp: boolean;
+  /** Whether all that is listened for is heard; absent where messages cannot fail. */
+  readonly isHearing?: boolean;
 
   /**
    * Runs one script. Rejects at once, without sending anything, while the connection is down.

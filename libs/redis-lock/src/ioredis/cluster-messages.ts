@@ -49,6 +49,13 @@ export class ClusterMessages {
     return this.#known === 'plain' ? 'broadcast' : (this.#known ?? 'both');
   }
 
+  /** Whether every channel that somebody listens on is heard on the node where it belongs. */
+  get isHearing(): boolean {
+    for (const { node } of this.#routes) if (node === undefined) return false;
+    for (const subscriber of this.#subscribers.values()) if (!subscriber.isHearing) return false;
+    return true;
+  }
+
   listen(channel: string, listener: ChannelListener): () => void {
     const route: Route = {
       ...{ channel, slot: hashSlot(channel), listener },

@@ -66,6 +66,7 @@ export function prepareIoredisConnection(
 /** How releases are announced, and heard. */
 interface Messages {
   readonly mode: PublishMode;
+  readonly isHearing: boolean;
   listen(channel: string, listener: ChannelListener): () => void;
   close(): void;
 }
@@ -118,6 +119,10 @@ export class IoredisConnection implements RedisConnection {
   get isUp(): boolean {
     // ioredis goes on saying "ready" for a moment after a disconnect.
     return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
+  }
+
+  get isHearing(): boolean {
+    return this.messages.isHearing;
   }
 
   /** Begins to connect, if nobody has. */

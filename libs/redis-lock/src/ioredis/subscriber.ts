@@ -51,6 +51,12 @@ export class Subscriber {
     this.#words = onAstray === undefined ? PLAIN : SHARDED;
   }
 
+  /** Whether Redis has confirmed every channel that somebody listens on. */
+  get isHearing(): boolean {
+    if (this.#listeners.size === 0) return true;
+    return this.#client?.status === 'ready' && this.#unconfirmed.size === 0;
+  }
+
   listen(channel: string, listener: ChannelListener): () => void {
     const listeners = this.#listeners.get(channel);
     if (listeners !== undefined) {

@@ -13,6 +13,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockContext } from '../core/lock-context.js';
+import { LockMonitor } from '../core/lock-monitor.js';
 import type { LockObserver } from '../core/observer.js';
 import { resolveSettings, type LockSettings } from '../core/options.js';
 import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
@@ -48,6 +49,8 @@ import {
   getFairLockServiceToken,
   getFencingGuardToken,
   getLatchServiceToken,
+  getLockContextToken,
+  getLockMonitorToken,
   getLockServiceToken,
   getReadWriteLockServiceToken,
   getRedLockServiceToken,
@@ -239,6 +242,7 @@ function assemble(
 ): DynamicModule {
   const { name } = connection;
   const redLockToken = getRedLockServiceToken(name);
+  const [contextToken, monitorToken] = [getLockContextToken(name), getLockMonitorToken(name)];
   return {
     module: RedisLockModule,
     global: isGlobal,
@@ -261,13 +265,18 @@ function assemble(
         inject: [RED_LOCKS],
         useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
       },
+      { provide: contextToken, useExisting: CONTEXT },
+      { provide: monitorToken, inject: [CONTEXT, RED_LOCKS], useFactory: monitorOf },
       ...SERVICES.map(([Service, tokenOf]) => ({
         provide: tokenOf(name),
         inject: [CONTEXT],
         useFactory: (context: LockContext) => new Service(context),
       })),
     ],
-    exports: [...SERVICES.map(([, tokenOf]) => tokenOf(name)), redLockToken],
+    exports: [
+      ...SERVICES.map(([, tokenOf]) => tokenOf(name)),
+      ...[redLockToken, contextToken, monitorToken],
+    ],
   };
 }
 
@@ -301,4 +310,8 @@ function contextOf(
   connection: BackendConnection,
 ): LockContext {
   return backend.context(connection, { ...settings, observer });
+}
+
+function monitorOf(context: LockContext, redLocks: RedLocks | undefined): LockMonitor {
+  return new LockMonitor(context, redLocks === undefined ? [] : [redLocks.context]);
 }

@@ -1,5 +1,7 @@
 import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 
+import type { LockContext } from '../core/lock-context.js';
+import { LockMonitor } from '../core/lock-monitor.js';
 import { DEFAULT_NAME } from '../core/options.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
@@ -39,6 +41,11 @@ export const getLatchServiceToken = tokensOf(LatchService, 'LatchService');
 export const getRedLockServiceToken = tokensOf(RedLockService, 'RedLockService');
 /** The token of a connection's `FencingGuard`: `getFencingGuardToken('cache')`. */
 export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
+export const getLockMonitorToken = tokensOf(LockMonitor, 'LockMonitor');
+
+/** Of what all services of a connection share, for the subpaths of this package. */
+export const getLockContextToken: ServiceToken<LockContext> = (connection = DEFAULT_NAME) =>
+  Symbol.for(`nestjs-redis-lock:context of ${forRootOf(connection)}`);
 
 /** Marks a parameter or property that takes the service of the connection of this name. */
 export type InjectService = (connection?: string) => PropertyDecorator & ParameterDecorator;
@@ -62,3 +69,4 @@ export const InjectLatchService = injects(getLatchServiceToken);
 export const InjectRedLockService = injects(getRedLockServiceToken);
 /** Injects a connection's `FencingGuard`: `@InjectFencingGuard('cache')`. */
 export const InjectFencingGuard = injects(getFencingGuardToken);
+export const InjectLockMonitor = injects(getLockMonitorToken);

@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  LockArgumentError,
+  LockBackendError,
+  LockMonitor,
+  LockService,
+  SemaphoreService,
+} from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+describe('LockMonitor', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, (context) => ({
+    locks: new LockService(context),
+    semaphores: new SemaphoreService(context),
+    monitor: new LockMonitor(context),
+  }));
+
+  afterEach(async () => {
+    await redis.admin.config('SET', 'maxmemory', 0);
+    await redis.admin.replicaof('NO', 'ONE');
+  });
+
+  /** A client of which the connection stands. */
+  const opened = async (settings: Parameters<typeof open>[0] = {}) => {
+    const { locks, context } = open({ connection: proxy.current.url, ...settings });
+    await eventually(() => locks.monitor.ping());
+    return { ...locks, context };
+  };
+
+  const IDLE = {
+    ...{ connection: 'default', isUp: true, isHearing: true },
+    ...{ held: 0, suspect: 0, waiting: 0 },
+  };
+
+  it('counts what is held and who waits, and nothing of what is over', async () => {
+    const { locks, semaphores, monitor } = await opened();
+    expect(monitor.status()).toEqual(IDLE);
+    const pool = semaphores.get('s');
+    await pool.setPermits(3);
+    const leases = [await locks.acquire('a'), await pool.acquire({ permits: 2 })];
+    await locks.using('b', () => {
+      expect(monitor.status().held).toBe(3);
+      return locks.using('b', () => expect(monitor.status().held).toBe(3));
+    });
+    const waiting = ['a', 'a', 'b'].map((name) => locks.acquire(name));
+    const busy = locks.tryAcquire('a');
+    expect(monitor.status()).toMatchObject({ waiting: 3 });
+    leases.push(await (waiting[2] ?? locks.acquire('never')));
+    expect(await busy).toBeNull();
+    expect(monitor.status()).toMatchObject({ held: 3, waiting: 2 });
+    for (const lease of leases) await lease.release();
+    for (const other of waiting.slice(0, 2)) await (await other).release();
+    expect(monitor.status()).toEqual(IDLE);
+    await redis.admin.flushall();
+  });
+
+  it('adds what is held on other servers under the same name', async () => {
+    const [ours, nodes] = [open({ name: 'cache' }), open()];
+    const monitor = new LockMonitor(ours.context, [nodes.context]);
+    const leases = [await ours.locks.locks.acquire('a'), await nodes.locks.locks.acquire('b')];
+    expect(monitor.status()).toMatchObject({ connection: 'cache', held: 2 });
+    for (const lease of leases) await lease.release();
+  });
+
+  it('says whether wake-up messages arrive', async () => {
+    const [ours, others] = [await opened({ pollIntervalMs: 50 }), await opened()];
+    const lease = await others.locks.acquire('a');
+    const waiting = ours.locks.acquire('a');
+    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
+    await eventually(() => ours.monitor.status().isHearing);
+    proxy.current.refuse();
+    // That of the one that waits is the newest.
+    const subscriber = proxy.current.connections.at(-1);
+    proxy.current.cut({ where: (connection) => connection === subscriber });
+    await eventually(() => !ours.monitor.status().isHearing);
+    expect(ours.monitor.status()).toMatchObject({ isUp: true, waiting: 1 });
+    await proxy.current.heal();
+    await eventually(() => ours.monitor.status().isHearing);
+    await lease.release();
+    await (await waiting).release();
+  });
+
+  it('counts the holds whose renewals fail, until one gets through', async () => {
+    const { locks, monitor } = await opened({ leaseTimeMs: 1_500 });
+    const lease = await locks.acquire('a');
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => monitor.status().suspect === 1);
+    expect(monitor.status()).toMatchObject({ isUp: false, held: 1 });
+    await proxy.current.heal();
+    await eventually(() => monitor.status().suspect === 0);
+    await lease.release();
+  });
+
+  describe('ping', () => {
+    it('leaves nothing in Redis, and keeps to the keys of the connection', async () => {
+      const { monitor } = await opened({ keyPrefix: 'shop:' });
+      expect(await monitor.ping()).toBeGreaterThan(0);
+      await eventually(async () => (await redis.admin.dbsize()) === 0);
+    });
+
+    const cutOff = (monitor: LockMonitor) => {
+      proxy.current.refuse();
+      proxy.current.cut();
+      return eventually(() => !monitor.status().isUp);
+    };
+
+    it.each<[string, (monitor: LockMonitor) => unknown, string]>([
+      ['is gone', cutOff, 'there is no connection to Redis'],
+      ['says nothing', () => proxy.current.blackhole(), 'Redis has not answered for 100 ms'],
+      ['is a replica', () => redis.admin.replicaof('127.0.0.1', 1), 'the server is a replica now'],
+      ['is full', () => redis.admin.config('SET', 'maxmemory', 1), 'Redis has no memory left'],
+    ])('rejects when Redis %s', async (_, takeAway, message) => {
+      const { monitor } = await opened();
+      await takeAway(monitor);
+      const error: unknown = await monitor.ping(100).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(LockBackendError);
+      expect((error as Error).message).toContain(message);
+      await proxy.current.heal();
+      await eventually(() => monitor.status().isUp);
+    });
+
+    it('refuses to wait for what is no time', async () => {
+      const { monitor } = open().locks;
+      for (const limit of [0, -1, 1.5, NaN, Infinity, 60_001, '5', null]) {
+        await expect(monitor.ping(limit as number)).rejects.toThrow(LockArgumentError);
+      }
+    });
+  });
+});
