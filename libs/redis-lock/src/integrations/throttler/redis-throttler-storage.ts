@@ -1,0 +1,102 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import { createHash, randomBytes } from 'node:crypto';
+
+import { Deadline, OVER } from '../../core/deadline.js';
+import { LockBackendError } from '../../core/errors.js';
+import { helperKey } from '../../core/key-space.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { checkCount, LARGEST_COUNT } from '../../core/options.js';
+import { ANSWER_MS } from '../../core/redis-connection.js';
+import type { ScriptArgs } from '../../core/script.js';
+import { HIT, type Hit } from './hits.scripts.js';
+
+/** What `@nestjs/throttler` is told of a request. */
+export type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+/** What becomes of requests that nobody can count. */
+export type OnThrottlerBackendError = 'reject' | 'allow';
+
+export const THROTTLER_CONTEXT = Symbol.for('nestjs-redis-lock:throttler-context');
+export const ON_THROTTLER_BACKEND_ERROR = Symbol.for('nestjs-redis-lock:throttler-backend-error');
+
+const LONGEST_MS = 365 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Counts requests in Redis for the guards of `@nestjs/throttler`, so that a limit holds for all
+ * processes together. It counts as throttler's own storage does: every hit ends by itself after its
+ * `ttl`, by the clock of Redis. A request that ioredis sends twice counts once.
+ */
+@Injectable()
+export class RedisThrottlerStorage implements ThrottlerStorage {
+  /** With a number, it names a request among those of all processes. */
+  readonly #mark = randomBytes(9).toString('base64url');
+  #requests = 0;
+
+  constructor(
+    @Inject(THROTTLER_CONTEXT) private readonly context: LockContext,
+    @Inject(ON_THROTTLER_BACKEND_ERROR) private readonly onBackendError: OnThrottlerBackendError,
+  ) {}
+
+  /**
+   * Counts one request, or says for how long none is let in. Waits at most one second.
+   * @param ttl how long a request counts, in milliseconds
+   * @param limit how many requests may count at a time; each takes some 40 bytes of Redis
+   * @param blockDuration for how long nobody is let in after a request too many, in milliseconds; 0
+   * lets the next one in as soon as another ends
+   * @throws {LockArgumentError} a number makes no sense; nothing was sent to Redis
+   * @throws {LockBackendError} Redis has not answered in time, or refused, unless such requests are let in
+   */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord> {
+    const [ttlMs, blockMs] = [Math.ceil(ttl), Math.max(0, Math.ceil(blockDuration))];
+    checkCount('ttl', ttlMs, { min: 1, max: LONGEST_MS });
+    checkCount('limit', limit, { min: 0, max: LARGEST_COUNT });
+    checkCount('blockDuration', blockMs, { min: 0, max: LONGEST_MS });
+    const hits = this.#keyOf(key, throttlerName);
+    const request = `${this.#mark}.${(++this.#requests).toString(36)}`;
+    try {
+      return recordOf(await this.#hit(hits, { request, ttlMs, limit, blockMs }));
+    } catch (error) {
+      if (this.onBackendError !== 'allow' || !(error instanceof LockBackendError)) throw error;
+      return { totalHits: 0, timeToExpire: seconds(ttlMs), isBlocked: false, timeToBlockExpire: 0 };
+    }
+  }
+
+  async #hit(hits: string, args: ScriptArgs<(typeof HIT.args)[number]>): Promise<Hit> {
+    const { clock, connection } = this.context;
+    const deadline = new Deadline(clock, ANSWER_MS, undefined);
+    const reply = await deadline.race(connection.run(HIT, { hits }, args));
+    if (reply !== OVER) return reply.value;
+    throw new LockBackendError(
+      `A request was not counted: Redis has not answered for ${String(ANSWER_MS)} ms`,
+      { retryable: true, outcome: 'unknown' },
+    );
+  }
+
+  /** Keys hold what visitors send, such as their addresses: what is in Redis is a digest. */
+  #keyOf(key: string, throttlerName: string): string {
+    const digest = createHash('sha256').update(JSON.stringify([throttlerName, key]));
+    const { keys } = this.context;
+    return helperKey('nestjs_throttle', keys.key(digest.digest('base64url')));
+  }
+}
+
+function recordOf({ totalHits, expiresInMs, isBlocked, blockExpiresInMs }: Hit): ThrottlerRecord {
+  return {
+    totalHits,
+    timeToExpire: seconds(expiresInMs),
+    isBlocked,
+    timeToBlockExpire: seconds(blockExpiresInMs),
+  };
+}
+
+/** The headers of an answer are in whole seconds. */
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000);
+}
