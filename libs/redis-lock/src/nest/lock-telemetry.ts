@@ -1,0 +1,103 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+import type { LockAcquisitionMessage } from '../core/acquisition-trace.js';
+import type { LockedKind, Subject } from '../core/observer.js';
+import type { LockEventMessage } from './event-channel.js';
+
+/** By what measurements are told apart: few values each, and none that a visitor has sent. */
+// No interface: as a record of texts it is passed on to other packages.
+export type LockLabels = {
+  readonly connection: string;
+  readonly kind: LockedKind;
+  /** The `label` of the call, such as the key template of `@WithLock`. */
+  readonly lock: string;
+};
+
+/** What became of one call for a lock. */
+export type LockAcquisition = Required<Pick<LockAcquisitionMessage, 'outcome' | 'waitedMs'>> & {
+  /** With what the call rejects. */
+  readonly error?: unknown;
+};
+
+/** Hears of the locks of all connections in this process. */
+export interface LockListener<Call> {
+  /** A caller asks for a lock, in whose context this runs. What is returned is handed to `answered`. */
+  asked(labels: LockLabels, name: string): Call;
+  answered(call: Call, labels: LockLabels, acquisition: LockAcquisition): void;
+  /** One hold more, or one less. */
+  held(labels: LockLabels, change: 1 | -1): void;
+  happened(event: LockEventMessage): void;
+}
+
+/** What stands for the locks of calls without a label: their names are too many, and may be secret. */
+const UNLABELLED = '(none)';
+
+type Message = LockAcquisitionMessage & { readonly error?: unknown };
+
+/**
+ * Listens until the returned function is called. What a listener throws is dropped: Node would end
+ * the process for it.
+ */
+export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
+  // Of a hold, whole milliseconds are known.
+  const since = Math.floor(performance.now());
+  const calls = new WeakMap<object, Call>();
+  const start = quietly((message: Message) => {
+    calls.set(message, listener.asked(labelsOf(message), message.name));
+  });
+  const asyncEnd = quietly((message: Message) => {
+    const { outcome, waitedMs } = message;
+    // Of a call that somebody else listened to before, only the end is heard.
+    const isOurs = calls.has(message);
+    if (!isOurs || outcome === undefined || waitedMs === undefined) return;
+    const acquisition = { outcome, waitedMs, error: message.error };
+    listener.answered(calls.get(message) as Call, labelsOf(message), acquisition);
+  });
+  const onEvent = quietly((event: LockEventMessage) => {
+    listener.happened(event);
+    const change = changeOf(event, since);
+    if (change !== 0 && 'name' in event) listener.held(labelsOf(event), change);
+  });
+  const listeners = [
+    ['tracing:nestjs-redis-lock:acquire:start', start],
+    ['tracing:nestjs-redis-lock:acquire:asyncEnd', asyncEnd],
+    ['nestjs-redis-lock:event', onEvent],
+  ] as const;
+  for (const [channel, hear] of listeners) subscribe(channel, hear);
+  return () => {
+    for (const [channel, hear] of listeners) unsubscribe(channel, hear);
+  };
+}
+
+/** What is counted of an event: how many, and by what they may be told apart. */
+export function countOf(event: LockEventMessage): [count: number, labels: Record<string, string>] {
+  const { connection } = event;
+  const of = 'name' in event ? labelsOf(event) : { connection };
+  const labels = 'reason' in event ? { ...of, reason: event.reason } : of;
+  return ['leases' in event ? event.leases : 1, labels];
+}
+
+export function labelsOf({
+  connection,
+  kind,
+  label,
+}: Subject & { connection: string }): LockLabels {
+  return { connection, kind, lock: label ?? UNLABELLED };
+}
+
+/** A nested acquisition makes no other hold, and nobody has heard of one that began before. */
+function changeOf(event: LockEventMessage, since: number): 1 | -1 | 0 {
+  if (event.type === 'acquired') return event.holdCount === 1 ? 1 : 0;
+  const isEnd = event.type === 'released' || event.type === 'lost';
+  return isEnd && performance.now() - event.heldMs >= since ? -1 : 0;
+}
+
+function quietly(listen: (message: never) => void): (message: unknown) => void {
+  return (message) => {
+    try {
+      listen(message as never);
+    } catch {
+      // Nobody is there who could be told.
+    }
+  };
+}

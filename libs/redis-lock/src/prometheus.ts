@@ -1,0 +1,1 @@
+export { collectLockMetrics } from './integrations/prometheus/collect-lock-metrics.js';
