@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { LockConfigurationError, LockService, WithLock } from 'nestjs-redis-lock';
+import { LockConfigurationError, LockService, WithLock, type Lease } from 'nestjs-redis-lock';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { Registry, register as globalRegister } from 'prom-client';
 import { publish } from './events.js';
@@ -46,11 +46,12 @@ describe('collectLockMetrics', () => {
   it('counts calls by their outcome, and waits, holds and what is held under the template', async () => {
     const register = collect();
     const shop = await start();
+    const leases: (Lease | null)[] = [];
     await shop.buy('7', async () => {
       expect(await valuesOf(register, 'held')).toEqual({ 'default lock product_<0>': 1 });
       expect(await valuesOf(register, 'waiting')).toEqual({ 'default lock product_<0>': 0 });
       await shop.buy('7');
-      expect(await shop.locks.tryAcquire('product_8')).not.toBeNull();
+      leases.push(await shop.locks.tryAcquire('product_8'));
       expect(await valuesOf(register, 'held')).toEqual({
         'default lock product_<0>': 1,
         'default lock (none)': 1,
@@ -64,6 +65,7 @@ describe('collectLockMetrics', () => {
     const aborted = shop.locks.acquire('product_8', { signal: AbortSignal.timeout(9) });
     expect(await valuesOf(register, 'waiting')).toMatchObject({ 'default lock (none)': 3 });
     await Promise.allSettled([...busy, aborted]);
+    await leases[0]?.release();
     await redis.admin.set('text', 'x');
     await expect(shop.locks.acquire('text')).rejects.toThrow('another kind');
     await redis.admin.del('text');

@@ -1,0 +1,95 @@
+import {
+  ValueType,
+  type Counter,
+  type Histogram,
+  type Meter,
+  type UpDownCounter,
+} from '@opentelemetry/api';
+
+import type { LockEventMessage } from '../../nest/event-channel.js';
+import {
+  countOf,
+  labelsOf,
+  type LockAcquisition,
+  type LockLabels,
+} from '../../nest/lock-telemetry.js';
+
+type EventType = LockEventMessage['type'];
+
+/** What is counted of events. */
+const COUNTED: Partial<Record<EventType, [name: string, unit: string, description: string]>> = {
+  lost: ['lost', '{lock}', 'Locks that were lost while somebody held them'],
+  'late-grant': ['late_grants', '{grant}', 'Grants whose caller had left before'],
+  'release-failed': ['release.failures', '{release}', 'Releases that Redis did not hear of'],
+  'wake-up-failed': ['wake_up.failures', '{release}', 'Releases that waiters find by polling'],
+  'force-released': ['forced_releases', '{lock}', 'Locks that were taken from their holders'],
+  renewed: ['renewals', '{lease}', 'Leases that were renewed'],
+  'renewal-failed': ['renewal.failures', '{lease}', 'Leases that could not be renewed'],
+  'messages-failed': ['message.failures', '{subscription}', 'Subscriptions that were refused'],
+  'connection-failed': ['connection.failures', '{outage}', 'Times that Redis went away'],
+};
+
+/** In seconds, from a free lock on a near server to the longest waits that make sense. */
+const SECONDS = {
+  ...{ unit: 's', valueType: ValueType.DOUBLE },
+  advice: {
+    explicitBucketBoundaries: [
+      ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    ],
+  },
+};
+
+/** By what spans and measurements are told apart. */
+export function attributesOf(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).map(([label, value]) => [ATTRIBUTES[label] ?? label, value]),
+  );
+}
+
+const ATTRIBUTES: Partial<Record<string, string>> = {
+  ...{ connection: 'lock.connection', kind: 'lock.type', lock: 'lock.name' },
+};
+
+/** The instruments of all locks in one process. */
+export class LockInstruments {
+  readonly #acquisitions: Histogram;
+  readonly #holds: Histogram;
+  readonly #waiting: UpDownCounter;
+  readonly #held: UpDownCounter;
+  readonly #counters = new Map<EventType, Counter>();
+
+  constructor(meter: Meter) {
+    const seconds = (name: string, description: string) =>
+      meter.createHistogram(`redis_lock.${name}.duration`, { ...SECONDS, description });
+    const upDown = (name: string, unit: string, description: string) =>
+      meter.createUpDownCounter(`redis_lock.${name}`, { unit, description });
+    this.#acquisitions = seconds('acquire', 'How long calls waited, by what became of them');
+    this.#holds = seconds('hold', 'How long locks were held');
+    this.#waiting = upDown('waiting', '{call}', 'Calls that have not been answered yet');
+    this.#held = upDown('held', '{lock}', 'Locks that are held');
+    for (const [type, [name, unit, description]] of Object.entries(COUNTED)) {
+      const counter = meter.createCounter(`redis_lock.${name}`, { unit, description });
+      this.#counters.set(type as EventType, counter);
+    }
+  }
+
+  asked(labels: LockLabels): void {
+    this.#waiting.add(1, attributesOf(labels));
+  }
+
+  answered(labels: LockLabels, { outcome, waitedMs }: LockAcquisition): void {
+    const attributes = attributesOf(labels);
+    this.#waiting.add(-1, attributes);
+    this.#acquisitions.record(waitedMs / 1_000, { ...attributes, outcome });
+  }
+
+  held(labels: LockLabels, change: 1 | -1): void {
+    this.#held.add(change, attributesOf(labels));
+  }
+
+  happened(event: LockEventMessage): void {
+    const [count, labels] = countOf(event);
+    this.#counters.get(event.type)?.add(count, attributesOf(labels));
+    if ('heldMs' in event) this.#holds.record(event.heldMs / 1_000, attributesOf(labelsOf(event)));
+  }
+}

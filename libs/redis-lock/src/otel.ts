@@ -1,0 +1,4 @@
+export {
+  instrumentLocks,
+  type LockInstrumentationOptions,
+} from './integrations/otel/instrument-locks.js';
