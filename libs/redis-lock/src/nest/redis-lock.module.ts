@@ -240,9 +240,7 @@ function assemble(
   connection: NamedConnection,
   options: Provider[],
 ): DynamicModule {
-  const { name } = connection;
-  const redLockToken = getRedLockServiceToken(name);
-  const [contextToken, monitorToken] = [getLockContextToken(name), getLockMonitorToken(name)];
+  const services = servicesOf(connection.name);
   return {
     module: RedisLockModule,
     global: isGlobal,
@@ -260,24 +258,28 @@ function assemble(
         useFactory: contextOf,
       },
       { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER, BACKEND], useFactory: redLocksOf },
-      {
-        provide: redLockToken,
-        inject: [RED_LOCKS],
-        useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
-      },
-      { provide: contextToken, useExisting: CONTEXT },
-      { provide: monitorToken, inject: [CONTEXT, RED_LOCKS], useFactory: monitorOf },
-      ...SERVICES.map(([Service, tokenOf]) => ({
-        provide: tokenOf(name),
-        inject: [CONTEXT],
-        useFactory: (context: LockContext) => new Service(context),
-      })),
+      ...services,
     ],
-    exports: [
-      ...SERVICES.map(([, tokenOf]) => tokenOf(name)),
-      ...[redLockToken, contextToken, monitorToken],
-    ],
+    exports: services.map(({ provide }) => provide),
   };
+}
+
+/** What an application can inject from the connection of this name. */
+function servicesOf(name: string): Exclude<Provider, Type>[] {
+  return [
+    ...SERVICES.map(([Service, tokenOf]) => ({
+      provide: tokenOf(name),
+      inject: [CONTEXT],
+      useFactory: (context: LockContext) => new Service(context),
+    })),
+    {
+      provide: getRedLockServiceToken(name),
+      inject: [RED_LOCKS],
+      useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
+    },
+    { provide: getLockContextToken(name), useExisting: CONTEXT },
+    { provide: getLockMonitorToken(name), inject: [CONTEXT, RED_LOCKS], useFactory: monitorOf },
+  ];
 }
 
 function observerOf({ settings }: NamedOptions): LockObserver {
