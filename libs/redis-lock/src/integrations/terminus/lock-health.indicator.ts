@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+
+import { LockConfigurationError, LockError, quoteName } from '../../core/errors.js';
+import type { LockMonitor, LockStatus } from '../../core/lock-monitor.js';
+import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
+
+export interface LockHealthOptions {
+  /**
+   * The name of the connection.
+   * @default 'default'
+   */
+  readonly connection?: string | undefined;
+  /**
+   * How long Redis may take to answer, in milliseconds.
+   * @default 1000
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a health check tells of a connection. */
+export interface LockHealth extends Partial<LockStatus> {
+  /** How long Redis took to answer, in milliseconds. */
+  readonly pingMs?: number;
+  /** Why it is down. */
+  readonly message?: string;
+}
+
+/**
+ * Tells `@nestjs/terminus` whether locks can be had. For readiness only: what restarts because Redis
+ * is away drops its locks, and does not bring Redis back.
+ */
+@Injectable()
+export class LockHealthIndicator {
+  constructor(
+    @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
+    @Inject(ModuleRef) private readonly modules: ModuleRef,
+  ) {}
+
+  /**
+   * Resolves with `up` when Redis runs a script that writes and confirms what this process holds,
+   * otherwise with `down` and the reason. Never rejects.
+   */
+  async isHealthy<const Key extends string>(
+    key: Key,
+    { connection, timeoutMs }: LockHealthOptions = {},
+  ): Promise<HealthIndicatorResult<Key, 'up' | 'down', LockHealth & Record<string, unknown>>> {
+    const check = this.health.check(key);
+    let monitor: LockMonitor | undefined;
+    try {
+      monitor = this.#monitorOf(connection);
+      const pingMs = Math.ceil(await monitor.ping(timeoutMs));
+      const status = monitor.status();
+      if (status.suspect === 0) return check.up({ pingMs, ...status });
+      return check.down({ message: unconfirmed(status), pingMs, ...status });
+    } catch (error) {
+      // Only of our own messages it is known that they hold no secret.
+      const message = error instanceof LockError ? error.message : 'The check itself has failed';
+      return check.down({ message, ...monitor?.status() });
+    }
+  }
+
+  #monitorOf(connection: string | undefined): LockMonitor {
+    try {
+      return this.modules.get<LockMonitor>(getLockMonitorToken(connection), { strict: false });
+    } catch (cause) {
+      const name = connection ?? 'default';
+      throw new LockConfigurationError(
+        `There is no connection ${quoteName(name)}: import ${forRootOf(name)}`,
+        { cause },
+      );
+    }
+  }
+}
+
+function unconfirmed({ suspect, held }: LockStatus): string {
+  return (
+    `Redis has not confirmed ${String(suspect)} of ${String(held)} holds in time: they are lost ` +
+    'unless a renewal gets through'
+  );
+}

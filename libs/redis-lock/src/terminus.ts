@@ -1,0 +1,5 @@
+export {
+  LockHealthIndicator,
+  type LockHealth,
+  type LockHealthOptions,
+} from './integrations/terminus/lock-health.indicator.js';
