@@ -41,6 +41,7 @@ export const getLatchServiceToken = tokensOf(LatchService, 'LatchService');
 export const getRedLockServiceToken = tokensOf(RedLockService, 'RedLockService');
 /** The token of a connection's `FencingGuard`: `getFencingGuardToken('cache')`. */
 export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
+/** The token of a connection's `LockMonitor`: `getLockMonitorToken('cache')`. */
 export const getLockMonitorToken = tokensOf(LockMonitor, 'LockMonitor');
 
 /** Of what all services of a connection share, for the subpaths of this package. */
@@ -69,4 +70,5 @@ export const InjectLatchService = injects(getLatchServiceToken);
 export const InjectRedLockService = injects(getRedLockServiceToken);
 /** Injects a connection's `FencingGuard`: `@InjectFencingGuard('cache')`. */
 export const InjectFencingGuard = injects(getFencingGuardToken);
+/** Injects a connection's `LockMonitor`: `@InjectLockMonitor('cache')`. */
 export const InjectLockMonitor = injects(getLockMonitorToken);

@@ -18,6 +18,7 @@ import {
 import type { LockEventMessage } from '../../nest/event-channel.js';
 import { attributesOf, LockInstruments } from './lock-instruments.js';
 
+/** Where spans and measurements go, and what they carry. */
 export interface LockInstrumentationOptions {
   /** @default the global one */
   readonly tracerProvider?: TracerProvider | undefined;

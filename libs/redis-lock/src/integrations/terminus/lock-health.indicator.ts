@@ -6,6 +6,7 @@ import { LockConfigurationError, LockError, quoteName } from '../../core/errors.
 import type { LockMonitor, LockStatus } from '../../core/lock-monitor.js';
 import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
 
+/** Which connection is looked at, and how long it may take. */
 export interface LockHealthOptions {
   /**
    * The name of the connection.

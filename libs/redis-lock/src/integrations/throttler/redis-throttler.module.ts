@@ -10,6 +10,7 @@ import {
   type OnThrottlerBackendError,
 } from './redis-throttler-storage.js';
 
+/** Where requests are counted, and what becomes of them when they cannot be. */
 export interface RedisThrottlerOptions {
   /**
    * The name of the connection of `RedisLockModule` on which requests are counted.
