@@ -140,8 +140,17 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       expect(sinceAcquire.ms).toBeLessThan(300 + PROMPT_MS);
       second.assertHeld();
       expect(first.state).toBe('lost');
-      expect(await semaphore.permits()).toBe(1);
-      expect(await semaphore.acquiredPermits()).toBe(1);
+    });
+
+    it('ends when somebody has shortened the lease of the next permit, which counts once', async () => {
+      const [ours, others] = [open().locks.get('a'), open().locks.get('a')];
+      await ours.setPermits(1);
+      const [id = ''] = (await ours.acquire()).permitIds;
+      expect(await others.updateLeaseTime(id, 50)).toBe(true);
+      await others.acquire();
+      expect(await others.tryAcquire()).toBeNull();
+      expect(await others.permits()).toBe(1);
+      expect(await others.acquiredPermits()).toBe(1);
     });
 
     it('ends when nobody has told: the poll finds out', async () => {

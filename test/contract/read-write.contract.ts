@@ -58,30 +58,31 @@ export function describeReadWriteBehaviour({
       );
     });
 
-    it('wait behind a writer that waits, and go next', async () => {
-      const [ours, others, third] = [lockOf(), lockOf(), lockOf()];
+    it('wait behind a writer that waits, and go before the next one', async () => {
+      const locks = [lockOf(), lockOf(), lockOf()] as const;
+      await Promise.all(locks.map(({ read }) => read.isLocked()));
+      const [ours, others, third] = locks;
       const order: string[] = [];
-      const enter = (name: string, { acquire }: Lock) =>
-        acquire({ waitTimeMs: 60_000 }).then((lease) => {
-          order.push(name);
-          return lease;
-        });
+      const enter = (name: string, { using }: Lock, work: () => unknown = () => undefined) =>
+        using(
+          () => {
+            order.push(name);
+            return work();
+          },
+          { waitTimeMs: 60_000 },
+        );
       const reading = await ours.read.acquire();
-      const writing = enter('writer', others.write);
-      await eventually(async () => {
-        const lease = await third.read.tryAcquire();
-        await lease?.release();
-        return lease === null;
-      });
-      const readers = [ours, others, third].map(({ read }) => enter('reader', read));
+      const writing = enter('writer', others.write, () => roundTrips(redis, 3));
+      // It listens when it was refused, and is remembered.
+      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
+      const readers = locks.map(({ read }) => enter('reader', read));
+      await roundTrips(redis, 3);
+      const next = enter('writer', third.write, () => roundTrips(redis, 3));
       await roundTrips(redis, 3);
       expect(order).toEqual([]);
       await reading.release();
-      const written = await writing;
-      await roundTrips(redis, 3);
-      expect(order).toEqual(['writer']);
-      await written.release();
-      for (const lease of await Promise.all(readers)) await lease.release();
+      await Promise.all([writing, ...readers, next]);
+      expect(order).toEqual(['writer', 'reader', 'reader', 'reader', 'writer']);
     });
 
     it('outside a scope are owners of their own', async () => {
