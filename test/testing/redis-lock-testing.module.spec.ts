@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Test, type TestingModule, type TestingModuleBuilder } from '@nestjs/testing';
 import {
-  CurrentLock,
+  CronLock,
   FairLockService,
   FencingGuard,
   getLockServiceToken,
@@ -610,16 +610,23 @@ describe('the fake timers of Jest', () => {
   });
 });
 
-describe('a lease in the decorated method', () => {
-  it('is that of the call', async () => {
+describe('a job that runs at most once in so long', () => {
+  it('is done again when the time is over', async () => {
     @Injectable()
-    class Shop {
-      @WithLock('p_<id>', { leaseTimeMs: 4_000 })
-      async buy(@LockKey('id') _id: number) {
-        return CurrentLock.lease().name;
+    class Reports {
+      runs = 0;
+      @CronLock('report', { atLeastMs: 60_000, atMostMs: 120_000 })
+      async report() {
+        this.runs += 1;
       }
     }
-    const { service } = await provided(Shop);
-    expect(await service.buy(7)).toBe('p_7');
+    const { service, testing } = await provided(Reports);
+    await service.report();
+    await testing.clock.advance(59_000);
+    await service.report();
+    expect(service.runs).toBe(1);
+    await testing.clock.advance(1_001);
+    await service.report();
+    expect(service.runs).toBe(2);
   });
 });
