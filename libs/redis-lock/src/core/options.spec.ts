@@ -6,6 +6,7 @@ import { DEFAULT_SETTINGS, resolveAcquireOptions, resolveSettings } from './opti
 describe('resolveSettings', () => {
   it('fills in the defaults', () => {
     expect(resolveSettings()).toEqual({
+      name: 'default',
       keyPrefix: '',
       leaseTimeMs: 30_000,
       waitTimeMs: 10_000,
@@ -86,6 +87,7 @@ describe('resolveAcquireOptions', () => {
       maxHoldMs: Infinity,
       minReplicas: 0,
       permits: 1,
+      minHoldMs: 0,
     });
     const { signal } = new AbortController();
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
@@ -95,6 +97,7 @@ describe('resolveAcquireOptions', () => {
       maxHoldMs: Infinity,
       minReplicas: 0,
       permits: 1,
+      minHoldMs: 0,
     });
   });
 
