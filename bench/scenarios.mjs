@@ -11,6 +11,8 @@ export const SCENARIO_FILES = {
   readers: 'primitives/readers',
   semaphore: 'primitives/semaphore',
   latch: 'primitives/latch',
+  events: 'scenarios/events',
+  decorator: 'scenarios/decorator',
 };
 
 /**

@@ -26,4 +26,7 @@ export const TARGETS = [
   { trial: 'semaphore', peer: 3 },
   { trial: 'semaphore 1 ms', peer: 3 },
   { trial: 'latch', raw: 1.5 },
+  { trial: 'events', measure: 'addedUs', atMost: 1 },
+  { trial: 'decorator call', measure: 'addedUs', atMost: 10 },
+  { trial: 'decorator boot', measure: 'addedMs', atMost: 50 },
 ];

@@ -1,0 +1,52 @@
+import { Logger } from '@nestjs/common';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { LockContext } from '../../libs/redis-lock/dist/esm/core/lock-context.js';
+import { EventChannel } from '../../libs/redis-lock/dist/esm/nest/event-channel.js';
+import { LockLogger } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
+import { LockService } from '../../libs/redis-lock/dist/esm/primitives/reentrant-lock/lock-service.js';
+import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js';
+
+export const label = 'a free lock';
+
+/** Grants everything at once: what is left is what the client does. */
+const noRedis = {
+  isUp: true,
+  run: async ({ name }) => ({
+    value: name.endsWith('.leave') ? 'done' : { kind: 'granted', fencingToken: undefined },
+    sentAt: performance.now(),
+    resent: false,
+  }),
+  listen: () => () => undefined,
+  onUp: () => () => undefined,
+  place: () => ({ node: '', slot: 0 }),
+  close: async () => undefined,
+};
+
+const CHANNELS = [
+  ...['tracing:nestjs-redis-lock:acquire:start', 'tracing:nestjs-redis-lock:acquire:asyncEnd'],
+  'nestjs-redis-lock:event',
+];
+
+const cycleOf = (observer) => {
+  const locks = new LockService(new LockContext(noRedis, { observer }));
+  return async () => (await locks.acquire('own')).release();
+};
+
+export async function create() {
+  // As in production: nobody logs every step.
+  Logger.overrideLogger(['log', 'warn', 'error']);
+  const asTheModule = cycleOf(new LockLogger(new EventChannel('default', undefined)));
+  return {
+    silent: cycleOf(undefined),
+    unheard: asTheModule,
+    heard: asTheModule,
+    counted: asTheModule,
+    /** Listens until the returned function is called. */
+    listen(how) {
+      if (how === 'counted') return collectLockMetrics();
+      const hear = () => undefined;
+      if (how === 'heard') for (const channel of CHANNELS) subscribe(channel, hear);
+      return () => CHANNELS.forEach((channel) => unsubscribe(channel, hear));
+    },
+  };
+}
