@@ -6,6 +6,7 @@ import { useWorkers } from '../support/child.js';
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
+import { pageOf } from '../support/proofs.js';
 import { useRedis } from '../support/redis-server.js';
 import type { Api } from './throttled.worker.js';
 
@@ -180,6 +181,39 @@ describe('RedisThrottlerStorage in two instances', () => {
     const ttl = await redis.admin.pttl(key);
     expect(ttl).toBeGreaterThan(60_000);
     expect(ttl).toBeLessThanOrEqual(90_000);
+  });
+
+  it('needs the rights that the docs name, and all of them', async () => {
+    const [, rules = ''] =
+      /`(\+[^`]* ~nestjs_throttle:[^`]*)`/.exec(pageOf('docs/security.md')) ?? [];
+    const all = rules.split(/\s+/);
+    const rightsOf = (missing?: string) => [
+      ...['reset', 'on', '>pass', '+eval', '+evalsha', '+info'],
+      ...all.filter((rule) => rule !== missing),
+    ];
+    const connection = redis.url.replace('//', '//visitor:pass@');
+    const asVisitor = async () => {
+      const { locks } = open({ connection, keyPrefix: 'app:' });
+      const refused = (error: unknown) => (error as LockBackendError).retryable;
+      await eventually(
+        async () => (await locks.increment('a', 9e5, 1, 9e5, 'x').catch(refused)) !== true,
+      );
+      await locks.increment('a', 9e5, 1, 9e5, 'x');
+      await pass(9e5 - 9e4);
+      for (const key of await keys()) await redis.admin.zadd(key, 1, 'block');
+      return locks.increment('a', 9e5, 1, 9e5, 'x');
+    };
+    await redis.admin.acl('SETUSER', 'visitor', ...rightsOf());
+    await redis.admin.acl('LOG', 'RESET');
+    expect(await asVisitor()).toMatchObject({ totalHits: 1, isBlocked: false });
+    expect(await redis.admin.acl('LOG')).toEqual([]);
+    for (const missing of all) {
+      await redis.admin.flushall();
+      await redis.admin.acl('SETUSER', 'visitor', ...rightsOf(missing));
+      const error: unknown = await asVisitor().catch((reason: unknown) => reason);
+      expect([missing, error]).toEqual([missing, expect.any(LockBackendError)]);
+    }
+    await redis.admin.acl('DELUSER', 'visitor');
   });
 
   it('counts a request once that ioredis has sent twice', async () => {

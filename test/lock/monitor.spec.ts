@@ -8,6 +8,7 @@ import {
 } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
+import { pageOf } from '../support/proofs.js';
 import { useRedis } from '../support/redis-server.js';
 
 describe('LockMonitor', () => {
@@ -122,6 +123,25 @@ describe('LockMonitor', () => {
       expect((error as Error).message).toContain(message);
       await proxy.current.heal();
       await eventually(() => monitor.status().isUp);
+    });
+
+    it('needs the rights that the docs name', async () => {
+      const [, rules = ''] =
+        /`(\+[^`]* ~nestjs_ping:[^`]*)`/.exec(pageOf('docs/security.md')) ?? [];
+      for (const [more, isEnough] of [
+        [rules.split(' '), true],
+        [[], false],
+      ] as const) {
+        const rights = ['reset', 'on', '>pass', '+eval', '+evalsha', '+info', '~app:*', ...more];
+        await redis.admin.acl('SETUSER', 'doctor', ...rights);
+        const connection = redis.url.replace('//', '//doctor:pass@');
+        const { monitor } = open({ connection, keyPrefix: 'app:' }).locks;
+        await eventually(() => monitor.status().isUp);
+        const asking = monitor.ping();
+        if (isEnough) expect(await asking).toBeGreaterThan(0);
+        else await expect(asking).rejects.toThrow('the Redis user lacks a permission');
+      }
+      await redis.admin.acl('DELUSER', 'doctor');
     });
 
     it('refuses to wait for what is no time', async () => {

@@ -62,7 +62,7 @@ if not redis.call('zscore', hits, request) then
   end
 end
 local last = redis.call('zrange', hits, -1, -1, 'withscores')
-redis.call('pexpireat', hits, last[2])
+redis.call('pexpire', hits, string.format('%.0f', last[2] - now))
 return {total + isBlocked, window - now, isBlocked, blockEnds - now}`,
   reply: (raw): Hit | undefined => {
     if (!Array.isArray(raw) || !raw.every((part) => typeof part === 'number')) return undefined;
