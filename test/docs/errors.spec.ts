@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Injectable, Module, UseFilters } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import {
+  getLockServiceToken,
+  LockError,
+  LockExceptionFilter,
+  LockService,
+  RedisLockModule,
+  RedLockService,
+  WithLock,
+  type LockErrorCode,
+} from 'nestjs-redis-lock';
+import { lastValueFrom, type Observable } from 'rxjs';
+import { RunningApp, SILENT } from '../nest/applications.js';
+import { eventually } from '../support/eventually.js';
+import { expectNothingLeft } from '../support/lock-client.js';
+import { pageOf } from '../support/proofs.js';
+import { useRedis } from '../support/redis-server.js';
+
+/** Where nobody is. By its default ioredis would keep the process alive for 2 s. */
+const NOBODY = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
+
+/** The way to a server that is not there takes its time to close: one application serves all. */
+let app: RunningApp;
+
+// Declared before the server, and so run while it is still there.
+afterAll(async () => {
+  await app.nest.close();
+  await eventually(() => expectNothingLeft(redis));
+});
+
+const redis = useRedis();
+
+/** What the page says under each code. */
+const sections = new Map(
+  pageOf('docs/errors.md')
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => [section.slice(0, section.indexOf('\n')), section]),
+);
+
+@Injectable()
+class Job {
+  @WithLock('a')
+  async run(): Promise<void> {}
+}
+
+@Module({})
+class App {}
+
+let provoked: unknown;
+
+@Controller()
+@UseFilters(LockExceptionFilter)
+class Web {
+  @Get()
+  get(): never {
+    throw provoked;
+  }
+}
+
+const named = ({ nest }: RunningApp, name: string) =>
+  nest.get<LockService>(getLockServiceToken(name));
+
+/** Each ends with the error. */
+const PROVOKED: Record<LockErrorCode, (app: RunningApp) => Promise<unknown>> = {
+  async LOCK_TIMEOUT({ locks }) {
+    const lease = await locks.acquire('a');
+    return locks.acquire('a', { waitTimeMs: 1 }).finally(() => lease.release());
+  },
+  LEASE_LOST: ({ locks }) => locks.using('a', () => locks.get('a').forceRelease()),
+  LOCK_BACKEND: (app) => named(app, 'down').acquire('a', { waitTimeMs: 1 }),
+  LOCK_QUORUM: ({ nest }) => nest.get(RedLockService).acquire('a', { waitTimeMs: 1 }),
+  LOCK_REPLICATION: ({ locks }) => locks.acquire('a', { minReplicas: 1 }),
+  async LOCK_STATE({ locks }) {
+    await redis.admin.set('a', 'of somebody else');
+    return locks.acquire('a');
+  },
+  LOCK_KEY: ({ locks }) => locks.acquire(''),
+  LOCK_ARGUMENT: ({ locks }) => locks.acquire('a', { waitTimeMs: -1 }),
+  LOCK_CONFIGURATION: () => new Job().run(),
+  async LOCK_LIMIT(app) {
+    const locks = named(app, 'small');
+    const lease = await locks.acquire('a');
+    return locks.acquire('b').finally(() => lease.release());
+  },
+  async LOCK_SHUTDOWN() {
+    const module = RedisLockModule.forRoot({ connection: redis.url });
+    const app = await NestFactory.createApplicationContext(module, SILENT);
+    await app.close();
+    return app.get(LockService).acquire('a');
+  },
+};
+
+beforeAll(async () => {
+  const imports = [
+    RedisLockModule.forRoot({
+      connection: redis.url,
+      redLock: { nodes: [redis.url, NOBODY, { ...NOBODY, port: 2 }] },
+    }),
+    RedisLockModule.forRoot({ name: 'down', connection: NOBODY }),
+    RedisLockModule.forRoot({ name: 'small', connection: redis.url, maxKeys: 1 }),
+  ];
+  const module = { module: App, imports, providers: [Job], controllers: [Web] };
+  const nest = await NestFactory.create(module, SILENT);
+  await nest.listen(0, '127.0.0.1');
+  app = new RunningApp(nest, await nest.getUrl());
+});
+
+/** What a microservice answers its caller. */
+async function failureOf(error: LockError): Promise<unknown> {
+  const host = new ExecutionContextHost([]);
+  host.setType('rpc');
+  const answer = new LockExceptionFilter().catch(error, host) as Observable<never>;
+  return lastValueFrom(answer).catch((failure: unknown) => failure);
+}
+
+describe('docs/errors.md', () => {
+  it('has a section for every code', () => {
+    expect([...sections.keys()].sort()).toEqual(Object.keys(PROVOKED).sort());
+  });
+
+  it.each(Object.entries(PROVOKED))('%s comes, and is answered as it says', async (...row) => {
+    const [code, provoke] = row;
+    const section = sections.get(code) ?? '';
+    provoked = await provoke(app).catch((error: unknown) => error);
+    expect(provoked).toBeInstanceOf(LockError);
+    const error = provoked as LockError;
+    expect([error.code, error.name]).toEqual([code, section.split('`')[1]]);
+
+    const [, , kind = ''] = section.split('\n');
+    for (const [, property = ''] of kind.matchAll(/`([a-z]\w+)`/g)) {
+      expect(error).toHaveProperty(property);
+    }
+    const parts = [...section.matchAll(/^- \*\*(.*):\*\* \S/gm)].map(([, part]) => part);
+    expect(parts).toEqual(['When', 'Afterwards', 'To do', 'Answer']);
+
+    const { status, headers } = await app.request('/');
+    const [, says = '', retry] = /Answer:\*\* (\d+)( with `Retry-After`)?/.exec(section) ?? [];
+    expect([status, headers.has('retry-after')]).toEqual([Number(says), retry !== undefined]);
+    const failure = await failureOf(error);
+    expect(failure).toMatchObject({ code });
+    expect(Object.hasOwn(failure as object, 'retryAfterMs')).toBe(retry !== undefined);
+  });
+});
