@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  InjectLock,
+  InjectLockService,
+  LockKey,
+  LockService,
+  RedisLockModule,
+  WithLock,
+  type LockTemplate,
+} from 'nestjs-redis-lock';
+import { of } from 'rxjs';
+import { SILENT } from '../nest/applications.js';
+import { pageOf } from '../support/proofs.js';
+import { useRedis } from '../support/redis-server.js';
+
+const redis = useRedis();
+
+/** What begins the rows of the page, where it is a message and not a description. */
+const quoted = [...pageOf('docs/troubleshooting.md').matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm)]
+  .map(([, quote = '']) => quote)
+  .filter((quote) => quote.includes(' '));
+
+@Injectable()
+class Decorated {
+  @WithLock('a')
+  async run(): Promise<void> {}
+}
+
+@Injectable()
+class Cached {
+  constructor(@InjectLockService('cache') readonly locks: LockService) {}
+}
+
+@Injectable()
+class Ordered {
+  constructor(@InjectLock('orders') readonly orders: LockTemplate) {}
+}
+
+@Injectable()
+class Intercepted {
+  @WithLock('a', { via: 'interceptor' })
+  async run(): Promise<void> {}
+}
+
+@Injectable()
+class Unsaid {
+  @WithLock('a')
+  observable() {
+    return of(1);
+  }
+}
+
+@Module({})
+class App {}
+
+async function start(metadata: ModuleMetadata) {
+  return NestFactory.createApplicationContext({ module: App, ...metadata }, SILENT);
+}
+
+const connection = () => redis.url;
+const locks = (options: object = { connection: connection() }) => RedisLockModule.forRoot(options);
+
+async function call<T>(provider: new () => T, work: (of: T) => unknown): Promise<void> {
+  const app = await start({ imports: [locks()], providers: [provider] });
+  try {
+    await work(app.get(provider));
+  } finally {
+    await app.close();
+  }
+}
+
+const BROKEN: (() => unknown)[] = [
+  () => start({ providers: [Decorated] }),
+  () => start({ imports: [locks()], providers: [Cached] }),
+  () => start({ imports: [locks()], providers: [Ordered] }),
+  () => start({ imports: [RedisLockModule] }),
+  () => start({ imports: [locks(), locks({})] }),
+  () => start({ imports: [locks({ connection: undefined })] }),
+  () => start({ imports: [locks({ connection: { sendCommand: () => undefined } })] }),
+  () => start({ imports: [locks({ connection: { keyPrefix: 'app:' } })] }),
+  () => start({ imports: [locks()], providers: [Intercepted] }),
+  () => {
+    class Shop {
+      @WithLock('<sku>')
+      async sell(_sku: string, _pieces: number): Promise<void> {}
+    }
+    return Shop;
+  },
+  () => {
+    const { prototype } = class Shop {
+      async sell(_order: object): Promise<void> {}
+    };
+    const method = Object.getOwnPropertyDescriptor(prototype, 'sell') ?? {};
+    WithLock('<sku>')(prototype, 'sell', method as never);
+  },
+  () => {
+    class Shop {
+      @(WithLock('a') as MethodDecorator)
+      sell(@LockKey('sku') sku: string): string {
+        return sku;
+      }
+    }
+    return Shop;
+  },
+  () => new Decorated().run(),
+  () => call(Unsaid, (unsaid) => unsaid.observable()),
+  () =>
+    call(Decorated, async (decorated) => {
+      await redis.admin.acl('SETUSER', 'default', '-evalsha', '-eval');
+      try {
+        await decorated.run();
+      } finally {
+        await redis.admin.acl('SETUSER', 'default', '+@all');
+      }
+    }),
+];
+
+describe('docs/troubleshooting.md', () => {
+  it('quotes messages that come', async () => {
+    const messages: string[] = [];
+    for (const provoke of BROKEN) {
+      const message = await Promise.resolve()
+        .then(provoke)
+        .then(
+          () => 'nothing was wrong',
+          (error: unknown) => (error as Error).message,
+        );
+      messages.push(message);
+    }
+    expect(quoted.filter((quote) => !messages.some((text) => text.includes(quote)))).toEqual([]);
+    expect(messages.filter((text) => !quoted.some((quote) => text.includes(quote)))).toEqual([]);
+  });
+});
