@@ -1,11 +1,17 @@
 import 'reflect-metadata';
 
 import { Controller, Get, Module, type INestApplication } from '@nestjs/common';
-import { APP_GUARD, NestFactory } from '@nestjs/core';
-import { Throttle, ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
+import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
+import {
+  Throttle,
+  ThrottlerGuard,
+  ThrottlerModule,
+  ThrottlerStorageService,
+} from '@nestjs/throttler';
 import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
 import { RedisThrottlerModule, RedisThrottlerStorage } from 'nestjs-redis-lock/throttler';
 import { serve } from '../support/worker.js';
+import type { Visit } from './visits.js';
 
 @Controller()
 class Shop {
@@ -42,12 +48,29 @@ const api = {
       module: App,
       imports: [locks, throttlers],
       controllers: [Shop],
-      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+      providers: [
+        { provide: APP_GUARD, useClass: ThrottlerGuard },
+        { provide: APP_FILTER, useClass: LockExceptionFilter },
+      ],
     };
     app = await NestFactory.create(module, { logger: false, forceCloseConnections: true });
-    app.useGlobalFilters(new LockExceptionFilter());
     await app.listen(0, '127.0.0.1');
     return app.getUrl();
+  },
+  /** What throttler's own storage answers, by a clock that is put forward. */
+  answersOfTheirs: async (visits: Visit[]) => {
+    const storage = new ThrottlerStorageService();
+    const { now } = Date;
+    let passedMs = 0;
+    Date.now = () => now() + passedMs;
+    const answers = [];
+    for (const { afterMs, ttl, limit, block } of visits) {
+      passedMs += afterMs;
+      answers.push(await storage.increment('visitor', ttl, limit, block, 'default'));
+    }
+    Date.now = now;
+    storage.onApplicationShutdown();
+    return answers;
   },
   close: () => app?.close(),
 };

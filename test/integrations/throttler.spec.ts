@@ -7,8 +7,10 @@ import { deliver, NO_NUMBERS } from '../support/deliver.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
+import { seededRandom } from '../support/random.js';
 import { useRedis } from '../support/redis-server.js';
 import type { Api } from './throttled.worker.js';
+import { visitsOf } from './visits.js';
 
 const redis = useRedis();
 const proxy = useProxy(redis);
@@ -17,6 +19,8 @@ const open = useLocks(redis, (context) => new RedisThrottlerStorage(context, 're
 afterEach(() => redis.admin.flushall());
 
 const keys = () => redis.admin.keys('*');
+
+const NEVER = { isBlocked: true, totalHits: NaN, timeToExpire: NaN, timeToBlockExpire: NaN };
 
 /** Seconds that some have passed of; the machine may be slow. */
 const about = (seconds: number): unknown => expect.closeTo(seconds, -1);
@@ -322,9 +326,34 @@ describe('RedisThrottlerModule', () => {
 
 describe('ThrottlerGuard in two processes', () => {
   const workers = useWorkers();
+  const file = new URL('throttled.worker.ts', import.meta.url);
+  const random = seededRandom('throttler');
+
+  it('finds the answers of throttler itself in the same course of requests', async () => {
+    const worker = await workers.start<Api>(file);
+    const storages = [open().locks, open().locks];
+    for (const storage of storages) await eventually(() => storage.increment('x', 1, 1, 1, 'x'));
+    for (let course = 0; course < 8; course += 1) {
+      await redis.admin.flushall();
+      const visits = visitsOf(random, 30);
+      const theirs = await worker.call.answersOfTheirs(visits);
+      for (const [i, { afterMs, ttl, limit, block }] of visits.entries()) {
+        if (afterMs > 0) await pass(afterMs);
+        const ours = await storages[i % 2]?.increment('visitor', ttl, limit, block, 'default');
+        const { isBlocked, totalHits, timeToExpire, timeToBlockExpire } = theirs[i] ?? NEVER;
+        expect(ours).toEqual({
+          isBlocked,
+          // During a block nobody reads it, and theirs shrinks.
+          totalHits: isBlocked ? expect.any(Number) : totalHits,
+          timeToExpire: about(timeToExpire),
+          // What is over is long over.
+          timeToBlockExpire: isBlocked ? about(timeToBlockExpire) : 0,
+        });
+      }
+    }
+  });
 
   it('lets three requests of a visitor in every 10 s, and answers 429 to the fourth', async () => {
-    const file = new URL('throttled.worker.ts', import.meta.url);
     const herd = await Promise.all([workers.start<Api>(file), workers.start<Api>(file)]);
     const urls = await Promise.all(herd.map((worker) => worker.call.start(redis.url)));
     let requests = 0;
@@ -343,6 +372,9 @@ describe('ThrottlerGuard in two processes', () => {
     await pass(10_000);
     expect(await get('/buy')).toEqual([200, '2', null]);
     expect(await get('/look')).toEqual([429, null, '60']);
+    redis.pause();
+    expect((await get('/buy'))[0]).toBe(503);
+    redis.resume();
     await Promise.all(herd.map((worker) => worker.call.close()));
     const ends = await Promise.all(herd.map((worker) => worker.end()));
     expect(ends.map(({ code }) => code)).toEqual([0, 0]);
