@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const DOCS = readdirSync(`${ROOT}docs`).map((page) => `docs/${page}`);
+const DOCS = readdirSync(`${ROOT}docs`)
+  .filter((page) => page.endsWith('.md'))
+  .map((page) => `docs/${page}`);
 const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
 const LISTS = ['conformance', 'from-redisson', 'guarantees', 'keys-and-scripts', 'performance'];
