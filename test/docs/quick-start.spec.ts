@@ -8,7 +8,9 @@ import { AppModule } from './examples/quick-start.js';
 
 describe('docs/quick-start.md', () => {
   it('shows the application that is tried here', () => {
-    expect(pageOf('docs/quick-start.md')).toContain(pageOf('test/docs/examples/quick-start.ts'));
+    const application = pageOf('test/docs/examples/quick-start.ts');
+    expect(pageOf('docs/quick-start.md')).toContain(application);
+    expect(pageOf('README.md')).toContain(application);
   });
 
   it('answers the second buyer as the page shows', async () => {
