@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync } from 'node:fs';
+import { posix } from 'node:path';
 import { pageOf } from '../support/proofs.js';
+
+const ROOT = new URL('../../', import.meta.url);
 
 const PAGES = [
   ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'counting-semaphore', 'latch'],
@@ -28,5 +32,74 @@ describe('the page of each kind of lock', () => {
       .filter((line) => line.startsWith('|'))
       .join('\n');
     expect(PAGES.filter((name) => !rows.includes(`(docs/${name}.md)`))).toEqual([]);
+  });
+});
+
+const DOCS = readdirSync(new URL('docs', ROOT))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+const ALL = [
+  'README.md',
+  'README.zh-CN.md',
+  'CHANGELOG.md',
+  'apps/seckill-demo/README.md',
+  ...DOCS,
+];
+
+/** Without what stands in blocks of code. */
+const proseOf = (text: string) => text.replace(/^```.*?^```$/gms, '');
+const linksIn = (text: string) =>
+  [...proseOf(text).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => target);
+
+/** By which the headings of a page are linked, as GitHub makes them. */
+const anchorsOf = (text: string) =>
+  [...proseOf(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe('the links', () => {
+  it.each(ALL)('of %s lead somewhere', (page) => {
+    const broken = linksIn(pageOf(page)).filter((target) => {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : posix.join(posix.dirname(page), path);
+      if (!existsSync(new URL(file, ROOT))) return true;
+      return anchor !== undefined && !anchorsOf(pageOf(file)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it.each(['README.md', 'README.zh-CN.md'])('of %s name every page', (readme) => {
+    const named = linksIn(pageOf(readme)).map((target) => target.split('#')[0]);
+    expect(DOCS.filter((page) => !named.includes(page))).toEqual([]);
+  });
+});
+
+/** What does not depend on the language of a page. */
+function shapeOf(text: string) {
+  const blocks = [...text.matchAll(/^```.*?^```$/gms)].map(([block]) => block);
+  const prose = proseOf(text);
+  const isHere = (target: string) => target.startsWith('#');
+  const isLanguage = (target: string) => /README|usage|guide/.test(target);
+  return {
+    headings: [...prose.matchAll(/^#+ /gm)].map(([level]) => level),
+    rows: [...prose.matchAll(/^\|.*/gm)].map(([row]) => row.split(' | ').length),
+    items: [...prose.matchAll(/^- /gm)].length,
+    code: blocks.map((block) => block.replace(/(^|\s)(\/\/|# ).*$/gm, '').replace(/\s+/g, ' ')),
+    terms: [...new Set(prose.match(/`[^`\n]+`/g))].sort(),
+    links: linksIn(prose)
+      .filter((target) => !isHere(target) && !isLanguage(target))
+      .sort(),
+  };
+}
+
+describe('the same in English and Chinese', () => {
+  it.each([
+    ['README.md', 'README.zh-CN.md'],
+    ['docs/usage.md', 'docs/guide.zh-CN.md'],
+  ])('is told by %s and %s', (english, chinese) => {
+    expect(shapeOf(pageOf(chinese))).toEqual(shapeOf(pageOf(english)));
   });
 });
