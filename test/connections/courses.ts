@@ -41,9 +41,17 @@ export class Stage {
   }
 
   /** Resolves once there is such a key; without the right to make it, soon, and at once thereafter. */
-  async there(key: string, count = 1): Promise<void> {
+  there(key: string, count = 1): Promise<void> {
+    return this.#until(async () => (await this.#sizeOf(key)) >= count);
+  }
+
+  /** Resolves once there are so few, or somebody lacks the right for it. */
+  gone(key: string, count: number): Promise<void> {
+    return this.#until(async () => (await this.#sizeOf(key)) <= count);
+  }
+
+  async #until(isThere: () => Promise<boolean>): Promise<void> {
     if (!this.hasRights) return;
-    const isThere = async () => (await this.#sizeOf(key)) >= count;
     const waiting = eventually(isThere, { withinMs: this.patienceMs });
     await waiting.catch(() => (this.hasRights = false));
   }
@@ -112,8 +120,12 @@ const fairLocks: Course = async (stage) => {
   }
   await stage.dropFirst(queue);
   await stage.there(queue, 10);
-  for (const one of [0, 5]) leaving[one]?.abort();
-  await Promise.allSettled([waiting[0], waiting[5]]);
+  // One after the other: behind the first there are so many that their scores are shifted all at once.
+  for (const one of [0, 5]) {
+    leaving[one]?.abort();
+    await Promise.allSettled([waiting[one]]);
+    await stage.gone(queue, one === 0 ? 9 : 8);
+  }
   await ours.get(name).remainingTimeMs();
   await held.release();
   await (await waiting[1])?.release();
