@@ -14,7 +14,7 @@ import { AgedServer, useServers } from '../support/red-lock-client.js';
 
 const CLIENTS = 3;
 const NODES = 3;
-const SEQUENCES = 300;
+const SEQUENCES = 150;
 const LEASE_MS = 60_000;
 const KEY = 'a';
 

@@ -9,7 +9,7 @@ import { PassThrough } from './pass-through.js';
 import { seededRandom } from './random.js';
 import type { RedisFixture } from './redis-server.js';
 
-const SEQUENCES = 300;
+const SEQUENCES = 150;
 const LONGEST_SEQUENCE = 25;
 const MOST_DELIVERIES = 3;
 

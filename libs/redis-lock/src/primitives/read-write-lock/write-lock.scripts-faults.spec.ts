@@ -1,4 +1,0 @@
-import { describeLineFaults } from '../../../../../test/contract/line-faults.contract.js';
-import { LINE_KINDS } from '../../../../../test/support/line-kinds.js';
-
-describeLineFaults('the write lock', LINE_KINDS.WRITE_LOCK);

@@ -1,0 +1,4 @@
+import { describeLineFaults } from '../contract/line-faults.contract.js';
+import { LINE_KINDS } from '../support/line-kinds.js';
+
+describeLineFaults('the lock', LINE_KINDS.LOCK);
