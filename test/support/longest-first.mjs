@@ -9,8 +9,8 @@ const LONGEST = [
   'demo/demo-process',
   'lock/contract',
   'read-write-lock/write-contract',
-  'write-lock.scripts-faults',
-  'reentrant-lock.scripts-faults',
+  'testing/contract',
+  'connections/permissions',
   'lock/leaks',
   'read-write-lock/read-contract',
   'lock/server-errors',
@@ -22,6 +22,8 @@ const LONGEST = [
   'faults/network',
   'faults/planted-bugs-contended',
   'faults/planted-bugs',
+  'faults/write-lock-scripts',
+  'faults/lock-scripts',
 ];
 
 /** @param {{ path: string }} spec */
