@@ -23,8 +23,8 @@ export const RELEASE_FORGETS_ITS_ANSWER: Bug = script(
 
 export const ENTRY_COUNTS_AGAIN: Bug = script(
   ENTER,
-  /if added > 0 then\n {2}free = redis.pcall\('decrby', counter, added\)/,
-  `if true then\n  free = redis.pcall('decrby', counter, #ids)`,
+  /if added > 0 then([^]*?)'decrby', counter, added\)/,
+  `if true then\n  local counted = redis.pcall('decrby', counter, #ids)`,
 );
 
 /** The last permits are refused to whoever has them already. */
