@@ -1,3 +1,4 @@
+import { FIRST_WITH_LPOS, isOlder } from '../ioredis/set-up-warnings.js';
 import { field } from './answers.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 
@@ -31,13 +32,12 @@ export function judgeSettings(facts: Facts): Finding[] {
   ];
 }
 
-/** The first with LPOS, which fair locks need. */
-const OLDEST = [6, 0, 6];
 /** The oldest that still was looked after when this was written. */
 const CURRENT = [6, 2, 0];
 
 function judgeServer(info: string): Finding {
   const version = field(info, 'redis_version') ?? '';
+  const parts = version.split('.').map(Number);
   const dragonfly = field(info, 'dragonfly_version');
   if (dragonfly !== undefined) {
     return warn(
@@ -55,23 +55,14 @@ function judgeServer(info: string): Finding {
       'do not use active replication: two masters grant one lock twice',
     );
   }
-  if (!isSince(version, OLDEST)) {
+  if (isOlder(parts, FIRST_WITH_LPOS)) {
     const found = `Redis ${version}: fair locks need LPOS of Redis 6.0.6`;
     return fail('server', found, 'upgrade to Redis 7 or Valkey');
   }
-  if (!isSince(version, CURRENT)) {
+  if (isOlder(parts, CURRENT)) {
     return warn('server', `Redis ${version}, which gets no fixes any more`, 'upgrade to Redis 7');
   }
   return ok('server', `Redis ${version}`);
-}
-
-function isSince(version: string, oldest: readonly number[]): boolean {
-  const parts = version.split('.').map(Number);
-  for (const [i, wanted] of oldest.entries()) {
-    const part = parts[i] ?? 0;
-    if (part !== wanted) return part > wanted;
-  }
-  return true;
 }
 
 function judgeRole(info: string, asCluster: boolean): Finding {

@@ -292,7 +292,7 @@ function refuseArgument(problem: string | undefined): void {
 }
 
 /** What is wrong with a time, as a sentence that names the option, the value and the fix. */
-function timeProblem(option: string, value: unknown, range: Range): string | undefined {
+export function timeProblem(option: string, value: unknown, range: Range): string | undefined {
   return numberProblem(option, value, range, 'a whole number of milliseconds');
 }
 

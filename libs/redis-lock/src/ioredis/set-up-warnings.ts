@@ -43,11 +43,15 @@ export function warningsIn(info: string): string[] {
 
 /** They answer as a Redis of some version, and are none. Valkey is one. */
 const OTHERS = ['Dragonfly', 'KeyDB'];
-const FIRST_WITH_LPOS = [6, 0, 6];
+/** Which fair locks need. */
+export const FIRST_WITH_LPOS = [6, 0, 6];
 
-function isOlder(version: readonly number[], than: readonly number[]): boolean {
-  const different = than.findIndex((part, i) => version[i] !== part);
-  return different !== -1 && Number(version[different]) < Number(than[different]);
+export function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  for (const [i, wanted] of than.entries()) {
+    const part = version[i] ?? 0;
+    if (part !== wanted) return part < wanted;
+  }
+  return false;
 }
 
 function addressesOf(client: Redis | Cluster): string[] {

@@ -1,4 +1,6 @@
 import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { LEASE, timeProblem } from '../core/options.js';
+import { refuseUnknown } from './module-options.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
@@ -45,7 +47,6 @@ export function CronLock(name: string, options: CronLockOptions): LockedMethodDe
   });
 }
 
-const LONGEST_MS = 24 * 60 * 60 * 1_000;
 const OPTIONS = ['atLeastMs', 'atMostMs', 'connection', 'label', 'onBackendError'];
 
 function checked(name: unknown, options: unknown): CronLockOptions {
@@ -57,18 +58,12 @@ function checked(name: unknown, options: unknown): CronLockOptions {
     refuse('it needs options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }');
   }
   const given = options as CronLockOptions;
-  const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
-  if (unknown !== undefined) {
-    refuse(`unknown option ${describeValue(unknown)}; the options are ${OPTIONS.join(', ')}`);
-  }
+  refuseUnknown(given, OPTIONS, `@CronLock(${describeValue(name)})`);
   const { atLeastMs, atMostMs } = given;
   for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
     if (option === 'atMostMs' && ms === undefined) continue;
-    if (Number.isInteger(ms) && Number(ms) >= 10 && Number(ms) <= LONGEST_MS) continue;
-    refuse(
-      `${option} must be a whole number of milliseconds from 10 to ${String(LONGEST_MS)}, ` +
-        `not ${describeValue(ms)}`,
-    );
+    const problem = timeProblem(option, ms, LEASE);
+    if (problem !== undefined) refuse(problem);
   }
   if (atMostMs !== undefined && atMostMs < atLeastMs) {
     refuse('atMostMs must not be less than atLeastMs');

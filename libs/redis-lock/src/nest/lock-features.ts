@@ -116,7 +116,7 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
     read: (values) => values,
     path: [head, ...path],
   }));
-  const { kind, connection, acquire } = resolvePlan({ label: key, ...options }, where);
+  const { kind, connection, acquire } = resolvePlan(options, where, key);
   const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
   return {
     provide: getLockToken(name, connection),

@@ -29,6 +29,11 @@ export interface LockListener<Call> {
   happened(event: LockEventMessage): void;
 }
 
+/** For histograms of seconds: from a free lock on a near server to the longest waits that make sense. */
+export const BUCKETS_S = [
+  ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+];
+
 /** What stands for the locks of calls without a label: their names are too many, and may be secret. */
 const UNLABELLED = '(none)';
 

@@ -118,7 +118,7 @@ function redLockChoice(given: unknown): RedLockChoice | undefined {
       `redLock must be an object with nodes, not ${describeValue(given)}`,
     );
   }
-  refuseUnknown(given as Options, ['nodes', 'longestLeaseMs'], 'redLock');
+  refuseUnknown(given, ['nodes', 'longestLeaseMs'], 'redLock');
   const { nodes, longestLeaseMs } = given as Options;
   if (!Array.isArray(nodes)) {
     throw new LockConfigurationError(
@@ -137,7 +137,8 @@ function objectOf(given: unknown, from: string): Options {
   );
 }
 
-function refuseUnknown(options: Options, known: readonly string[], from: string): void {
+/** @throws {LockConfigurationError} an option has none of the names */
+export function refuseUnknown(options: object, known: readonly string[], from: string): void {
   const unknown = Object.keys(options).find((option) => !known.includes(option));
   if (unknown === undefined) return;
   throw new LockConfigurationError(

@@ -126,7 +126,7 @@ export function lockDecorator(
         `${where}: only methods can run under a lock (with the compiler option experimentalDecorators)`,
       );
     }
-    const plan = resolvePlan(labelled(options, labelOf(key, target, property)), where, kind);
+    const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {
@@ -166,11 +166,6 @@ function labelOf(key: unknown, target: object, property: string | symbol): strin
   const template = Array.isArray(key) ? key.join(', ') : key;
   if (typeof template === 'string' && template !== '') return template;
   return `${target.constructor.name}.${String(property)}`;
-}
-
-function labelled(options: unknown, label: string): unknown {
-  const isPlain = typeof options === 'object' && options !== null && !Array.isArray(options);
-  return isPlain ? { label, ...options } : options;
 }
 
 function namesOf(

@@ -14,6 +14,7 @@ import {
   type AnyAcquireOptions,
 } from '../core/options.js';
 import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
+import { refuseUnknown } from './module-options.js';
 
 /**
  * What happens when somebody else has the lock for the whole waiting time:
@@ -85,13 +86,20 @@ export interface LockPlan {
 }
 
 const KINDS = Object.keys(OPTIONS_OF);
+const OWN_OPTIONS = ['kind', 'connection', 'onBusy', 'onBackendError', 'via'];
 
 /**
  * Checks what a decorator was given, once, when the class is defined.
+ * @param label what metrics call the lock where the options do not say
  * @param fixed the kind of a decorator that has no such option
  * @throws {LockConfigurationError} naming the option, the value and the fix
  */
-export function resolvePlan(options: unknown, where: string, fixed?: LockKind): LockPlan {
+export function resolvePlan(
+  options: unknown,
+  where: string,
+  label: string,
+  fixed?: LockKind,
+): LockPlan {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LockConfigurationError(
       `${where}: the options must be an object, not ${describeValue(options)}`,
@@ -108,11 +116,12 @@ export function resolvePlan(options: unknown, where: string, fixed?: LockKind): 
     via = 'method',
     onBusy,
     onBackendError,
-    ...acquire
+    ...given
   } = options as WithLockOptions<unknown[]>;
+  const acquire = { label, ...given };
   checkWords({ kind, via, connection }, where);
   const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
-  refuseUnknown(acquire, known, where);
+  refuseUnknown(acquire, [...known, ...OWN_OPTIONS], where);
   checkAcquire(acquire, known, where);
   return {
     ...{ kind, connection, acquire, via },
@@ -141,15 +150,6 @@ function checkWords(
       `${where}: connection must be the name of a connection, not ${describeValue(connection)}`,
     );
   }
-}
-
-function refuseUnknown(acquire: object, known: readonly string[], where: string): void {
-  const unknown = Object.keys(acquire).find((option) => !known.includes(option));
-  if (unknown === undefined) return;
-  const all = [...known, 'kind', 'connection', 'onBusy', 'onBackendError', 'via'].join(', ');
-  throw new LockConfigurationError(
-    `${where}: unknown option ${describeValue(unknown)}; the options are ${all}`,
-  );
 }
 
 function checkAcquire(acquire: AnyAcquireOptions, known: readonly string[], where: string): void {

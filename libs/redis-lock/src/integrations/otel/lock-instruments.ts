@@ -8,6 +8,7 @@ import {
 
 import type { LockEventMessage } from '../../nest/event-channel.js';
 import {
+  BUCKETS_S,
   countOf,
   labelsOf,
   type LockAcquisition,
@@ -29,14 +30,9 @@ const COUNTED: Partial<Record<EventType, [name: string, unit: string, descriptio
   'connection-failed': ['connection.failures', '{outage}', 'Times that Redis went away'],
 };
 
-/** In seconds, from a free lock on a near server to the longest waits that make sense. */
 const SECONDS = {
   ...{ unit: 's', valueType: ValueType.DOUBLE },
-  advice: {
-    explicitBucketBoundaries: [
-      ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    ],
-  },
+  advice: { explicitBucketBoundaries: BUCKETS_S },
 };
 
 /** By what spans and measurements are told apart. */

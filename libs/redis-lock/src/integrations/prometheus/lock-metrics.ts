@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 import type { LockEventMessage } from '../../nest/event-channel.js';
 import {
+  BUCKETS_S,
   countOf,
   labelsOf,
   type LockAcquisition,
@@ -11,9 +12,6 @@ import {
 
 const CONNECTION = ['connection'] as const;
 const LOCK = ['connection', 'kind', 'lock'] as const;
-
-/** From a free lock on a near server to the longest waits that make sense. */
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 type EventType = LockEventMessage['type'];
 
@@ -56,9 +54,9 @@ export class LockMetrics implements LockListener<undefined> {
     const outcomes = about('acquisitions_total', [...LOCK, 'outcome'], 'Calls, by their outcome');
     this.#acquisitions = new Counter(outcomes);
     const waits = about('wait_seconds', LOCK, 'How long calls waited, also in vain');
-    this.#waits = new Histogram({ ...waits, buckets: SECONDS });
+    this.#waits = new Histogram({ ...waits, buckets: BUCKETS_S });
     const holds = about('hold_seconds', LOCK, 'How long locks were held');
-    this.#holds = new Histogram({ ...holds, buckets: SECONDS });
+    this.#holds = new Histogram({ ...holds, buckets: BUCKETS_S });
     this.#waiting = new Gauge(about('waiting', LOCK, 'Calls that have not been answered yet'));
     this.#held = new Gauge(about('held', LOCK, 'Locks that are held'));
     this.#up = new Gauge(about('connection_up', CONNECTION, 'Whether Redis could be used last'));
