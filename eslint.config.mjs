@@ -7,7 +7,8 @@ const SOURCES = ['libs/*/src/**/*.ts', 'apps/*/src/**/*.ts'];
 const SPECS = ['**/*.spec.ts', 'test/**'];
 
 export default defineConfig(
-  { ignores: ['**/dist/', 'coverage/'] },
+  // Vitest is installed in the consumer alone.
+  { ignores: ['**/dist/', 'coverage/', 'test/consumers/*/vitest/'] },
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

@@ -10,6 +10,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds N        of which medians are taken; default: ${FULL.rounds}
   --warm-up MS      for how long each process takes locks before it is looked at; default: ${FULL.warmUpMs}
   --quick           one round of short windows, only to see that everything works
+  --no-peers        without other libraries
   --lockers LIST    only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
   --json [FILE]     all measures as JSON, to the file or to standard output
   --help`;
@@ -20,6 +21,7 @@ export class UsageError extends Error {}
  * @typedef {object} Options
  * @property {string[]} scenarios
  * @property {string[] | undefined} lockers
+ * @property {boolean} peers
  * @property {import('./pace.mjs').Pace} pace
  * @property {string | undefined} json a file, or '-' for standard output
  * @property {boolean} help
@@ -32,6 +34,7 @@ export function readOptions(args) {
   return {
     scenarios: scenariosOf(values.scenario),
     lockers: listOf(values.lockers),
+    peers: values['no-peers'] !== true,
     pace: {
       ...pace,
       rounds: wholeNumber('--rounds', values.rounds, 1) ?? pace.rounds,
@@ -52,6 +55,7 @@ function parse(args) {
         'warm-up': { type: 'string' },
         quick: { type: 'boolean' },
         lockers: { type: 'string' },
+        'no-peers': { type: 'boolean' },
         json: { type: 'string' },
         help: { type: 'boolean' },
       },

@@ -1,6 +1,7 @@
 // Measures this library beside Redisson's protocol by hand and the libraries that people use instead.
 import { writeFile } from 'node:fs/promises';
 import { startRedisServer } from '../scripts/redis-server.mjs';
+import { isPeer } from './lockers/who.mjs';
 import { describeMachine, findCores, pin } from './machine.mjs';
 import { readOptions, USAGE, UsageError } from './options.mjs';
 import { RedisProbe } from './redis-probe.mjs';
@@ -12,9 +13,10 @@ import { breakages, compare, verdicts } from './verdicts.mjs';
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /** @param {import('./options.mjs').Options} options */
-async function measure({ scenarios: names, lockers, pace }) {
+async function measure({ scenarios: names, lockers, peers, pace }) {
   const scenarios = await Promise.all(names.map(loadScenario));
   if (lockers) for (const scenario of scenarios) scenario.lockers = lockersOf(scenario, lockers);
+  if (!peers) for (const its of scenarios) its.lockers = its.lockers.filter((it) => !isPeer(it));
   const cores = findCores();
   const server = await startRedisServer();
   if (cores) pin(server.pid, cores.redis);

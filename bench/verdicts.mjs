@@ -1,5 +1,5 @@
 import { BREAKAGES, FAULTS, MEASURES } from './measures.mjs';
-import { PEERS } from './lockers/who.mjs';
+import { isPeer } from './lockers/who.mjs';
 import { median } from './statistics.mjs';
 import { TARGETS } from './targets.mjs';
 
@@ -45,8 +45,7 @@ export function compare(scenario, trial, records) {
 }
 
 function isEligible({ locker, samples, figures }) {
-  const isPeer = PEERS.some((peer) => locker.startsWith(peer));
-  return isPeer && samples.length > 0 && !(figures.neverPct?.median > LARGEST_NEVER_PCT);
+  return isPeer(locker) && samples.length > 0 && !(figures.neverPct?.median > LARGEST_NEVER_PCT);
 }
 
 /**

@@ -23,6 +23,8 @@ const INTEGRATIONS = {
   throttler: /^@nestjs\/throttler$/,
 };
 const integration = (/** @type {string} */ name) => new RegExp(`^${LIB}/integrations/${name}/`);
+/** They need no other package. */
+const SCRIPTS = new RegExp(`^${LIB}/integrations/[^/]+/[^/]+\\.scripts\\.js$`);
 const FRAMEWORK = /^(@nestjs\/(common|core)(\/|$)|rxjs(\/|$)|reflect-metadata$)/;
 
 /** @type {Room[]} */
@@ -54,8 +56,8 @@ const ROOMS = [
   },
   {
     files: new RegExp(`^${LIB}/testing/`),
-    allows: () => [NODE, CORE, PRIMITIVES, NEST, FRAMEWORK, TESTING],
-    says: 'testing imports core, primitives, nest and the framework only',
+    allows: () => [NODE, CORE, PRIMITIVES, NEST, SCRIPTS, FRAMEWORK, TESTING],
+    says: 'testing imports core, primitives, nest, scripts of integrations and the framework only',
   },
   {
     files: new RegExp(`^${LIB}/cli/`),

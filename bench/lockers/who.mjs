@@ -2,7 +2,7 @@
 export const OURS = 'ours';
 export const RAW = 'raw';
 
-export const PEERS = [
+const PEERS = [
   'redlock',
   'redis-semaphore',
   'redis-kit-lock',
@@ -12,6 +12,9 @@ export const PEERS = [
 ];
 
 export const ALL = [OURS, RAW, ...PEERS];
+
+/** @param {string} locker a file of this folder, such as that of another lock of a peer */
+export const isPeer = (locker) => PEERS.some((peer) => locker.startsWith(peer));
 
 /** All that keep a lock by themselves. */
 export const RENEWING = ALL.filter(

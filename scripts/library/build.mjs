@@ -11,6 +11,9 @@ const DIST = join(LIBRARY, 'dist');
 const CONFIG = join(LIBRARY, 'tsconfig.lib.json');
 /** Where the command line is run it is an ES module, and nobody imports it. */
 const ONLY_ESM = /^cli[\\/]/;
+/** A quarter of the docs is a list of specs, which are not in the package either. */
+const DOCS = readdirSync(join(ROOT, 'docs')).filter((name) => name !== 'conformance.md');
+const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS.map((name) => `docs/${name}`)];
 
 rmSync(DIST, { recursive: true, force: true });
 const checked = writeTypes();
@@ -72,9 +75,8 @@ function copyTypes() {
 
 /** The README, the docs and the licence of the repository, which keeps them only once. */
 function copyPages() {
-  const pages = ['README.md', 'README.zh-CN.md'];
   rmSync(join(LIBRARY, 'docs'), { recursive: true, force: true });
-  for (const page of [...pages, ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)])
+  for (const page of PAGES)
     write(join(LIBRARY, page), withoutLinksOut(page, readFileSync(join(ROOT, page), 'utf8')));
   copyFileSync(join(ROOT, 'LICENSE'), join(LIBRARY, 'LICENSE'));
 }
@@ -88,7 +90,7 @@ function withoutLinksOut(page, text) {
   const links = /\[([^\]]+)\]\((?![a-z]+:|#)([^)#\s]+)[^)]*\)/g;
   return text.replace(links, (/** @type {string[]} */ ...[link = '', shown = '', target = '']) => {
     const path = posix.join(posix.dirname(page), target);
-    return /^(docs\/[^/]+|README(\.zh-CN)?)\.md$/.test(path) ? link : shown;
+    return PAGES.includes(path) ? link : shown;
   });
 }
 

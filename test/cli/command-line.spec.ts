@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { EXIT } from '../../libs/redis-lock/src/cli/command-line.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/version.js';
 import { freePort } from '../../scripts/redis-server.mjs';
@@ -85,6 +87,7 @@ describe('the command line', () => {
     [['doctor', '--url', 'redis://127.0.0.1', '--ca', 'ca.pem'], '--ca is of no use'],
     [['doctor', '--url', 'rediss://127.0.0.1', '--ca', '/nowhere/ca.pem'], 'cannot be read'],
     [['doctor', '--cluster', '--sentinel', 'locks'], 'exclude each other'],
+    [['doctor', '--sentinel', ''], 'the name of a master'],
     [['doctor', '--cluster', '--url', '/tmp/redis.sock'], 'no path of a socket'],
   ])('%j is not understood, and nothing is sent', async (args, message) => {
     const commands = await redis.commandsDuring(async () => {
@@ -182,6 +185,16 @@ describe('the command line', () => {
     expect(out).toMatch(/^ok {4}message/m);
     expect(await redis.admin.keys('*')).toEqual([]);
     expect(await shell(['--version'])).toMatchObject({ code: 0, out: 'unknown\n' });
+  });
+
+  it('ends as it would have when nobody reads what it says', async () => {
+    const main = compiled(new URL('../../libs/redis-lock/src/cli/main.ts', import.meta.url));
+    const args = [main, 'doctor', '--url', redis.url];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const [err, ended] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect({ err, ended }).toEqual({ err: '', ended: [0, null] });
+    expect(await redis.admin.keys('*')).toEqual([]);
   });
 
   it('takes the path of a socket', async () => {

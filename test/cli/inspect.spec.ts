@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Inspection } from '../../libs/redis-lock/src/cli/inspection.js';
+import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/key-space.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
@@ -253,6 +254,37 @@ describe('inspect', () => {
     expect(page).toContain(`a ${type} that is no lock of this library`);
   });
 
+  it.each([
+    ['a text for a count', (key: string) => redis.admin.hset(key, 'a:1', 'often')],
+    ['a reader with a text', (key: string) => redis.admin.hset(key, 'mode', 'read', 'a:1', '')],
+    ['permits behind a text', (key: string) => redis.admin.set(key, 'many')],
+  ])('says of %s that it is no lock, and of no figure that it is none', async (_, write) => {
+    await redis.admin.zadd('{mine}:timeout', 'inf', 'permit');
+    await redis.admin.zadd('nestjs_lock_queue:{mine}', '-inf', 'waiter');
+    await write('mine');
+    const { kind, permits, queues, page } = await inspect('mine');
+    expect(kind).toBe('unknown');
+    expect(permits).toMatchObject({ available: null, leases: [{ ttlMs: null }] });
+    expect(queues[0]?.waiters[0]?.waitedMs).toBeGreaterThan(0);
+    expect(page).not.toMatch(/NaN|Infinity|null/);
+    await redis.admin.flushall();
+  });
+
+  it('shows what a terminal would obey, in keys of whoever may write, as text', async () => {
+    const hostile = 'a\u001b[2J\u009b31m\u202e\nok:1';
+    await redis.admin.hset('mine', 'mode', 'read', hostile, 1);
+    await redis.admin.rpush('redisson_lock_queue:{mine}', hostile);
+    await redis.admin.set('redisson_lock_token:{mine}', hostile);
+    const { page, holders } = await inspect('mine');
+    const { out } = await run(['inspect', 'mine', '--json', '--url', redis.url]);
+    const shown = 'a\\u001b[2J\\u009b31m\\u202e\\u000aok:1';
+    expect(page.match(/a\\u.*ok:1/g)).toEqual(Array(3).fill(expect.stringContaining(shown)));
+    expect(holders).toMatchObject([{ owner: hostile }]);
+    for (const text of [page, out])
+      expect(text.replaceAll('\n', '')).not.toMatch(UNSAFE_CHARACTERS);
+    await redis.admin.flushall();
+  });
+
   it('survives helper keys of another type', async () => {
     for (const key of ['redisson_lock_queue:{a}', '{a}:timeout', 'redisson_lock_token:{a}']) {
       await redis.admin.hset(key, 'x', 1);
@@ -271,6 +303,21 @@ describe('inspect', () => {
     expect(queues).toMatchObject([{ length: 250 }]);
     expect(queues[0]?.waiters).toHaveLength(100);
     expect(page).toContain('and 150 more');
+  });
+
+  it('asks for no long hash as a whole, be it a lock or not', async () => {
+    const fields = Array.from({ length: 1_000 }, (_, i) => [`java:${String(i)}`, '1']).flat();
+    await redis.admin.hset('foreign', ...fields);
+    await redis.admin.hset('doc_1', ...fields, 'mode', 'read');
+    const commands = await redis.commandsDuring(async () => {
+      expect(await inspect('foreign')).toMatchObject({ kind: 'unknown', type: 'hash' });
+      const { kind, mode, holders } = await inspect('doc_1');
+      expect({ kind, mode }).toEqual({ kind: 'read-write lock', mode: 'read' });
+      expect(holders.length).toBeGreaterThan(0);
+      expect(holders.length).toBeLessThanOrEqual(100);
+    });
+    expect(Object.keys(commands)).not.toContain('hgetall');
+    await redis.admin.flushall();
   });
 
   it('looks at each node of a red lock', async () => {

@@ -5,6 +5,7 @@ import {
   COMMANDS,
   keyPatterns,
 } from '../../libs/redis-lock/src/cli/permissions.js';
+import { aclRules } from '../../libs/redis-lock/src/core/permissions.js';
 import { eventually } from '../support/eventually.js';
 import { RedisFixture, useRedis } from '../support/redis-server.js';
 import { doctor } from './command.js';
@@ -84,6 +85,25 @@ describe('the rights of the locks', () => {
     ]);
     expect(of('message')).toMatchObject([{ status: 'ok' }]);
     expect(await redis.admin.acl('LOG')).toEqual([]);
+  });
+
+  it('are missed of no service that the rules of docs/security.md leave out', async () => {
+    await redis.admin.acl('SETUSER', 'shop', 'reset', 'on', `>${PASSWORD}`);
+    await allow(aclRules(['LockService'], PREFIX));
+    const { code, of } = await asShop();
+    expect(code).toBe(0);
+    expect(of('lock')).toMatchObject([{ status: 'ok' }]);
+    const [, leftOut, ...rest] = of('permissions');
+    expect(rest).toEqual([]);
+    const others = 'FairLockService, ReadWriteLockService, SemaphoreService, LatchService';
+    expect(leftOut).toMatchObject({
+      ...{ status: 'warn', found: expect.stringContaining(`no keys of ${others}, FencingGuard`) },
+      fix: expect.stringContaining(' ~redisson_lock_queue:{shop:* '),
+    });
+    // What it says is just what the other services need.
+    await allow((leftOut?.fix ?? '').split(' ').filter((word) => /^[+~&]/.test(word)));
+    const { of: then } = await asShop();
+    expect(then('permissions')).toMatchObject([{ fix: 'ACL SETUSER shop +wait' }]);
   });
 
   it('need none to read settings: what cannot be read is said so', async () => {

@@ -101,6 +101,30 @@ describe('where there are slots', () => {
     });
   });
 
+  it('several names are taken as one, also by two who name them the other way round', async () => {
+    const nodes = [{ host: '127.0.0.1', port: redis.port }];
+    const [one, other] = [new Cluster(nodes), new Cluster(nodes)];
+    try {
+      const ours = openAll({ connection: one }).locks.locks.multi(['a', 'b', 'c']);
+      const others = openAll({ connection: other }).locks.locks.multi(['c', 'a']);
+      await ours.using(async () => {
+        expect((await redis.admin.keys('?')).sort()).toEqual(['a', 'b', 'c']);
+        expect(await others.tryAcquire()).toBeNull();
+      });
+      let inside = 0;
+      const alone = async () => {
+        inside += 1;
+        expect(await redis.admin.exists('a')).toBe(1);
+        expect(inside).toBe(1);
+        inside -= 1;
+      };
+      await Promise.all([ours, others, ours, others].map((lock) => lock.using(alone)));
+      expect(await redis.admin.keys('?')).toEqual([]);
+    } finally {
+      for (const connection of [one, other]) connection.disconnect();
+    }
+  });
+
   it('a Cluster client that reads from replicas takes locks from the master (d.9/156)', async () => {
     const nodes = [{ host: '127.0.0.1', port: redis.port }];
     const connection = new Cluster(nodes, { scaleReads: 'slave' });

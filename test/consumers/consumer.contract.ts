@@ -58,6 +58,11 @@ export function describeConsumer(name: string, { versions, lacks }: ConsumerFact
       expect(await redis.admin.exists('product_42')).toBe(0);
     });
 
+    it('has what happened to the lock in the log, as Nest writes it where nobody has set levels', () => {
+      expect(app?.output).toMatch(/DEBUG.*RedisLock.*Lock "product_42" acquired/);
+      expect(app?.output).toMatch(/DEBUG.*RedisLock.*Lock "product_42" released/);
+    });
+
     it('gives everything back when it is told to end', async () => {
       const last = app?.post('/orders/43').catch(() => undefined);
       await eventually(() => redis.admin.exists('product_43').then((count) => count === 1));
@@ -73,7 +78,7 @@ export function describeConsumer(name: string, { versions, lacks }: ConsumerFact
       expect(JSON.parse(stdout)).toMatchObject({ findings: expect.arrayContaining([ping]) });
     });
 
-    it('takes locks in its own Jest', async () => {
+    it('takes locks in its own Jest, and in Vitest if that runs after it', async () => {
       const { stderr } = await consumer.npm('test');
       expect(stderr).toMatch(/^Tests: +\d+ passed, \d+ total$/m);
     });

@@ -104,6 +104,11 @@ export class RunningConsumer {
     });
   }
 
+  /** All that it has printed so far. */
+  get output(): string {
+    return this.#output;
+  }
+
   post(path: string): Promise<Response> {
     return fetch(`${this.#url}${path}`, { method: 'POST' });
   }

@@ -7,7 +7,10 @@ const packed = JSON.parse(String(process.env.LIBRARY_FILES)) as string[];
 const sources = readdirSync(join(LIBRARY, 'src'), { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => statSync(join(LIBRARY, 'src', path)).isFile());
-const docs = readdirSync(new URL('../../docs/', import.meta.url));
+/** Without the page that names specs alone. */
+const docs = readdirSync(new URL('../../docs/', import.meta.url)).filter(
+  (page) => page !== 'conformance.md',
+);
 
 /** The library's own code has names like these, and what serves its tests must not. */
 const SOURCE = /^([a-z0-9-]+\/)*[a-z0-9-]+(\.[a-z]+)?\.ts$/;

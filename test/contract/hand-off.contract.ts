@@ -98,7 +98,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const held = await locks.acquire('a');
         const aborted = new AbortController();
         const gone = watch(locks.acquire('a', { signal: aborted.signal }));
-        const late = watch(locks.acquire('a', { waitTimeMs: 30 }));
+        const late = watch(locks.acquire('a', { waitTimeMs: 400 }));
         const copied = watch(
           locks.acquire('a', { ...PATIENT, minReplicas: 1, leaseTimeMs: 2_000 }),
         );

@@ -208,7 +208,7 @@ describe('the rest of the sale by HTTP', () => {
 
 describe('a sale that opens when two processes are ready', () => {
   it('sells nothing before', async () => {
-    const shop = await openLocalShop({ waitTimeMs: 50, processes: 2 });
+    const shop = await openLocalShop({ waitTimeMs: 400, processes: 2 });
     try {
       const product = `${shop.fleet.url}/api/products/1`;
       const order = (buyer: string) => post(`${product}/orders`, { buyer });

@@ -3,6 +3,7 @@ import { filesOf, isThere, pageOf, proofsIn } from '../support/proofs.js';
 
 /** The first and the last number of each numbered list. */
 const LISTS = {
+  'What users complained of': [1, 32],
   'Mistakes of others': [1, 27],
   ...{ 'd.1': [1, 40], 'd.2': [41, 62], 'd.6': [109, 124], 'd.7': [125, 134] },
   ...{ 'd.8': [135, 145], 'd.9': [146, 167], 'd.10': [168, 188] },

@@ -68,7 +68,7 @@ const named = ({ nest }: RunningApp, name: string) =>
 const PROVOKED: Record<LockErrorCode, (app: RunningApp) => Promise<unknown>> = {
   async LOCK_TIMEOUT({ locks }) {
     const lease = await locks.acquire('a');
-    return locks.acquire('a', { waitTimeMs: 1 }).finally(() => lease.release());
+    return locks.acquire('a', { waitTimeMs: 400 }).finally(() => lease.release());
   },
   LEASE_LOST: ({ locks }) => locks.using('a', () => locks.get('a').forceRelease()),
   LOCK_BACKEND: (app) => named(app, 'down').acquire('a', { waitTimeMs: 1 }),

@@ -45,6 +45,19 @@ describe('the Lua of the library', () => {
   });
 });
 
+describe('force', () => {
+  it('is used by nothing that Nest calls: no decorator, filter or option leads to it', () => {
+    const root = new URL(`../../${SOURCES}/`, import.meta.url);
+    const files = ['nest', 'integrations'].flatMap((folder) =>
+      readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+        .map((file) => `${SOURCES}/${folder}/${file}`),
+    );
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.filter((file) => /\.forceRelease\b/.test(pageOf(file)))).toEqual([]);
+  });
+});
+
 describe('the package', () => {
   it('depends on nothing but its peers, and runs nothing when it is installed', () => {
     const manifest = JSON.parse(pageOf('libs/redis-lock/package.json')) as Record<string, unknown>;

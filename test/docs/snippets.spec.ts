@@ -1,5 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { RedisLockModule } from 'nestjs-redis-lock';
+import { RedisLockTestingModule } from 'nestjs-redis-lock/testing';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
@@ -42,6 +47,36 @@ function compile(texts: ReadonlyMap<string, string>): ts.Program {
   return ts.createProgram([...texts.keys()], options, host);
 }
 
+/**
+ * Specs of their own run these: what was written for other libraries, whole spec files, listeners of a
+ * whole process, clients of no server, and what Jest cannot load, since it requires NestJS.
+ */
+function isRunElsewhere(where: string, text: string): boolean {
+  return (
+    /^docs\/(migrating|topologies|throttler)/.test(where) ||
+    /from '@jest\/globals'|\b(collectLockMetrics|instrumentLocks|subscribe)\(/.test(text)
+  );
+}
+
+/** Begins and ends an application of the classes that a page exports; what they lack is made up. */
+async function start(exported: readonly Type[]): Promise<void> {
+  const having = (key: string) => exported.filter((its) => Reflect.hasMetadata(key, its));
+  const modules = having('imports');
+  const controllers = having('path');
+  const isWhole = modules.some(({ name }) => name === 'AppModule');
+  const builder = Test.createTestingModule({
+    imports: isWhole ? modules : [RedisLockModule.forRoot(), ...modules],
+    controllers,
+    providers: exported.filter((its) => ![...modules, ...controllers].includes(its)),
+  });
+  RedisLockTestingModule.replaceRedisIn(builder);
+  const app = await builder.useMocker(() => ({})).compile();
+  await app.init();
+  await app.close();
+}
+
+const isClass = (value: unknown): value is Type => /^class\b/.test(String(value));
+
 describe('the code in the docs', () => {
   const snippets = PAGES.flatMap(snippetsOf);
   const program = compile(new Map(snippets.map(([file, , text]) => [file, text])));
@@ -59,5 +94,24 @@ describe('the code in the docs', () => {
     expect(
       problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
     ).toEqual([]);
+  });
+
+  describe('runs', () => {
+    const cache = `${ROOT}node_modules/.cache`;
+    mkdirSync(cache, { recursive: true });
+    const folder = mkdtempSync(`${cache}/snippets-`);
+    afterAll(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const runnable = snippets.filter(([, where, text]) => !isRunElsewhere(where, text));
+
+    it.each(runnable.map(([file, where]) => [where, file]))('%s', async (where, file) => {
+      const path = join(folder, `${where.replace(/[/:]/g, '.')}.mjs`);
+      const text = program.getSourceFile(file)?.text ?? '';
+      const compilerOptions = { ...program.getCompilerOptions(), module: ts.ModuleKind.ESNext };
+      writeFileSync(path, ts.transpileModule(text, { compilerOptions }).outputText);
+      const exported = Object.values((await import(path)) as object);
+      await start(exported.filter(isClass));
+    });
   });
 });

@@ -14,6 +14,9 @@ const DEAF = new RegExp(`^${FOREIGN_CLIENT}|^dead`);
 
 const TOLD = /^\d+ \d+ \d+ [0-9a-f]{32} \d+ [se]$/;
 
+/** How far apart two looks at the clock may be. */
+export const SLACK_MS = 2_000;
+
 /** How this owner is told that it has the lock. */
 export function grantTo(owner: string): string {
   const number = owner.split(':')[1] ?? '';
@@ -45,6 +48,16 @@ export class FairView {
     const now = await serverNow(admin);
     const scores = (await this.queue()).map((owner) => admin.zscore(this.keys.timeouts, owner));
     return (await Promise.all(scores)).map((score) => Number(score ?? NaN) - now);
+  }
+
+  /** A moment ago they were these. */
+  async expectHorizons(...expected: number[]): Promise<void> {
+    const horizons = await this.horizons();
+    expect(horizons).toHaveLength(expected.length);
+    horizons.forEach((horizon, i) => {
+      expect(horizon).toBeLessThanOrEqual(expected[i] ?? NaN);
+      expect(horizon).toBeGreaterThan((expected[i] ?? NaN) - SLACK_MS);
+    });
   }
 
   async holder(): Promise<string | undefined> {

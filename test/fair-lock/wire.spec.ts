@@ -7,10 +7,7 @@ import { useLocks } from '../support/lock-client.js';
 import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { FairView } from './fair-view.js';
-
-/** How far apart two looks at the clock may be. */
-const SLACK_MS = 2_000;
+import { FairView, SLACK_MS } from './fair-view.js';
 
 describe('FairLockService on the wire', () => {
   const redis = useRedis();
@@ -32,14 +29,6 @@ describe('FairLockService on the wire', () => {
   });
   const open = useLocks(redis, (context) => new FairLockService(context));
 
-  const expectHorizons = async (...expected: number[]) => {
-    const horizons = await view.horizons();
-    expect(horizons).toHaveLength(expected.length);
-    horizons.forEach((horizon, i) => {
-      expect(horizon).toBeLessThanOrEqual(expected[i] ?? NaN);
-      expect(horizon).toBeGreaterThan((expected[i] ?? NaN) - SLACK_MS);
-    });
-  };
   const keys = async () => (await redis.admin.keys('*')).sort();
 
   describe('what Java sees of ours', () => {
@@ -68,7 +57,7 @@ describe('FairLockService on the wire', () => {
       expect(await redis.admin.type(timeouts)).toBe('zset');
       expect(await view.queue()).toEqual([b.owner, c.owner, d.owner]);
       // Lease, and then what each of them is ready to wait.
-      await expectHorizons(230_000, 235_000, 255_000);
+      await view.expectHorizons(230_000, 235_000, 255_000);
       for (const score of await redis.admin.zrange(timeouts, '0', '-1', 'WITHSCORES'))
         expect(score).toMatch(/^\d+$|:/);
       expect(await redis.admin.hgetall(waiting)).toEqual({
@@ -84,10 +73,10 @@ describe('FairLockService on the wire', () => {
       const second = await b.promise;
       expect(await redis.admin.hgetall('a')).toEqual({ [b.owner]: '1' });
       expect(await view.queue()).toEqual([c.owner, d.owner]);
-      await expectHorizons(35_000, 55_000);
+      await view.expectHorizons(35_000, 55_000);
 
       const late = await view.enqueue(others.locks, { waitTimeMs: 7_000 });
-      await expectHorizons(35_000, 55_000, 62_000);
+      await view.expectHorizons(35_000, 55_000, 62_000);
       await view.everybodyListens();
 
       await second.release();
@@ -113,11 +102,11 @@ describe('FairLockService on the wire', () => {
       const b = await view.enqueue(locks, { waitTimeMs: 40_000 });
       const c = await view.enqueue(locks, { waitTimeMs: 10_000, signal: abort.signal });
       await view.enqueue(locks, { waitTimeMs: 20_000 });
-      await expectHorizons(70_000, 80_000, 100_000);
+      await view.expectHorizons(70_000, 80_000, 100_000);
       abort.abort(new Error('no time'));
       await expect(c.promise).rejects.toThrow('no time');
       await eventually(async () => (await view.queue()).length === 2);
-      await expectHorizons(70_000, 90_000);
+      await view.expectHorizons(70_000, 90_000);
       expect(b.state).toBe('pending');
       await lease.release();
     });
@@ -149,10 +138,10 @@ describe('FairLockService on the wire', () => {
       const lease = await locks.acquire('a');
       const b = await view.enqueue(locks, { waitTimeMs: 20_000 });
       expect(await java.tryLock(10_000)).toBeGreaterThan(45_000);
-      await expectHorizons(50_000, 60_000);
+      await view.expectHorizons(50_000, 60_000);
       await lease.release();
       const second = await b.promise;
-      await expectHorizons(40_000);
+      await view.expectHorizons(40_000);
       expect(await java.tryLock()).toBeGreaterThan(30_000 - SLACK_MS);
       await second.release();
       await eventually(() => messages.includes(`${java.channel} 0`));
@@ -167,11 +156,11 @@ describe('FairLockService on the wire', () => {
       expect(await holder?.tryLock()).toBeNull();
       expect(await first?.tryLock(60_000)).toBeGreaterThan(29_000);
       const ours = await view.enqueue(open().locks, { waitTimeMs: 10_000 });
-      await expectHorizons(90_000, 100_000);
+      await view.expectHorizons(90_000, 100_000);
       await holder?.unlock();
       expect(messages).toEqual([]);
       expect(await first?.tryLock(60_000)).toBeNull();
-      await expectHorizons(40_000);
+      await view.expectHorizons(40_000);
       await view.everybodyListens();
       await first?.unlock();
       const sinceUnlock = new Stopwatch();
@@ -199,9 +188,9 @@ describe('FairLockService on the wire', () => {
       await holder?.tryLock();
       await next?.tryLock(50_000);
       const ours = await view.enqueue(locks, { waitTimeMs: 60_000 });
-      await expectHorizons(80_000, 140_000);
+      await view.expectHorizons(80_000, 140_000);
       await next?.giveUp(50_000);
-      await expectHorizons(90_000);
+      await view.expectHorizons(90_000);
       await view.everybodyListens();
       await holder?.unlock();
       await (await ours.promise).release();

@@ -85,7 +85,7 @@ describe('instrumentLocks', () => {
       parent = span.spanContext().spanId;
       await shop.buy('7', async () => {
         lease = await shop.locks.tryAcquire('product_8');
-        await Promise.allSettled([shop.locks.acquire('product_8', { waitTimeMs: 5 })]);
+        await Promise.allSettled([shop.locks.acquire('product_8', { waitTimeMs: 400 })]);
         await Promise.allSettled([
           shop.locks.acquire('product_8', { signal: AbortSignal.timeout(5) }),
         ]);
@@ -209,6 +209,9 @@ describe('instrumentLocks', () => {
     [{ recordName: true }, 'unknown option "recordName"'],
     [{ recordNames: 'yes' }, 'recordNames must be of the type boolean, not "yes"'],
     [{ meterProvider: 5 }, 'meterProvider must be of the type object, not 5'],
+    [{ tracerProvider: null }, 'tracerProvider must be of the type object, not null'],
+    [null as never, 'the options must be an object, not null'],
+    [5 as never, 'the options must be an object, not 5'],
   ])('refuses %p', (options, message) => {
     expect(() => instrumentLocks(options)).toThrow(LockConfigurationError);
     expect(() => instrumentLocks(options)).toThrow(message);

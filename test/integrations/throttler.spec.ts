@@ -41,7 +41,7 @@ describe('RedisThrottlerStorage in two instances', () => {
   const opened = async () => {
     const storages = [open().locks, open().locks];
     for (const storage of storages) {
-      await eventually(() => storage.increment('warm', 60_000, 1_000, 0, 'warm'));
+      await storage.increment('warm', 60_000, 1_000, 0, 'warm');
     }
     await redis.admin.flushall();
     let requests = 0;
@@ -173,7 +173,7 @@ describe('RedisThrottlerStorage in two instances', () => {
 
   it('keeps one small key for a visitor, which ends by itself, and nothing that he has sent', async () => {
     const { locks } = open({ keyPrefix: 'shop:' });
-    await eventually(() => locks.increment('10.0.0.1 {x}', 60_000, 3, 90_000, 'default'));
+    await locks.increment('10.0.0.1 {x}', 60_000, 3, 90_000, 'default');
     for (let i = 0; i < 20; i += 1) {
       await locks.increment('10.0.0.1 {x}', 60_000, 3, 90_000, 'default');
     }
@@ -222,7 +222,7 @@ describe('RedisThrottlerStorage in two instances', () => {
 
   it('counts a request once that ioredis has sent twice', async () => {
     const { locks } = open({ connection: proxy.current.url });
-    await eventually(() => locks.increment('a', 60_000, 3, 60_000, 'default'));
+    await locks.increment('a', 60_000, 3, 60_000, 'default');
     const fault = proxy.current.loseReply({ containing: HIT.sha1, times: 1 });
     expect(await locks.increment('a', 60_000, 3, 60_000, 'default')).toMatchObject({
       totalHits: 2,
@@ -249,7 +249,7 @@ describe('RedisThrottlerStorage in two instances', () => {
 
   it('does not let anybody in while Redis cannot be asked, unless told to', async () => {
     const { locks, context } = open({ connection: proxy.current.url });
-    await eventually(() => locks.increment('a', 60_000, 0, 0, 'default'));
+    await locks.increment('a', 60_000, 0, 0, 'default');
     const lenient = new RedisThrottlerStorage(context, 'allow');
     proxy.current.blackhole();
     const asking = [locks, lenient].map((one) => one.increment('a', 1_500, 0, 0, 'default'));
@@ -262,6 +262,14 @@ describe('RedisThrottlerStorage in two instances', () => {
     await eventually(async () => {
       expect(await lenient.increment('a', 60_000, 0, 0, 'x')).toMatchObject({ isBlocked: true });
     });
+  });
+
+  it('counts a request that has to wait for the connection, at the start as after a cut', async () => {
+    const { locks } = open({ connection: proxy.current.url });
+    const request = () => locks.increment('a', 60_000, 9, 0, 'default');
+    expect(await request()).toMatchObject({ totalHits: 1 });
+    proxy.current.cut();
+    expect(await request()).toMatchObject({ totalHits: 2 });
   });
 
   it('is made for one request, whatever became of those before', async () => {
@@ -315,6 +323,7 @@ describe('the script of a request', () => {
 describe('RedisThrottlerModule', () => {
   it.each<[object, string]>([
     [{ conection: 'cache' }, 'unknown option "conection"'],
+    [null as never, 'the options must be an object, not null'],
     [{ connection: '' }, 'name must consist of'],
     [{ onBackendError: 'open' }, "onBackendError must be 'reject' or 'allow', not \"open\""],
   ])('refuses %p', (options, message) => {
@@ -332,7 +341,7 @@ describe('ThrottlerGuard in two processes', () => {
   it('finds the answers of throttler itself in the same course of requests', async () => {
     const worker = await workers.start<Api>(file);
     const storages = [open().locks, open().locks];
-    for (const storage of storages) await eventually(() => storage.increment('x', 1, 1, 1, 'x'));
+    for (const storage of storages) await storage.increment('x', 1, 1, 1, 'x');
     for (let course = 0; course < 8; course += 1) {
       await redis.admin.flushall();
       const visits = visitsOf(random, 30);

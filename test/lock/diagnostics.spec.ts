@@ -49,7 +49,7 @@ describe('the tracing channel of acquisitions', () => {
     const heard = listen();
     const aborted = new Error('enough');
     const giveUp = new AbortController();
-    await expect(ours.locks.acquire('a', { waitTimeMs: 10 })).rejects.toThrow(LockTimeoutError);
+    await expect(ours.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     const waiting = ours.locks.acquire('a', { signal: giveUp.signal });
     giveUp.abort(aborted);
     await expect(waiting).rejects.toBe(aborted);

@@ -1,14 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockService } from 'nestjs-redis-lock';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
 import { LEAVE_LATER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { deliver } from '../support/deliver.js';
 import { eventually } from '../support/eventually.js';
-import { untilInLine, useLocks } from '../support/lock-client.js';
+import { untilInLine, useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
 describe('a lock with a shortest time', () => {
   const redis = useRedis();
+  const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
 
   it('stays taken after its release, and ends by itself', async () => {
@@ -39,6 +41,17 @@ describe('a lock with a shortest time', () => {
     expect(eventsOf('acquired')).toHaveLength(2);
   });
 
+  it.each(['this process', 'another'])('is had by %s as soon as it ends', async (whose) => {
+    const [ours, others] = [open({ pollIntervalMs: 60_000 }), open({ pollIntervalMs: 60_000 })];
+    const lease = await ours.locks.acquire('a', { minHoldMs: 250 });
+    const next = whose === 'another' ? others : ours;
+    const waiting = next.locks.acquire('a');
+    await eventually(async () => (await redis.wakeUpChannels()).length > 0);
+    if (next === others) await untilInLine(redis, 'a', [others]);
+    await lease.release();
+    await (await waiting).release();
+  });
+
   it('is freed by its release once the time is over', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a', { minHoldMs: 20 });
@@ -56,10 +69,85 @@ describe('a lock with a shortest time', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
+  describe('with 20 s, of which 10 s are over', () => {
+    let aheadMs = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+
+    beforeEach(() => {
+      aheadMs = 0;
+    });
+
+    const expectLeft = async (fromMs: number, toMs: number) => {
+      const ttl = await redis.admin.pttl('a');
+      expect(ttl).toBeGreaterThan(fromMs);
+      expect(ttl).toBeLessThanOrEqual(toMs);
+      await redis.admin.del('a');
+    };
+
+    it('counts for a nested call from when that had it', async () => {
+      const { locks } = open({ clock });
+      await locks.using('a', async () => {
+        aheadMs = 10_000;
+        await locks.using('a', () => undefined, { minHoldMs: 20_000 });
+      });
+      await expectLeft(15_000, 20_000);
+    });
+
+    it('counts from the grant also when Redis could not be told at once', async () => {
+      const { locks, connection } = open({ clock, connection: proxy.current.url });
+      const lease = await locks.acquire('a', { minHoldMs: 20_000 });
+      proxy.current.refuse();
+      proxy.current.cut();
+      await eventually(() => !connection.isUp);
+      const releasing = lease.release();
+      aheadMs = 10_000;
+      await proxy.current.heal();
+      await releasing;
+      await expectLeft(5_000, 10_000);
+    });
+
+    it('holds at a shutdown', async () => {
+      const { locks, eventsOf, close } = open({ clock, shutdownTimeoutMs: 0 });
+      await locks.acquire('a', { minHoldMs: 20_000 });
+      aheadMs = 10_000;
+      await close();
+      expect(eventsOf('lost')).toMatchObject([{ reason: 'shutdown' }]);
+      await expectLeft(5_000, 10_000);
+    });
+
+    it('holds when Redis has refused the release at first', async () => {
+      const allow = (...rules: string[]) => redis.admin.acl('SETUSER', 'poor', ...rules);
+      await allow('on', '>pw', '~*', '&*', '+@all');
+      const connection = `redis://poor:pw@127.0.0.1:${redis.port}`;
+      const { locks } = open({ clock, connection });
+      const lease = await locks.acquire('a', { minHoldMs: 20_000 });
+      aheadMs = 10_000;
+      await allow('-pexpire');
+      await expect(lease.release()).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+      await allow('+pexpire');
+      await eventually(async () => (await redis.admin.pttl('a')) <= 10_000);
+      await expectLeft(5_000, 10_000);
+      await redis.admin.acl('DELUSER', 'poor');
+    });
+  });
+
+  it('is not kept for a caller who has given up in the moment of its grant', async () => {
+    const giving = new AbortController();
+    const observer = {
+      observe: ({ type }: LockEvent) => {
+        if (type === 'acquired') giving.abort(new Error('enough'));
+      },
+    };
+    const { locks } = open({ observer });
+    const asking = locks.acquire('a', { minHoldMs: 20_000, signal: giving.signal });
+    await expect(asking).rejects.toThrow('enough');
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+
   it('is left to nobody by whoever does not hold it, and twice as once', async () => {
     await redis.admin.hset('a', 'other', 1);
     const leave = (owner: string) =>
-      deliver(redis.admin, LEAVE_LATER, ['a'], { owner, keepMs: 1_000 });
+      deliver(redis.admin, LEAVE_LATER, ['a'], { owner, keepMs: 1_000, channel: 'c' });
     expect(await leave('me')).toBe('absent');
     expect(await redis.admin.pttl('a')).toBe(-1);
     expect([await leave('other'), await leave('other')]).toEqual(['done', 'done']);

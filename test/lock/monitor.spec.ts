@@ -6,6 +6,7 @@ import {
   LockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
+import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
@@ -57,6 +58,32 @@ describe('LockMonitor', () => {
     for (const other of waiting.slice(0, 2)) await (await other).release();
     expect(monitor.status()).toEqual(IDLE);
     await redis.admin.flushall();
+  });
+
+  it('counts who waits for a turn inside of a hold', async () => {
+    const { locks, monitor } = await opened();
+    await locks.using('a', async () => {
+      const first = await locks.acquire('a');
+      const others = [locks.acquire('a'), locks.acquire('a', { waitTimeMs: 30 })];
+      expect(monitor.status()).toMatchObject({ held: 1, waiting: 2 });
+      await expect(others[1]).rejects.toMatchObject({ blockedBy: 'sibling' });
+      expect(monitor.status()).toMatchObject({ held: 1, waiting: 1 });
+      await first.release();
+      await (await others[0])?.release();
+    });
+    expect(monitor.status()).toEqual(IDLE);
+  });
+
+  it('counts the holds that a suspension of the machine has put in doubt', async () => {
+    let asleepMs = 0;
+    const clock = { ...systemClock, wall: () => systemClock.wall() + asleepMs };
+    const { locks, monitor } = await opened({ clock });
+    const lease = await locks.acquire('a', { leaseTimeMs: 20_000 });
+    asleepMs = 10_000;
+    expect([lease.state, monitor.status().suspect]).toEqual(['suspect', 1]);
+    await lease.renew();
+    expect([lease.state, monitor.status().suspect]).toEqual(['held', 0]);
+    await lease.release();
   });
 
   it('adds what is held on other servers under the same name', async () => {

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { LockBackendError, LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { tell } from '../../libs/redis-lock/src/core/observer.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { redisson } from '../support/redisson.js';
@@ -127,7 +131,7 @@ describe('LockObserver', () => {
   });
 
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {
-    const client = open({ keyPrefix: 'shop:', leaseTimeMs: 300 });
+    const client = open({ keyPrefix: 'shop:', leaseTimeMs: 900 });
     const lease = await client.locks.acquire('a', { fenced: true });
     await expect(client.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     await redis.admin.del('shop:a');
@@ -136,6 +140,46 @@ describe('LockObserver', () => {
     expect(text).toContain("name: 'a'");
     expect(text).not.toContain(lease.owner.split(':')[0]);
     expect(text).not.toContain('shop:');
+  });
+
+  it('has heard of the end of every hold when a shutdown is over, and hears of none again', async () => {
+    const times = 20;
+    const clock: Clock = {
+      ...systemClock,
+      after: (delayMs, callback) => systemClock.after(delayMs / times, callback),
+    };
+    const connection = new Redis(redis.url);
+    const { locks, events, close } = open({ clock, connection });
+    const lease = await locks.acquire('a');
+    await redis.admin.del('a');
+    redis.pause();
+    const releasing = expect(lease.release()).rejects.toThrow(LockBackendError);
+    await close();
+    await releasing;
+    const ends = () => events.filter(({ type }) => type === 'released' || type === 'lost');
+    expect(ends()).toMatchObject([{ type: 'released', outcome: 'failed' }]);
+    redis.resume();
+    // The second answer comes behind that to the release, of which Redis may have to learn the script.
+    await connection.ping();
+    await connection.ping();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends()).toHaveLength(1);
+    connection.disconnect();
+  });
+
+  it.each<[string, () => unknown]>([
+    ['an async method', async () => Promise.reject(new Error('broken observer'))],
+    // As the promises of Node itself are, for what runs in a context of its own.
+    [
+      'a promise of another realm',
+      () => runInNewContext("Promise.reject('broken observer')") as unknown,
+    ],
+  ])('leaves no rejection unhandled of %s', async (_, observe) => {
+    // Jest fails a test with whatever is unhandled by then.
+    expect(() => {
+      tell({ observe }, { type: 'renewed', leases: 1 });
+    }).not.toThrow();
+    await new Promise((resolve) => setImmediate(resolve));
   });
 
   it('cannot break a lock by throwing', async () => {

@@ -169,7 +169,7 @@ describe('LockService with many callers in one process', () => {
   it('lets the next in line ask when the attempt of one that has left is never answered', async () => {
     const { locks } = await opened({ pollIntervalMs: 100 });
     await redisson.tryLock(redis.admin, 'a');
-    const first = locks.acquire('a', { waitTimeMs: 50 }).catch((error: unknown) => error);
+    const first = locks.acquire('a', { waitTimeMs: 400 }).catch((error: unknown) => error);
     const second = watch(locks.acquire('a', { waitTimeMs: 60_000 }));
     expect(await first).toBeInstanceOf(LockTimeoutError);
     await redis.admin.del('a');

@@ -74,6 +74,13 @@ const api = {
     }
   },
   close: () => app?.close(),
+  failToInit: async (connection: string) => {
+    const locks = RedisLockModule.forRoot({ connection });
+    const redLock = { nodes: [connection, connection, connection] };
+    const broken = RedisLockModule.forRoot({ name: 'broken', connection, redLock });
+    const module = { module: App, imports: [locks, broken] };
+    await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  },
   failToStart: async (connection: string) => {
     const locks = RedisLockModule.forRoot({ connection });
     const broken = { provide: 'X', useFactory: () => Promise.reject(new Error('no X')) };

@@ -157,11 +157,23 @@ describe('several connections', () => {
   });
 
   it('are shut down together', async () => {
-    const app = await apps.start({ imports: [cache()], providers: [Stock] });
-    const { locks, cacheLocks } = app.nest.get(Stock);
-    const leases = [await locks.acquire('a'), await cacheLocks.acquire('a')];
+    const shutdownTimeoutMs = 300;
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    const imports = names.map((name) =>
+      RedisLockModule.forRoot({
+        ...{ name, keyPrefix: `${name}:`, connection: redis.url, shutdownTimeoutMs },
+      }),
+    );
+    const app = await apps.start({ imports }, { shutdownTimeoutMs });
+    const leases = await Promise.all(
+      [undefined, ...names].map((name) =>
+        app.nest.get<LockService>(getLockServiceToken(name)).acquire('a'),
+      ),
+    );
+    const closedAt = performance.now();
     await app.nest.close();
-    expect(leases.map(({ state }) => state)).toEqual(['lost', 'lost']);
+    expect(performance.now() - closedAt).toBeLessThan(5 * shutdownTimeoutMs);
+    expect(leases.map(({ state }) => state)).toEqual(leases.map(() => 'lost'));
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
@@ -296,7 +308,8 @@ describe('lock templates', () => {
     ['kind must be one of', [{ name: 'a', key: 'b', kind: 'none' }]],
     ['unknown option', [{ name: 'a', key: 'b', waitMs: 5 }]],
     ['waitTimeMs must be', [{ name: 'a', key: 'b', waitTimeMs: -1 }]],
-    ['has no options onBusy and via', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
+    ['has no options onBusy, onBackendError', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
+    ['onBackendError and via', [{ name: 'a', key: 'b', onBackendError: 'run' }]],
     ['connection must be', [{ name: 'a', key: 'b', connection: 7 }]],
   ])('are refused when the module is defined: %s', async (text, given) => {
     expect(await refused(() => RedisLockModule.forFeature(given as never))).toContain(text);

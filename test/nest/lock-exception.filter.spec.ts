@@ -34,6 +34,7 @@ const timeout = (retryAfterMs: number) =>
 const ERRORS: Record<string, [LockError, number, string | null]> = {
   timeout: [timeout(2_001), 423, '3'],
   soon: [timeout(0), 423, '1'],
+  late: [timeout(7_200_000), 423, '3600'],
   never: [timeout(Infinity), 423, null],
   backend: [backend(true), 503, '5'],
   broken: [backend(false), 503, '5'],
@@ -168,8 +169,10 @@ describe('LockExceptionFilter', () => {
   it('says what it lacks', () => {
     const filter = new LockExceptionFilter();
     const host = new ExecutionContextHost([{}, {}]);
-    expect(() => filter.catch(timeout(10), host)).toThrow(LockConfigurationError);
-    expect(() => filter.catch(timeout(10), host)).toThrow('app.getHttpAdapter()');
+    for (const [error] of Object.values(ERRORS)) {
+      expect(() => filter.catch(error, host)).toThrow(LockConfigurationError);
+      expect(() => filter.catch(error, host)).toThrow('app.getHttpAdapter()');
+    }
   });
 
   describe('of what does not come by HTTP', () => {

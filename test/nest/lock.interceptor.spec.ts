@@ -255,6 +255,26 @@ describe('an application does not start', () => {
     }
   });
 
+  it('when another decorator has replaced the method, so that none would run', async () => {
+    const Forgetful: MethodDecorator = (_target, _property, descriptor) => {
+      const original = descriptor.value as (...args: unknown[]) => unknown;
+      const replaced = (...args: unknown[]) => original(...args);
+      descriptor.value = replaced as typeof descriptor.value & object;
+    };
+    @Controller()
+    class Replaced {
+      @Get()
+      @Forgetful
+      @WithLock('x', { via: 'interceptor' })
+      async get(): Promise<void> {
+        await Promise.resolve();
+      }
+    }
+    const starting = apps.start({ controllers: [Replaced] });
+    await expect(starting).rejects.toThrow(LockConfigurationError);
+    await expect(starting).rejects.toThrow('on Replaced.get: a decorator above it has replaced');
+  });
+
   it('without the module', async () => {
     @Controller()
     @UseInterceptors(LockInterceptor)

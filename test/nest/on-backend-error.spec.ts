@@ -5,6 +5,7 @@ import {
   LockBackendError,
   LockExceptionFilter,
   LockKeyError,
+  LockService,
   LockStateError,
   LockTimeoutError,
   WithLock,
@@ -27,6 +28,19 @@ class Stock {
     this.runs += 1;
     expect(() => CurrentLock.lease()).toThrow(LockStateError);
     return 'ran';
+  }
+
+  constructor(private readonly locks: LockService) {}
+
+  /** Its body must not take the lock around the call for its own. */
+  async inside(): Promise<string> {
+    return this.locks.using('b', () =>
+      withoutRedis(async () => {
+        const ran = await this.open();
+        CurrentLock.lease().assertHeld();
+        return ran;
+      }),
+    );
   }
 
   @WithLock('a', { waitTimeMs: 0, onBackendError: 'run' })
@@ -101,6 +115,11 @@ describe('onBackendError', () => {
       expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, '5']);
     });
     expect([stock.runs, web.runs]).toEqual([2, 1]);
+  });
+
+  it('runs it without any lock of its own, inside of another one too', async () => {
+    const { stock } = await started();
+    expect(await stock.inside()).toBe('ran');
   });
 
   it('answers in place of the method', async () => {

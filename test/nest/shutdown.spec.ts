@@ -240,6 +240,8 @@ describe('a process', () => {
 
   it('exits by itself when its application could not be made', async () => {
     const worker = await workers.start<Api>(file);
+    await expect(worker.call.failToInit(redis.url)).rejects.toThrow('one and the same server');
+    await eventually(async () => (await redis.clients()).length === 0);
     await expect(worker.call.failToStart(redis.url)).rejects.toThrow('no X');
     expect(await worker.end()).toMatchObject({ code: 0, stderr: '' });
   });

@@ -170,11 +170,18 @@ describe('a method with @WithLock', () => {
       async nameless(): Promise<void> {
         await Promise.resolve();
       }
+
+      @WithLock((async () => Promise.reject(failure)) as unknown as () => string)
+      async late(): Promise<void> {
+        await Promise.resolve();
+      }
     }
     const stock = await provided(Stock);
     expect(await stock.buy('7', 'ann')).toBe('product_7');
     await expect(stock.fail('7')).rejects.toBe(failure);
     await expect(stock.nameless()).rejects.toThrow(LockKeyError);
+    // A rejection that nobody hears of would end the process.
+    await expect(stock.late()).rejects.toThrow(LockKeyError);
   });
 
   it('refuses a result that shows it to be synchronous', async () => {

@@ -52,6 +52,15 @@ describe('package.json of the library', () => {
     expect(optional.filter((name) => !peers.includes(name))).toEqual([]);
   });
 
+  it('does nothing when it is loaded, as it tells bundlers', () => {
+    expect(now.sideEffects).toBe(false);
+    const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
+    const loading = sources
+      .filter((file) => file.endsWith('.ts'))
+      .filter((file) => /^import '/m.test(readFileSync(join(SOURCES, file), 'utf8')));
+    expect(loading).toEqual([]);
+  });
+
   it('asks at the root for those peers that are not optional', () => {
     const required = peers.filter(
       (name) => !optional.includes(name) && name !== 'reflect-metadata',

@@ -502,7 +502,8 @@ describe('RedLockService on three servers', () => {
     await expect(locks.acquire('a', { waitTimeMs: 1_500 })).rejects.toThrow(LockTimeoutError);
     const { evalsha = 0 } = (await servers[0]?.commandStats()) ?? {};
     expect(evalsha).toBeGreaterThan(0);
-    expect(evalsha).toBeLessThanOrEqual(5);
+    // Some four times; in a loop it would be hundreds.
+    expect(evalsha).toBeLessThanOrEqual(20);
     await Promise.all(servers.map(({ admin }) => admin.del('a')));
   });
 

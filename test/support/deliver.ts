@@ -39,11 +39,16 @@ function lenient(answer: unknown): unknown {
   return isBusy ? expect.objectContaining({ kind: 'busy' }) : answer;
 }
 
-/** Everything there is to see: values, and TTLs rounded to seconds. */
+/** Of the time that is left: seconds begun, of which a slow test may use up one. */
+export function secondsOf(leftMs: number): number {
+  return Math.ceil(leftMs / 1_000);
+}
+
+/** Everything there is to see: values, and TTLs in seconds. */
 export async function look(redis: Redis): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const key of (await redis.keys('*')).sort()) {
-    const seconds = Math.round((await redis.pttl(key)) / 1_000);
+    const seconds = secondsOf(await redis.pttl(key));
     seen[key] = { value: await redis.get(key), ...(seconds > 0 && { seconds }) };
   }
   return seen;

@@ -6,10 +6,8 @@ import sequencer from '@jest/test-sequencer';
  * with nothing.
  */
 const LONGEST = [
-  'demo/demo-process',
   'lock/contract',
   'read-write-lock/write-contract',
-  'testing/contract',
   'connections/permissions',
   'lock/leaks',
   'read-write-lock/read-contract',
@@ -18,6 +16,7 @@ const LONGEST = [
   'faults/contended',
   'faults/leaks',
   'faults/mutual-exclusion',
+  'faults/demo-process',
   'faults/topologies',
   'faults/network',
   'faults/planted-bugs-contended',

@@ -17,6 +17,7 @@ import {
   LockBackendError,
   LockConfigurationError,
   LockKey,
+  LockMonitor,
   LockService,
   LockShutdownError,
   LockTimeoutError,
@@ -36,6 +37,7 @@ import {
   RedisLockTestingModule,
   type RedisLockTestingModuleOptions,
 } from 'nestjs-redis-lock/testing';
+import { RedisThrottlerModule, RedisThrottlerStorage } from 'nestjs-redis-lock/throttler';
 import { watch } from '../contract/suite.js';
 
 /** Where nobody listens. */
@@ -58,7 +60,7 @@ async function compile(builder: TestingModuleBuilder): Promise<TestingModule> {
 }
 
 async function start(options: RedisLockTestingModuleOptions = {}, metadata: ModuleMetadata = {}) {
-  const imports = [RedisLockTestingModule.forRoot(options)];
+  const imports = [RedisLockTestingModule.forRoot(options), ...(metadata.imports ?? [])];
   const app = await compile(Test.createTestingModule({ ...metadata, imports }));
   return { app, testing: app.get(LockTesting), locks: app.get(LockService) };
 }
@@ -151,6 +153,30 @@ describe('RedisLockTestingModule', () => {
       code: 'LEASE_LOST',
       reason: 'overtaken',
     });
+  });
+
+  it('has what health checks and the guards of a throttler ask', async () => {
+    const { app, testing } = await start({}, { imports: [RedisThrottlerModule.forRoot()] });
+    expect(await app.get(LockMonitor).ping()).toBe(0);
+    const storage = app.get(RedisThrottlerStorage);
+    const hit = async (blockMs: number) => {
+      const { isBlocked, totalHits, timeToBlockExpire } = await storage.increment(
+        ...(['visitor', 10_000, 2, blockMs, 'default'] as const),
+      );
+      return [isBlocked, totalHits, timeToBlockExpire];
+    };
+    expect(await hit(0)).toEqual([false, 1, 0]);
+    await testing.clock.advance(4_000);
+    expect(await hit(0)).toEqual([false, 2, 0]);
+    expect(await hit(0)).toEqual([true, 3, 6]);
+    await testing.clock.advance(6_000);
+    expect(await hit(0)).toEqual([false, 2, 0]);
+    for (const left of [3, 2]) {
+      expect(await hit(3_000)).toEqual([true, 3, left]);
+      await testing.clock.advance(1_000);
+    }
+    await testing.clock.advance(1_000);
+    expect(await hit(3_000)).toEqual([false, 1, 0]);
   });
 
   it('takes the options of RedisLockModule, and checks them as that does', async () => {
@@ -417,6 +443,15 @@ describe('LockTesting', () => {
         expect(await (kind === 'read' ? write : lock).tryAcquire()).not.toBeNull();
       },
     );
+
+    it('is no release, such as failNext makes fail', async () => {
+      const { locks, testing } = await start();
+      await locks.acquire('a');
+      testing.failNext('release');
+      testing.expireLease('a');
+      const next = await locks.acquire('a', { waitTimeMs: 0 });
+      await expect(next.release()).rejects.toThrow(LockBackendError);
+    });
 
     it('is an error where nobody holds anything', async () => {
       const { testing } = await start();

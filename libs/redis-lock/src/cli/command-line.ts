@@ -11,7 +11,7 @@ import { fail, worst, type Finding } from './finding.js';
 import { HELP } from './help.js';
 import { inspect } from './inspect.js';
 import type { Inspection } from './inspection.js';
-import { linesOf, pageOf } from './report.js';
+import { jsonOf, linesOf, pageOf, plainLines } from './report.js';
 import { connect, serversOf, type Server, type Target } from './server.js';
 
 /** What a shell is told: found nothing that breaks locks, found something, not understood, nobody there. */
@@ -38,7 +38,9 @@ export async function runCommandLine(
     return await run(args, { ...surroundings, hide });
   } catch (error) {
     const isUsage = error instanceof UsageError || error instanceof LockError;
-    surroundings.err(`${hide(textOf(error))}\n${isUsage ? 'See nestjs-redis-lock --help.\n' : ''}`);
+    surroundings.err(
+      `${plainLines(hide(textOf(error)))}\n${isUsage ? 'See nestjs-redis-lock --help.\n' : ''}`,
+    );
     if (isUsage) return EXIT.usage;
     return error instanceof UnreachableError ? EXIT.unreachable : EXIT.broken;
   }
@@ -117,6 +119,7 @@ function targetOf(values: ReturnType<typeof parsed>['values'], env: Surroundings
     throw new UsageError('--cluster and --sentinel exclude each other');
   }
   const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = env;
+  if (sentinel === '') throw new UsageError('--sentinel takes the name of a master');
   return { urls: url, isCluster, sentinel, ca, username, password };
 }
 
@@ -140,7 +143,7 @@ async function runDoctor(
     found(fail('connection', why, isReached ? adviceFor(why) : ABSENT));
   }
   const status = worst(findings);
-  if (isJson) io.out(`${JSON.stringify({ version: 1, status, findings }, undefined, 2)}\n`);
+  if (isJson) io.out(jsonOf({ version: 1, status, findings }));
   if (!isReached) return EXIT.unreachable;
   return status === 'fail' ? EXIT.broken : EXIT.fine;
 }
@@ -175,7 +178,7 @@ async function runInspect(
     return inspect(server.name, server.client, key);
   });
   const nodes = await within(MOST_MS, 'the inspection', Promise.all(looking));
-  if (isJson) io.out(`${JSON.stringify({ version: 1, name, nodes }, undefined, 2)}\n`);
+  if (isJson) io.out(jsonOf({ version: 1, name, nodes }));
   else io.out(nodes.map(pageOf).join('\n'));
   return nodes.some(({ kind }) => kind === 'unknown') ? EXIT.broken : EXIT.fine;
 }

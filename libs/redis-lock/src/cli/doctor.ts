@@ -81,7 +81,7 @@ async function* examineNode(
   const key = keyPrefix + lockName;
   yield* await tryRights(client, {
     ...{ key: `${key}:trial`, held: isHeld ? key : undefined },
-    ...{ keyPrefix, id: lockName, isCluster: asCluster },
+    ...{ keyPrefix, isCluster: asCluster },
   });
   if (isHeld) yield* await probe.giveBack(lease);
   else if (lease !== undefined) yield lease;

@@ -6,7 +6,7 @@ import { isReply } from '../ioredis/reply-error.js';
 import { textOf, UnreachableError } from './answers.js';
 import type { Holder, Inspection, Kind, Permits, Token } from './inspection.js';
 import { queuesOf } from './queues.js';
-import { SHOWN, timeOf, ttlOf, type Client } from './reading.js';
+import { pairsOf, scoreOf, SHOWN, timeOf, ttlOf, type Client } from './reading.js';
 
 /**
  * Reads everything that stands in Redis under a name, and changes nothing. The keys are read one by
@@ -28,7 +28,7 @@ export async function inspect(
 async function read(node: string, client: Client, key: string): Promise<Inspection> {
   const nowMs = await timeOf(client);
   const type = await client.type(key);
-  const fields = type === 'hash' ? await client.hgetall(key) : {};
+  const fields = type === 'hash' ? await fieldsOf(client, key) : {};
   const text = type === 'string' ? ((await client.get(key)) ?? '') : '';
   const permits = await permitsOf(client, key, text, nowMs);
   const token = await tokenOf(client, key);
@@ -49,6 +49,14 @@ async function read(node: string, client: Client, key: string): Promise<Inspecti
   };
 }
 
+/** Of a long hash no more than some, and what tells its kind. */
+async function fieldsOf(client: Client, key: string): Promise<Record<string, string>> {
+  if ((await client.hlen(key)) <= SHOWN) return client.hgetall(key);
+  const mode = await client.hget(key, 'mode');
+  const [, flat] = await client.hscan(key, 0, 'COUNT', String(2 * SHOWN));
+  return { ...(mode !== null && { mode }), ...Object.fromEntries(pairsOf(flat)) };
+}
+
 interface Look {
   readonly type: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -58,19 +66,22 @@ interface Look {
 }
 
 function kindOf({ type, fields, text, isFair, hasPermits }: Look): Kind {
-  const isCount = /^(0|-?[1-9]\d{0,14})$/.test(text);
+  const isCount = COUNT.test(text);
   if (hasPermits && (type === 'none' || isCount)) return 'semaphore';
   if (type === 'none') return isFair ? 'fair lock' : 'free';
   if (type === 'string') return isCount ? 'count' : 'unknown';
-  const names = Object.keys(fields);
-  if (fields['mode'] === 'read' || fields['mode'] === 'write') {
-    return names.length > 1 ? 'read-write lock' : 'unknown';
+  const { mode, ...holders } = fields;
+  if (!Object.values(holders).every((count) => COUNT.test(count))) return 'unknown';
+  const names = Object.keys(holders);
+  if (mode === 'read' || mode === 'write') {
+    return names.length > 0 ? 'read-write lock' : 'unknown';
   }
   const [owner = ''] = names;
-  if (names.length !== 1 || !OWNER.test(owner)) return 'unknown';
+  if (mode !== undefined || names.length !== 1 || !OWNER.test(owner)) return 'unknown';
   return isFair ? 'fair lock' : 'lock';
 }
 
+const COUNT = /^(0|-?[1-9]\d{0,14})$/;
 const OWNER = /^(.*):(-?\d+)$/;
 const WRITER = /^(.*:-?\d+):write$/;
 
@@ -120,14 +131,13 @@ async function permitsOf(
   const leases = suffixedKey(key, 'timeout');
   if ((await client.type(leases)) !== 'zset') return undefined;
   const flat = await client.zrangeBuffer(leases, 0, String(SHOWN - 1), 'WITHSCORES');
-  const shown = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    const ends = Number(flat[i + 1]);
-    const id = (flat[i] as Buffer).toString('hex');
-    shown.push({ id, ttlMs: ends >= NO_LEASE ? null : Math.max(0, ends - nowMs) });
-  }
+  const shown = pairsOf(flat).map(([id, score]) => {
+    const ends = scoreOf(score);
+    const ttlMs = ends >= NO_LEASE ? null : Math.max(0, ends - nowMs);
+    return { id: id.toString('hex'), ttlMs };
+  });
   return {
-    available: counter === '' ? null : Number(counter),
+    available: COUNT.test(counter) ? Number(counter) : null,
     used: await client.zcard(leases),
     expired: await client.zcount(leases, '-inf', nowMs),
     leases: shown,

@@ -2,6 +2,13 @@
 import { runCommandLine } from './command-line.js';
 import { versionOf } from './version.js';
 
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever reads has heard enough, as `head` has; the probe is given back all the same.
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 void runCommandLine(process.argv.slice(2), {
   env: process.env,
   version: () => versionOf(process.argv[1] ?? ''),

@@ -1,7 +1,12 @@
-import { tokenKey } from '../core/fencing-token.js';
-import { grantChannel, lineKeys } from '../core/hand-off.js';
-import { helperKey, suffixedKey } from '../core/key-space.js';
-import { CLUSTER, CONNECTION, PERMISSIONS } from '../core/permissions.js';
+import { suffixedKey } from '../core/key-space.js';
+import {
+  CLUSTER,
+  CONNECTION,
+  globbed,
+  PERMISSIONS,
+  type Permissions,
+  type PermissionsOf,
+} from '../core/permissions.js';
 
 /** To wake those who wait. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
@@ -38,39 +43,31 @@ export function keyPatterns(keyPrefix: string): string[] {
   return [`${keyPrefix}*`, `{${keyPrefix}*`, 'redisson_*', 'nestjs_*'];
 }
 
-const HELPERS = [
-  ...['redisson_lock_queue', 'redisson_lock_timeout', 'nestjs_fair_waiting'],
-  ...['nestjs_rwlock_writers', 'nestjs_rwlock_patience', 'nestjs_rwlock_readers'],
-  ...['nestjs_rwlock_turn', 'nestjs_semaphore_waiting', 'nestjs_semaphore_request'],
-  ...['nestjs_latch_request', 'nestjs_fence', 'nestjs_replicated'],
-];
-
-/** A key of each sort that a lock may have, by the pattern that a rule needs for it. */
-export function keysByPattern(key: string, keyPrefix: string): Map<string, string> {
-  const helpers = [
-    ...[tokenKey(key), ...Object.values(lineKeys(key, 'lock'))],
-    ...[...Object.values(lineKeys(key, 'rwlock')), ...HELPERS.map((name) => helperKey(name, key))],
-  ];
-  return new Map([
-    [`${keyPrefix}*`, key],
-    [`{${keyPrefix}*`, suffixedKey(key, 'timeout')],
-    ...helpers.map((helper) => [patternOf(helper), helper] as const),
-  ]);
+/** What one service, or option, needs; keys and channels as an example of each, by the pattern for a rule. */
+export interface Need {
+  readonly name: PermissionsOf;
+  readonly commands: readonly string[];
+  readonly keys: ReadonlyMap<string, string>;
+  readonly channels: ReadonlyMap<string, string>;
 }
 
-/** As above for channels. */
-export function channelsByPattern(key: string, client: string): Map<string, string> {
-  const channels = [
-    ...['redisson_lock__channel', 'redisson_rwlock', 'redisson_sc'].map((name) =>
-      helperKey(name, key),
-    ),
-    `redisson_countdownlatch__channel__{${key}}`,
-    ...[grantChannel(key, client, 'lock'), grantChannel(key, client, 'rwlock')],
-  ];
-  return new Map(channels.map((channel) => [patternOf(channel), channel]));
-}
-
-/** What is before the name. */
-function patternOf(helper: string): string {
-  return `${/^\w+:?/.exec(helper)?.[0] ?? ''}*`;
+export function needsOf(key: string, keyPrefix: string): Need[] {
+  const prefix = globbed(keyPrefix);
+  // A prefix with a tag of its own comes without further braces; without one, names may bring a tag.
+  const [open, close] = key.includes('{') ? ['', ''] : ['{', '}'];
+  const begin = keyPrefix === '' ? '' : open + prefix;
+  const byPattern = (names: readonly string[]) =>
+    names.map(
+      (name) =>
+        [
+          name === '' ? `${open}${prefix}*` : `${name}${begin}*`,
+          name === '' ? suffixedKey(key, 'timeout') : `${name}${open}${key}${close}`,
+        ] as const,
+    );
+  return Object.entries<Permissions>(PERMISSIONS).map(([name, { commands, keys, channels }]) => ({
+    name: name as PermissionsOf,
+    commands: [...CONNECTION, ...commands].filter((command) => !ELSEWHERE.includes(command)),
+    keys: new Map([[`${prefix}*`, key], ...byPattern(keys)]),
+    channels: new Map(byPattern(channels)),
+  }));
 }

@@ -2,7 +2,7 @@ import { lineKeys, type LineKind } from '../core/hand-off.js';
 import { helperKey } from '../core/key-space.js';
 import { turnKeys } from '../primitives/read-write-lock/turns.js';
 import type { Queue, Waiter } from './inspection.js';
-import { scoresIn, SHOWN, ttlOf, type Client } from './reading.js';
+import { scoreOf, scoresIn, SHOWN, ttlOf, type Client } from './reading.js';
 
 /** Everybody who waits for the lock, by each of the queues that it may have. */
 export async function queuesOf(client: Client, key: string, nowMs: number): Promise<Queue[]> {
@@ -36,7 +36,7 @@ async function fairQueue(client: Client, key: string, nowMs: number): Promise<Qu
       ...(since !== undefined && {
         waitedMs: Math.max(0, nowMs - Math.round(Number(since) / 1_000)),
       }),
-      ...(ends !== null && { forgottenInMs: Math.max(0, Number(ends) - nowMs) }),
+      ...(ends !== null && { forgottenInMs: Math.max(0, scoreOf(ends) - nowMs) }),
     };
   });
   const length = await client.llen(queue);

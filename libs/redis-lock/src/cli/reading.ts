@@ -17,6 +17,12 @@ export async function timeOf(client: Client): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
+/** As Redis writes it; one without an end is a number all the same, as JSON knows no infinity. */
+export function scoreOf(text: string | Buffer): number {
+  const score = Number(String(text).replace('inf', 'Infinity'));
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(score, Number.MAX_SAFE_INTEGER));
+}
+
 /** The first of a sorted set with their scores; none of a key that is something else. */
 export async function scoresIn(
   client: Client,
@@ -24,7 +30,13 @@ export async function scoresIn(
 ): Promise<{ length: number; first: [member: string, score: number][] }> {
   if ((await client.type(key)) !== 'zset') return { length: 0, first: [] };
   const flat = await client.zrange(key, 0, String(SHOWN - 1), 'WITHSCORES');
-  const first: [string, number][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) first.push([flat[i] ?? '', Number(flat[i + 1])]);
+  const first = pairsOf(flat).map(([member, score]): [string, number] => [member, scoreOf(score)]);
   return { length: await client.zcard(key), first };
+}
+
+/** Fields and values, or members and scores, as Redis puts them one after the other. */
+export function pairsOf<T>(flat: readonly T[]): [T, T][] {
+  const pairs: [T, T][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([flat[i] as T, flat[i + 1] as T]);
+  return pairs;
 }

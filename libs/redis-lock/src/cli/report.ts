@@ -1,14 +1,34 @@
+import { UNSAFE_CHARACTERS } from '../core/key-space.js';
 import { rounded } from './clocks.js';
 import type { Finding } from './finding.js';
 import type { Holder, Inspection, Queue } from './inspection.js';
 
 const CHECK_WIDTH = 12;
 
+const UNSAFE = new RegExp(UNSAFE_CHARACTERS, 'gu');
+
+/** One line, with what a terminal would obey as JSON writes it: whoever may write to Redis chose it. */
+function plain(text: string): string {
+  return text.replace(UNSAFE, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** As above, of lines that are meant as such. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n');
+}
+
+/** For programs, and fit for a terminal too. */
+export function jsonOf(value: unknown): string {
+  return `${plainLines(JSON.stringify(value, undefined, 2))}\n`;
+}
+
 /** A finding as lines for a person. */
 export function linesOf({ check, status, found, fix, node }: Finding): string {
   const where = node === undefined ? '' : `[${node}] `;
-  const line = `${status.padEnd(5)} ${check.padEnd(CHECK_WIDTH)} ${where}${found}\n`;
-  return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${fix}\n`;
+  const line = `${status.padEnd(5)} ${check.padEnd(CHECK_WIDTH)} ${where}${plain(found)}\n`;
+  return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${plain(fix)}\n`;
 }
 
 /** What stands under a name, as lines for a person. */
@@ -30,7 +50,7 @@ export function pageOf(inspection: Inspection): string {
     lines.push(`  token    ${token.value} in ${token.key}, ${endsIn(token.ttlMs)}`);
   }
   for (const queue of queues) lines.push(...queueLines(queue));
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(plain).join('\n')}\n`;
 }
 
 function headlineOf({ kind, type, ttlMs, mode, holders }: Inspection): string {

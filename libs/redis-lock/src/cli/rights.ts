@@ -4,7 +4,7 @@ import { helperKey } from '../core/key-space.js';
 import { another, disconnect } from '../ioredis/redis-client.js';
 import { ask, within } from './answers.js';
 import { fail, ok, warn, type Finding } from './finding.js';
-import { channelsByPattern, COMMANDS, keysByPattern } from './permissions.js';
+import { COMMANDS, needsOf, type Need } from './permissions.js';
 
 const CHECK = 'permissions';
 const CONNECT_MS = 4_000;
@@ -35,8 +35,6 @@ export interface Trial {
   /** A hash that is held for as long as the trial lasts; undefined when it could not be had. */
   readonly held: string | undefined;
   readonly keyPrefix: string;
-  /** Stands for the id of a client. */
-  readonly id: string;
   readonly isCluster: boolean;
 }
 
@@ -49,26 +47,27 @@ export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]>
   const refused: Refused = {
     ...{ commands: new Set(), unknown: new Set(), keys: new Set(), channels: new Set() },
   };
-  const { key, keyPrefix, id } = trial;
+  const { key, keyPrefix } = trial;
+  const needs = needsOf(key, keyPrefix);
   const commands = groupsFor(client, trial).flatMap((group) => COMMANDS[group]);
   const calls = commands.flatMap((command): Promise<void>[] => {
     const args = argumentsOf(command, trial);
     return args === undefined ? [] : [attempt(client, command, args, refused)];
   });
-  for (const [pattern, sample] of keysByPattern(key, keyPrefix)) {
+  for (const [pattern, sample] of new Map(needs.flatMap(({ keys }) => [...keys]))) {
     // One that reads and one that writes: a rule may allow only one of both.
     for (const command of ['pttl', 'del']) {
       calls.push(attempt(client, command, [sample], refused, { keys: pattern }));
     }
   }
-  const channels = channelsByPattern(key, id);
+  const channels = new Map(needs.flatMap((need) => [...need.channels]));
   for (const [pattern, channel] of channels) {
     calls.push(attempt(client, 'publish', [channel, ''], refused, { channels: pattern }));
   }
   await Promise.all(calls);
   await tryListening(client, channels, trial, refused);
   const user = client.options.username ?? '';
-  return judge(refused, user === '' ? 'default' : user, trial);
+  return judge(needs, refused, user === '' ? 'default' : user, trial);
 }
 
 function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
@@ -183,13 +182,16 @@ const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   zscore: (key) => [key, ''],
 };
 
-const OTHERS = ['replicas', 'identity', 'database', 'cluster', 'names'] as const;
+const OTHERS = ['messages', 'replicas', 'identity', 'database', 'cluster', 'names'] as const;
 
-function judge(refused: Refused, user: string, trial: Trial): Finding[] {
-  const { keys, channels } = refused;
+function judge(needs: readonly Need[], refused: Refused, user: string, trial: Trial): Finding[] {
+  const leftOut = leftOutBy(needs, refused);
+  const lack = lackOf(
+    needs.filter((need) => !leftOut.includes(need)),
+    refused,
+  );
   const findings: Finding[] = [];
-  const report = (group: Group, reach: Reach) => {
-    const commands = COMMANDS[group].filter((command) => refused.commands.has(command));
+  const report = (group: Group, commands: readonly string[], reach: Reach) => {
     const unknown = COMMANDS[group].filter((command) => refused.unknown.has(command));
     const lacks = [
       ...said('may not run', commands),
@@ -205,12 +207,47 @@ function judge(refused: Refused, user: string, trial: Trial): Finding[] {
       findings.push(verdict(group, `the server does not know ${unknown.join(', ')}`, fix));
     }
   };
-  report('locks', { keys: [...keys] });
-  report('messages', { channels: [...channels] });
-  for (const group of OTHERS) report(group, {});
+  report('locks', lack.commands, { keys: lack.keys });
+  for (const group of OTHERS) {
+    const commands = COMMANDS[group].filter((command) => refused.commands.has(command));
+    report(group, commands, group === 'messages' ? { channels: lack.channels } : {});
+  }
+  if (leftOut.length > 0) {
+    const names = leftOut.map(({ name }) => name).join(', ');
+    const { commands, ...reach } = lackOf(leftOut, refused);
+    const fix = `if they are to be used: ACL SETUSER ${user} ${rule(commands, reach)}`;
+    findings.push(warn(CHECK, `the user ${user} has no keys of ${names}`, fix));
+  }
   if (findings.length > 0) return findings;
   const untried = trial.held === undefined ? '; decr, rpush and sadd could not be tried' : '';
   return [ok(CHECK, `the user ${user} has every right that the locks need${untried}`)];
+}
+
+/** Whose own keys are all refused to a user who has every right for a lock: rules leave out what is not used. */
+function leftOutBy(needs: readonly Need[], refused: Refused): Need[] {
+  const lock = needs.filter(({ name }) => name === 'LockService');
+  const { commands, keys } = lackOf(lock, refused);
+  if (commands.length + keys.length > 0) return [];
+  return needs.filter((need) => {
+    const others = needs.filter((other) => other !== need);
+    const own = [...need.keys.keys()].filter((key) => !others.some((other) => other.keys.has(key)));
+    return own.length > 0 && own.every((key) => refused.keys.has(key));
+  });
+}
+
+interface Lack extends Required<Reach> {
+  readonly commands: readonly string[];
+}
+
+function lackOf(needs: readonly Need[], refused: Refused): Lack {
+  const ofCommands = new Set(needs.flatMap(({ commands }) => commands));
+  const ofKeys = new Set(needs.flatMap(({ keys }) => [...keys.keys()]));
+  const ofChannels = new Set(needs.flatMap(({ channels }) => [...channels.keys()]));
+  return {
+    commands: COMMANDS.locks.filter((one) => ofCommands.has(one) && refused.commands.has(one)),
+    keys: [...refused.keys].filter((key) => ofKeys.has(key)),
+    channels: [...refused.channels].filter((channel) => ofChannels.has(channel)),
+  };
 }
 
 interface Reach {

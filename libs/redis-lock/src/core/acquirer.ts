@@ -96,7 +96,7 @@ export class Acquirer {
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
     const { deadline, once, name, kind, label } = acquisition;
-    const { signal } = acquisition.options;
+    const { signal, minHoldMs } = acquisition.options;
     let attempt: Attempt;
     try {
       do attempt = await this.#attempt(acquisition);
@@ -106,10 +106,13 @@ export class Acquirer {
       throw isAbort ? error : withLockName(error, name);
     }
     if (attempt instanceof HeldLease) {
-      if (signal?.aborted !== true) return attempt;
-      // Aborted between the answer and here.
-      await attempt[Symbol.asyncDispose]();
-      throw signal.reason;
+      if (signal?.aborted === true) {
+        // Between the answer and here.
+        await attempt[Symbol.asyncDispose]();
+        throw signal.reason;
+      }
+      attempt.hold.keepFor(minHoldMs);
+      return attempt;
     }
     const { observer } = this.context.settings;
     if (!once) {

@@ -35,7 +35,6 @@ export function leaseOf(
   const holdCount = hold.leases.length + 1;
   const watchedUntil = options.watched ? context.clock.now() + options.maxHoldMs : -Infinity;
   const lease = new HeldLease(hold, holdCount, fencingToken, parent, watchedUntil, context.keeper);
-  if (options.minHoldMs > hold.minHoldMs) hold.minHoldMs = options.minHoldMs;
   context.keeper.keep(lease);
   const { observer } = context.settings;
   if (observer !== undefined) {

@@ -22,7 +22,7 @@ export async function enterNested(acquisition: Acquisition, parent: HeldLease): 
     throw new LockLimitError(acquisition.name, 'maxWaitersPerKey', maxWaitersPerKey);
   }
   const busy = once && parent.hasChild;
-  if (busy || (await parent.waitForTurn(deadline)) === OVER) {
+  if (busy || (await context.countWaiting(parent.waitForTurn(deadline))) === OVER) {
     return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
   }
   if (deadline.remainingMs === 0) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries } from '../../../../test/support/deliver.js';
+import { deliver, deliveries, secondsOf } from '../../../../test/support/deliver.js';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import { ENTER, ENTER_FENCED, INSPECT, LEAVE, RENEW } from './hash-lock.js';
 import type { Script } from './script.js';
@@ -30,7 +30,7 @@ describe('the scripts of a lock that is a hash', () => {
     for (const key of (await redis.admin.keys('*')).sort()) {
       const isHash = (await redis.admin.type(key)) === 'hash';
       const value = isHash ? await redis.admin.hgetall(key) : await redis.admin.get(key);
-      seen[key] = { value, seconds: Math.round((await redis.admin.pttl(key)) / 1_000) };
+      seen[key] = { value, seconds: secondsOf(await redis.admin.pttl(key)) };
     }
     return seen;
   };
@@ -161,7 +161,7 @@ describe('the scripts of a lock that is a hash', () => {
       const args = [A, A, A, 30_000, 40_000, 10_000];
       const answers = await repeatedly(() => run(RENEW, ['k', 'l', 'm'], args));
       expect(answers).toEqual([true, true, true]);
-      const seconds = async (key: string) => Math.round((await redis.admin.pttl(key)) / 1_000);
+      const seconds = async (key: string) => secondsOf(await redis.admin.pttl(key));
       expect(await Promise.all(['k', 'l', 'm'].map(seconds))).toEqual([30, 40, 20]);
     });
 

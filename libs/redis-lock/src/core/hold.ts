@@ -77,8 +77,6 @@ export class Hold implements Appointment {
   turnSince = 0;
   /** When it was first granted, in whole ms by the local clock. */
   grantedAt = 0;
-  /** It stays taken for so long, also when it is left before. */
-  minHoldMs = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
   /** That of the key, as long as it is held. */
@@ -96,6 +94,8 @@ export class Hold implements Appointment {
   #confirmedLead: number;
   #validUntil = 0;
   #leaseTimeMs = 0;
+  /** In whole ms by the local clock; 0 if it need not stay taken. */
+  #keptUntil = 0;
   /** How many scripts of this owner are on their way, and what waits until there are none. */
   #steps = 0;
   #inTurn: (() => void)[] | undefined;
@@ -163,7 +163,12 @@ export class Hold implements Appointment {
 
   /** For how long it has to stay taken yet, if it is left now; not above 0 if it need not. */
   get keepMs(): number {
-    return this.minHoldMs === 0 ? 0 : Math.ceil(this.minHoldMs - this.heldMs);
+    return this.#keptUntil === 0 ? 0 : Math.ceil(this.#keptUntil - this.#clock.now());
+  }
+
+  /** It stays taken for so long from now on, also when it is left before. */
+  keepFor(ms: number): void {
+    if (ms > 0) this.#keptUntil = Math.max(this.#keptUntil, Math.floor(this.#clock.now()) + ms);
   }
 
   get remainingMs(): number {

@@ -24,8 +24,8 @@ const PATIENCE_MS = 2_000;
 export class Keeper {
   readonly #watchdog: Watchdog;
   readonly #observer: LockObserver | undefined;
-  /** How many holds are being left for good. */
-  #leaving = 0;
+  /** The holds that are being left for good. */
+  readonly #leaving = new Set<Hold>();
   /** Releases nobody waits for: their caller lost patience, or gave up before the grant came. */
   readonly #background = new Set<Promise<unknown>>();
   readonly #idle: Idle;
@@ -37,7 +37,7 @@ export class Keeper {
     settings: LockSettings,
   ) {
     this.#observer = settings.observer;
-    this.#idle = new Idle(clock, () => this.#watchdog.size === 0 && this.#leaving === 0);
+    this.#idle = new Idle(clock, () => this.#watchdog.size === 0 && this.#leaving.size === 0);
     this.#watchdog = new Watchdog(
       connection,
       clock,
@@ -117,7 +117,7 @@ export class Keeper {
   async abandon(
     hold: Hold,
     leaseTimeMs: number,
-    giveBack: () => Promise<Reply<unknown>> = () => hold.protocol.leave(hold.key, hold.owner, 0),
+    giveBack: () => Promise<Reply<unknown>> = () => leave(hold, 0),
   ): Promise<void> {
     const end = this.clock.now() + leaseTimeMs;
     const leaving = hold.serially(() => this.#insist(end, giveBack));
@@ -145,7 +145,7 @@ export class Keeper {
       if (!hold.isLive || hold.leases.length === 0) return;
       const holdCount = hold.leases.length;
       const until = () => hold.validUntil;
-      await this.#untilAnswered(until, () => hold.protocol.leave(hold.key, hold.owner, holdCount));
+      await this.#untilAnswered(until, () => leave(hold, holdCount));
     });
     await this.#inBackground(leaving.catch(() => undefined));
   }
@@ -165,22 +165,25 @@ export class Keeper {
     ]);
     this.#isClosed = true;
     this.#watchdog.close();
+    // What is not answered by now may never be.
+    for (const hold of this.#leaving) this.#end(hold, 'failed');
   }
 
   /** Final: tells every lease of the hold, and gives back what may still be there. */
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
     if (hold.lostError !== undefined) return hold.lostError;
+    const { isLive } = hold;
     const error = hold.lose(reason);
     hold.dropAll();
     this.#watchdog.remove(hold);
     this.#idle.check();
     const { name, kind, label, heldMs } = hold;
-    tell(this.#observer, { type: 'lost', name, kind, label, reason, heldMs });
+    // The end of one that was given up at a shutdown was told then.
+    if (isLive) tell(this.#observer, { type: 'lost', name, kind, label, reason, heldMs });
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
-      const leave = () => hold.protocol.leave(hold.key, hold.owner, 0);
-      const leaving = hold.serially(() => this.#untilAnswered(until, leave));
+      const leaving = hold.serially(() => this.#untilAnswered(until, () => leave(hold, 0)));
       void this.#inBackground(leaving.catch(() => undefined));
     }
     hold.successors?.ended(hold);
@@ -217,7 +220,7 @@ export class Keeper {
   /** Answers who is next, if that is known here, and has that one expect the outcome. */
   #beginEnd(hold: Hold): Succession | undefined {
     this.#watchdog.remove(hold);
-    this.#leaving += 1;
+    this.#leaving.add(hold);
     if (hold.keepMs <= 0) return hold.successors?.next(hold);
     hold.successors?.ended(hold);
     return undefined;
@@ -229,15 +232,13 @@ export class Keeper {
       const { name, kind, label, heldMs } = hold;
       tell(this.#observer, { type: 'released', name, kind, label, outcome, heldMs });
     }
-    this.#leaving -= 1;
+    this.#leaving.delete(hold);
     this.#idle.check();
   }
 
   #sendLeave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     const until = () => this.#releaseUntil(hold);
-    const { protocol, key, owner } = hold;
-    const keepMs = holdCount === 0 ? hold.keepMs : 0;
-    return this.#untilAnswered(until, () => protocol.leave(key, owner, holdCount, heir, keepMs));
+    return this.#untilAnswered(until, () => leave(hold, holdCount, heir));
   }
 
   /** Nothing is done for a hold that is over; by the local clock it may be over unnoticed. */
@@ -301,4 +302,10 @@ export class Keeper {
   #tellFailed({ name, kind, label }: Subject, leased: boolean, error: unknown): void {
     tell(this.#observer, { type: 'release-failed', name, kind, label, leased, error });
   }
+}
+
+/** What it has to stay taken for yet becomes less from one try to the next. */
+function leave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+  const { protocol, key, owner, keepMs } = hold;
+  return protocol.leave(key, owner, holdCount, heir, holdCount === 0 ? keepMs : 0);
 }

@@ -23,6 +23,7 @@ export class LockContext {
   /** Of this client, among all that share a Redis. */
   readonly id = randomUUID();
   readonly #contenders: Contenders[] = [];
+  #nestedWaiting = 0;
   #lastOwner = 0;
   readonly #mark = randomBytes(NONCE_BYTES).toString('hex');
   /** Random bytes for nonces, made many at a time. */
@@ -80,7 +81,17 @@ export class LockContext {
 
   /** How many calls of this process wait. */
   get waiting(): number {
-    return this.#contenders.reduce((sum, { waiting }) => sum + waiting, 0);
+    return this.#contenders.reduce((sum, { waiting }) => sum + waiting, this.#nestedWaiting);
+  }
+
+  /** Counts a call that waits for its turn inside of a hold, which is in no line. */
+  async countWaiting<T>(turn: Promise<T>): Promise<T> {
+    this.#nestedWaiting += 1;
+    try {
+      return await turn;
+    } finally {
+      this.#nestedWaiting -= 1;
+    }
   }
 
   /** From now on nobody gets a lock any more, and whoever waits is told so. Nested calls go on. */

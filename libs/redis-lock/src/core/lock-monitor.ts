@@ -16,7 +16,10 @@ export interface LockStatus {
   readonly isHearing: boolean;
   /** How many holds there are: of locks, whatever their hold count, and of permits that are leases. */
   readonly held: number;
-  /** How many of these Redis has not confirmed in time: they are lost unless a renewal gets through. */
+  /**
+   * How many of these Redis has not confirmed in time, or not since the machine stood still: they are
+   * lost unless a renewal gets through.
+   */
   readonly suspect: number;
   /** How many calls wait for a lock, for permits or for a latch. */
   readonly waiting: number;
@@ -26,7 +29,7 @@ export interface LockStatus {
  * Writes, because a server that only answers grants no lock: a replica, one without memory, one that
  * cannot save.
  */
-const PING = defineScript({
+export const PING = defineScript({
   name: 'ping',
   keys: ['ping'],
   args: [],
@@ -56,7 +59,7 @@ export class LockMonitor {
       isUp: connection.isUp,
       isHearing: connection.isHearing ?? true,
       held: holds.length,
-      suspect: holds.filter(({ doubt }) => doubt !== undefined).length,
+      suspect: holds.filter(({ state }) => state === 'suspect').length,
       waiting: all.reduce((sum, { waiting }) => sum + waiting, 0),
     };
   }

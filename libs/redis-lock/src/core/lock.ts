@@ -25,9 +25,9 @@ export interface AcquireOptions {
    */
   readonly minReplicas?: number | undefined;
   /**
-   * A lock of `LockService` stays taken for so long, also when it is given back before: from then on it
-   * ends by itself, whatever becomes of this process. Against jobs that would run again on a machine
-   * whose clock is behind, and for at most one call in so long a time.
+   * A lock of `LockService` stays taken for so long, also when it is given back before, by its holder or
+   * at a shutdown: from then on it ends by itself, whatever becomes of this process. Against jobs that
+   * would run again on a machine whose clock is behind, and for at most one call in so long a time.
    * @default 0
    */
   readonly minHoldMs?: number | undefined;

@@ -81,7 +81,7 @@ export function tell(observer: LockObserver | undefined, event: LockEvent): void
   try {
     // An observer that fails, now or later, has nobody to complain to.
     const told = observer.observe(event);
-    if (told instanceof Promise) told.catch(() => undefined);
+    if (typeof told === 'object') Promise.resolve(told).catch(() => undefined);
   } catch {
     // As above.
   }

@@ -250,8 +250,13 @@ export function checkCount(option: string, value: unknown, range: Range): void {
   refuseArgument(numberProblem(option, value, range, 'a whole number'));
 }
 
+/** What may have options; a list has none. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
-  if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     refuseArgument(`options must be an object, not ${describeValue(options)}`);
   }
   for (const option of Object.keys(options)) {

@@ -9,14 +9,15 @@ import type { HeldLease, Lease, ScopedLease } from './lease.js';
  * acquisition joins. They are no identity: two branches of one scope must not both get in.
  */
 interface OwnerScope {
-  readonly lease: ScopedLease;
+  /** None if the work was let in without its lock. */
+  readonly lease: ScopedLease | undefined;
   outer: OwnerScope | undefined;
 }
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
 
 /** Runs the work in a scope of its own; what surrounds the call is not touched. */
-export function runInScope<T>(lease: ScopedLease, work: () => T): T {
+export function runInScope<T>(lease: ScopedLease | undefined, work: () => T): T {
   return scopes.run({ lease, outer: lastingOf(scopes.getStore()) }, work);
 }
 
@@ -26,7 +27,7 @@ export function runInScope<T>(lease: ScopedLease, work: () => T): T {
  */
 function lastingOf(innermost: OwnerScope | undefined): OwnerScope | undefined {
   let scope = innermost;
-  while (scope !== undefined && !scope.lease.members.some(({ isOpen }) => isOpen)) {
+  while (scope !== undefined && !scope.lease?.members.some(({ isOpen }) => isOpen)) {
     scope = scope.outer;
   }
   return scope;
@@ -35,7 +36,7 @@ function lastingOf(innermost: OwnerScope | undefined): OwnerScope | undefined {
 /** The innermost lease on this lock that surrounds the caller and is not released. */
 export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease | undefined {
   for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
-    for (const lease of scope.lease.members) {
+    for (const lease of scope.lease?.members ?? []) {
       if (lease.isOpen && lease.hold.protocol === protocol && lease.hold.key === key) return lease;
     }
     scope.outer = lastingOf(scope.outer);
@@ -47,7 +48,7 @@ export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease
 export const CurrentLock = {
   /**
    * The lease of the innermost `using` or `@WithLock` that surrounds the caller.
-   * @throws {LockStateError} there is none
+   * @throws {LockStateError} there is none, or that one runs without its lock (`onBackendError`)
    */
   lease(): Lease {
     const lease = scopes.getStore()?.lease;

@@ -92,7 +92,7 @@ export type PermissionsOf = keyof typeof PERMISSIONS;
  */
 export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): string[] {
   const all: readonly Permissions[] = of.map((one) => PERMISSIONS[one]);
-  const prefix = keyPrefix.replace(/[\\*?[\]]/g, '\\$&');
+  const prefix = globbed(keyPrefix);
   const commands = [...CONNECTION, ...all.flatMap((one) => one.commands)];
   const keys = all.flatMap((one) => one.keys).map((key) => `~${key}{${prefix}*`);
   const channels = all.flatMap((one) => one.channels).map((channel) => `&${channel}{${prefix}*`);
@@ -102,6 +102,11 @@ export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): strin
     ...unique(keys),
     ...unique(channels),
   ];
+}
+
+/** As a pattern that stands for the text itself. */
+export function globbed(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&');
 }
 
 function unique(texts: readonly string[]): string[] {

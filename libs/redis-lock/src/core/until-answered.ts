@@ -46,12 +46,13 @@ export function untilAnswered<R>(
 
 /**
  * As `untilAnswered`, for a caller who waits for so long and no longer.
+ * @param name of the lock, if it is about one
  * @throws {LockBackendError} Redis has not answered in time, or refused
  */
 export async function answerWithin<R>(
   limitMs: number,
   { connection, clock }: { readonly connection: RedisConnection; readonly clock: Clock },
-  name: string,
+  name: string | undefined,
   ask: () => Promise<Reply<R>>,
 ): Promise<Reply<R>> {
   const deadline = new Deadline(clock, limitMs, undefined);
@@ -67,9 +68,9 @@ export async function answerWithin<R>(
     const reply = await deadline.race(asking);
     if (reply !== OVER) return reply;
   } catch (error) {
-    throw withLockName(error, name);
+    throw name === undefined ? error : withLockName(error, name);
   }
-  const what = `Lock ${quoteName(name)}`;
+  const what = name === undefined ? 'A request' : `Lock ${quoteName(name)}`;
   throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause });
 }
 
@@ -87,7 +88,7 @@ export function notAnswered(
 }
 
 interface NotAnswered {
-  readonly lockName: string;
+  readonly lockName: string | undefined;
   readonly outcome: BackendOutcome;
   readonly cause: LockBackendError | undefined;
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createHook } from 'node:async_hooks';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { startRedisServer } from '../../../../scripts/redis-server.mjs';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -165,6 +166,25 @@ describe('openIoredisConnection', () => {
       await exercise(connection());
       await eventually(async () => (await redis.clients()).length === 0);
     });
+  });
+
+  it('keeps no process alive when it is closed while ioredis tries to connect again', async () => {
+    const connection = openIoredisConnection(proxy.current.url);
+    await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => !connection.isUp);
+    const timers = new Set<number>();
+    let isClosing = true;
+    const hook = createHook({
+      init: (id, type) => {
+        if (isClosing && type === 'Timeout') timers.add(id);
+      },
+      destroy: (id) => timers.delete(id),
+    }).enable();
+    await connection.close();
+    isClosing = false;
+    await eventually(() => timers.size === 0, { withinMs: 500 }).finally(() => hook.disable());
   });
 
   describe('with a cluster', () => {

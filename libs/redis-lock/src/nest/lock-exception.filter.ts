@@ -115,26 +115,22 @@ export class LockExceptionFilter
   }
 
   #reply(error: LockError, answer: Answer, host: ArgumentsHost): void {
-    this.#setRetryAfter(error, answer, host);
-    const { status, message } = answer;
-    const reason = STATUS_CODES[status] ?? 'Error';
-    const body = { statusCode: status, message, error: reason, code: error.code };
-    super.catch(new HttpException(body, status), host);
-  }
-
-  #setRetryAfter(error: LockError, answer: Answer, host: ArgumentsHost): void {
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
-    const afterMs = retryAfterMsOf(error, answer);
-    if (afterMs === undefined) return;
     if (adapter === undefined) {
       throw new LockConfigurationError(
         'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter(app.getHttpAdapter()), ' +
           'or let Nest make it by APP_FILTER or @UseFilters',
       );
     }
+    const afterMs = retryAfterMsOf(error, answer);
     const response: unknown = host.switchToHttp().getResponse();
-    if (adapter.isHeadersSent(response)) return;
-    adapter.setHeader(response, 'Retry-After', String(Math.ceil(afterMs / 1_000)));
+    if (afterMs !== undefined && !adapter.isHeadersSent(response)) {
+      adapter.setHeader(response, 'Retry-After', String(Math.ceil(afterMs / 1_000)));
+    }
+    const { status, message } = answer;
+    const reason = STATUS_CODES[status] ?? 'Error';
+    const body = { statusCode: status, message, error: reason, code: error.code };
+    super.catch(new HttpException(body, status), host);
   }
 
   #log(error: LockError, status: number): void {

@@ -20,7 +20,10 @@ import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
 
 /** A lock template, and what its calls say where they say nothing themselves. */
-export interface LockTemplateOptions extends Omit<WithLockOptions<[]>, 'onBusy' | 'via'> {
+export interface LockTemplateOptions extends Omit<
+  WithLockOptions<[]>,
+  'onBusy' | 'onBackendError' | 'via'
+> {
   /** By which it is injected. */
   readonly name: string;
   /** The name of the lock, with placeholders, as in `order:<id>`. */
@@ -132,7 +135,9 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
 }
 
 function checkShape(template: unknown): LockTemplateOptions {
-  const { name, key, onBusy, via } = (template ?? {}) as Readonly<Record<string, unknown>>;
+  const { name, key, onBusy, onBackendError, via } = (template ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
   const from = 'RedisLockModule.forFeature()';
   if (typeof name !== 'string' || name === '') {
     throw new LockConfigurationError(
@@ -146,9 +151,10 @@ function checkShape(template: unknown): LockTemplateOptions {
         `not ${describeValue(key)}`,
     );
   }
-  if (onBusy !== undefined || via !== undefined) {
+  if ([onBusy, onBackendError, via].some((option) => option !== undefined)) {
     throw new LockConfigurationError(
-      `${from}: the template ${quoteName(name)} has no options onBusy and via; those are of decorators`,
+      `${from}: the template ${quoteName(name)} has no options onBusy, onBackendError and via; ` +
+        'those are of decorators',
     );
   }
   return template as LockTemplateOptions;

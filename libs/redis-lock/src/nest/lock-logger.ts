@@ -32,11 +32,16 @@ export class LockLogger implements LockObserver {
     try {
       const level = LEVELS[event.type] ?? 'debug';
       // Texts are not made for nobody: this runs twice for every lock that is taken.
-      if (level !== 'debug' || Logger.isLevelEnabled('debug')) this.#logger[level](textOf(event));
+      if (level !== 'debug' || mayBeRead(level)) this.#logger[level](textOf(event));
     } finally {
       tell(this.#next, event);
     }
   }
+}
+
+/** The Logger of Nest 11 denies every level until somebody has set one, and writes all of them. */
+function mayBeRead(level: Level): boolean {
+  return Logger.isLevelEnabled(level) || !Logger.isLevelEnabled('fatal');
 }
 
 function textOf(event: LockEvent): string {
@@ -45,7 +50,7 @@ function textOf(event: LockEvent): string {
     case 'acquired':
       return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
     case 'waiting':
-      return `${lock} is still waited for after ${ms(event.waitedMs)}: ${obstacle(event.error)}`;
+      return `${lock} is still waited for after ${ms(event.waitedMs)}: ${obstacle(event)}`;
     case 'timed-out':
       return `${lock} was not acquired within ${ms(event.waitedMs)}`;
     case 'released':
@@ -90,10 +95,9 @@ function leases(count: number): string {
   return count === 1 ? '1 lease' : `${String(count)} leases`;
 }
 
-function obstacle(error: unknown): string {
-  return error === undefined
-    ? 'somebody else holds it, or it is a latch that is closed'
-    : reason(error);
+function obstacle({ kind, error }: Extract<LockEvent, { type: 'waiting' }>): string {
+  if (error !== undefined) return reason(error);
+  return kind === 'latch' ? 'it is a latch that is closed' : 'somebody else holds it';
 }
 
 function reason(error: unknown): string {

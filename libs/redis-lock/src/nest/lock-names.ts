@@ -34,6 +34,8 @@ export function namesFrom<Input>(
   }
   return (input) => {
     const names = maker.call(key, input);
+    // It is refused as a name: nobody else hears of its rejection, which would end the process.
+    if (names instanceof Promise) names.catch(() => undefined);
     if (Array.isArray(names)) refuseSeveral(where, mayBeSeveral);
     return names as LockNames;
   };

@@ -44,8 +44,7 @@ type Message = LockAcquisitionMessage & { readonly error?: unknown };
  * the process for it.
  */
 export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
-  // Of a hold, whole milliseconds are known.
-  const since = Math.floor(performance.now());
+  const changeOf = holdChanges();
   const calls = new WeakMap<object, Call>();
   const start = quietly((message: Message) => {
     calls.set(message, listener.asked(labelsOf(message), message.name));
@@ -60,7 +59,7 @@ export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
   });
   const onEvent = quietly((event: LockEventMessage) => {
     listener.happened(event);
-    const change = changeOf(event, since);
+    const change = changeOf(event);
     if (change !== 0 && 'name' in event) listener.held(labelsOf(event), change);
   });
   const listeners = [
@@ -90,11 +89,19 @@ export function labelsOf({
   return { connection, kind, lock: label ?? UNLABELLED };
 }
 
-/** A nested acquisition makes no other hold, and nobody has heard of one that began before. */
-function changeOf(event: LockEventMessage, since: number): 1 | -1 | 0 {
-  if (event.type === 'acquired') return event.holdCount === 1 ? 1 : 0;
-  const isEnd = event.type === 'released' || event.type === 'lost';
-  return isEnd && performance.now() - event.heldMs >= since ? -1 : 0;
+/** Counts no nested acquisition, and no end of a hold that began before. */
+function holdChanges(): (event: LockEventMessage) => 1 | -1 | 0 {
+  const begun = new Map<string, number>();
+  return (event) => {
+    const isBegin = event.type === 'acquired' && event.holdCount === 1;
+    if (!isBegin && event.type !== 'released' && event.type !== 'lost') return 0;
+    const key = JSON.stringify([event.connection, event.kind, event.name]);
+    const change = isBegin ? 1 : -1;
+    const count = (begun.get(key) ?? 0) + change;
+    if (count > 0) begun.set(key, count);
+    else begun.delete(key);
+    return count < 0 ? 0 : change;
+  };
 }
 
 function quietly(listen: (message: never) => void): (message: unknown) => void {

@@ -102,10 +102,16 @@ function checkWhenInjected(
     configurable: true,
     set() {
       const method = Reflect.get(target, property) as object;
-      if (HANDLER_MARKS.some((mark) => Reflect.hasMetadata(mark, method))) return;
+      if (!HANDLER_MARKS.some((mark) => Reflect.hasMetadata(mark, method))) {
+        throw new LockConfigurationError(
+          `${where}: Nest runs interceptors for handlers of requests only, and this method is none; ` +
+            "leave out via: 'interceptor'",
+        );
+      }
+      if (planOf(method) !== undefined) return;
       throw new LockConfigurationError(
-        `${where}: Nest runs interceptors for handlers of requests only, and this method is none; ` +
-          "leave out via: 'interceptor'",
+        `${where}: a decorator above it has replaced the method, and Nest sees no interceptor on ` +
+          "the new one; write this decorator above that one, or leave out via: 'interceptor'",
       );
     },
   });

@@ -5,6 +5,7 @@ import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs
 
 import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/errors.js';
 import type { AnyAcquireOptions } from '../core/options.js';
+import { runInScope } from '../core/owner-scope.js';
 import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
 
 /** Something to be done under a lock, and what the decorator said about it. */
@@ -48,7 +49,7 @@ async function underLock<T>(
     if (!(error instanceof LockBackendError)) throw error;
     if (!call.runsUnlocked) return answer(call.onBackendError(error));
     new Logger('RedisLock').warn(`${call.where} runs without its lock: ${error.message}`);
-    return work();
+    return runInScope(undefined, work);
   }
 }
 

@@ -2,6 +2,7 @@ import { describeValue, LockConfigurationError } from '../core/errors.js';
 import {
   DEFAULT_NAME,
   isConnectionName,
+  isObject,
   unusableName,
   type LockSettings,
 } from '../core/options.js';
@@ -129,7 +130,7 @@ function redLockChoice(given: unknown): RedLockChoice | undefined {
 }
 
 function objectOf(given: unknown, from: string): Options {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Options;
+  if (isObject(given)) return given as Options;
   // A text is not shown: it may be a url with a password.
   const what = typeof given === 'string' ? 'a text' : describeValue(given);
   throw new LockConfigurationError(

@@ -5,6 +5,7 @@ import {
   type DynamicModule,
   type FactoryProvider,
   type ModuleMetadata,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
   type OnModuleInit,
@@ -143,8 +144,15 @@ const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
  */
 @Module({})
 export class RedisLockModule
-  implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+  implements
+    OnModuleInit,
+    OnApplicationBootstrap,
+    OnModuleDestroy,
+    BeforeApplicationShutdown,
+    OnApplicationShutdown
 {
+  #drained: Promise<unknown> | undefined;
+
   constructor(
     @Inject(CONTEXT) private readonly context: LockContext,
     @Inject(CONNECTION) private readonly connection: BackendConnection,
@@ -191,7 +199,6 @@ export class RedisLockModule
   }
 
   async onModuleInit(): Promise<void> {
-    this.connection.open();
     try {
       await this.redLocks?.open();
     } catch (error) {
@@ -201,12 +208,18 @@ export class RedisLockModule
     }
   }
 
+  /** Not before all modules are initialised: one that fails would leave the connection open. */
+  onApplicationBootstrap(): void {
+    this.connection.open();
+  }
+
   onModuleDestroy(): void {
-    for (const context of this.#contexts) context.refuse();
+    // Later, Nest waits for one module after the other: holders of all connections have the same time.
+    this.#drained = Promise.all(this.#contexts.map((context) => context.drain()));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.#contexts.map((context) => context.drain()));
+    await this.#drained;
   }
 
   async onApplicationShutdown(): Promise<void> {

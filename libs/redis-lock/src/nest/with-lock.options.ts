@@ -10,6 +10,7 @@ import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,
   isConnectionName,
+  isObject,
   resolveAcquireOptions,
   type AnyAcquireOptions,
 } from '../core/options.js';
@@ -100,7 +101,7 @@ export function resolvePlan(
   label: string,
   fixed?: LockKind,
 ): LockPlan {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     throw new LockConfigurationError(
       `${where}: the options must be an object, not ${describeValue(options)}`,
     );

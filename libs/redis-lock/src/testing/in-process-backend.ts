@@ -50,6 +50,16 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     this.#failures.push({ operation, error });
   }
 
+  /** What the test itself does is none of the operations that it makes fail. */
+  withoutFailures(work: () => void): void {
+    const failures = this.#failures.splice(0);
+    try {
+      work();
+    } finally {
+      this.#failures.push(...failures);
+    }
+  }
+
   /** A shutdown that waits for holders must not wait for a test to advance the clock. */
   onModuleDestroy(): void {
     if (this.clock instanceof ManualClock) this.clock.run();

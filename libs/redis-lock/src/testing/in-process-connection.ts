@@ -9,6 +9,7 @@ import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/
 import type { Answer, LockOperation } from './answers.js';
 import { COUNT_ANSWERS } from './count-answers.js';
 import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';
+import { HIT_ANSWERS } from './hit-answers.js';
 import type { InProcessServer } from './in-process-server.js';
 import { LOCK_ANSWERS } from './lock-answers.js';
 import { PERMIT_ANSWERS } from './permit-answers.js';
@@ -24,6 +25,7 @@ export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
     ...WRITE_LOCK_ANSWERS,
     ...PERMIT_ANSWERS,
     ...COUNT_ANSWERS,
+    ...HIT_ANSWERS,
   ].map((answer) => [answer.script, answer]),
 );
 

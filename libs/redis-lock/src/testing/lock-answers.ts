@@ -1,5 +1,6 @@
 import { ENTER, ENTER_FENCED, INSPECT, LEAVE as LEAVE_ALONE, RENEW } from '../core/hash-lock.js';
 import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import { PING } from '../core/lock-monitor.js';
 import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';
 import {
   CLAIM,
@@ -135,6 +136,7 @@ const REENTRANT: readonly Answer[] = [
     const held = heldBy(server, lock, texts.owner);
     if (held === undefined) return 'absent';
     server.put(lock, held, keepMs);
+    server.publish(texts.channel, '0');
     return 'done';
   }),
   answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
@@ -182,6 +184,7 @@ const HASHES: readonly Answer[] = [
 ];
 
 const NODES: readonly Answer[] = [
+  answer(PING, undefined, (): 1 => 1),
   answerMany(IDENTIFY, undefined, ({ id }) => ({
     runId: id,
     uptimeMs: Infinity,

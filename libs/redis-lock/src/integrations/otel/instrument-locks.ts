@@ -9,6 +9,7 @@ import {
 } from '@opentelemetry/api';
 
 import { describeValue, LockConfigurationError, LockError } from '../../core/errors.js';
+import { isObject } from '../../core/options.js';
 import {
   listenToLocks,
   type LockAcquisition,
@@ -88,15 +89,21 @@ class Instrumentation implements LockListener<Span> {
 
 const OPTIONS = { tracerProvider: 'object', meterProvider: 'object', recordNames: 'boolean' };
 
-function check(options: LockInstrumentationOptions): void {
+function check(options: unknown): void {
+  if (!isObject(options)) refuse(`the options must be an object, not ${describeValue(options)}`);
   const known = new Map(Object.entries(OPTIONS));
   for (const [option, value] of Object.entries(options)) {
     const type = known.get(option);
-    if (type !== undefined && (value === undefined || typeof value === type)) continue;
-    const problem =
+    const isRight = type === 'object' ? isObject(value) : typeof value === type;
+    if (type !== undefined && (value === undefined || isRight)) continue;
+    refuse(
       type === undefined
         ? `unknown option ${describeValue(option)}; the options are ${Object.keys(OPTIONS).join(', ')}`
-        : `${option} must be of the type ${type}, not ${describeValue(value)}`;
-    throw new LockConfigurationError(`instrumentLocks(): ${problem}`);
+        : `${option} must be of the type ${type}, not ${describeValue(value)}`,
+    );
   }
+}
+
+function refuse(problem: string): never {
+  throw new LockConfigurationError(`instrumentLocks(): ${problem}`);
 }

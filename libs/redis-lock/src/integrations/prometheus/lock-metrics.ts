@@ -91,8 +91,8 @@ export class LockMetrics implements LockListener<undefined> {
     if (isUp !== undefined) this.#up.set({ connection: event.connection }, isUp);
   }
 
-  /** Takes them out of the registry. */
+  /** Takes them out of the registry, once: those that others put there later stay. */
   remove(): void {
-    for (const name of this.#names) this.register.removeSingleMetric(name);
+    for (const name of this.#names.splice(0)) this.register.removeSingleMetric(name);
   }
 }

@@ -2,13 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { createHash, randomBytes } from 'node:crypto';
 
-import { Deadline, OVER } from '../../core/deadline.js';
 import { LockBackendError } from '../../core/errors.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { checkCount, LARGEST_COUNT } from '../../core/options.js';
 import { ANSWER_MS } from '../../core/redis-connection.js';
 import type { ScriptArgs } from '../../core/script.js';
+import { answerWithin } from '../../core/until-answered.js';
 import { HIT, type Hit } from './hits.scripts.js';
 
 /** What `@nestjs/throttler` is told of a request. */
@@ -69,14 +69,11 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   }
 
   async #hit(hits: string, args: ScriptArgs<(typeof HIT.args)[number]>): Promise<Hit> {
-    const { clock, connection } = this.context;
-    const deadline = new Deadline(clock, ANSWER_MS, undefined);
-    const reply = await deadline.race(connection.run(HIT, { hits }, args));
-    if (reply !== OVER) return reply.value;
-    throw new LockBackendError(
-      `A request was not counted: Redis has not answered for ${String(ANSWER_MS)} ms`,
-      { retryable: true, outcome: 'unknown' },
+    const { connection } = this.context;
+    const reply = await answerWithin(ANSWER_MS, this.context, undefined, () =>
+      connection.run(HIT, { hits }, args),
     );
+    return reply.value;
   }
 
   /** Keys hold what visitors send, such as their addresses: what is in Redis is a digest. */

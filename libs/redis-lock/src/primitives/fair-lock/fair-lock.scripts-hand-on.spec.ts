@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { deliver, deliveries, NO_NUMBERS } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { INSPECT, RENEW } from '../../core/hash-lock.js';
@@ -61,9 +61,9 @@ describe('the scripts of the fair lock hand it on', () => {
     const scores = await Promise.all(owners.map((owner) => admin.zscore(timeouts, owner)));
     return {
       lock: await admin.hgetall('k'),
-      leaseS: Math.round((await admin.pttl('k')) / 1_000),
+      leaseS: secondsOf(await admin.pttl('k')),
       queue: owners,
-      scores: scores.map((score) => Math.round((Number(score ?? NaN) - now) / 1_000)),
+      scores: scores.map((score) => secondsOf(Number(score ?? NaN) - now)),
       waiting: (await admin.hkeys(waiting)).sort(),
     };
   };

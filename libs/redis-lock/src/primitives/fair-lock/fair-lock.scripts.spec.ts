@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { inOrder, type Script } from '../../core/script.js';
@@ -40,11 +40,11 @@ describe('the scripts of the fair lock', () => {
     const scores: Record<string, number> = {};
     const members = await admin.zrange(timeouts, '0', '-1', 'WITHSCORES');
     for (let i = 0; i < members.length; i += 2) {
-      scores[members[i] ?? ''] = Math.round((Number(members[i + 1]) - now) / 1_000);
+      scores[members[i] ?? ''] = secondsOf(Number(members[i + 1]) - now);
     }
     return {
       lock: await admin.hgetall('k'),
-      leaseS: Math.round((await admin.pttl('k')) / 1_000),
+      leaseS: secondsOf(await admin.pttl('k')),
       queue: await admin.lrange(queue, 0, -1),
       scores,
       waiting: (await admin.hkeys(waiting)).sort(),

@@ -110,12 +110,16 @@ ${handOverOrAnnounce(HASH_LOCK)}`,
 export const LEAVE_LATER = defineScript({
   name: 'lock.leave-later',
   keys: ['lock'],
-  args: ['owner', 'keepMs'],
+  args: ['owner', 'keepMs', 'channel'],
   numbers: ['keepMs'],
+  channels: ['channel'],
   body: `
 if redis.call('hexists', lock, owner) == 0 then return 'absent' end
+local left = redis.call('pttl', lock)
 redis.call('pexpire', lock, keepMs)
-return 'done'`,
+-- Whoever was refused waits for as long as the lease was to last.
+if left <= keepMs then return 'done' end
+return announce(channel, '0') and 'done' or 'unannounced'`,
   reply: leaveAnswer,
 });
 

@@ -93,8 +93,9 @@ export class ReentrantProtocol implements LockProtocol {
     heir?: Heir,
     keepMs = 0,
   ): Promise<Reply<LeaveAnswer>> {
-    if (keepMs > 0) return this.#connection.run(LEAVE_LATER, { lock: key }, { owner, keepMs });
     const channel = this.wakeUpChannel(key);
+    if (keepMs > 0)
+      return this.#connection.run(LEAVE_LATER, { lock: key }, { owner, keepMs, channel });
     const openEveryMs = this.#openEveryMs;
     if (heir === undefined) {
       const args = { owner, holdCount, channel, openEveryMs };

@@ -7,6 +7,7 @@ import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/observer.js';
 import {
   checkCount,
+  isObject,
   LARGEST_COUNT,
   resolveAcquireOptions,
   type ResolvedAcquireOptions,
@@ -260,8 +261,7 @@ function checkPermits(permits: unknown): void {
 
 function ttlOf(options: unknown): number {
   if (options === undefined) return 0;
-  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-  if (!isObject || Object.keys(options).some((option) => option !== 'ttlMs')) {
+  if (!isObject(options) || Object.keys(options).some((option) => option !== 'ttlMs')) {
     throw new LockArgumentError('the only option of trySetPermits is { ttlMs }');
   }
   const { ttlMs } = options as { ttlMs?: unknown };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/script.js';
 import { ADD, LEASE_TIME, LOOK, RELEASE, SET, TRY_SET, UPDATE_LEASE } from './capacity.scripts.js';
@@ -45,13 +45,12 @@ describe('the scripts of the semaphore', () => {
       ),
     ]);
 
-  /** Everything there is to see, with times rounded to seconds. */
+  /** Everything there is to see, with times in seconds. */
   const look = async () => {
     const members = await redis.admin.zrangeBuffer('{k}:timeout', '0', '-1', 'WITHSCORES');
     const leases: Record<string, number> = {};
     for (let i = 0; i < members.length; i += 2) {
-      const leftMs = Number(members[i + 1]) - Date.now();
-      leases[members[i]?.toString('hex') ?? ''] = Math.round(leftMs / 1_000);
+      leases[members[i]?.toString('hex') ?? ''] = secondsOf(Number(members[i + 1]) - Date.now());
     }
     return { free: await redis.admin.get('k'), leases, mark: await redis.admin.get('w') };
   };

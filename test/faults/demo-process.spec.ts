@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { connect } from 'node:net';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/redis-server.js';
-import { DemoProcess } from './demo-process.js';
+import { DemoProcess } from '../demo/demo-process.js';
 
 jest.setTimeout(60_000);
 
