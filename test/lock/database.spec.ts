@@ -141,15 +141,30 @@ describe('the database of a connection', () => {
     expect(await redis.admin.dbsize()).toBe(0);
   });
 
-  it('is not what is wrong with a client that is subscribed', async () => {
-    const client = own(new Redis(redis.port, { db: 3, protocol: 2 }));
-    const { locks } = open({ connection: client });
-    await client.subscribe('news');
-    await expect(locks.acquire('a')).rejects.toMatchObject({
+  describe('is not what is wrong with a client', () => {
+    const refusal = {
       ...{ code: 'LOCK_BACKEND', retryable: false },
       message: expect.stringContaining('is subscribed to channels') as unknown,
+    };
+
+    it('that is subscribed', async () => {
+      const client = own(new Redis(redis.port, { db: 3, protocol: 2 }));
+      const { locks } = open({ connection: client });
+      await client.subscribe('news');
+      await expect(locks.acquire('a')).rejects.toMatchObject(refusal);
+      client.disconnect();
     });
-    client.disconnect();
+
+    // Redis refuses then, not ioredis: the first the choice, the second the script.
+    it.each([3, 0])('that is about to be subscribed, with database %d', async (db) => {
+      const client = own(new Redis(redis.port, { db, protocol: 2 }));
+      await eventually(() => client.status === 'ready');
+      const { locks } = open({ connection: client });
+      const subscribed = client.subscribe('news');
+      await expect(locks.acquire('a')).rejects.toMatchObject(refusal);
+      await subscribed;
+      client.disconnect();
+    });
   });
 
   describe('is refused after a cut, when ioredis has sent a command again in database 0', () => {

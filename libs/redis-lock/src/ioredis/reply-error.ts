@@ -20,6 +20,9 @@ const LASTING = (what: string): Meaning => ({ retryable: false, outcome: 'none',
 const UNKNOWN = (what: string): Meaning => ({ retryable: true, outcome: 'unknown', what });
 
 const BROKEN = UNKNOWN('the connection to Redis broke');
+const SUBSCRIBED = LASTING(
+  'the ioredis client is subscribed to channels; give the locks one of their own',
+);
 
 /** What the first word of an error reply means. The server refused: nothing has happened. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
@@ -187,6 +190,8 @@ function replyMeaning(message: string): Meaning {
   if (/can't access|can't run|can't publish|No permission/i.test(message)) {
     return LASTING('the Redis user lacks a permission');
   }
+  // Sent right after the SUBSCRIBE, when ioredis did not know yet what Redis thinks of it.
+  if (message.includes('are allowed in this context')) return SUBSCRIBED;
   if (/killed by user/i.test(message)) return UNKNOWN('the script was stopped');
   return LASTING('Redis answered with an error');
 }
@@ -196,8 +201,6 @@ function connectionMeaning(message: string): Meaning {
   if (message.includes('Too many Cluster redirections')) {
     return UNKNOWN('the cluster did not find the node of the lock');
   }
-  if (message.includes('subscriber mode')) {
-    return LASTING('the ioredis client is subscribed to channels; give the locks one of their own');
-  }
+  if (message.includes('subscriber mode')) return SUBSCRIBED;
   return BROKEN;
 }
