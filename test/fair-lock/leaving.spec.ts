@@ -20,6 +20,9 @@ describe('who leaves the queue of a fair lock', () => {
       withinMs: PROMPT_MS,
     });
 
+  /** A connection answers in order: after this one, its waiters have heard what they asked before. */
+  const everyAnswerIsIn = (locks: FairLockService) => locks.get('a').isLocked();
+
   it('is out of it at once when its time is over', async () => {
     const { locks } = open();
     await locks.acquire('a');
@@ -46,6 +49,7 @@ describe('who leaves the queue of a fair lock', () => {
     const staying = watch(others.locks.acquire('a'));
     // Each asks once more when its subscription stands, and each time for the time.
     await eventually(async () => ((await redis.commandStats()).time ?? 0) >= 2 * 51);
+    await everyAnswerIsIn(ours.locks);
     const sent = await redis.commandsDuring(() => ours.close());
     // From the end on: else each of them would change the scores of all behind it.
     expect(sent.zadd ?? 0).toBeLessThanOrEqual(50);
@@ -66,6 +70,7 @@ describe('who leaves the queue of a fair lock', () => {
     );
     // Each asks once more when its subscription stands, and each time for the time.
     await eventually(async () => ((await redis.commandStats()).time ?? 0) >= 2 * 50);
+    await everyAnswerIsIn(locks);
     const sent = await redis.commandsDuring(async () => {
       abort.abort(new Error('no time'));
       await expectEmptyQueue();
