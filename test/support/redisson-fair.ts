@@ -16,11 +16,83 @@ export async function serverNow(redis: Redis): Promise<number> {
   return seconds * 1_000 + Math.floor(micros / 1_000);
 }
 
-/** One thread of a Java service with Redisson's RFairLock, in bare Redis commands. */
+/** What the scripts of a thread have in common. */
+const THREAD = `
+local key, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
+local owner, channel = ARGV[1], ARGV[2]
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- Takes away whoever is first and has outlasted his score.
+local function sweep()
+  while true do
+    local head = redis.call('lindex', queue, 0)
+    local score = head and redis.call('zscore', timeouts, head)
+    if not score or tonumber(score) > now then return end
+    redis.call('zrem', timeouts, head)
+    redis.call('lpop', queue)
+  end
+end
+
+local function moveUp(waiters, waitMs)
+  for _, waiter in ipairs(waiters) do redis.call('zincrby', timeouts, -waitMs, waiter) end
+end
+
+local function take(waitMs, leaseMs)
+  sweep()
+  local head = redis.call('lindex', queue, 0)
+  local isNext = not head or head == owner
+  if redis.call('exists', key) == 0 and isNext then
+    redis.call('lpop', queue)
+    redis.call('zrem', timeouts, owner)
+    moveUp(redis.call('zrange', timeouts, 0, -1), waitMs)
+  elseif redis.call('hexists', key, owner) == 0 then
+    return false
+  end
+  redis.call('hincrby', key, owner, 1)
+  redis.call('pexpire', key, leaseMs)
+  return true
+end
+`;
+
+const TRY_ONCE = `return take(ARGV[3], ARGV[4]) and 1 or 0`;
+
+const TRY_LOCK = `
+if take(ARGV[3], ARGV[4]) then return nil end
+if redis.call('zscore', timeouts, owner) then return math.max(0, redis.call('pttl', key)) end
+local last = redis.call('lindex', queue, -1)
+local score = last and last ~= owner and redis.call('zscore', timeouts, last)
+local base = score and score - now or redis.call('pttl', key)
+local horizon = string.format('%.0f', base + ARGV[3] + now)
+if redis.call('zadd', timeouts, horizon, owner) == 1 then redis.call('rpush', queue, owner) end
+return base
+`;
+
+const GIVE_UP = `
+local waiters, mine = redis.call('lrange', queue, 0, -1), 0
+for place, waiter in ipairs(waiters) do
+  if waiter == owner then mine = place end
+end
+moveUp({unpack(waiters, mine + 1)}, ARGV[3])
+redis.call('zrem', timeouts, owner)
+redis.call('lrem', queue, 0, owner)
+`;
+
+const UNLOCK = `
+sweep()
+if redis.call('hexists', key, owner) == 0 then
+  return redis.error_reply('ERR not locked by current thread')
+end
+if redis.call('hincrby', key, owner, -1) > 0 then return end
+redis.call('del', key)
+local head = redis.call('lindex', queue, 0)
+if head then redis.call('publish', channel .. ':' .. head, '0') end
+`;
+
+/** One thread of a Java service with Redisson's RFairLock; what it does, it does in one script, as there. */
 export class JavaFairLock {
   readonly owner: string;
   readonly channel: string;
-  readonly #keys: ReturnType<typeof fairKeysOf>;
 
   constructor(
     private readonly redis: Redis,
@@ -29,74 +101,44 @@ export class JavaFairLock {
   ) {
     this.owner = `${FOREIGN_CLIENT}:${String(thread)}`;
     this.channel = `${channelOf(key)}:${this.owner}`;
-    this.#keys = fairKeysOf(key);
   }
 
   /** Null when it got the lock; else it is in the queue and is told how long to wait. */
   async tryLock(waitMs = 300_000, leaseMs = 30_000): Promise<number | null> {
-    const { redis, key, owner } = this;
-    const { queue, timeouts } = this.#keys;
-    if (await this.tryOnce(waitMs, leaseMs)) return null;
-    if ((await redis.zscore(timeouts, owner)) !== null) return Math.max(0, await redis.pttl(key));
-    const now = await serverNow(redis);
-    const last = await redis.lindex(queue, -1);
-    const score = last === null || last === owner ? null : await redis.zscore(timeouts, last);
-    const base = score === null ? await redis.pttl(key) : Number(score) - now;
-    if ((await redis.zadd(timeouts, base + waitMs + now, owner)) === 1) {
-      await redis.rpush(queue, owner);
-    }
-    return base;
+    return (await this.#run(TRY_LOCK, waitMs, leaseMs)) as number | null;
   }
 
   /** One attempt, which does not enter the queue. */
   async tryOnce(waitMs = 300_000, leaseMs = 30_000): Promise<boolean> {
-    const { redis, key, owner } = this;
-    const { queue, timeouts } = this.#keys;
-    await this.sweep();
-    const head = await redis.lindex(queue, 0);
-    if ((await redis.exists(key)) === 0 && (head === null || head === owner)) {
-      await redis.lpop(queue);
-      await redis.zrem(timeouts, owner);
-      for (const waiter of await redis.zrange(timeouts, '0', '-1')) {
-        await redis.zincrby(timeouts, -waitMs, waiter);
-      }
-      await redis.multi().hset(key, owner, 1).pexpire(key, leaseMs).exec();
-      return true;
-    }
-    if ((await redis.hexists(key, owner)) === 0) return false;
-    await redis.multi().hincrby(key, owner, 1).pexpire(key, leaseMs).exec();
-    return true;
+    return (await this.#run(TRY_ONCE, waitMs, leaseMs)) === 1;
   }
 
   /** The wait time is over. */
   async giveUp(waitMs = 300_000): Promise<void> {
-    const { redis, owner } = this;
-    const { queue, timeouts } = this.#keys;
-    const waiters = await redis.lrange(queue, 0, -1);
-    for (const waiter of waiters.slice(waiters.indexOf(owner) + 1)) {
-      await redis.zincrby(timeouts, -waitMs, waiter);
-    }
-    await redis.multi().zrem(timeouts, owner).lrem(queue, 0, owner).exec();
+    await this.#run(GIVE_UP, waitMs);
   }
 
   async unlock(): Promise<void> {
-    const { redis, key, owner } = this;
-    await this.sweep();
-    if ((await redis.hexists(key, owner)) === 0) throw new Error('not locked by current thread');
-    if ((await redis.hincrby(key, owner, -1)) > 0) return;
-    await redis.del(key);
-    const head = await redis.lindex(this.#keys.queue, 0);
-    if (head !== null) await redis.publish(`${channelOf(key)}:${head}`, '0');
+    await this.#run(UNLOCK);
   }
 
-  /** The beginning of each of its scripts: takes away whoever is first and has outlasted his score. */
+  /** What it begins with, whenever it locks or unlocks. */
   async sweep(): Promise<void> {
-    const { queue, timeouts } = this.#keys;
-    for (;;) {
-      const head = await this.redis.lindex(queue, 0);
-      const score = head === null ? null : await this.redis.zscore(timeouts, head);
-      if (head === null || score === null || Number(score) > (await serverNow(this.redis))) return;
-      await this.redis.multi().zrem(timeouts, head).lpop(queue).exec();
-    }
+    await this.#run('sweep()');
+  }
+
+  #run(script: string, ...args: number[]): Promise<unknown> {
+    const { queue, timeouts } = fairKeysOf(this.key);
+    const keys = [this.key, queue, timeouts];
+    return this.redis.eval(
+      ...([
+        THREAD + script,
+        keys.length,
+        ...keys,
+        this.owner,
+        channelOf(this.key),
+        ...args,
+      ] as const),
+    );
   }
 }

@@ -4,22 +4,32 @@ import type { Redis } from 'ioredis';
 export const FOREIGN_CLIENT = '0e7fa2a4-9d42-4c2a-9f57-0d5b3f6f1c11';
 export const FOREIGN_OWNER = `${FOREIGN_CLIENT}:53`;
 
-/** A Java service with Redisson's RLock, in bare Redis commands. */
+const TRY_LOCK = `
+local isFree, isOurs = redis.call('exists', KEYS[1]) == 0, redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if not (isFree or isOurs) then return redis.call('pttl', KEYS[1]) end
+redis.call('hincrby', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], ARGV[2])
+return nil
+`;
+
+const UNLOCK = `
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+  return redis.error_reply('ERR attempt to unlock lock, not locked by current thread')
+end
+if redis.call('hincrby', KEYS[1], ARGV[1], -1) > 0 then return end
+redis.call('del', KEYS[1])
+redis.call('publish', ARGV[2], '0')
+`;
+
+/** A Java service with Redisson's RLock; what it does, it does in one script, as there. */
 export const redisson = {
   /** Resolves with null when it got the lock, or else with what is left of the present lease. */
   async tryLock(redis: Redis, key: string, leaseMs = 30_000): Promise<number | null> {
-    const isFree = (await redis.exists(key)) === 0;
-    const isOurs = (await redis.hexists(key, FOREIGN_OWNER)) === 1;
-    if (!isFree && !isOurs) return redis.pttl(key);
-    await redis.multi().hincrby(key, FOREIGN_OWNER, 1).pexpire(key, leaseMs).exec();
-    return null;
+    return (await redis.eval(TRY_LOCK, 1, key, FOREIGN_OWNER, leaseMs)) as number | null;
   },
 
   async unlock(redis: Redis, key: string): Promise<void> {
-    const isOurs = (await redis.hexists(key, FOREIGN_OWNER)) === 1;
-    if (!isOurs) throw new Error('attempt to unlock lock, not locked by current thread');
-    if ((await redis.hincrby(key, FOREIGN_OWNER, -1)) > 0) return;
-    await redis.multi().del(key).publish(channelOf(key), '0').exec();
+    await redis.eval(UNLOCK, 1, key, FOREIGN_OWNER, channelOf(key));
   },
 };
 
