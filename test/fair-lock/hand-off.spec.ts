@@ -243,6 +243,10 @@ describe('FairLockService hands a lock on', () => {
         await first.release();
         await expect(copied.promise).rejects.toThrow(ReplicationError);
         await (await next.promise).release();
+        // Behind all that it has sent by the way of those who want replicas: nothing takes the lock again.
+        const behind = locks.tryAcquire('b', { minReplicas: 1 });
+        await expect(behind).rejects.toThrow(ReplicationError);
+        expect(await redis.admin.exists('a', ...Object.values(view.keys))).toBe(0);
       },
       20_000,
     );

@@ -33,6 +33,22 @@ describe('the scripts of one owner', () => {
     expect(hold.isBusy).toBe(false);
   });
 
+  it('wait for those whose turn has just come, also when an answer is the reason for them', async () => {
+    const hold = open();
+    const first = script();
+    const begun: string[] = [];
+    const begin = (name: string) =>
+      hold.serially(() => {
+        begun.push(name);
+        return Promise.resolve(name);
+      });
+    const answered = hold.serially(() => first.send()).then(() => begin('withdrawal'));
+    const attempt = begin('attempt');
+    first.answer();
+    await Promise.all([answered, attempt]);
+    expect(begun).toEqual(['attempt', 'withdrawal']);
+  });
+
   it('wait for all that occupies the owner, also for what came later', async () => {
     const hold = open();
     const [first, second] = [script(), script()];

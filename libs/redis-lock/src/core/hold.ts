@@ -241,10 +241,11 @@ export class Hold implements Appointment {
 
   /**
    * Runs the step once no other script of this owner is on its way: absolute counts are only right
-   * in the order in which they were meant.
+   * in the order in which they were meant. Nobody goes before those whose turn has just come: behind
+   * the withdrawal of its caller, an attempt would take the lock for nobody.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    if (!this.isBusy) return this.#begin(step);
+    if (!this.isBusy && this.#inTurn === undefined) return this.#begin(step);
     return new Promise((resolve) => {
       (this.#inTurn ??= []).push(() => {
         // A step that throws rejects.
