@@ -92,11 +92,13 @@ const locks: Course = async (stage) => {
   const leaving = new AbortController();
   const gone = theirs.acquire(name, { signal: leaving.signal });
   gone.catch(nothing);
-  await stage.there(`nestjs_lock_queue:{app:${name}}`);
+  const queue = `nestjs_lock_queue:{app:${name}}`;
+  await stage.there(queue);
   leaving.abort();
   await Promise.allSettled([gone]);
+  await stage.gone(queue, 0);
   const waiting = [ours, ours, theirs].map((service) => stage.keep(service.acquire(name)));
-  await stage.there(`nestjs_lock_queue:{app:${name}}`);
+  await stage.there(queue);
   await held.release();
   await Promise.all(waiting.map(async (one) => (await one).release()));
   await stage.keep(theirs.acquire(name));
@@ -140,6 +142,7 @@ const readWriteLocks: Course = async (stage) => {
   const { name } = stage;
   const ours = new ReadWriteLockService(stage.ours).get(name);
   const theirs = new ReadWriteLockService(stage.theirs).get(name);
+  const queue = `nestjs_rwlock_queue:{app:${name}}`;
   await ours.write.using(() => ours.read.using(() => ours.read.using(nothing)), { fenced: true });
   const reading = await stage.keep(ours.read.acquire());
   await reading.renew();
@@ -153,7 +156,7 @@ const readWriteLocks: Course = async (stage) => {
   await writer.renew();
   await ours.write.remainingTimeMs();
   const next = [ours, theirs].map(({ write }) => stage.keep(write.acquire()));
-  await stage.there(`nestjs_rwlock_queue:{app:${name}}`);
+  await stage.there(queue);
   await writer.release();
   await Promise.all([behind, ...next].map(async (one) => (await one).release()));
   const leaving = new AbortController();
@@ -161,10 +164,14 @@ const readWriteLocks: Course = async (stage) => {
   const gone = theirs.write.acquire({ signal: leaving.signal });
   const lost = theirs.read.acquire({ signal: leaving.signal });
   for (const one of [gone, lost]) one.catch(nothing);
-  await stage.there(`nestjs_rwlock_queue:{app:${name}}`);
+  await stage.there(queue);
   leaving.abort();
   await Promise.allSettled([gone, lost]);
+  await stage.gone(queue, 0);
+  const heir = stage.keep(theirs.write.acquire());
+  await stage.there(queue);
   await last.release();
+  await (await heir).release();
   await stage.keep(theirs.write.acquire());
   await ours.write.forceRelease();
   await stage.keep(theirs.read.acquire());

@@ -97,6 +97,12 @@ export class RedisFixture {
     return this.commandStats();
   }
 
+  /** What commands and scripts have changed since Redis has started: also to what it was before. */
+  async changes(): Promise<number> {
+    const info = await this.admin.info('persistence');
+    return Number(/rdb_changes_since_last_save:(\d+)/.exec(info)?.[1]);
+  }
+
   /** The channels of Redisson's on which somebody listens: one for each key that is waited for. */
   async wakeUpChannels(): Promise<string[]> {
     const channels = (await this.admin.pubsub('CHANNELS')) as string[];
