@@ -33,6 +33,19 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
     const inLine = (...clients: LockClient<LockVerbs>[]) =>
       untilInLine(redis, 'a', clients, handed.line);
 
+    /** Resolves once the client knows that it is told. */
+    const isTold = async ({ connection, context }: LockClient<LockVerbs>) => {
+      await redis.listening(grantChannel('a', context.id, handed.line));
+      await new Promise<void>((resolve) => {
+        const confirmed = () => {
+          stop();
+          resolve();
+        };
+        // Redis confirms in order.
+        const stop = connection.listen('behind', { message: () => undefined, confirmed });
+      });
+    };
+
     const serverTimeUs = async () => {
       const [seconds, us] = await redis.admin.time();
       return Number(seconds) * 1_000_000 + Number(us);
@@ -307,7 +320,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         await held.release();
         held = await (callers[turn] as (typeof callers)[0]).promise;
       }
-      await eventually(() => proxy.current.connections.some(isSubscriber));
+      await isTold(ours);
       await redis.admin.script('LOAD', handed.takeTurns.lua);
       // Its turn is over, and the answer that says so is lost; the next caller stands in line.
       const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;

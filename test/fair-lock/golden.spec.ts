@@ -89,6 +89,7 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     leaving.abort(new Error('left'));
     await expect(c.promise).rejects.toThrow('left');
+    await eventually(async () => (await view.queue()).length === 1);
     await trace.sees('C: fairLock.tryLock(3000) goes on');
     await view.everybodyListens();
     await a.release();

@@ -74,22 +74,23 @@ describe('who goes first at a read-write lock', () => {
 
     it('does not keep out who reads already, nor the reads of whoever writes', async () => {
       const { read, write } = lockOf();
+      const writing: Promise<Lease>[] = [];
       await read.using(async () => {
-        const writing = lockOf().write.acquire(FOR_LONG);
+        writing.push(lockOf().write.acquire(FOR_LONG));
         await isMarked();
         await read.using((lease) => {
           expect(lease.holdCount).toBe(2);
         });
-        void writing.then((lease) => lease.release());
       });
+      await (await writing[0])?.release();
       await write.using(async () => {
-        const writing = lockOf().write.acquire(FOR_LONG);
+        writing.push(lockOf().write.acquire(FOR_LONG));
         await isMarked();
         await read.using((lease) => {
           expect(lease.holdCount).toBe(1);
         });
-        void writing.then((lease) => lease.release());
       });
+      await (await writing[1])?.release();
       await eventually(async () => (await redis.admin.exists('a', MARK)) === 0);
     });
 
