@@ -36,7 +36,88 @@ export async function look(redis: Redis): Promise<Record<string, unknown>> {
   return seen;
 }
 
-/** Redisson's RReadWriteLock as a Java thread drives it, in bare Redis commands. */
+/** What the scripts of a thread have in common. */
+const THREAD = `
+local key, prefix, owner = KEYS[1], ARGV[1], ARGV[2]
+local writer, leaseMs, channel = owner .. ':write', tonumber(ARGV[3]), ARGV[4]
+local mode = redis.call('hget', key, 'mode')
+
+local function holdKey(one, hold)
+  return prefix .. ':' .. one .. ':rwlock_timeout:' .. hold
+end
+local function holdsOf(one)
+  return tonumber(redis.call('hget', key, one) or 0) or 0
+end
+local function isOthersWriting()
+  return mode == 'write' and redis.call('hexists', key, writer) == 0
+end
+local function longestLease()
+  local longest = -3
+  for _, field in ipairs(redis.call('hkeys', key)) do
+    for hold = holdsOf(field), 1, -1 do
+      longest = math.max(longest, redis.call('pttl', holdKey(field, hold)))
+    end
+  end
+  return longest
+end
+local function free(message)
+  redis.call('del', key)
+  redis.call('publish', channel, message)
+end
+local function notLocked()
+  return redis.error_reply('ERR not locked by current thread')
+end
+`;
+
+const TRY_READ = `
+local left = redis.call('pttl', key)
+if isOthersWriting() then return left end
+local hold = holdsOf(owner) + 1
+redis.call('hset', key, 'mode', mode or 'read', owner, hold)
+redis.call('set', holdKey(owner, hold), 1, 'px', leaseMs)
+redis.call('pexpire', key, math.max(left, leaseMs))
+return nil
+`;
+
+const UNLOCK_READ = `
+local holds = holdsOf(owner)
+if holds == 0 then return notLocked() end
+redis.call('del', holdKey(owner, holds))
+if holds > 1 then redis.call('hset', key, owner, holds - 1) else redis.call('hdel', key, owner) end
+if redis.call('hlen', key) > 1 then
+  local longest = longestLease()
+  if longest > 0 then redis.call('pexpire', key, longest) end
+  if longest > 0 or mode == 'write' then return end
+end
+free('0')
+`;
+
+const TRY_WRITE = `
+local left = redis.call('pttl', key)
+if mode == 'read' or isOthersWriting() then return left end
+redis.call('hset', key, 'mode', 'write')
+redis.call('hincrby', key, writer, 1)
+redis.call('pexpire', key, math.max(left, 0) + leaseMs)
+return nil
+`;
+
+const UNLOCK_WRITE = `
+if redis.call('hexists', key, writer) == 0 then return notLocked() end
+if redis.call('hincrby', key, writer, -1) > 0 then return redis.call('pexpire', key, leaseMs) end
+redis.call('hdel', key, writer)
+if redis.call('hlen', key) > 1 then redis.call('hset', key, 'mode', 'read') else free('1') end
+`;
+
+const RENEW_READ = `
+local isAlive = 0
+for hold = holdsOf(owner), 1, -1 do
+  if redis.call('pexpire', holdKey(owner, hold), leaseMs) == 1 then isAlive = 1 end
+end
+if isAlive == 1 then redis.call('pexpire', key, leaseMs) end
+return isAlive
+`;
+
+/** Redisson's RReadWriteLock as a Java thread drives it; what it does, it does in one script, as there. */
 export class JavaThread {
   constructor(
     private readonly redis: Redis,
@@ -44,93 +125,31 @@ export class JavaThread {
   ) {}
 
   /** Resolves with null when it got the lock, or else with what is left of the present lease. */
-  async tryRead(key: string, leaseMs = 30_000): Promise<number | null> {
-    const { redis, owner } = this;
-    const mode = await redis.hget(key, 'mode');
-    const writes = (await redis.hexists(key, `${owner}:write`)) === 1;
-    if (mode === 'write' && !writes) return redis.pttl(key);
-    const hold = Number(await redis.hget(key, owner)) + 1;
-    const left = await redis.pttl(key);
-    // In one step, as a script does it: a reader without a lease is a dead one.
-    await redis
-      .multi()
-      .hset(key, 'mode', mode ?? 'read', owner, hold)
-      .set(timeoutKey(key, owner, hold), 1, 'PX', leaseMs)
-      .pexpire(key, Math.max(left, leaseMs))
-      .exec();
-    return null;
+  async tryRead(key: string, leaseMs?: number): Promise<number | null> {
+    return (await this.#run(TRY_READ, key, leaseMs)) as number | null;
   }
 
   async unlockRead(key: string): Promise<void> {
-    const { redis, owner } = this;
-    const mode = await redis.hget(key, 'mode');
-    const holds = Number(await redis.hget(key, owner));
-    if (holds === 0) throw new Error('not locked by current thread');
-    const leaving = redis.multi().del(timeoutKey(key, owner, holds));
-    if (holds > 1) leaving.hset(key, owner, holds - 1);
-    else leaving.hdel(key, owner);
-    await leaving.exec();
-    if ((await redis.hlen(key)) > 1) {
-      const longest = await this.#longestLease(key);
-      if (longest > 0) {
-        await redis.pexpire(key, longest);
-        return;
-      }
-      if (mode === 'write') return;
-    }
-    await redis.multi().del(key).publish(channelOf(key), '0').exec();
+    await this.#run(UNLOCK_READ, key);
   }
 
-  async tryWrite(key: string, leaseMs = 30_000): Promise<number | null> {
-    const { redis, owner } = this;
-    const mode = await redis.hget(key, 'mode');
-    const field = `${owner}:write`;
-    if (mode === null) {
-      await redis.multi().hset(key, 'mode', 'write', field, 1).pexpire(key, leaseMs).exec();
-      return null;
-    }
-    const left = await redis.pttl(key);
-    if (mode !== 'write' || (await redis.hexists(key, field)) === 0) return left;
-    await redis
-      .multi()
-      .hincrby(key, field, 1)
-      .pexpire(key, left + leaseMs)
-      .exec();
-    return null;
+  async tryWrite(key: string, leaseMs?: number): Promise<number | null> {
+    return (await this.#run(TRY_WRITE, key, leaseMs)) as number | null;
   }
 
   async unlockWrite(key: string): Promise<void> {
-    const { redis, owner } = this;
-    const field = `${owner}:write`;
-    if ((await redis.hexists(key, field)) === 0) throw new Error('not locked by current thread');
-    if ((await redis.hincrby(key, field, -1)) > 0) {
-      await redis.pexpire(key, 30_000);
-      return;
-    }
-    await redis.hdel(key, field);
-    if ((await redis.hlen(key)) > 1) await redis.hset(key, 'mode', 'read');
-    else await redis.multi().del(key).publish(channelOf(key), '1').exec();
+    await this.#run(UNLOCK_WRITE, key);
   }
 
   /** The tick of the watchdog for a reader: sets the lease of the lock, even if it was longer. */
-  async renewRead(key: string, leaseMs = 30_000): Promise<boolean> {
-    const { redis, owner } = this;
-    let isAlive = false;
-    for (let hold = Number(await redis.hget(key, owner)); hold > 0; hold -= 1) {
-      const renewed = await redis.pexpire(timeoutKey(key, owner, hold), leaseMs);
-      isAlive ||= renewed === 1;
-    }
-    if (isAlive) await redis.pexpire(key, leaseMs);
-    return isAlive;
+  async renewRead(key: string): Promise<boolean> {
+    return (await this.#run(RENEW_READ, key)) === 1;
   }
 
-  async #longestLease(key: string): Promise<number> {
-    let longest = -3;
-    for (const [field, count] of Object.entries(await this.redis.hgetall(key))) {
-      for (let hold = Number(count) || 0; hold > 0; hold -= 1) {
-        longest = Math.max(longest, await this.redis.pttl(timeoutKey(key, field, hold)));
-      }
-    }
-    return longest;
+  #run(script: string, key: string, leaseMs = 30_000): Promise<unknown> {
+    const prefix = key.includes('{') ? key : `{${key}}`;
+    return this.redis.eval(
+      ...([THREAD + script, 1, key, prefix, this.owner, leaseMs, channelOf(key)] as const),
+    );
   }
 }
