@@ -225,7 +225,8 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
         await expect(waiting.promise).rejects.toBe(reason);
         expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
         await lease.release();
-        expect(await locks.get('a').isLocked()).toBe(false);
+        // What had reached Redis of the attempt may be given the lock, and gives it back.
+        await eventually(async () => !(await locks.get('a').isLocked()));
       },
     );
 
