@@ -106,6 +106,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     const fault = proxy.current.hold('toClient', { containing: '' });
     const acquiring = client.locks.acquire('a', { waitTimeMs: 20 });
     await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
+    await eventually(async () => (await locked()).length === 1);
     // The answer arrives, and then the connection is gone before anything can be sent.
     proxy.current.loseRequest({ times: 3 });
     fault.heal();
