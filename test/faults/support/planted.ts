@@ -204,7 +204,8 @@ export const RESTLESS_WATCHDOG: Bug = connection(
     readonly #timers: NodeJS.Timeout[] = [];
 
     protected override around<R>(name: string, run: () => Promise<Reply<R>>) {
-      if (name === RENEW.name) this.#timers.push(setInterval(() => void run(), 50));
+      const again = () => void run().catch(() => undefined);
+      if (name === RENEW.name) this.#timers.push(setInterval(again, 50));
       return run();
     }
 
