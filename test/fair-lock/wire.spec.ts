@@ -126,7 +126,8 @@ describe('FairLockService on the wire', () => {
         expect(await keys()).toEqual(expected.sort());
         await lease.release();
         await (await next.promise).release();
-        expect(messages.at(-1)).toMatch(`redisson_lock__channel:${helper}:`);
+        const channel = `redisson_lock__channel:${helper}:`;
+        await eventually(() => messages.some((message) => message.startsWith(channel)));
         await redis.admin.flushall();
       }
     });
@@ -157,7 +158,7 @@ describe('FairLockService on the wire', () => {
       const ours = await view.enqueue(open().locks, { waitTimeMs: 10_000 });
       await view.expectHorizons(90_000, 100_000);
       await holder?.unlock();
-      expect(messages).toEqual([]);
+      expect(messages.join()).not.toContain(ours.owner);
       expect(await first?.tryLock(60_000)).toBeNull();
       await view.expectHorizons(40_000);
       await view.everybodyListens();

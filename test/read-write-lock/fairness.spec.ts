@@ -201,10 +201,7 @@ describe('who goes first at a read-write lock', () => {
       await roundTrips(redis, 5);
       expect(order).toEqual(['reader', 'reader', 'reader']);
       for (const lease of leases) await lease.release();
-      for (const writing of writers) {
-        void writing.then((lease) => lease.release());
-      }
-      await Promise.all(writers);
+      await Promise.all(writers.map(async (writing) => (await writing).release()));
     });
 
     it('enter first also when the writer has crashed', async () => {
@@ -305,8 +302,7 @@ describe('who goes first at a read-write lock', () => {
       await eventually(async () => (await redis.admin.zcard(MARK)) === 2);
       expect(await redis.admin.pttl(PATIENCE)).toBeLessThanOrEqual(3_000);
       await reading.release();
-      for (const writing of [first, second]) void writing.then((lease) => lease.release());
-      await Promise.all([first, second]);
+      await Promise.all([first, second].map(async (writing) => (await writing).release()));
     });
 
     it('lets the readers that wait in, all of them, once; then its time begins anew', async () => {

@@ -299,8 +299,7 @@ describe('a read-write lock on the wire', () => {
           }
         });
       });
-      for (const lease of waiting) void lease.then((held) => held.release());
-      await Promise.all(waiting);
+      await Promise.all(waiting.map(async (lease) => (await lease).release()));
     });
 
     it('(b) the renewal of a reader never shortens the lease of another one', async () => {
