@@ -345,6 +345,37 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await (await (callers[8] as (typeof callers)[0]).promise).release();
     });
 
+    it('leaves no place in line for a caller that is named, and whose own attempt is refused', async () => {
+      // So that its process stands in line when it is named.
+      const byTurns = { ...NO_POLL, interop: 'redisson' } as const;
+      const [ours, theirs] = [open(byTurns), open(byTurns)];
+      const held = await ours.locks.acquire('a');
+      const elsewhere = theirs.locks.acquire('a', FOR_EVER);
+      await inLine(theirs);
+      const { connection, context } = ours;
+      const refusal = new Gate();
+      let refused = 0;
+      const run = connection.run.bind(connection);
+      connection.run = async (script, ...rest) => {
+        if (!/enter|claim/.test(script.name)) return run(script, ...rest);
+        refused += 1;
+        await refusal.opened;
+        throw new LockBackendError('not allowed', { retryable: false, outcome: 'none' });
+      };
+      const caller = watch(ours.locks.acquire('a', FOR_EVER));
+      await eventually(() => refused === 1);
+      const releasing = held.release();
+      refusal.open();
+      await expect(caller.promise).rejects.toThrow('not allowed');
+      await releasing;
+      const lease = await elsewhere;
+      await eventually(async () => {
+        expect(await redis.admin.zrange(queue, 0, '-1')).not.toContain(context.id);
+      });
+      await lease.release();
+      expect(await redis.admin.exists('a')).toBe(0);
+    });
+
     it('leaves nothing when an attempt of the same caller arrives late', async () => {
       const { locks, connection } = open(NO_POLL);
       await (await locks.acquire('warm')).release();

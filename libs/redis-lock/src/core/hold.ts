@@ -241,8 +241,9 @@ export class Hold implements Appointment {
 
   /**
    * Runs the step once no other script of this owner is on its way: absolute counts are only right
-   * in the order in which they were meant. Nobody goes before those whose turn has just come: behind
-   * the withdrawal of its caller, an attempt would take the lock for nobody.
+   * in the order in which they were meant. No step goes before those whose turn has just come: behind
+   * the withdrawal of its caller, an attempt would take the lock for nobody. A step that waits for
+   * another one of its own would wait for ever.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
     if (!this.isBusy && this.#inTurn === undefined) return this.#begin(step);

@@ -126,6 +126,8 @@ class Caller implements Contender {
   fail: (error: Error) => void = NOTHING;
   /** An attempt may have left a trace. */
   #mayBeRemembered = false;
+  /** A script of another owner may have, whatever becomes of its own attempts. */
+  #wasNamed = false;
   #hasGivenUp = false;
   #isSlow = false;
 
@@ -153,7 +155,7 @@ class Caller implements Contender {
   }
 
   isNamedBy(running: Promise<unknown>): void {
-    this.#mayBeRemembered = true;
+    this.#wasNamed = true;
     this.turn.isNamedBy?.(running);
   }
 
@@ -191,7 +193,7 @@ class Caller implements Contender {
   depart({ isAsking }: Departure): void {
     if (this.hasLock) return;
     const mayHaveGot = this.isUncertain && !isAsking;
-    if (mayHaveGot || this.#mayBeRemembered) void this.#giveUp();
+    if (mayHaveGot || this.#mayBeRemembered || this.#wasNamed) void this.#giveUp();
   }
 
   async tooLate(): Promise<void> {
