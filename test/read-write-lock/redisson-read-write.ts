@@ -5,14 +5,16 @@ export const JAVA = '0e7fa2a4-9d42-4c2a-9f57-0d5b3f6f1c11';
 export const THREAD_1 = `${JAVA}:53`;
 export const THREAD_2 = `${JAVA}:54`;
 
+/** In one slot with the key. */
+const tagged = (key: string) => (key.includes('{') ? key : `{${key}}`);
+
 export function channelOf(key: string): string {
-  return key.includes('{') ? `redisson_rwlock:${key}` : `redisson_rwlock:{${key}}`;
+  return `redisson_rwlock:${tagged(key)}`;
 }
 
 /** The key of one hold of a reader. */
 export function timeoutKey(key: string, owner: string, hold: number): string {
-  const named = key.includes('{') ? `${key}:${owner}` : `{${key}}:${owner}`;
-  return `${named}:rwlock_timeout:${String(hold)}`;
+  return `${tagged(key)}:${owner}:rwlock_timeout:${String(hold)}`;
 }
 
 const LEASES_S = [1, 3, 5, 10, 20, 30, 40, 60, 7 * 24 * 60 * 60];
@@ -147,9 +149,8 @@ export class JavaThread {
   }
 
   #run(script: string, key: string, leaseMs = 30_000): Promise<unknown> {
-    const prefix = key.includes('{') ? key : `{${key}}`;
     return this.redis.eval(
-      ...([THREAD + script, 1, key, prefix, this.owner, leaseMs, channelOf(key)] as const),
+      ...([THREAD + script, 1, key, tagged(key), this.owner, leaseMs, channelOf(key)] as const),
     );
   }
 }
