@@ -1,10 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import {
+  openIoredisConnection,
+  prepareIoredisConnection,
+} from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { serve } from '../support/worker.js';
 
 /** Callers side by side. */
@@ -16,6 +20,7 @@ let locks: LockService;
 let rival: LockContext;
 let rivals: LockService;
 let services: ReturnType<typeof servicesOf>;
+let requests: Awaited<ReturnType<typeof inRequests>>;
 
 const servicesOf = (on: LockContext) => ({
   fair: new FairLockService(on),
@@ -91,7 +96,38 @@ async function takeAll(name: string) {
   await Promise.all([latch.wait(), latch.countDown()]);
 }
 
+/** In a request of its own each: what comes first on a connection that nobody has opened yet. */
+async function inRequests(url: string) {
+  const first = new LockContext(prepareIoredisConnection(url));
+  const request = new AsyncLocalStorage<object>();
+  const on = new LockService(first);
+  const steps: (() => Promise<unknown>)[] = [
+    () => on.acquire('kept'),
+    () => on.acquire('held', { waitTimeMs: 50 }).catch(() => undefined),
+    () => on.acquire('replicated', { minReplicas: 1 }).catch(() => undefined),
+    () => new LatchService(first).get('latch').trySetCount(1),
+  ];
+  const stores: WeakRef<object>[] = [];
+  for (const step of steps) {
+    const store = {};
+    stores.push(new WeakRef(store));
+    await request.run(store, step);
+  }
+  return { first, stores };
+}
+
+/** How many of these requests are still there, while the lock of one is kept. */
+async function requestsAlive(): Promise<number> {
+  await footprint();
+  return requests.stores.filter((store) => store.deref() !== undefined).length;
+}
+
 const api = {
+  inRequests: async (url: string) => {
+    requests = await inRequests(url);
+  },
+  requestsAlive,
+  closeRequests: () => requests.first.close(),
   open: (url: string) => {
     context = new LockContext(openIoredisConnection(url));
     locks = new LockService(context);

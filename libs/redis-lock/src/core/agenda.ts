@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.js';
+import { outOfScope } from './owner-scope.js';
 
 /** Something that must be looked at when its time comes. */
 export interface Appointment {
@@ -98,9 +99,11 @@ export class Agenda<T extends Appointment> {
     if (this.#timerAt <= dueAt) return;
     this.#disarm();
     this.#timerAt = dueAt;
-    this.#timer = this.#clock.after(dueAt - this.#clock.now(), () => {
-      this.#fire();
-    });
+    this.#timer = outOfScope(() =>
+      this.#clock.after(dueAt - this.#clock.now(), () => {
+        this.#fire();
+      }),
+    );
     this.#timer?.unref();
   }
 

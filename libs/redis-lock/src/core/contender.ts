@@ -81,8 +81,6 @@ export interface Contender {
   isNamedBy(running: Promise<unknown>): void;
   settle(outcome: Outcome): void;
   fail(error: Error): void;
-  /** Called now and then while the caller waits. */
-  stillWaiting(last: LastAnswer): void;
   /** An attempt went through, or may have, although the caller had left meanwhile. */
   tooLate(): Promise<void>;
 }

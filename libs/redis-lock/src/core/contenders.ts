@@ -1,6 +1,6 @@
 import { ByKey } from './by-key.js';
 import type { Timer } from './clock.js';
-import type { Contender, Departure, QueueHost, WaitingPlace } from './contender.js';
+import type { Contender, Departure, LastAnswer, QueueHost, WaitingPlace } from './contender.js';
 import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
@@ -8,10 +8,8 @@ import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { LockContext } from './lock-context.js';
+import { outOfScope } from './owner-scope.js';
 import type { Call, Turn } from './wait-in-turn.js';
-
-/** How often those who wait are told so. */
-const TELL_MS = 1_000;
 
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders implements Successors, QueueHost {
@@ -22,8 +20,6 @@ export class Contenders implements Successors, QueueHost {
   readonly #opened = new ByKey<Timer>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
-  /** Armed while there are queues; it outlives them, so that short ones do not arm it each time. */
-  #telling: Timer | undefined;
 
   constructor(
     readonly context: LockContext,
@@ -67,6 +63,11 @@ export class Contenders implements Successors, QueueHost {
     };
   }
 
+  /** What those who wait there know of the key. */
+  known({ line }: WaitingPlace): LastAnswer {
+    return this.#queues.get(line)?.known ?? { kind: 'none' };
+  }
+
   /** A caller has it, after so many others of this process, the first of whom got it at that time. */
   holds(hold: Hold, passes: number, turnSince: number): void {
     hold.passes = passes;
@@ -88,7 +89,7 @@ export class Contenders implements Successors, QueueHost {
     };
     const { clock } = this.context;
     clock.cancel(this.#opened.get(key));
-    const timer = clock.after(STAND_BACK_MS, isOver);
+    const timer = outOfScope(() => clock.after(STAND_BACK_MS, isOver));
     if (timer !== undefined) this.#opened.set(key, timer);
   }
 
@@ -118,7 +119,6 @@ export class Contenders implements Successors, QueueHost {
   close(): void {
     this.#stopListening();
     const { clock } = this.context;
-    clock.cancel(this.#telling);
     for (const timer of this.#opened.values()) clock.cancel(timer);
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
     for (const queue of this.#queues.values().reverse()) queue.close();
@@ -144,17 +144,6 @@ export class Contenders implements Successors, QueueHost {
   #open(place: WaitingPlace): KeyQueue {
     const queue = new KeyQueue(this, place, this.context.keysInUse.begin(place.key));
     this.#queues.set(place.line, queue);
-    this.#tellLater();
     return queue;
-  }
-
-  #tellLater(): void {
-    if (this.#telling !== undefined) return;
-    this.#telling = this.context.clock.after(TELL_MS, () => {
-      this.#telling = undefined;
-      if (this.#queues.size > 0) this.#tellLater();
-      for (const queue of this.#queues.values()) queue.tellWaiting();
-    });
-    this.#telling?.unref();
   }
 }

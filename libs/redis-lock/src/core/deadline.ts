@@ -3,6 +3,14 @@ import type { Clock, Timer } from './clock.js';
 /** Time is up. */
 export const OVER = Symbol('over');
 
+/** A wait that takes longer is worth a warning. */
+export const SLOW_WAIT_MS = 1_000;
+
+/** Who wants to know, while a wait goes on, that it has become slow. */
+export interface Waiter {
+  stillWaiting(): void;
+}
+
 /**
  * What one call is willing to spend on waiting: a time limit and an abort signal, for all the
  * things it has to wait for one after the other.
@@ -43,10 +51,14 @@ export class Deadline {
     return this.waitOr(start, () => OVER);
   }
 
-  /** As `wait`, with what there is to say once time is up; if that throws, it rejects with it. */
+  /**
+   * As `wait`, with what there is to say once time is up; if that throws, it rejects with it.
+   * @param waiter is called back in the scope of the call
+   */
   waitOr<T, O>(
     start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
     over: () => O,
+    waiter?: Waiter,
   ): Promise<T | O> {
     return new Promise<T | O>((resolve, reject) => {
       const signal = this.#signal;
@@ -63,10 +75,7 @@ export class Deadline {
             }),
           );
       };
-      end.timer = this.#clock.after(this.remainingMs, () => {
-        // On a busy machine, what was answered in time may not have been read yet.
-        this.#clock.afterReading(isOver);
-      });
+      end.arm(this, waiter, isOver);
       if (signal !== undefined) {
         end.unlisten = onAbortOf(signal, () => {
           // The caller's own reason, whatever it is, must arrive as it was given.
@@ -108,6 +117,22 @@ class End {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** In the scope of the caller, whose timer this is. */
+  arm(deadline: Deadline, waiter: Waiter | undefined, isOver: () => void): void {
+    const slowInMs = waiter === undefined ? 0 : SLOW_WAIT_MS - deadline.waitedMs;
+    const { remainingMs } = deadline;
+    const nextMs = slowInMs > 0 ? Math.min(slowInMs, remainingMs) : remainingMs;
+    this.timer = this.#clock.after(nextMs, () => {
+      if (waiter !== undefined && deadline.remainingMs > 0) {
+        waiter.stillWaiting();
+        if (!this.isPast) this.arm(deadline, waiter, isOver);
+      } else {
+        // On a busy machine, what was answered in time may not have been read yet.
+        this.#clock.afterReading(isOver);
+      }
+    });
   }
 
   /** Answers whether it was this that has ended it. */

@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+
 import type { Appointment } from './agenda.js';
 import { queueMicrotask, systemClock, type Clock } from './clock.js';
 import { LeaseLostError, type LeaseLostReason } from './errors.js';
@@ -243,16 +245,17 @@ export class Hold implements Appointment {
    * Runs the step once no other script of this owner is on its way: absolute counts are only right
    * in the order in which they were meant. No step goes before those whose turn has just come: behind
    * the withdrawal of its caller, an attempt would take the lock for nobody. A step that waits for
-   * another one of its own would wait for ever.
+   * another one of its own would wait for ever. It runs in the scope of its caller, whenever.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
     if (!this.isBusy && this.#inTurn === undefined) return this.#begin(step);
+    const scope = new AsyncResource('LockStep');
     return new Promise((resolve) => {
       (this.#inTurn ??= []).push(() => {
         // A step that throws rejects.
         resolve(
           new Promise<T>((begin) => {
-            begin(this.#begin(step));
+            begin(scope.runInAsyncScope(() => this.#begin(step)));
           }),
         );
       });

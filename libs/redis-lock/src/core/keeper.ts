@@ -13,6 +13,7 @@ import { Idle } from './idle.js';
 import type { HeldLease } from './lease.js';
 import { tell, type LockObserver, type Subject } from './observer.js';
 import type { LockSettings } from './options.js';
+import { outOfScope } from './owner-scope.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
 import { untilAnswered } from './until-answered.js';
 import { Watchdog } from './watchdog.js';
@@ -114,40 +115,31 @@ export class Keeper {
    * Gives back what an attempt without a lease got, or may still get. Never rejects, and goes on as
    * long as that could be held.
    */
-  async abandon(
+  abandon(
     hold: Hold,
     leaseTimeMs: number,
     giveBack: () => Promise<Reply<unknown>> = () => leave(hold, 0),
   ): Promise<void> {
     const end = this.clock.now() + leaseTimeMs;
-    const leaving = hold.serially(() => this.#insist(end, giveBack));
-    await this.#inBackground(
-      leaving.catch((error: unknown) => {
-        this.#tellFailed(hold, true, error);
-      }),
-    );
+    const insisting = () => this.#insist(end, giveBack);
+    return this.#inBackground(() => hold.serially(insisting), hold, true);
   }
 
   /** Asks for something that nobody waits for, until Redis has done it or time is up. Never rejects. */
-  async insist(of: Subject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
-    const asking = this.#insist(this.clock.now() + forMs, ask);
-    await this.#inBackground(
-      asking.catch((error: unknown) => {
-        this.#tellFailed(of, false, error);
-      }),
-    );
+  insist(of: Subject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
+    return this.#inBackground(() => this.#insist(this.clock.now() + forMs, ask), of);
   }
 
   /** Brings Redis down to the leases of the hold, whatever a nested attempt got. Never rejects. */
-  async reconcile(hold: Hold): Promise<void> {
-    const leaving = hold.serially(async () => {
+  reconcile(hold: Hold): Promise<void> {
+    const leaveSome = async () => {
       // The release of the last lease does it all.
       if (!hold.isLive || hold.leases.length === 0) return;
       const holdCount = hold.leases.length;
       const until = () => hold.validUntil;
       await this.#untilAnswered(until, () => leave(hold, holdCount));
-    });
-    await this.#inBackground(leaving.catch(() => undefined));
+    };
+    return this.#inBackground(() => hold.serially(leaveSome));
   }
 
   /** Resolves once nothing is held any more, or time is up. */
@@ -171,7 +163,11 @@ export class Keeper {
 
   /** Final: tells every lease of the hold, and gives back what may still be there. */
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
-    if (hold.lostError !== undefined) return hold.lostError;
+    // Whoever finds it out may be a stranger to those who listen.
+    return hold.lostError ?? outOfScope(() => this.#lose(hold, reason));
+  }
+
+  #lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
     const { isLive } = hold;
     const error = hold.lose(reason);
     hold.dropAll();
@@ -183,8 +179,8 @@ export class Keeper {
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
-      const leaving = hold.serially(() => this.#untilAnswered(until, () => leave(hold, 0)));
-      void this.#inBackground(leaving.catch(() => undefined));
+      const leaveAll = () => this.#untilAnswered(until, () => leave(hold, 0));
+      void this.#inBackground(() => hold.serially(leaveAll));
     }
     hold.successors?.ended(hold);
     return error;
@@ -284,7 +280,7 @@ export class Keeper {
         return NOTHING_TO_UNDO;
       },
       () => {
-        void this.#inBackground(running.catch(() => undefined));
+        void this.#inBackground(() => running);
         const waited = `Redis has not answered for ${String(PATIENCE_MS)} ms`;
         throw new LockBackendError(`Lock ${quoteName(hold.name)} was not ${what}: ${waited}`, {
           ...{ lockName: hold.name, retryable: true, outcome: 'unknown' },
@@ -293,10 +289,16 @@ export class Keeper {
     );
   }
 
-  async #inBackground(running: Promise<unknown>): Promise<void> {
-    this.#background.add(running);
-    await running;
-    this.#background.delete(running);
+  /** Never rejects, but says of whom it has failed. It may take minutes: no request is kept for it. */
+  #inBackground(work: () => Promise<unknown>, of?: Subject, leased = false): Promise<void> {
+    return outOfScope(async () => {
+      const running = work().catch((error: unknown) => {
+        if (of !== undefined) this.#tellFailed(of, leased, error);
+      });
+      this.#background.add(running);
+      await running;
+      this.#background.delete(running);
+    });
   }
 
   #tellFailed({ name, kind, label }: Subject, leased: boolean, error: unknown): void {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Contender, LastAnswer, Outcome, QueueHost } from './contender.js';
+import type { Contender, Outcome, QueueHost } from './contender.js';
 import type { EnterAnswer } from './hold-protocol.js';
 import { KeyQueue } from './key-queue.js';
 import { LockContext } from './lock-context.js';
@@ -22,7 +22,6 @@ class Caller implements Contender {
   seat: Contender['seat'];
   readonly attempts: ((reply: Reply<EnterAnswer>) => void)[] = [];
   readonly outcomes: (Outcome | Error)[] = [];
-  readonly polls: LastAnswer[] = [];
   grantsTooLate = 0;
 
   constructor(readonly once = false) {}
@@ -34,7 +33,6 @@ class Caller implements Contender {
   };
   isNamedBy = () => undefined;
   fail = (error: Error) => this.outcomes.push(error);
-  stillWaiting = (last: LastAnswer) => this.polls.push(last);
   tooLate = () => {
     this.grantsTooLate++;
     return Promise.resolve();
@@ -210,15 +208,14 @@ describe('KeyQueue', () => {
     const caller = new Caller();
     queue.enter(caller);
     await reply(caller);
-    queue.tellWaiting();
+    expect(queue.known).toEqual(busy);
     jest.advanceTimersByTime(POLL_MS);
     expect(caller.attempts).toHaveLength(2);
-    queue.tellWaiting();
+    expect(queue.known).toEqual(busy);
     // Many polls later; the one attempt is still on its way.
     jest.advanceTimersByTime(3 * POLL_MS);
     expect(caller.attempts).toHaveLength(2);
-    queue.tellWaiting();
-    expect(caller.polls).toEqual([busy, busy, { kind: 'none' }]);
+    expect(queue.known).toEqual({ kind: 'none' });
     await reply(caller, GRANT);
     expect(caller.outcomes).toEqual([granted]);
   });

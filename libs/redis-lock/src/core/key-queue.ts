@@ -50,9 +50,16 @@ export class KeyQueue implements LocalQueue {
     return this.#callers.waiters;
   }
 
+  /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
+  get known(): LastAnswer {
+    const { clock } = this.host.context;
+    const isOwed = this.#asking !== undefined && clock.now() - this.#askedAt > ANSWER_MS;
+    return isOwed ? { kind: 'none' } : this.#callers.last;
+  }
+
   enter(contender: Contender): () => Departure {
     const isFirst = this.#callers.size === 0;
-    const known = this.#known();
+    const { known } = this;
     if (!isFirst && contender.once && known.kind === 'busy') {
       // Others are ahead, and the lock is not free: asking Redis would tell nothing new.
       contender.settle(known);
@@ -146,11 +153,6 @@ export class KeyQueue implements LocalQueue {
     else this.#park();
   }
 
-  /** Tells everybody who waits that it goes on. */
-  tellWaiting(): void {
-    for (const contender of this.#callers.all()) contender.stillWaiting(this.#known());
-  }
-
   close(): void {
     // Last come, first gone: nobody asks in the place of one who leaves.
     for (const one of this.#callers.all().reverse()) one.fail(new LockShutdownError(one.name));
@@ -196,7 +198,7 @@ export class KeyQueue implements LocalQueue {
 
   #leave(contender: Contender): Departure {
     const isAsking = this.#asking === contender;
-    const last = this.#known();
+    const last = this.known;
     if (this.#callers.drop(contender)) {
       const isInLine = this.#line?.leave(contender) === true;
       if (this.#callers.size === 0) this.#rest();
@@ -205,13 +207,6 @@ export class KeyQueue implements LocalQueue {
       if (isInLine) this.ask();
     }
     return { last, isAsking };
-  }
-
-  /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
-  #known(): LastAnswer {
-    const { clock } = this.host.context;
-    const isOwed = this.#asking !== undefined && clock.now() - this.#askedAt > ANSWER_MS;
-    return isOwed ? { kind: 'none' } : this.#callers.last;
   }
 
   #onReply(contender: Contender, attempt: number, reply: Reply<EnterAnswer>): void {

@@ -5,6 +5,7 @@ import { LeaseLostError, LockStateError, quoteName } from './errors.js';
 import type { Hold } from './hold.js';
 import type { Keeper } from './keeper.js';
 import { checkLeaseTime } from './options.js';
+import { outOfScope } from './owner-scope.js';
 
 /**
  * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
@@ -188,7 +189,11 @@ export class HeldLease implements PermitLease, ScopedLease {
 
   onLost(error: LeaseLostError): void {
     this.#lostError = error;
-    this.#abort?.abort(error);
+    const abort = this.#abort;
+    if (abort === undefined) return;
+    outOfScope(() => {
+      abort.abort(error);
+    });
   }
 
   /**

@@ -16,6 +16,13 @@ interface OwnerScope {
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
 
+/**
+ * Runs the work in no scope and for no request: as this module was loaded, before anybody had a scope.
+ * For all that one caller sets off and others share, such as timers and connections: what listens there
+ * would join the caller's hold, and the store of the request would live on with it. Costs 0.2 µs.
+ */
+export const outOfScope: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
+
 /** Runs the work in a scope of its own; what surrounds the call is not touched. */
 export function runInScope<T>(lease: ScopedLease | undefined, work: () => T): T {
   return scopes.run({ lease, outer: lastingOf(scopes.getStore()) }, work);

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from './clock.js';
 import type { LastAnswer } from './contender.js';
 import type { LockSettings } from './options.js';
+import { outOfScope } from './owner-scope.js';
 
 /** After an answer that a lease is about to end, Redis is asked again no sooner than this. */
 const SHORTEST_POLL_MS = 20;
@@ -49,12 +50,14 @@ export class Poll {
     if (this.#timer !== undefined && this.#timerAt <= this.#dueAt) return;
     this.clock.cancel(this.#timer);
     this.#timerAt = this.#dueAt;
-    this.#timer = this.clock.after(delayMs, () => {
-      this.#timer = undefined;
-      const early = this.#dueAt - this.clock.now();
-      if (early > 0) this.in(early);
-      else this.onDue();
-    });
+    this.#timer = outOfScope(() =>
+      this.clock.after(delayMs, () => {
+        this.#timer = undefined;
+        const early = this.#dueAt - this.clock.now();
+        if (early > 0) this.in(early);
+        else this.onDue();
+      }),
+    );
   }
 
   stop(): void {

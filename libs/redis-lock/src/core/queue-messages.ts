@@ -1,5 +1,6 @@
 import { queueMicrotask, type Clock, type Timer } from './clock.js';
 import type { Channels } from './contender.js';
+import { outOfScope } from './owner-scope.js';
 import type { ChannelListener, RedisConnection } from './redis-connection.js';
 
 /** For so long those behind a holder of their own process trust that they are told by that. */
@@ -35,9 +36,11 @@ export class QueueMessages {
 
   /** Somebody here has it, who tells the others of this process in another way. */
   expect(): void {
-    this.#later ??= this.clock.after(MOMENT_MS, () => {
-      this.listen();
-    });
+    this.#later ??= outOfScope(() =>
+      this.clock.after(MOMENT_MS, () => {
+        this.listen();
+      }),
+    );
   }
 
   /** Somebody elsewhere has it. */

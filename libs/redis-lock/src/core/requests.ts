@@ -3,6 +3,7 @@ import { LockBackendError } from './errors.js';
 import { helperKey } from './key-space.js';
 import type { LockContext } from './lock-context.js';
 import { tell, type LockedKind } from './observer.js';
+import { outOfScope } from './owner-scope.js';
 import type { Reply } from './redis-connection.js';
 import { defineScript, type RawReply } from './script.js';
 import { answerWithin, asUnknown } from './until-answered.js';
@@ -130,10 +131,12 @@ export class Requests {
     if (markers.push(marker) >= MOST_AT_ONCE) this.#forget(key, markers);
     if (this.#forgetting !== undefined) return;
     // What a process leaves that ends before, ends by its TTL.
-    this.#forgetting = this.context.clock.after(FORGET_AFTER_MS, () => {
-      this.#forgetting = undefined;
-      for (const [key, markers] of this.#answered) this.#forget(key, markers);
-    });
+    this.#forgetting = outOfScope(() =>
+      this.context.clock.after(FORGET_AFTER_MS, () => {
+        this.#forgetting = undefined;
+        for (const [key, markers] of this.#answered) this.#forget(key, markers);
+      }),
+    );
     this.#forgetting?.unref();
   }
 

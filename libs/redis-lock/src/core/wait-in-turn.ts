@@ -9,7 +9,7 @@ import type {
   WaitingPlace,
 } from './contender.js';
 import type { Contenders } from './contenders.js';
-import type { Deadline } from './deadline.js';
+import { SLOW_WAIT_MS, type Deadline, type Waiter } from './deadline.js';
 import {
   LockBackendError,
   LockShutdownError,
@@ -20,11 +20,9 @@ import {
 import type { Claim, EnterAnswer } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { tell, type Subject } from './observer.js';
+import { outOfScope } from './owner-scope.js';
 import type { Reply } from './redis-connection.js';
 import { asUnknown, notAnswered } from './until-answered.js';
-
-/** A wait that takes longer is worth a warning. */
-const SLOW_WAIT_MS = 1_000;
 
 /** One call that may have to wait. */
 export interface Call extends Subject {
@@ -70,7 +68,7 @@ export function waitInTurn(
 ): Promise<Grant | Refusal> {
   if (call.context.isClosing) throw new LockShutdownError(call.name);
   contenders.admit(call, turn);
-  const caller = new Caller(call, turn);
+  const caller = new Caller(call, turn, contenders);
   let departure: Departure | undefined;
   return call.deadline.waitOr<Grant | Refusal, Refusal>(
     (resolve, reject) => {
@@ -83,6 +81,7 @@ export function waitInTurn(
       };
     },
     () => refusalOf(call, caller, departure),
+    caller,
   );
 }
 
@@ -115,7 +114,7 @@ export function noAnswerError(
 
 const NOTHING = () => undefined;
 
-class Caller implements Contender {
+class Caller implements Contender, Waiter {
   readonly name: string;
   readonly once: boolean;
   readonly leaseTimeMs: number;
@@ -134,6 +133,7 @@ class Caller implements Contender {
   constructor(
     private readonly call: Call,
     private readonly turn: Turn,
+    private readonly contenders: Contenders,
   ) {
     this.name = call.name;
     this.once = call.once;
@@ -180,11 +180,12 @@ class Caller implements Contender {
     );
   }
 
-  stillWaiting(last: LastAnswer): void {
+  stillWaiting(): void {
     const { context, deadline, name, kind, label } = this.call;
     const { waitedMs } = deadline;
     if (this.#isSlow || waitedMs < SLOW_WAIT_MS) return;
     this.#isSlow = true;
+    const last = this.contenders.known(this.turn);
     const why = last.kind === 'busy' ? {} : { error: backendErrorOf(last) };
     tell(context.settings.observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
   }
@@ -196,16 +197,18 @@ class Caller implements Contender {
     if (mayHaveGot || this.#mayBeRemembered || this.#wasNamed) void this.#giveUp();
   }
 
-  async tooLate(): Promise<void> {
+  tooLate(): Promise<void> {
     const { context, name, kind, label } = this.call;
-    tell(context.settings.observer, { type: 'late-grant', name, kind, label });
-    await this.#giveUp();
+    return outOfScope(() => {
+      tell(context.settings.observer, { type: 'late-grant', name, kind, label });
+      return this.#giveUp();
+    });
   }
 
-  async #giveUp(): Promise<void> {
-    if (this.#hasGivenUp) return;
+  #giveUp(): Promise<void> {
+    if (this.#hasGivenUp) return Promise.resolve();
     this.#hasGivenUp = true;
-    await this.turn.giveUp();
+    return this.turn.giveUp();
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import { LockBackendError } from '../core/errors.js';
-import { tell, type LockObserver } from '../core/observer.js';
+import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
+import { outOfScope } from '../core/owner-scope.js';
 import type {
   ChannelListener,
   KeyPlace,
@@ -55,7 +56,9 @@ export function prepareIoredisConnection(
   const option = publishOption(publish);
   const { client, isOurs } = chooseClient(connection);
   const onTrouble = (error: unknown) => {
-    tell(observer, { type: 'messages-failed', error });
+    outOfScope(() => {
+      tell(observer, { type: 'messages-failed', error });
+    });
   };
   const messages = isCluster(client)
     ? new ClusterMessages(client, option, onTrouble)
@@ -128,7 +131,7 @@ export class IoredisConnection implements RedisConnection {
   /** Begins to connect, if nobody has. */
   open(): void {
     if (!this.#isClosed && this.client.status === 'wait')
-      this.client.connect().catch(() => undefined);
+      outOfScope(() => this.client.connect()).catch(() => undefined);
   }
 
   run<K extends string, A extends string, R>(
@@ -212,7 +215,7 @@ export class IoredisConnection implements RedisConnection {
 
   #onUp(): void {
     if (this.#isClosed) return;
-    if (this.#isOutageTold) tell(this.observer, { type: 'connection-restored' });
+    if (this.#isOutageTold) this.#tell({ type: 'connection-restored' });
     this.#isOutageTold = false;
     for (const listener of [...this.#upListeners]) listener();
   }
@@ -262,13 +265,20 @@ export class IoredisConnection implements RedisConnection {
   #warn(message: string | undefined): void {
     if (message === undefined || this.#isClosed || this.#warned.has(message)) return;
     this.#warned.add(message);
-    tell(this.observer, { type: 'warning', message });
+    this.#tell({ type: 'warning', message });
   }
 
   #tellOutage(error: unknown): void {
     if (this.#isClosed || this.#isOutageTold) return;
     this.#isOutageTold = true;
-    tell(this.observer, { type: 'connection-failed', error });
+    this.#tell({ type: 'connection-failed', error });
+  }
+
+  /** A client of the caller may have been connected by anybody. */
+  #tell(event: LockEvent): void {
+    outOfScope(() => {
+      tell(this.observer, event);
+    });
   }
 
   #notConnected(): LockBackendError {

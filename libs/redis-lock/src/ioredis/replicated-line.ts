@@ -2,6 +2,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 
 import { LockBackendError } from '../core/errors.js';
 import { helperKey } from '../core/key-space.js';
+import { outOfScope } from '../core/owner-scope.js';
 import type { ScriptCall } from '../core/script.js';
 import { disconnect } from './redis-client.js';
 import {
@@ -190,7 +191,7 @@ export class ReplicatedLine {
     // ioredis waits for ever for a server that accepts a connection and never says a word.
     const silent = setTimeout(disconnect, CONNECT_MS, client).unref();
     try {
-      await client.connect();
+      await outOfScope(() => client.connect());
     } finally {
       clearTimeout(silent);
     }

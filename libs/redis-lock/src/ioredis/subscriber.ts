@@ -1,5 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
+import { outOfScope } from '../core/owner-scope.js';
 import { ANSWER_MS, type ChannelListener } from '../core/redis-connection.js';
 import { disconnect, reconnectDelayMs } from './redis-client.js';
 
@@ -71,7 +72,7 @@ export class Subscriber {
       this.#idleBeats = 0;
       this.#listeners.set(channel, new Set([listener]));
       this.#unconfirmed.add(channel);
-      if (this.#client === undefined) this.#connect();
+      if (this.#client === undefined) outOfScope(this.#connect);
       else if (this.#client.status === 'ready') this.#subscribeSoon(channel);
     }
     return () => {
@@ -123,7 +124,7 @@ export class Subscriber {
     });
   }
 
-  #connect(): void {
+  readonly #connect = (): void => {
     if (this.#isClosed || this.#reconnect !== undefined) return;
     const client = this.#open({
       lazyConnect: true,
@@ -161,7 +162,7 @@ export class Subscriber {
       this.#onBroken();
     }, CONNECT_MS);
     this.#heartbeat.unref();
-  }
+  };
 
   #open(overrides: RedisOptions): Redis | undefined {
     try {

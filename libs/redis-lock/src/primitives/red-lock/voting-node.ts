@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../core/clock.js';
 import { Deadline, OVER } from '../../core/deadline.js';
 import { LockBackendError } from '../../core/errors.js';
 import type { OwnerId } from '../../core/hold-protocol.js';
+import { outOfScope } from '../../core/owner-scope.js';
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
 import { NodeGuard } from './node-guard.js';
 
@@ -177,10 +178,12 @@ export class VotingNode {
   #payLater(): void {
     if (this.#isClosed || this.#debts.size === 0) return;
     if (this.#timer !== undefined) return;
-    this.#timer = this.clock.after(RETRY_MS, () => {
-      this.#timer = undefined;
-      void this.#payAll();
-    });
+    this.#timer = outOfScope(() =>
+      this.clock.after(RETRY_MS, () => {
+        this.#timer = undefined;
+        void this.#payAll();
+      }),
+    );
     this.#timer?.unref();
   }
 }

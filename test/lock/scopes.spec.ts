@@ -1,0 +1,144 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockService, type Lease, type LockEvent } from 'nestjs-redis-lock';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { useWorkers } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
+import { useLocks, useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { FOREIGN_OWNER } from '../support/redisson.js';
+import type { Api } from '../workers/leaks.worker.js';
+
+const FILE = new URL('../workers/leaks.worker.ts', import.meta.url);
+
+describe('LockService: whose scope it is in which something is told', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const workers = useWorkers();
+  const open = useLocks(redis, (context) => new LockService(context));
+  const request = new AsyncLocalStorage<string>();
+
+  /** A client whose every listener asks for the lock `hot` as soon as it hears of a loss. */
+  const openEager = () => {
+    const time = { aheadMs: 0 };
+    const attempts: Promise<Lease | null>[] = [];
+    const attempt = () => void attempts.push(client.locks.tryAcquire('hot'));
+    const observe = ({ type }: LockEvent) => {
+      if (type === 'lost') attempt();
+    };
+    const clock = { ...systemClock, now: () => systemClock.now() + time.aheadMs };
+    const client = open({ observer: { observe }, clock });
+    const acquire = async (leaseTimeMs: number) => {
+      const lease = await client.locks.acquire('brief', { leaseTimeMs });
+      lease.signal.addEventListener('abort', attempt);
+      return lease;
+    };
+    return { locks: client.locks, acquire, attempts, time };
+  };
+
+  it('lets no listener join the hold of whoever has armed the timer', async () => {
+    const { locks, acquire, attempts } = openEager();
+    await locks.using('hot', async () => {
+      await acquire(100);
+      await eventually(() => attempts.length === 2);
+      expect(await Promise.all(attempts)).toEqual([null, null]);
+    });
+  });
+
+  it.each<[string, (lease: Lease) => unknown]>([
+    ['looks at it', ({ state }) => state],
+    ['releases it', (lease) => lease.release().catch(() => undefined)],
+  ])('lets no listener join the hold of whoever %s and finds it lost', async (_, find) => {
+    const { locks, acquire, attempts, time } = openEager();
+    const lease = await acquire(5_000);
+    await locks.using('hot', async () => {
+      time.aheadMs = 6_000;
+      await find(lease);
+      await eventually(() => attempts.length === 2);
+      expect(await Promise.all(attempts)).toEqual([null, null]);
+    });
+  });
+
+  /** Everything that was told, and in which request. */
+  const listening = () => {
+    const told: [LockEvent['type'], string | undefined][] = [];
+    const observe = ({ type }: LockEvent) => void told.push([type, request.getStore()]);
+    return { told, observer: { observe } };
+  };
+
+  it('tells what becomes of a call in its own request', async () => {
+    const { told, observer } = listening();
+    const { locks } = open({ observer });
+    const lease = await request.run('holder', () => locks.acquire('a'));
+    const wait = (name: string) =>
+      request.run(name, () => locks.using('a', () => undefined, { waitTimeMs: 60_000 }));
+    const waiting = [wait('first'), wait('second')];
+    await request.run('late', () => locks.acquire('a', { waitTimeMs: 1 }).catch(() => undefined));
+    await eventually(() => told.filter(([type]) => type === 'waiting').length === 2);
+    await request.run('holder', () => lease.release());
+    await Promise.all(waiting);
+    expect(told).toEqual([
+      ['acquired', 'holder'],
+      ['timed-out', 'late'],
+      ['waiting', 'first'],
+      ['waiting', 'second'],
+      ['released', 'holder'],
+      ['acquired', 'first'],
+      ['released', 'first'],
+      ['acquired', 'second'],
+      ['released', 'second'],
+    ]);
+  });
+
+  it('tells of a release in its own request, also when it had to wait for a renewal', async () => {
+    const { told, observer } = listening();
+    const connection = proxy.current.url;
+    const { locks, context } = open({ connection, observer, leaseTimeMs: 3_000 });
+    const lease = await request.run('holder', () => locks.acquire('a'));
+    const fault = proxy.current.hold('toClient');
+    await eventually(() => context.keeper.holds[0]?.isBusy === true);
+    const releasing = request.run('holder', () => lease.release());
+    fault.heal();
+    await releasing;
+    expect(told).toEqual([
+      ['acquired', 'holder'],
+      ['renewed', undefined],
+      ['released', 'holder'],
+    ]);
+  });
+
+  it('tells of a connection in no request, also when one has opened it', async () => {
+    const { told, observer } = listening();
+    const port = prepareIoredisConnection(proxy.current.url, observer);
+    const context = new LockContext(port, { observer });
+    const locks = new LockService(context);
+    try {
+      const lease = await request.run('first', () => locks.acquire('a'));
+      await lease.release();
+      proxy.current.refuse();
+      proxy.current.cut();
+      await eventually(() => told.some(([type]) => type === 'connection-failed'));
+      await proxy.current.accept();
+      await eventually(() => told.some(([type]) => type === 'connection-restored'));
+      expect(told).toEqual([
+        ['acquired', 'first'],
+        ['released', undefined],
+        ['connection-failed', undefined],
+        ['connection-restored', undefined],
+      ]);
+    } finally {
+      await context.close();
+    }
+  });
+
+  it('keeps no request for what it was the first to need', async () => {
+    await redis.admin.hset('held', FOREIGN_OWNER, 1);
+    const worker = await workers.start<Api>(FILE, { execArgv: ['--expose-gc'] });
+    await worker.call.inRequests(redis.url);
+    await eventually(async () => expect(await worker.call.requestsAlive()).toBe(0));
+    expect(await redis.admin.exists('kept')).toBe(1);
+    await worker.call.closeRequests();
+  });
+});
