@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock';
+import { once } from 'node:events';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { grantChannel } from '../../libs/redis-lock/src/core/hand-off.js';
 import { LEAVE_LATER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
-import { watch } from '../contract/suite.js';
+import { roundTrips, watch } from '../contract/suite.js';
 import { deliver } from '../support/deliver.js';
 import { eventually } from '../support/eventually.js';
 import { untilInLine, useLocks, useProxy } from '../support/lock-client.js';
@@ -50,6 +52,34 @@ describe('a lock with a shortest time', () => {
     if (next === others) await untilInLine(redis, 'a', [others]);
     await lease.release();
     await (await waiting).release();
+  });
+
+  it('stays taken when the message of its grant comes after its release', async () => {
+    const [holder, ours] = [open(), open({ pollIntervalMs: 50 })];
+    const held = await holder.locks.acquire('a');
+    const first = ours.locks.acquire('a', { minHoldMs: 20_000 });
+    await untilInLine(redis, 'a', [ours]);
+    const channel = grantChannel('a', ours.context.id);
+    await redis.listening(channel);
+    const ear = redis.admin.duplicate();
+    try {
+      await ear.subscribe(channel);
+      const heard = once(ear, 'message') as Promise<[string, string]>;
+      await held.release();
+      const lease = await first;
+      const next = watch(ours.locks.acquire('a'));
+      await lease.release();
+      await redis.listening(channel, 2);
+      // As if it had been found by a poll before.
+      await redis.admin.publish(channel, (await heard)[1]);
+      await roundTrips(redis, 20);
+      expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+      expect(next.state).toBe('pending');
+      await redis.admin.pexpire('a', 1);
+      await (await next.promise).release();
+    } finally {
+      ear.disconnect();
+    }
   });
 
   it('is freed by its release once the time is over', async () => {

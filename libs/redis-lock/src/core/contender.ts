@@ -52,6 +52,8 @@ export interface QueueHost {
   holder(use: KeyUse): Hold | undefined;
   /** It was left to outsiders a moment ago: the queue is told when that is over. */
   standsBack(line: string): boolean;
+  /** Who had it in this process has left, and stays its owner in Redis for a while. */
+  isKeptBy(owner: OwnerId): boolean;
   /** Nobody waits there, and no attempt is on its way any more. */
   onIdle(place: WaitingPlace): void;
 }

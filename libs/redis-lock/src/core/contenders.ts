@@ -6,6 +6,7 @@ import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
+import type { OwnerId } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { LockContext } from './lock-context.js';
 import { outOfScope } from './owner-scope.js';
@@ -18,6 +19,8 @@ export class Contenders implements Successors, QueueHost {
   readonly #waiters = new ByKey<Set<string>>();
   /** What was left to outsiders a moment ago. */
   readonly #opened = new ByKey<Timer>();
+  /** Who has left a lock that stays taken, if a message of the grant may come yet. */
+  readonly #keeping = new Map<OwnerId, Timer | undefined>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
 
@@ -94,6 +97,7 @@ export class Contenders implements Successors, QueueHost {
   }
 
   ended(hold: Hold): void {
+    if (hold.keepMs > 0 && hold.mayBeTold) this.#keep(hold);
     if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
   }
 
@@ -104,6 +108,10 @@ export class Contenders implements Successors, QueueHost {
 
   standsBack(line: string): boolean {
     return this.#opened.get(line) !== undefined;
+  }
+
+  isKeptBy(owner: OwnerId): boolean {
+    return this.#keeping.has(owner);
   }
 
   onIdle(place: WaitingPlace): void {
@@ -120,6 +128,7 @@ export class Contenders implements Successors, QueueHost {
     this.#stopListening();
     const { clock } = this.context;
     for (const timer of this.#opened.values()) clock.cancel(timer);
+    for (const timer of this.#keeping.values()) clock.cancel(timer);
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
     for (const queue of this.#queues.values().reverse()) queue.close();
   }
@@ -139,6 +148,15 @@ export class Contenders implements Successors, QueueHost {
     if (use?.holder !== hold) return false;
     use.holder = undefined;
     return true;
+  }
+
+  #keep({ owner, keepMs }: Hold): void {
+    const isOver = () => {
+      this.#keeping.delete(owner);
+    };
+    const timer = outOfScope(() => this.context.clock.after(keepMs, isOver));
+    timer?.unref();
+    this.#keeping.set(owner, timer);
   }
 
   #open(place: WaitingPlace): KeyQueue {

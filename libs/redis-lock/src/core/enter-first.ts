@@ -84,10 +84,12 @@ class FirstTurn implements Turn {
   }
 
   ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
+    if (claim !== undefined) this.hold.mayBeTold = true;
     return this.hold.enter(this.#request, claim);
   }
 
   isNamedBy(running: Promise<unknown>): void {
+    this.hold.mayBeTold = true;
     this.hold.occupy(running);
   }
 

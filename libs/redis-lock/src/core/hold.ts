@@ -81,6 +81,8 @@ export class Hold implements Appointment {
   grantedAt = 0;
   /** Those who are next, if it can hand the lock on. */
   successors: Successors | undefined;
+  /** A message of its grant may come, however late. */
+  mayBeTold = false;
   /** That of the key, as long as it is held. */
   use: KeyUse | undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */

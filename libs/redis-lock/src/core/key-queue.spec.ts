@@ -58,6 +58,7 @@ describe('KeyQueue', () => {
       isShared: false,
       holder: () => undefined,
       standsBack: () => false,
+      isKeptBy: () => false,
       onIdle: () => undefined,
     };
     const place = { key: 'a', line: 'a', channels: () => ({ wakeUp: 'c' }) };

@@ -140,7 +140,8 @@ export class KeyQueue implements LocalQueue {
   knows(owner: OwnerId): boolean {
     const { granted } = this.use;
     const holder = this.host.holder(this.use)?.owner;
-    return owner === holder || owner === granted || owner === this.#asking?.candidate?.owner;
+    const isOurs = owner === holder || owner === granted || this.host.isKeptBy(owner);
+    return isOurs || owner === this.#asking?.candidate?.owner;
   }
 
   get isTold(): boolean {

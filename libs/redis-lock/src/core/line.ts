@@ -17,7 +17,7 @@ export interface LocalQueue {
   answered(contender: Contender): void;
   grant(contender: Contender, reply: Grant): void;
   busy(remainingMs: number): void;
-  /** Whether this owner has it, has just been granted it, or asks for it. */
+  /** Whether this owner has it, has just been granted it, asks for it, or has left it as it stays taken. */
   knows(owner: OwnerId): boolean;
   /** Whether it hears of grants. */
   readonly isTold: boolean;
