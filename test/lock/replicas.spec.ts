@@ -282,6 +282,18 @@ describe('minReplicas', () => {
     const heard = (events: readonly LockEvent[], type: LockEvent['type']) =>
       events.filter((event) => event.type === type);
 
+    const countingRenewals = () => {
+      let renewals = 0;
+      const onEvent = ({ type }: LockEvent) => {
+        if (type === 'renewed') renewals += 1;
+      };
+      const renewedTwice = async () => {
+        const before = renewals;
+        await eventually(() => renewals >= before + 2);
+      };
+      return { onEvent, renewedTwice };
+    };
+
     it('that too few have is a failed one: suspect, and lost at the deadline', async () => {
       const settings = { leaseTimeMs: 1_500 };
       const { locks, events } = await opened(master.server.url, { settings });
@@ -311,6 +323,42 @@ describe('minReplicas', () => {
       pauseReplicas();
       await eventually(() => leases.every(({ state }) => state === 'suspect'));
       await eventually(() => leases.every(({ state }) => state === 'lost'));
+    });
+
+    it('is not asked for any more once the nested call is over that wanted it', async () => {
+      const { onEvent, renewedTwice } = countingRenewals();
+      const settings = { leaseTimeMs: 1_500 };
+      const { locks, events } = await opened(master.server.url, { settings, onEvent });
+      await locks.using(NAME, async (lease) => {
+        await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
+        pauseReplicas();
+        await renewedTwice();
+        lease.assertHeld();
+      });
+      expect(heard(events, 'suspect')).toEqual([]);
+    });
+
+    it('costs no other lease its own, should the connection for replicas say no word', async () => {
+      const proxy = await FaultProxy.start({ port: master.server.port });
+      const { onEvent, renewedTwice } = countingRenewals();
+      const settings = { leaseTimeMs: 1_500 };
+      const application = await opened(proxy.url, { settings, onEvent });
+      try {
+        const { locks, events } = application;
+        const plain = await locks.acquire(OTHER_NAME);
+        const ordinary = new Set(proxy.connections);
+        const replicated = await locks.acquire(NAME, { minReplicas: REPLICAS });
+        proxy.hold('toClient', { where: (connection) => !ordinary.has(connection) });
+        await eventually(() => replicated.state === 'lost');
+        await renewedTwice();
+        plain.assertHeld();
+        await plain.release();
+        expect(heard(events, 'suspect')).toMatchObject([{ name: NAME }]);
+      } finally {
+        await proxy.heal();
+        await application.close();
+        await proxy.close();
+      }
     });
 
     it('is tried again, and counts as soon as the replicas are back', async () => {

@@ -416,6 +416,25 @@ describe('LockService given the errors of a real server (d.10)', () => {
       expect(await redis.admin.exists('b')).toBe(0);
     });
 
+    it('NOPERM: one key is out of reach by now, whose lease alone is lost', async () => {
+      const user = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
+      await redis.admin.acl('SETUSER', 'poor', 'reset', ...user);
+      const connection = redis.url.replace('//', `//poor:${PASSWORD}@`);
+      const { locks, context, eventsOf } = open({ connection, leaseTimeMs: 1_500 });
+      const forbidden = await locks.acquire('forbidden');
+      const others = await Promise.all(['b1', 'b2', 'b3'].map((name) => locks.acquire(name)));
+      await redis.admin.acl('SETUSER', 'poor', 'resetkeys', '~b*', '~nestjs_*');
+      // One script for all of them.
+      for (const hold of context.keeper.holds) context.keeper.renewSoon(hold);
+      await eventually(() => forbidden.state === 'lost');
+      for (const lease of others) {
+        lease.assertHeld();
+        await lease.release();
+      }
+      expect(eventsOf('suspect').map(({ name }) => name)).toEqual(['forbidden']);
+      await redis.admin.del('forbidden');
+    });
+
     it('NOPERM: the channel is out of reach, so that the lock is freed and the waiters poll', async () => {
       await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all');
       const client = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });

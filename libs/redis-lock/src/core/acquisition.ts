@@ -34,7 +34,15 @@ export function leaseOf(
   const { context, options, deadline, name, kind, label } = acquisition;
   const holdCount = hold.leases.length + 1;
   const watchedUntil = options.watched ? context.clock.now() + options.maxHoldMs : -Infinity;
-  const lease = new HeldLease(hold, holdCount, fencingToken, parent, watchedUntil, context.keeper);
+  const lease = new HeldLease(
+    hold,
+    holdCount,
+    fencingToken,
+    parent,
+    watchedUntil,
+    context.keeper,
+    options.minReplicas,
+  );
   context.keeper.keep(lease);
   const { observer } = context.settings;
   if (observer !== undefined) {

@@ -27,7 +27,6 @@ export async function enterFirst(
   if (hold.remainingMs > 0 && !hold.isSuspended()) {
     hold.use = use;
     hold.grantedAt = Math.floor(context.clock.now());
-    hold.minReplicas = options.minReplicas;
     if (protocol.grantChannel !== undefined) {
       const turnSince = handed?.since ?? Math.floor(answer.sentAt);
       if (protocol.waiting === 'in turn') contenders.holds(hold, handed?.passes ?? 0, turnSince);

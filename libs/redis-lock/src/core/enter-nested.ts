@@ -100,7 +100,6 @@ async function enter(
   if (hold.lostError !== undefined) throw hold.lostError;
   hold.confirm(sentAt, options.leaseTimeMs);
   if (hold.remainingMs === 0) throw context.keeper.lose(hold, 'expired');
-  hold.minReplicas = Math.max(hold.minReplicas, options.minReplicas);
   return leaseOf(acquisition, hold, value.fencingToken ?? parent.fencingToken, turnOf);
 }
 

@@ -70,8 +70,6 @@ export class Hold implements Appointment {
   renewAt = 0;
   /** Set while a renewal is on its way or waits for its turn. */
   renewing = false;
-  /** How many replicas must have a renewal for it to count. */
-  minReplicas = 0;
   /** The lease that it was promised, if what it was handed is worth less so far. */
   owedLeaseMs = 0;
   /** How often the lock was handed on within this process, up to this hold; and since when (ms). */
@@ -124,6 +122,13 @@ export class Hold implements Appointment {
   /** Those not yet released. Redis is told absolute counts, so it follows whatever it missed. */
   get leases(): readonly HeldLease[] {
     return this.#leases;
+  }
+
+  /** How many replicas must have a renewal for it to count. */
+  get minReplicas(): number {
+    let most = 0;
+    for (const { minReplicas } of this.#leases) most = Math.max(most, minReplicas);
+    return most;
   }
 
   add(lease: HeldLease): void {
@@ -238,9 +243,9 @@ export class Hold implements Appointment {
     );
   }
 
-  /** Whether a script of this owner is on its way. */
+  /** Whether a script of this owner is on its way, or its turn has just come. */
   get isBusy(): boolean {
-    return this.#steps > 0;
+    return this.#steps > 0 || this.#inTurn !== undefined;
   }
 
   /**
@@ -250,7 +255,7 @@ export class Hold implements Appointment {
    * another one of its own would wait for ever. It runs in the scope of its caller, whenever.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    if (!this.isBusy && this.#inTurn === undefined) return this.#begin(step);
+    if (!this.isBusy) return this.#begin(step);
     const scope = new AsyncResource('LockStep');
     return new Promise((resolve) => {
       (this.#inTurn ??= []).push(() => {
@@ -282,7 +287,7 @@ export class Hold implements Appointment {
   endStep(): void {
     this.#steps -= 1;
     // First whoever has sent the step hears of its answer.
-    if (this.#inTurn === undefined || this.isBusy) return;
+    if (this.#inTurn === undefined || this.#steps > 0) return;
     queueMicrotask(() => {
       this.#goOn();
     });
@@ -296,7 +301,7 @@ export class Hold implements Appointment {
 
   #goOn(): void {
     // One that fails at once sends nothing.
-    while (!this.isBusy) {
+    while (this.#steps === 0) {
       const next = this.#inTurn?.shift();
       if (next === undefined) break;
       next();

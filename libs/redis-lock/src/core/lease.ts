@@ -96,6 +96,8 @@ export class HeldLease implements PermitLease, ScopedLease {
     /** Until then the watchdog renews it; `-Infinity` if it never does. */
     readonly watchedUntil: number,
     private readonly keeper: Keeper,
+    /** How many replicas must have it, and its renewals. */
+    readonly minReplicas = 0,
   ) {}
 
   get name(): string {

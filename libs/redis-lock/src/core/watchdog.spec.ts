@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { systemClock } from './clock.js';
-import { LockBackendError } from './errors.js';
+import { LockBackendError, MovingSlotError } from './errors.js';
 import type { HoldProtocol, Renewal } from './hold-protocol.js';
 import { Hold } from './hold.js';
 import { HeldLease } from './lease.js';
@@ -15,6 +15,7 @@ interface Sent {
   readonly at: number;
   readonly keys: string[];
   readonly renewals: readonly Renewal[];
+  readonly minReplicas: number;
   answer(held?: boolean): void;
   fail(error: Error): void;
 }
@@ -34,9 +35,11 @@ describe('Watchdog', () => {
   let mostInFlight: number;
 
   const nodeOf = (key: string) => key.split(':')[0] ?? '';
+  /** In a cluster each key that is said to be there has a slot of its own. */
+  const slotOf = (key: string) => (nodeOf(key) === 'cluster' ? Number(key.split(':')[1]) : 0);
   const protocol = {
     kind: 'lock',
-    renew: (renewals: readonly Renewal[]) => {
+    renew: (renewals: readonly Renewal[], minReplicas: number) => {
       const node = nodeOf(renewals[0]?.key ?? '');
       const flying = (inFlight.get(node) ?? 0) + 1;
       inFlight.set(node, flying);
@@ -48,6 +51,7 @@ describe('Watchdog', () => {
           at: sentAt,
           keys: renewals.map(({ key }) => key),
           renewals,
+          minReplicas,
           answer: (held = true) => {
             done();
             resolve({ value: renewals.map(() => held), sentAt, resent: false });
@@ -66,14 +70,18 @@ describe('Watchdog', () => {
   /** A hold with one lease, as a grant leaves it. */
   const hold = (
     key: string,
-    { watched = true, until = Infinity, leaseTimeMs = LEASE_MS } = {},
+    { watched = true, until = Infinity, leaseTimeMs = LEASE_MS, minReplicas = 0 } = {},
   ): Hold => {
     const made = new Hold(protocol, key, key, `owner:${key}`, systemClock);
     made.confirm(systemClock.now(), leaseTimeMs);
-    const watchedUntil = watched ? until : -Infinity;
-    made.add(new HeldLease(made, 1, undefined, undefined, watchedUntil, undefined as never));
+    addLease(made, watched ? until : -Infinity, minReplicas);
     watchdog.add(made);
     return made;
+  };
+  const addLease = (to: Hold, watchedUntil = Infinity, minReplicas = 0) => {
+    const none = undefined;
+    to.add(new HeldLease(to, 1, none, none, watchedUntil, none as never, minReplicas));
+    return to.leases.at(-1) as HeldLease;
   };
   const keysOf = (batches: Sent[]) => batches.flatMap(({ keys }) => keys);
   const advance = (ms: number) => jest.advanceTimersByTimeAsync(ms);
@@ -89,7 +97,7 @@ describe('Watchdog', () => {
     mostInFlight = 0;
     prompt = true;
     const connection = {
-      place: (key: string) => ({ node: nodeOf(key), slot: 0 }),
+      place: (key: string) => ({ node: nodeOf(key), slot: slotOf(key) }),
       onUp: (listener: () => void) => {
         onUp = listener;
         return () => (onUp = () => undefined);
@@ -191,6 +199,113 @@ describe('Watchdog', () => {
     expect(sound.remainingMs).toBeGreaterThan(LEASE_MS / 2);
     expect(sent.filter(({ keys }) => nodeOf(keys[0] ?? '') === 'sick')).toHaveLength(1);
     expect(expired).toHaveLength(20);
+  });
+
+  it('lets no connection for replicas that stands still delay the plain one', async () => {
+    prompt = false;
+    const [plain, replicated] = [hold('n:plain'), hold('n:replicated', { minReplicas: 1 })];
+    for (let step = 0; step < 40; step += 1) {
+      await advance(INTERVAL_MS / 10);
+      for (const one of sent) if (one.minReplicas === 0) one.answer();
+    }
+    expect([plain.state, replicated.remainingMs]).toEqual(['held', 0]);
+    expect(plain.remainingMs).toBeGreaterThan(LEASE_MS / 2);
+  });
+
+  it('lets no slot whose renewal stands still delay the others of its node', async () => {
+    prompt = false;
+    const [still, sound] = [hold('cluster:7'), hold('cluster:8')];
+    for (let step = 0; step < 40; step += 1) {
+      await advance(INTERVAL_MS / 10);
+      for (const one of sent) if (one.keys.includes('cluster:8')) one.answer();
+    }
+    expect([sound.state, still.remainingMs]).toEqual(['held', 0]);
+  });
+
+  it('asks for as many replicas as the leases that are held, and not those that were', async () => {
+    const held = hold('n:a');
+    const nested = addLease(held, Infinity, 2);
+    await advance(INTERVAL_MS);
+    held.drop(nested);
+    await advance(INTERVAL_MS);
+    expect(sent.map(({ minReplicas }) => minReplicas)).toEqual([2, 0]);
+  });
+
+  describe('when a batch is refused', () => {
+    const REFUSED = new LockBackendError('no right', { retryable: false, outcome: 'none' });
+    const refuseWith = (error: Error, isRefused: (keys: string[]) => boolean) => {
+      prompt = false;
+      const renew = protocol.renew.bind(protocol);
+      const batches: string[][] = [];
+      jest.spyOn(protocol, 'renew').mockImplementation((renewals, minReplicas) => {
+        const asking = renew(renewals, minReplicas);
+        const one = sent.at(-1);
+        batches.push(one?.keys ?? []);
+        if (isRefused(one?.keys ?? [])) one?.fail(error);
+        else one?.answer();
+        return asking;
+      });
+      return batches;
+    };
+    const renewed = async (count: number) => {
+      const holds = Array.from({ length: count }, (_, i) => hold(`n:${i}`));
+      for (const one of holds) watchdog.renewSoon(one);
+      await advance(1);
+      return holds;
+    };
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('for the sake of one key, the others are renewed', async () => {
+      const batches = refuseWith(REFUSED, (keys) => keys.includes('n:101'));
+      const holds = await renewed(250);
+      const doubtful = holds.filter(({ state }) => state === 'suspect');
+      expect(doubtful.map(({ key }) => key)).toEqual(['n:101']);
+      expect(doubtful[0]?.doubt).toBe(REFUSED);
+      expect(batches.length).toBeLessThanOrEqual(17);
+      const told = events.filter(({ type }) => type === 'renewal-failed');
+      expect(told).toMatchObject([{ leases: 1, error: REFUSED }]);
+    });
+
+    it('since its slot is on its way, each key is asked for alone', async () => {
+      const moving = new MovingSlotError('moving', { retryable: true, outcome: 'none' });
+      refuseWith(moving, (keys) => keys.length > 1);
+      const holds = await renewed(100);
+      expect(new Set(holds.map(({ state }) => state))).toEqual(new Set(['held']));
+      expect(events.filter(({ type }) => type === 'renewal-failed')).toEqual([]);
+    });
+
+    it.each([
+      ['for the moment', new LockBackendError('no', { retryable: true, outcome: 'none' })],
+      ['when it has run', new LockBackendError('no', { retryable: false, outcome: 'unknown' })],
+    ])('%s, none is asked for again at once', async (_, error) => {
+      const batches = refuseWith(error, () => true);
+      await renewed(10);
+      expect(batches).toHaveLength(1);
+      expect(events.filter(({ type }) => type === 'renewal-failed')).toMatchObject([
+        { leases: 10, error },
+      ]);
+    });
+  });
+
+  it('renews a hold in its turn, also while there is always another step of its owner', async () => {
+    const busy = hold('n:busy');
+    let isOver = false;
+    const keepBusy = async (): Promise<void> => {
+      if (isOver) return;
+      await busy.serially(() => new Promise((resolve) => setTimeout(resolve, 10)));
+      await keepBusy();
+    };
+    void keepBusy();
+    void keepBusy();
+    for (let step = 0; step < 40; step += 1) {
+      await advance(INTERVAL_MS / 10);
+      expect(busy.remainingMs).toBeGreaterThan(LEASE_MS / 2);
+    }
+    isOver = true;
+    await advance(100);
+    expect(events.filter(({ type }) => type !== 'renewed')).toEqual([]);
   });
 
   it('renews nothing that is released, lost, or has another script on its way', async () => {

@@ -1,24 +1,27 @@
 import { Agenda } from './agenda.js';
 import type { Clock } from './clock.js';
-import { LockBackendError } from './errors.js';
+import { LockBackendError, MovingSlotError } from './errors.js';
 import { leadOf, type Hold } from './hold.js';
 import type { Renewal, RenewalAnswer } from './hold-protocol.js';
-import { tell, type LockObserver } from './observer.js';
+import { tell, type LockedKind, type LockObserver } from './observer.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** Keys of one renewal script; more would keep Redis from its other clients for too long. */
 const BATCH_SIZE = 250;
 /** Renewals that are due within this part of their interval travel together. */
 const TOGETHER = 1 / 40;
-/** A hold with another script on its way is renewed right after it. */
-const BUSY_RETRY_MS = 20;
-
+/** Between two tries to renew what could not be renewed, at least. */
+const SHORTEST_PAUSE_MS = 20;
 /** What was handed on with less than its lease gets the rest after so long: a short work needs none. */
 const OWED_MS = 50;
 
-/** The renewals that wait for one node. A node that does not answer delays only its own. */
+/**
+ * The renewals that wait for one connection, and there for one slot: one that gets no answer delays only
+ * its own.
+ */
 interface Lane {
-  readonly batches: Map<string, Hold[]>;
+  readonly minReplicas: number;
+  readonly batches: Map<LockedKind, Hold[]>;
   isRunning: boolean;
 }
 
@@ -140,56 +143,60 @@ export class Watchdog {
   #enqueue(hold: Hold): void {
     hold.renewing = true;
     const { node, slot } = this.connection.place(hold.key);
-    let lane = this.#lanes.get(node);
-    if (lane === undefined)
-      this.#lanes.set(node, (lane = { batches: new Map(), isRunning: false }));
     const { protocol, minReplicas } = hold;
     const isPlain = minReplicas === 0 && slot === 0;
-    const batch = isPlain
-      ? protocol.kind
-      : `${protocol.kind} ${String(minReplicas)} ${String(slot)}`;
-    const holds = lane.batches.get(batch);
-    if (holds === undefined) lane.batches.set(batch, [hold]);
+    const way = isPlain ? node : `${node} ${String(slot)} ${String(minReplicas)}`;
+    let lane = this.#lanes.get(way);
+    if (lane === undefined)
+      this.#lanes.set(way, (lane = { minReplicas, batches: new Map(), isRunning: false }));
+    const holds = lane.batches.get(protocol.kind);
+    if (holds === undefined) lane.batches.set(protocol.kind, [hold]);
     else holds.push(hold);
   }
 
   #run(): void {
-    for (const [node, lane] of this.#lanes) if (!lane.isRunning) void this.#runLane(node, lane);
+    for (const [way, lane] of this.#lanes) if (!lane.isRunning) void this.#runLane(way, lane);
   }
 
-  /** One script on its way for each node: renewals must not pile up before one that stands still. */
-  async #runLane(node: string, lane: Lane): Promise<void> {
+  /** One script on its way in each lane: renewals must not pile up before what stands still. */
+  async #runLane(way: string, lane: Lane): Promise<void> {
     lane.isRunning = true;
-    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane)) {
-      const [first] = holds;
-      if (first !== undefined) await this.#renew(first, holds);
-    }
-    this.#lanes.delete(node);
+    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane))
+      await this.#renew(holds, lane.minReplicas);
+    this.#lanes.delete(way);
   }
 
   /** The next batch, without those that are over or busy; undefined when nothing waits. */
   #take(lane: Lane): Hold[] | undefined {
-    for (const [batch, waiting] of lane.batches) {
+    for (const [kind, waiting] of lane.batches) {
       let holds: Hold[] = [];
       while (waiting.length > 0 && holds.length === 0) {
         holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.#isToRenew(hold));
       }
-      if (waiting.length === 0) lane.batches.delete(batch);
+      if (waiting.length === 0) lane.batches.delete(kind);
       if (holds.length > 0) return holds;
     }
     return undefined;
   }
 
+  /** One that is busy is renewed when it is its turn among the steps of its owner. */
   #isToRenew(hold: Hold): boolean {
     if (!hold.isLive || !isGuarded(hold)) hold.renewing = false;
-    else if (hold.isBusy) this.#postpone(hold, BUSY_RETRY_MS);
+    else if (hold.isBusy) void hold.serially(() => this.#renewAlone(hold));
     else return true;
     return false;
   }
 
-  async #renew({ protocol, minReplicas }: Hold, holds: readonly Hold[]): Promise<void> {
+  async #renewAlone(hold: Hold): Promise<void> {
+    if (hold.isLive && isGuarded(hold)) await this.#renew([hold], hold.minReplicas);
+    else hold.renewing = false;
+  }
+
+  async #renew(holds: readonly Hold[], minReplicas: number): Promise<void> {
+    const [first] = holds;
+    if (first === undefined) return;
     const renewals = holds.map((hold) => this.#renewalOf(hold));
-    const running = protocol.renew(renewals, minReplicas);
+    const running = first.protocol.renew(renewals, minReplicas);
     const end = () => {
       for (const hold of holds) hold.endStep();
     };
@@ -203,16 +210,35 @@ export class Watchdog {
         this.#onAnswer(hold, value[i] ?? false, sentAt, renewals[i]?.leaseTimeMs ?? 0);
       });
     } catch (error) {
+      if (holds.length > 1 && mayBeOfOne(error)) {
+        await this.#renewHalves(holds, minReplicas);
+        return;
+      }
       tell(this.observer, { type: 'renewal-failed', leases: holds.length, error });
       for (const hold of holds) this.#onFailure(hold, error);
     }
+  }
+
+  /** Of 250, one that is refused is found by 16 scripts, in the time of eight. */
+  async #renewHalves(holds: readonly Hold[], minReplicas: number): Promise<void> {
+    const middle = holds.length >> 1;
+    const halves = [holds.slice(0, middle), holds.slice(middle)];
+    const renewing = halves.map((half) =>
+      this.#renew(
+        half.filter((hold) => this.#isToRenew(hold)),
+        minReplicas,
+      ),
+    );
+    await Promise.all(renewing);
   }
 
   #onFailure(hold: Hold, error: unknown): void {
     if (hold.isLive) this.#doubt(hold, error);
     // What was handed on is worth less so far, and must be asked for again in time.
     const pauseMs = Math.min(this.#intervalMs, hold.leaseTimeMs / 3) / 4;
-    this.#postpone(hold, Math.max(BUSY_RETRY_MS, pauseMs));
+    hold.renewing = false;
+    hold.renewAt = this.clock.now() + Math.max(SHORTEST_PAUSE_MS, pauseMs);
+    if (hold.isLive) this.replan(hold);
   }
 
   /** Never asks for less than Redis has promised already. */
@@ -247,16 +273,16 @@ export class Watchdog {
     tell(this.observer, { type: 'recovered', name, kind, label });
   }
 
-  #postpone(hold: Hold, delayMs: number): void {
-    hold.renewing = false;
-    hold.renewAt = this.clock.now() + delayMs;
-    if (hold.isLive) this.replan(hold);
-  }
-
   #together(at: number): number {
     const step = this.#intervalMs * TOGETHER;
     return Math.floor(at / step) * step;
   }
+}
+
+/** Redis has refused it, maybe for the sake of one key; together the others would share its fate. */
+function mayBeOfOne(error: unknown): boolean {
+  if (!(error instanceof LockBackendError) || error instanceof MovingSlotError) return true;
+  return error.outcome === 'none' && !error.retryable;
 }
 
 /** Whoever is looked after has something that is due next. */
