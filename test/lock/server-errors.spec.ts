@@ -150,6 +150,41 @@ describe('LockService given the errors of a real server (d.10)', () => {
     await eventually(() => lease.state === 'held');
   });
 
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    [
+      'NOREPLICAS',
+      () => redis.admin.config('SET', 'min-replicas-to-write', 1),
+      /has too few replicas/,
+    ],
+    ['READONLY', () => redis.admin.replicaof('127.0.0.1', 1), /is a replica now|no connection/],
+  ])(
+    '%s: is what a release, a renewal and a nested call say they failed for',
+    async (_, refuse, why) => {
+      const { locks } = open();
+      await locks.using('a', async (lease) => {
+        const other = await locks.acquire('b');
+        await refuse();
+        const failed = await Promise.all([
+          lease.renew().catch((error: unknown) => error),
+          other.release().catch((error: unknown) => error),
+        ]);
+        const nested = await locks
+          .acquire('a', { waitTimeMs: 300 })
+          .catch((error: unknown) => error);
+        for (const error of [...failed, nested]) {
+          expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+          expect(error).toMatchObject({ message: expect.stringMatching(why) as unknown });
+          expect(error).toMatchObject({ cause: expect.any(Error) as unknown });
+        }
+        expect(failed[1]).toMatchObject({
+          message: expect.stringMatching(/^Lock "b" was not released: /) as unknown,
+        });
+        await redis.admin.config('SET', 'min-replicas-to-write', 0);
+        await redis.admin.replicaof('NO', 'ONE');
+      });
+    },
+  );
+
   it('MISCONF: gives up at once: somebody has to repair the server', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'misconf-'));
     const server = await startRedisServer({ dir });

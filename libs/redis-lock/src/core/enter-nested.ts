@@ -53,7 +53,7 @@ async function joinInTime(
     throw error;
   }
   void giveBackLate(acquisition, joining);
-  throw noAnswerError(acquisition, 'unknown');
+  throw noAnswerError(acquisition, 'unknown', parent.hold.refusal);
 }
 
 /**
@@ -93,9 +93,9 @@ async function enter(
   }
   const request = requestOf(acquisition, hold.leases.length + 1);
   const until = () => (deadline.remainingMs === 0 ? 0 : hold.validUntil);
-  const { value, sentAt } = await untilAnswered(context.connection, context.clock, until, () =>
-    protocol.enter(key, hold.owner, request),
-  );
+  const ask = () => protocol.enter(key, hold.owner, request);
+  const { connection, clock } = context;
+  const { value, sentAt } = await untilAnswered(connection, clock, until, ask, hold);
   if (value.kind !== 'granted') throw context.keeper.lose(hold, 'gone');
   if (hold.lostError !== undefined) throw hold.lostError;
   hold.confirm(sentAt, options.leaseTimeMs);

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 
 import type { Appointment } from './agenda.js';
 import { queueMicrotask, systemClock, type Clock } from './clock.js';
-import { LeaseLostError, type LeaseLostReason } from './errors.js';
+import { LeaseLostError, type LeaseLostReason, type LockBackendError } from './errors.js';
 import type {
   Claim,
   EnterAnswer,
@@ -16,6 +16,7 @@ import type { KeyUse } from './keys-in-use.js';
 import type { HeldLease, LeaseState } from './lease.js';
 import type { LockedKind } from './observer.js';
 import type { Reply } from './redis-connection.js';
+import type { Asker } from './until-answered.js';
 
 /** Those in this process who wait for what somebody holds. */
 export interface Successors {
@@ -64,7 +65,7 @@ function suspensionOf(leaseTimeMs: number): number {
  * One owner's hold on one lock: all its leases, how long Redis has promised them, and what is known
  * about that promise.
  */
-export class Hold implements Appointment {
+export class Hold implements Appointment, Asker {
   agendaIndex = -1;
   /** When the watchdog renews next, if it renews at all. */
   renewAt = 0;
@@ -83,6 +84,8 @@ export class Hold implements Appointment {
   mayBeTold = false;
   /** That of the key, as long as it is held. */
   use: KeyUse | undefined;
+  /** Why the last try of the present step has failed. */
+  refusal: LockBackendError | undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown;
 

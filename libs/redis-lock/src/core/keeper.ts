@@ -15,7 +15,7 @@ import { tell, type LockObserver, type Subject } from './observer.js';
 import type { LockSettings } from './options.js';
 import { outOfScope } from './owner-scope.js';
 import type { RedisConnection, Reply } from './redis-connection.js';
-import { untilAnswered } from './until-answered.js';
+import { notAnswered, untilAnswered } from './until-answered.js';
 import { Watchdog } from './watchdog.js';
 
 /** How long a caller of `release` or `renew` waits for Redis. A release is tried on after that. */
@@ -77,7 +77,7 @@ export class Keeper {
         leaseTimeMs: Math.max(leaseTimeMs, Math.ceil(hold.remainingMs)),
       };
       const until = () => hold.validUntil;
-      const reply = await this.#untilAnswered(until, () =>
+      const reply = await this.#ask(hold, until, () =>
         hold.protocol.renew([renewal], hold.minReplicas),
       );
       if (reply.value[0] !== true) throw this.lose(hold, 'gone');
@@ -137,7 +137,7 @@ export class Keeper {
       if (!hold.isLive || hold.leases.length === 0) return;
       const holdCount = hold.leases.length;
       const until = () => hold.validUntil;
-      await this.#untilAnswered(until, () => leave(hold, holdCount));
+      await this.#ask(hold, until, () => leave(hold, holdCount));
     };
     return this.#inBackground(() => hold.serially(leaveSome));
   }
@@ -179,7 +179,7 @@ export class Keeper {
     // The key may well be there still: others need not wait for the server's lease to end.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.#releaseUntil(hold) : -Infinity);
-      const leaveAll = () => this.#untilAnswered(until, () => leave(hold, 0));
+      const leaveAll = () => this.#ask(hold, until, () => leave(hold, 0));
       void this.#inBackground(() => hold.serially(leaveAll));
     }
     hold.successors?.ended(hold);
@@ -234,7 +234,7 @@ export class Keeper {
 
   #sendLeave(hold: Hold, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     const until = () => this.#releaseUntil(hold);
-    return this.#untilAnswered(until, () => leave(hold, holdCount, heir));
+    return this.#ask(hold, until, () => leave(hold, holdCount, heir));
   }
 
   /** Nothing is done for a hold that is over; by the local clock it may be over unnoticed. */
@@ -261,14 +261,14 @@ export class Keeper {
     return hold.protocol.outlastsLease === true && !this.#isClosed ? Infinity : hold.validUntil;
   }
 
-  #untilAnswered<R>(until: () => number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
-    return untilAnswered(this.connection, this.clock, until, ask);
+  #ask<R>(hold: Hold, until: () => number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
+    return untilAnswered(this.connection, this.clock, until, ask, hold);
   }
 
   /** Also when somebody has to repair something first. */
   #insist<R>(end: number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
     const until = () => (this.#isClosed ? -Infinity : end);
-    return untilAnswered(this.connection, this.clock, until, ask, true);
+    return untilAnswered(this.connection, this.clock, until, ask, undefined, true);
   }
 
   #withPatience(hold: Hold, running: Promise<void>, what: string): Promise<void> {
@@ -281,10 +281,9 @@ export class Keeper {
       },
       () => {
         void this.#inBackground(() => running);
-        const waited = `Redis has not answered for ${String(PATIENCE_MS)} ms`;
-        throw new LockBackendError(`Lock ${quoteName(hold.name)} was not ${what}: ${waited}`, {
-          ...{ lockName: hold.name, retryable: true, outcome: 'unknown' },
-        });
+        const { name: lockName, refusal: cause } = hold;
+        const details = { lockName, outcome: 'unknown', cause } as const;
+        throw notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details);
       },
     );
   }

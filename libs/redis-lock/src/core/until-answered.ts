@@ -6,6 +6,11 @@ import type { RedisConnection, Reply } from './redis-connection.js';
 /** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
 const PAUSE_MS = 250;
 
+/** Who asks, and hears why the last try has failed. */
+export interface Asker {
+  refusal: LockBackendError | undefined;
+}
+
 /**
  * Asks again and again until Redis answers. What failed with an unknown outcome before counts as
  * sent: the answer then carries the first send time, and that the script may have run twice.
@@ -18,15 +23,18 @@ export function untilAnswered<R>(
   clock: Clock,
   until: () => number,
   ask: () => Promise<Reply<R>>,
+  asker?: Asker,
   evenIfRefused = false,
 ): Promise<Reply<R>> {
   let askedAt = clock.now();
+  if (asker !== undefined) asker.refusal = undefined;
   // Most often the first answer is the last: nothing else is made for it.
   return ask().catch(async (first: unknown) => {
     let error = first;
     let firstSentAt: number | undefined;
     for (;;) {
       if (!(error instanceof LockBackendError)) throw error;
+      if (asker !== undefined) asker.refusal = error;
       if (error.outcome === 'unknown') firstSentAt ??= askedAt;
       if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
         throw firstSentAt === undefined ? error : asUnknown(error);
@@ -57,21 +65,15 @@ export async function answerWithin<R>(
 ): Promise<Reply<R>> {
   const deadline = new Deadline(clock, limitMs, undefined);
   const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
-  let cause: LockBackendError | undefined;
-  const asking = untilAnswered(connection, clock, until, () =>
-    ask().catch((error: unknown) => {
-      if (error instanceof LockBackendError) cause = error;
-      throw error;
-    }),
-  );
+  const asker: Asker = { refusal: undefined };
   try {
-    const reply = await deadline.race(asking);
+    const reply = await deadline.race(untilAnswered(connection, clock, until, ask, asker));
     if (reply !== OVER) return reply;
   } catch (error) {
     throw name === undefined ? error : withLockName(error, name);
   }
   const what = name === undefined ? 'A request' : `Lock ${quoteName(name)}`;
-  throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause });
+  throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause: asker.refusal });
 }
 
 /** Of the kind of what stood in the way last, if that is known. */
