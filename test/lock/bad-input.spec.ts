@@ -216,6 +216,20 @@ describe('LockService given bad input', () => {
     { aborted: 'no', addEventListener: () => undefined },
   ];
 
+  it('refuses a signal that cannot be listened to, before anything is sent (d.4)', async () => {
+    const { locks } = open();
+    const addEventListener = () => {
+      throw new TypeError('not here');
+    };
+    const signal = { aborted: false, addEventListener, removeEventListener: () => undefined };
+    const sent = await redis.commandsDuring(async () => {
+      const refused = locks.acquire('a', { signal } as never);
+      await expect(refused).rejects.toThrow(LockArgumentError);
+      await expect(refused).rejects.toThrow('take the signal of an AbortController');
+    });
+    expect(sent).toEqual({});
+  });
+
   it.each(signals)('refuses %p as a signal (d.4)', async (signal) => {
     const { locks } = open();
     await expect(locks.acquire('a', { signal } as never)).rejects.toThrow(LockArgumentError);

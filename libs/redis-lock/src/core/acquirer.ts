@@ -96,20 +96,19 @@ export class Acquirer {
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
     const { deadline, once, name, kind, label } = acquisition;
-    const { signal, minHoldMs } = acquisition.options;
+    const { minHoldMs } = acquisition.options;
     let attempt: Attempt;
     try {
       do attempt = await this.#attempt(acquisition);
       while (attempt === 'again');
     } catch (error) {
-      const isAbort = signal?.aborted === true && error === signal.reason;
-      throw isAbort ? error : withLockName(error, name);
+      throw deadline.isAbort(error) ? error : withLockName(error, name);
     }
     if (attempt instanceof HeldLease) {
-      if (signal?.aborted === true) {
+      if (deadline.isAborted) {
         // Between the answer and here.
         await attempt[Symbol.asyncDispose]();
-        throw signal.reason;
+        deadline.refuseAborted();
       }
       attempt.hold.keepFor(minHoldMs);
       return attempt;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { getEventListeners } from 'node:events';
 import { systemClock } from './clock.js';
 import { Deadline, OVER } from './deadline.js';
+import { LockArgumentError } from './errors.js';
 
 const never = () => () => undefined;
 
@@ -113,6 +114,52 @@ describe('Deadline', () => {
     const start = jest.fn(never);
     await expect(deadline.wait(start)).rejects.toBe(reason);
     expect(start).not.toHaveBeenCalled();
+  });
+
+  it('refuses a signal that cannot be listened to, and leaves nothing armed', async () => {
+    const broken = new Error('broken');
+    const signal = Object.assign(new AbortController().signal, {
+      addEventListener: () => {
+        throw broken;
+      },
+    });
+    const start = jest.fn(never);
+    for (const deadline of [1, 2].map(() => new Deadline(systemClock, 100, signal))) {
+      const refused = await deadline.wait(start).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(LockArgumentError);
+      expect(refused).toMatchObject({ cause: broken });
+    }
+    expect(start).not.toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('ends as it would with a signal that lets nobody leave', async () => {
+    const signal = Object.assign(new AbortController().signal, {
+      removeEventListener: () => {
+        throw new Error('broken');
+      },
+    });
+    const deadline = new Deadline(systemClock, 100, signal);
+    const first = deadline.wait<number>((resolve) => {
+      resolve(1);
+      return () => undefined;
+    });
+    const second = deadline.wait(never);
+    jest.advanceTimersByTime(100);
+    expect(await Promise.all([first, second])).toEqual([1, OVER]);
+  });
+
+  it('has an AbortError for a signal that gives no reason', async () => {
+    const signal = { aborted: true, addEventListener: never, removeEventListener: never };
+    const open = () => new Deadline(systemClock, 100, signal as unknown as AbortSignal);
+    expect(open).toThrow(DOMException);
+    expect(open).toThrow('This operation was aborted');
+    signal.aborted = false;
+    const deadline = open();
+    signal.aborted = true;
+    const reason: unknown = await deadline.wait(never).catch((error: unknown) => error);
+    expect(reason).toMatchObject({ name: 'AbortError' });
+    expect(deadline.isAbort(reason)).toBe(true);
   });
 
   it('never ends with an infinite limit, and arms no timer for it', async () => {

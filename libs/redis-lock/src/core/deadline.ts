@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.js';
+import { LockArgumentError } from './errors.js';
 
 /** Time is up. */
 export const OVER = Symbol('over');
@@ -22,7 +23,7 @@ export class Deadline {
   readonly #signal: AbortSignal | undefined;
 
   constructor(clock: Clock, limitMs: number, signal: AbortSignal | undefined) {
-    if (signal?.aborted === true) throw signal.reason;
+    if (signal?.aborted === true) throw reasonOf(signal);
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.#limitMs = limitMs;
@@ -35,6 +36,16 @@ export class Deadline {
 
   get isAborted(): boolean {
     return this.#signal?.aborted === true;
+  }
+
+  /** @throws what the signal says, if it has ended the call */
+  refuseAborted(): void {
+    if (this.#signal?.aborted === true) throw reasonOf(this.#signal);
+  }
+
+  /** Whether it is this by which the signal has ended the call. */
+  isAbort(error: unknown): boolean {
+    return this.#signal?.aborted === true && error === reasonOf(this.#signal);
   }
 
   get remainingMs(): number {
@@ -63,7 +74,7 @@ export class Deadline {
     return new Promise<T | O>((resolve, reject) => {
       const signal = this.#signal;
       if (signal?.aborted === true) {
-        reject(signal.reason as Error);
+        reject(reasonOf(signal));
         return;
       }
       const end = new End(this.#clock);
@@ -75,13 +86,13 @@ export class Deadline {
             }),
           );
       };
-      end.arm(this, waiter, isOver);
+      // First: when it cannot be listened to, nothing is armed or begun.
       if (signal !== undefined) {
         end.unlisten = onAbortOf(signal, () => {
-          // The caller's own reason, whatever it is, must arrive as it was given.
-          if (end.now()) reject(signal.reason as Error);
+          if (end.now()) reject(reasonOf(signal));
         });
       }
+      end.arm(this, waiter, isOver);
       const stop = start(
         (value) => {
           if (end.now()) resolve(value);
@@ -146,6 +157,13 @@ class End {
   }
 }
 
+const NO_REASON = new DOMException('This operation was aborted', 'AbortError');
+
+/** The caller's own, whatever it is, must arrive as it was given. One that is no real signal may have none. */
+function reasonOf(signal: AbortSignal): Error {
+  return signal.reason === undefined ? NO_REASON : (signal.reason as Error);
+}
+
 /** All who wait with one signal. */
 class Audience {
   readonly callbacks = new Set<() => void>();
@@ -160,17 +178,35 @@ const audiences = new WeakMap<AbortSignal, Audience>();
 /**
  * One listener for all who wait with the same signal: of more than ten, Node warns as of a leak.
  * @returns undoes it
+ * @throws {LockArgumentError} the signal is none, or is broken
  */
 function onAbortOf(signal: AbortSignal, callback: () => void): () => void {
   const audience = audiences.get(signal) ?? new Audience();
   const { callbacks, tell } = audience;
   if (callbacks.size === 0) {
+    listen(signal, tell);
     audiences.set(signal, audience);
-    signal.addEventListener('abort', tell);
   }
   callbacks.add(callback);
   return () => {
     callbacks.delete(callback);
-    if (callbacks.size === 0) signal.removeEventListener('abort', tell);
+    if (callbacks.size === 0) unlisten(signal, tell);
   };
+}
+
+function listen(signal: AbortSignal, listener: () => void): void {
+  try {
+    signal.addEventListener('abort', listener);
+  } catch (cause) {
+    const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
+    throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
+  }
+}
+
+function unlisten(signal: AbortSignal, listener: () => void): void {
+  try {
+    signal.removeEventListener('abort', listener);
+  } catch {
+    // Whoever has the lock by now, or waits behind this caller, has no part in it.
+  }
 }

@@ -103,7 +103,7 @@ class OrderedLocks implements MultiLock {
       try {
         for (const lock of this.locks) leases.push(await acquireWithin(lock, options, deadline));
         await refresh(leases, resolved);
-        if (resolved.signal?.aborted === true) throw resolved.signal.reason;
+        deadline.refuseAborted();
         return new HeldMultiLease(leases);
       } catch (error) {
         await new HeldMultiLease(leases)[Symbol.asyncDispose]();

@@ -147,8 +147,7 @@ export class LatchService {
       const answer = await waitInTurn(call, this.#contenders, this.#turn(keys.key(name)));
       return !('blockedBy' in answer);
     } catch (error) {
-      const isAbort = signal?.aborted === true && error === signal.reason;
-      throw isAbort ? error : withLockName(error, name);
+      throw deadline.isAbort(error) ? error : withLockName(error, name);
     }
   }
 

@@ -5,13 +5,7 @@ import { Deadline } from '../../core/deadline.js';
 import { LockArgumentError, withLockName } from '../../core/errors.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/observer.js';
-import {
-  checkCount,
-  isObject,
-  LARGEST_COUNT,
-  resolveAcquireOptions,
-  type ResolvedAcquireOptions,
-} from '../../core/options.js';
+import { checkCount, isObject, LARGEST_COUNT, resolveAcquireOptions } from '../../core/options.js';
 import { ANSWER_MS } from '../../core/redis-connection.js';
 import { MARKER_TTL_MS as markerTtlMs, Requests } from '../../core/requests.js';
 import { timeoutError, waitInTurn, type Call, type Refusal } from '../../core/wait-in-turn.js';
@@ -159,7 +153,7 @@ export class CountingSemaphores {
     permits: number,
     options: CountingAcquireOptions | undefined,
     defaultWaitMs: number,
-  ): Call & Pick<ResolvedAcquireOptions, 'signal'> {
+  ): Call {
     checkPermits(permits);
     const { context } = this;
     const { settings, clock } = context;
@@ -167,14 +161,11 @@ export class CountingSemaphores {
     const { waitTimeMs, signal } = resolved;
     const once = waitTimeMs === 0;
     const deadline = new Deadline(clock, once ? ANSWER_MS : waitTimeMs, signal);
-    return { context, name, kind: KIND, deadline, once, signal };
+    return { context, name, kind: KIND, deadline, once };
   }
 
   /** Resolves with why there are no permits for the call, or with nothing once it has them. */
-  #take(
-    call: Call & Pick<ResolvedAcquireOptions, 'signal'>,
-    permits: number,
-  ): Promise<Refusal | undefined> {
+  #take(call: Call, permits: number): Promise<Refusal | undefined> {
     return traced(
       call,
       () => this.#settle(call, permits),
@@ -182,11 +173,8 @@ export class CountingSemaphores {
     );
   }
 
-  async #settle(
-    call: Call & Pick<ResolvedAcquireOptions, 'signal'>,
-    permits: number,
-  ): Promise<Refusal | undefined> {
-    const { context, name, signal, deadline } = call;
+  async #settle(call: Call, permits: number): Promise<Refusal | undefined> {
+    const { context, name, deadline } = call;
     const counter = context.keys.key(name);
     const request = new CountingRequest(context, this.#requests, name, permits);
     try {
@@ -200,7 +188,7 @@ export class CountingSemaphores {
         giveUp: () => request.giveUp(),
       });
       // Aborted between the answer and here.
-      if (signal?.aborted === true) throw signal.reason;
+      deadline.refuseAborted();
       if (!('blockedBy' in answer)) {
         request.keep();
         return undefined;
@@ -213,8 +201,7 @@ export class CountingSemaphores {
       return answer;
     } catch (error) {
       request.leave();
-      const isAbort = signal?.aborted === true && error === signal.reason;
-      throw isAbort ? error : withLockName(error, name);
+      throw deadline.isAbort(error) ? error : withLockName(error, name);
     }
   }
 
