@@ -270,9 +270,14 @@ describe('Watchdog', () => {
 
     it('since its slot is on its way, each key is asked for alone', async () => {
       const moving = new MovingSlotError('moving', { retryable: true, outcome: 'none' });
-      refuseWith(moving, (keys) => keys.length > 1);
+      const batches = refuseWith(moving, (keys) => keys.length > 1);
       const holds = await renewed(100);
+      for (const one of holds) watchdog.renewSoon(one);
+      await advance(1);
       expect(new Set(holds.map(({ state }) => state))).toEqual(new Set(['held']));
+      // Only the first time are they asked for together.
+      const sizes = batches.map(({ length }) => length);
+      expect(sizes).toEqual([100, ...Array.from({ length: 200 }, () => 1)]);
       expect(events.filter(({ type }) => type === 'renewal-failed')).toEqual([]);
     });
 

@@ -4,7 +4,7 @@ import { LockBackendError, MovingSlotError } from './errors.js';
 import { leadOf, type Hold } from './hold.js';
 import type { Renewal, RenewalAnswer } from './hold-protocol.js';
 import { tell, type LockedKind, type LockObserver } from './observer.js';
-import type { RedisConnection } from './redis-connection.js';
+import { MOVING_MS, type RedisConnection } from './redis-connection.js';
 
 /** Keys of one renewal script; more would keep Redis from its other clients for too long. */
 const BATCH_SIZE = 250;
@@ -15,12 +15,18 @@ const SHORTEST_PAUSE_MS = 20;
 /** What was handed on with less than its lease gets the rest after so long: a short work needs none. */
 const OWED_MS = 50;
 
+/** How renewals are sent. */
+interface Way {
+  readonly minReplicas: number;
+  /** Until then the slot may have some of its keys here and some there: each travels alone. */
+  movingUntil: number;
+}
+
 /**
  * The renewals that wait for one connection, and there for one slot: one that gets no answer delays only
  * its own.
  */
-interface Lane {
-  readonly minReplicas: number;
+interface Lane extends Way {
   readonly batches: Map<LockedKind, Hold[]>;
   isRunning: boolean;
 }
@@ -148,7 +154,7 @@ export class Watchdog {
     const way = isPlain ? node : `${node} ${String(slot)} ${String(minReplicas)}`;
     let lane = this.#lanes.get(way);
     if (lane === undefined)
-      this.#lanes.set(way, (lane = { minReplicas, batches: new Map(), isRunning: false }));
+      this.#lanes.set(way, (lane = newLane(minReplicas)));
     const holds = lane.batches.get(protocol.kind);
     if (holds === undefined) lane.batches.set(protocol.kind, [hold]);
     else holds.push(hold);
@@ -161,9 +167,16 @@ export class Watchdog {
   /** One script on its way in each lane: renewals must not pile up before what stands still. */
   async #runLane(way: string, lane: Lane): Promise<void> {
     lane.isRunning = true;
-    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane))
-      await this.#renew(holds, lane.minReplicas);
-    this.#lanes.delete(way);
+    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane)) {
+      if (this.#isMoving(lane)) await this.#renewApart(holds, lane);
+      else await this.#renew(holds, lane);
+    }
+    lane.isRunning = false;
+    if (!this.#isMoving(lane)) this.#lanes.delete(way);
+  }
+
+  #isMoving({ movingUntil }: Way): boolean {
+    return this.clock.now() < movingUntil;
   }
 
   /** The next batch, without those that are over or busy; undefined when nothing waits. */
@@ -188,15 +201,15 @@ export class Watchdog {
   }
 
   async #renewAlone(hold: Hold): Promise<void> {
-    if (hold.isLive && isGuarded(hold)) await this.#renew([hold], hold.minReplicas);
+    if (hold.isLive && isGuarded(hold)) await this.#renew([hold], newLane(hold.minReplicas));
     else hold.renewing = false;
   }
 
-  async #renew(holds: readonly Hold[], minReplicas: number): Promise<void> {
+  async #renew(holds: readonly Hold[], way: Way): Promise<void> {
     const [first] = holds;
     if (first === undefined) return;
     const renewals = holds.map((hold) => this.#renewalOf(hold));
-    const running = first.protocol.renew(renewals, minReplicas);
+    const running = first.protocol.renew(renewals, way.minReplicas);
     const end = () => {
       for (const hold of holds) hold.endStep();
     };
@@ -211,7 +224,8 @@ export class Watchdog {
       });
     } catch (error) {
       if (holds.length > 1 && mayBeOfOne(error)) {
-        await this.#renewHalves(holds, minReplicas);
+        if (error instanceof MovingSlotError) way.movingUntil = this.clock.now() + MOVING_MS;
+        await this.#renewApart(holds, way);
         return;
       }
       tell(this.observer, { type: 'renewal-failed', leases: holds.length, error });
@@ -220,15 +234,13 @@ export class Watchdog {
   }
 
   /** Of 250, one that is refused is found by 16 scripts, in the time of eight. */
-  async #renewHalves(holds: readonly Hold[], minReplicas: number): Promise<void> {
-    const middle = holds.length >> 1;
-    const halves = [holds.slice(0, middle), holds.slice(middle)];
-    const renewing = halves.map((half) =>
-      this.#renew(
-        half.filter((hold) => this.#isToRenew(hold)),
-        minReplicas,
-      ),
-    );
+  async #renewApart(holds: readonly Hold[], way: Way): Promise<void> {
+    const size = this.#isMoving(way) ? 1 : Math.ceil(holds.length / 2);
+    const renewing: Promise<void>[] = [];
+    for (let from = 0; from < holds.length; from += size) {
+      const part = holds.slice(from, from + size).filter((hold) => this.#isToRenew(hold));
+      renewing.push(this.#renew(part, way));
+    }
     await Promise.all(renewing);
   }
 
@@ -277,6 +289,10 @@ export class Watchdog {
     const step = this.#intervalMs * TOGETHER;
     return Math.floor(at / step) * step;
   }
+}
+
+function newLane(minReplicas: number): Lane {
+  return { minReplicas, movingUntil: 0, batches: new Map(), isRunning: false };
 }
 
 /** Redis has refused it, maybe for the sake of one key; together the others would share its fate. */
