@@ -33,7 +33,7 @@ export class FaultProxy implements Referee {
   readonly counts = { accepted: 0, cut: 0, dropped: 0, held: 0, delayed: 0 };
   readonly #rules = new Set<Rule>();
   readonly #connections = new Set<ProxiedConnection>();
-  readonly #target: { host: string; port: number };
+  #target: { host: string; port: number };
   #server: Server | undefined;
   #port = 0;
 
@@ -58,6 +58,11 @@ export class FaultProxy implements Referee {
   /** The open connections, oldest first. */
   get connections(): ProxiedConnection[] {
     return [...this.#connections];
+  }
+
+  /** New connections lead to another server, as behind an address that fails over; open ones stay. */
+  retarget({ host = '127.0.0.1', port }: { host?: string; port: number }): void {
+    this.#target = { host, port };
   }
 
   /** New connections are refused by the kernel; open ones stay. */

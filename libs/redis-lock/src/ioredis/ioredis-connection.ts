@@ -29,6 +29,8 @@ import { clientWarning, serverWarnings } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
+/** Between two tries to find the master, while there is none. */
+const LEAVE_AGAIN_MS = 500;
 
 /**
  * Redis through ioredis: one connection for commands, the caller's or our own, one for messages,
@@ -71,6 +73,8 @@ interface Messages {
   readonly mode: PublishMode;
   readonly isHearing: boolean;
   listen(channel: string, listener: ChannelListener): () => void;
+  /** Connects anew: the server may be the wrong one by now. */
+  renew?(): void;
   close(): void;
 }
 
@@ -85,6 +89,8 @@ export class IoredisConnection implements RedisConnection {
   #trouble: unknown;
   #isOutageTold = false;
   #isClosed = false;
+  #leftAt = -Infinity;
+  #isLeaving = false;
   readonly #warned = new Set<string>();
 
   constructor(
@@ -99,6 +105,9 @@ export class IoredisConnection implements RedisConnection {
       prepare: () => this.#prepare(),
       // ioredis sends again before anybody can ask for the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
+      demoted: () => {
+        this.#leaveServer();
+      },
     });
     this.#replicated = new ReplicatedLines(client, () => this.#database?.number ?? 0);
     client.on('ready', this.#onReady);
@@ -220,8 +229,25 @@ export class IoredisConnection implements RedisConnection {
     for (const listener of [...this.#upListeners]) listener();
   }
 
+  /**
+   * Connects anew: behind one address, or by a Sentinel's word, there may be another master by now, and
+   * a server that is demoted keeps its connections. One that would not come back is left alone.
+   */
+  #leaveServer(): void {
+    const { client } = this;
+    const now = performance.now();
+    if (isCluster(client) || typeof client.options.retryStrategy !== 'function') return;
+    if (!this.isUp || now - this.#leftAt < LEAVE_AGAIN_MS) return;
+    this.#leftAt = now;
+    this.#isLeaving = true;
+    client.disconnect(true);
+  }
+
   readonly #onReady = (): void => {
     this.#trouble = undefined;
+    // Not before: messages must not come from a server that this connection has left.
+    if (this.#isLeaving) this.messages.renew?.();
+    this.#isLeaving = false;
     this.#lookAtServer();
     // The database tells of a refusal itself.
     if (this.#database?.isConfirmed === false) this.#database.confirm().catch(() => undefined);

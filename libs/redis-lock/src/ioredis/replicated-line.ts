@@ -7,8 +7,8 @@ import type { ScriptCall } from '../core/script.js';
 import { disconnect } from './redis-client.js';
 import {
   brokenError,
-  isElsewhere,
   isNoScript,
+  isOfReplica,
   isReply,
   lockErrorOf,
   noConnectionError,
@@ -135,8 +135,8 @@ export class ReplicatedLine {
       job.needsText = true;
       this.#jobs.unshift(job);
     } else if (isReply(error)) {
-      // A replica by now: the next connection is to whoever is the master.
-      if (isElsewhere(error)) this.#drop();
+      // The next connection is to whoever is the master.
+      if (isOfReplica(error)) this.#drop();
       job.reject(lockErrorOf(error, job.isResent));
     } else {
       this.#again(job);

@@ -127,9 +127,9 @@ export function isRefusal(error: unknown): boolean {
   return isReply(error) && ['ERR', 'NOPERM'].includes(firstWord(messageOf(error)));
 }
 
-/** A reply says that another server has to be asked. */
-export function isElsewhere(error: unknown): boolean {
-  return isReply(error) && ['MOVED', 'READONLY'].includes(firstWord(messageOf(error)));
+/** The server is a replica by now: another one may be the master. */
+export function isOfReplica(error: unknown): boolean {
+  return isReply(error) && ['READONLY', 'MASTERDOWN'].includes(firstWord(messageOf(error)));
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   brokenError,
   isMovingSlot,
   isNoScript,
+  isOfReplica,
   isRefusedUnrun,
   isReply,
   lockErrorOf,
@@ -23,6 +24,8 @@ export interface Line {
    * @throws {LockBackendError} there is no connection
    */
   prepare(): Promise<void> | undefined;
+  /** The server says that it is a replica. */
+  demoted(): void;
 }
 
 /** What makes sense of the answer to a script. */
@@ -203,6 +206,7 @@ export class ScriptBatches {
   }
 
   #fail(job: Job, error: unknown, sending: Sending): void {
+    if (isOfReplica(error)) this.line.demoted();
     const isAstray = this.#isAstray(sending);
     job.failed(isAstray ? brokenError() : lockErrorOf(error, this.#wasResent(sending)));
   }

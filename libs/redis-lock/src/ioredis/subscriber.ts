@@ -80,6 +80,11 @@ export class Subscriber {
     };
   }
 
+  /** Connects anew, to whatever server is right by now. */
+  renew(): void {
+    if (this.#client !== undefined) this.#onBroken();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#listeners.clear();
