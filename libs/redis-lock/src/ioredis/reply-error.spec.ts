@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
 import { LockBackendError } from '../core/errors.js';
-import { lockErrorOf, noConnectionError } from './reply-error.js';
+import { isOfReplica, lockErrorOf, noConnectionError } from './reply-error.js';
 
 /** As ioredis makes them, with everything that must not get out. */
 const replyError = (message: string) =>
@@ -50,6 +50,34 @@ describe('lockErrorOf', () => {
     const text = inspect(error, { depth: 10, showHidden: true });
     expect(text).not.toContain('owner-of-the-lock');
     expect(text).not.toContain('args');
+  });
+
+  it.each([
+    ["READONLY You can't write against a read only replica.", RETRY],
+    ["OOM command not allowed when used memory > 'maxmemory'.", GIVE_UP],
+    ['MISCONF Redis is configured to save RDB snapshots', GIVE_UP],
+    ["The user executing the script can't run this command or subcommand", GIVE_UP],
+    ["The user executing the script can't access at least one of the keys", GIVE_UP],
+    ['Unknown Redis command called from Lua script', GIVE_UP],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', { code: 'LOCK_STATE' }],
+    ['Script killed by user with SCRIPT KILL...', UNKNOWN],
+  ])('reads %p of a command in a script, in every form of Redis 6.2', (refusal, expected) => {
+    const isWord = /^(READONLY|OOM|MISCONF)/.test(refusal);
+    const told = isWord ? `-${refusal}` : refusal;
+    const place = `@user_script: 12: ${told}`;
+    const call = `Error running script (call to f_${'0a'.repeat(20)}): @user_script:12:`;
+    for (const message of [
+      `ERR ${call} ${place}`,
+      `ERR ${call} ${told}`,
+      // Handed back by a script, and as one of several answers.
+      `${place}  `,
+      `ERR ${place}  `,
+    ]) {
+      const error = lockErrorOf(replyError(message));
+      expect(error).toMatchObject(expected);
+      expect((error.cause as Error).message).toBe(refusal);
+    }
+    expect(isOfReplica(replyError(`ERR ${place}`))).toBe(refusal.startsWith('READONLY'));
   });
 
   it.each([

@@ -156,9 +156,16 @@ export function isReply(error: unknown): boolean {
   return textIn(error, 'name') === 'ReplyError';
 }
 
+/**
+ * Before Redis 7 the error of a command in a script has the place before it, and most often a minus:
+ * `ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -READONLY …`.
+ */
+const PLACE = /^(ERR )?(Error running script \(call to f_\w+\): )?(@\w+: ?\d+: )+-?/;
+
 /** Redis repeats the arguments of a command that it does not know. */
 function messageOf(error: unknown): string {
-  return textIn(error, 'message').replace(/,? with args beginning with.*$/s, '');
+  const message = textIn(error, 'message').replace(/,? with args beginning with.*$/s, '');
+  return message.replace(PLACE, '').trimEnd();
 }
 
 /** By shape: an error of another realm is no instance of ours. */
