@@ -39,17 +39,19 @@ describe('the order of a fair lock', () => {
 
   it('is that of the calls of one process made in one go, all of them known to Redis', async () => {
     const { locks } = open();
+    // Of the script for several calls Redis has to be sent the text, of the one for a call it has it.
+    await redis.admin.script('FLUSH');
     const first = await locks.acquire('a');
     const granted: number[] = [];
-    const callers = Array.from({ length: 100 }, (_, i) =>
+    const callers = Array.from({ length: 97 }, (_, i) =>
       locks.using('a', () => granted.push(i), { waitTimeMs: 60_000 }),
     );
-    await eventually(async () => (await view.queue()).length === 100);
+    await eventually(async () => (await view.queue()).length === 97);
     const numbers = (await view.queue()).map((owner) => Number(owner.split(':')[1]));
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     await first.release();
     await Promise.all(callers);
-    expect(granted).toEqual([...Array(100).keys()]);
+    expect(granted).toEqual([...Array(97).keys()]);
   });
 
   it('lets nobody overtake that comes while the lock is free and somebody waits', async () => {

@@ -122,6 +122,16 @@ describe('minReplicas', () => {
       }
     });
 
+    it('asks in the order of the callers, also when Redis has to be sent the script', async () => {
+      const { context } = await opened(master.server.url);
+      const locks = new FairLockService(context);
+      await master.admin.script('FLUSH');
+      const granted: number[] = [];
+      const wait = { minReplicas: REPLICAS, waitTimeMs: 60_000 };
+      await Promise.all([0, 1, 2].map((i) => locks.using(NAME, () => granted.push(i), wait)));
+      expect(granted).toEqual([0, 1, 2]);
+    });
+
     it('follows a client of the caller that chooses another database', async () => {
       const client = own(new Redis(master.server.port));
       const { locks } = await opened(client);

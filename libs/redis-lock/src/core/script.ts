@@ -25,6 +25,8 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
+  /** Calls with the same first key are executed in the order in which they were made, come what may. */
+  readonly inOrder: boolean;
   /** The same script, which announces in another way than by PUBLISH. */
   readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
   decode(raw: unknown): R;
@@ -36,6 +38,7 @@ export interface ScriptCall extends ScriptText {
   readonly args: readonly (string | number)[];
   /** It has just what was declared, so that it may travel with other calls of the script. */
   readonly isUniform: boolean;
+  readonly inOrder: boolean;
 }
 
 /**
@@ -53,6 +56,8 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   numbers?: readonly NoInfer<A>[];
   /** Arguments that are channels, or begin one: the body tells them by `announce(channel, message)`. */
   channels?: readonly NoInfer<A>[];
+  /** Its calls wait for one another on each key, which costs as many round trips. */
+  inOrder?: boolean;
   body: string;
   reply: (raw: RawReply) => R | undefined;
 }): Script<K, A, R> {
@@ -72,6 +77,7 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     name,
     keys,
     args,
+    inOrder: declaration.inOrder ?? false,
     inMode: inOtherModes(textIn),
     decode(raw) {
       const decoded = isRawReply(raw) ? reply(raw) : undefined;
@@ -113,7 +119,7 @@ export function callOf<K extends string, A extends string>(
     allKeys.length > 0 &&
     allKeys.length === script.keys.length &&
     allArgs.length === script.args.length;
-  return { lua, sha1, keys: allKeys, args: allArgs, isUniform };
+  return { lua, sha1, keys: allKeys, args: allArgs, isUniform, inOrder: script.inOrder };
 }
 
 /**

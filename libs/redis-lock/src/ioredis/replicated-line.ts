@@ -102,14 +102,17 @@ export class ReplicatedLine {
     const [marked, counted] = await Promise.allSettled([mark, count]);
     const confirmed = marked.status === 'rejected' ? marked : counted;
     if (confirmed.status === 'fulfilled') this.#isFresh = false;
+    const again: Job[] = [];
     for (const [i, reply] of (await replies).entries()) {
       const job = group[i] as Job;
-      if (reply.status === 'rejected') this.#onRefused(job, reply.reason);
-      else if (confirmed.status === 'rejected') this.#onUnconfirmed(job, confirmed.reason);
+      if (reply.status === 'rejected') this.#onRefused(job, reply.reason, again);
+      else if (confirmed.status === 'rejected') this.#onUnconfirmed(job, confirmed.reason, again);
       else if (confirmed.value < minReplicas)
         job.reject(shortOfReplicasError(minReplicas, confirmed.value));
       else job.resolve({ raw: reply.value, sentAt: job.sentAt ?? 0, resent: job.isResent });
     }
+    // In their order, and before what was asked for meanwhile.
+    this.#jobs.unshift(...again);
   }
 
   #send(client: Redis, job: Job): Promise<unknown> {
@@ -130,32 +133,32 @@ export class ReplicatedLine {
     return client.set(helperKey('nestjs_replicated', call.keys[0] ?? ''), '', 'PX', 1);
   }
 
-  #onRefused(job: Job, error: unknown): void {
+  #onRefused(job: Job, error: unknown, again: Job[]): void {
     if (isNoScript(error)) {
       job.needsText = true;
-      this.#jobs.unshift(job);
+      again.push(job);
     } else if (isReply(error)) {
       // The next connection is to whoever is the master.
       if (isOfReplica(error)) this.#drop();
       job.reject(lockErrorOf(error, job.isResent));
     } else {
-      this.#again(job);
+      this.#again(job, again);
     }
   }
 
   /** The script was executed. */
-  #onUnconfirmed(job: Job, error: unknown): void {
+  #onUnconfirmed(job: Job, error: unknown, again: Job[]): void {
     if (isReply(error)) job.reject(lockErrorOf(error, true));
-    else this.#again(job);
+    else this.#again(job, again);
   }
 
-  #again(job: Job): void {
+  #again(job: Job, again: Job[]): void {
     if (job.isResent || this.#isClosed) {
       job.reject(brokenError());
       return;
     }
     job.isResent = true;
-    this.#jobs.unshift(job);
+    again.push(job);
   }
 
   /** The connection, in the database of the ordinary one, which may have moved. */

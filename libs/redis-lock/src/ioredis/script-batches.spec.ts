@@ -155,6 +155,82 @@ describe('scripts that are asked for in one turn', () => {
     expect(await redis.admin.llen('a')).toBe(2);
   });
 
+  describe('of a script whose calls have an order', () => {
+    const IN_ORDER = { ...PUSH, inOrder: true };
+    const ORDER = Array.from({ length: 17 }, (_, i) => String(i));
+    const pushed = (texts: readonly string[], by = connection) =>
+      texts.map((text) => by.run(IN_ORDER, ['list'], [text]));
+    const load = (lua: string) => redis.admin.script('LOAD', lua);
+    const keepOrder = async (calls: readonly Promise<unknown>[]) => {
+      await Promise.all(calls);
+      expect(await redis.admin.lrange('list', 0, -1)).toEqual(ORDER);
+    };
+    const { lua, sha1 } = MANY;
+
+    it('travel in two when there are more than go together', async () => {
+      expect(await sentBy(() => Promise.all(pushed(ORDER)))).toEqual({ evalsha: 2 });
+    });
+
+    it.each([
+      ['neither form', []],
+      ['the plain form', [PUSH.lua]],
+      ['the form for several', [lua]],
+    ])('keep it when Redis knows %s of their script', async (_, known) => {
+      await redis.admin.script('FLUSH');
+      for (const text of known) await load(text);
+      await keepOrder(pushed(ORDER));
+      await redis.admin.del('list');
+      await redis.admin.script('FLUSH');
+      for (const text of known) await load(text);
+      // The first of them is on its way when the others come.
+      const first = pushed(['0']);
+      await new Promise(setImmediate);
+      await keepOrder([...first, ...pushed(ORDER.slice(1))]);
+    });
+
+    it('keep it after a cut, when they go to a server that knows one form', async () => {
+      const ours = await open(proxy.current.url);
+      await pushed(['x', 'y'], ours).at(-1);
+      await redis.admin.del('list');
+      const stuck = proxy.current.hold('toServer', { containing: sha1 });
+      const calls = pushed(ORDER, ours);
+      await eventually(() => stuck.hits > 0);
+      await redis.admin.script('FLUSH');
+      await load(PUSH.lua);
+      proxy.current.cut();
+      stuck.heal();
+      await keepOrder(calls);
+    });
+
+    it('keep it among other calls, and when Redis refuses them together', async () => {
+      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', '>pw', '~list', '~warm', '+@all');
+      const poor = await open(redis.url.replace('//', '//poor:pw@'));
+      const calls = ORDER.flatMap((text, i) => {
+        const other = i % 5 === 0 ? [poor.run(PUSH, ['secret'], ['t'])] : [];
+        const another = i === 3 ? [poor.run(ANOTHER_PUSH, ['list'], ['another'])] : [];
+        return [...another, ...other, ...pushed([text], poor)];
+      });
+      await settled(calls);
+      const list = await redis.admin.lrange('list', 0, -1);
+      expect(list.filter((text) => text !== 'another')).toEqual(ORDER);
+    });
+
+    it('wait for nobody while there is no connection', async () => {
+      const ours = await open(proxy.current.url);
+      const stuck = proxy.current.hold('toServer', { containing: sha1 });
+      const calls = settled(pushed(ORDER, ours));
+      await eventually(() => stuck.hits > 0);
+      proxy.current.refuse();
+      proxy.current.cut();
+      await eventually(() => !ours.isUp);
+      await expect(pushed(['late'], ours)[0]).rejects.toMatchObject({
+        ...{ code: 'LOCK_BACKEND', retryable: true, outcome: 'none' },
+      });
+      await proxy.current.heal();
+      for (const call of await calls) expect(call).toMatchObject({ status: 'fulfilled' });
+    });
+  });
+
   it('have each their own fate when Redis refuses them all for one key', async () => {
     await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', '>pw', '~k*', '~warm', '+@all');
     const poor = await open(redis.url.replace('//', '//poor:pw@'));

@@ -13,7 +13,7 @@ import {
   isReply,
   lockErrorOf,
 } from './reply-error.js';
-import { Turn, type Batch, type Job } from './turn.js';
+import { firstKeyOf, MOST_CALLS, Turn, type Batch, type Job } from './turn.js';
 
 /** The connection by which scripts travel. */
 export interface Line {
@@ -63,12 +63,16 @@ interface Sending {
 /**
  * Sends what is asked for in one turn of the event loop at its end: the calls of one script, in a
  * Cluster of one slot, as one EVALSHA, and a call that is alone in the plain form. Calls whose first key
- * is the same keep their order.
+ * is the same keep their order; of scripts that are `inOrder` also where one has to be sent again: what
+ * cannot travel with the one before waits for its answer.
  */
 export class ScriptBatches {
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
   #turn: Turn | undefined;
+  /** Of scripts in order, by first key: the batch on its way, and the jobs that wait for its answer. */
+  readonly #ahead = new Map<string, Batch>();
+  readonly #behind = new Map<string, Job[]>();
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
   #breaks = 0;
   /** Until then calls go one by one. */
@@ -99,13 +103,57 @@ export class ScriptBatches {
     const { call } = job;
     const isSlotted = this.#isCluster && call.isUniform;
     const group = isSlotted ? `${call.sha1} ${hashTag(call.keys[0] ?? '')}` : call.sha1;
+    if (call.inOrder && this.#hasToWait(job, group)) {
+      this.#wait(job);
+      return;
+    }
+    let batch: Batch;
     if (this.#turn === undefined) {
       this.#turn = new Turn(job, group);
+      [batch] = this.#turn.batches;
       // Until then the promises that were settled in this turn have gone on, and asked as well.
       process.nextTick(this.#flush);
-    } else if (this.#turn.add(job, group)) {
-      // Redis may begin, and what comes next in this turn is another batch.
-      this.#flush();
+    } else {
+      batch = this.#turn.add(job, group);
+    }
+    if (call.inOrder) this.#ahead.set(firstKeyOf(job), batch);
+    // Redis may begin, and what comes next in this turn is another batch.
+    if (batch.jobs.length === MOST_CALLS) this.#flush();
+  }
+
+  #hasToWait(job: Job, group: string): boolean {
+    const key = firstKeyOf(job);
+    const ahead = this.#ahead.get(key);
+    if (ahead === undefined) return false;
+    const mayJoin = !ahead.isSent && !this.#behind.has(key);
+    return !mayJoin || this.#turn?.wouldJoin(ahead, job, group) !== true;
+  }
+
+  /** What is asked for without a connection fails at once. */
+  #wait(job: Job): void {
+    try {
+      this.line.prepare()?.catch(() => undefined);
+    } catch (error) {
+      job.failed(error);
+      return;
+    }
+    const key = firstKeyOf(job);
+    const behind = this.#behind.get(key);
+    if (behind === undefined) this.#behind.set(key, [job]);
+    else behind.push(job);
+  }
+
+  /** All of it is answered: what waited for that goes on, before all that is asked for from now on. */
+  #end(batch: Batch): void {
+    for (const job of batch.jobs) {
+      if (!job.call.inOrder) continue;
+      const key = firstKeyOf(job);
+      if (this.#ahead.get(key) !== batch) continue;
+      this.#ahead.delete(key);
+      const behind = this.#behind.get(key);
+      if (behind === undefined) continue;
+      this.#behind.delete(key);
+      for (const next of behind) this.#add(next);
     }
   }
 
@@ -113,8 +161,10 @@ export class ScriptBatches {
     if (this.#turn === undefined) return;
     const due = this.#turn.batches;
     this.#turn = undefined;
+    for (const batch of due) batch.isSent = true;
     const fail = (error: unknown) => {
       for (const { jobs } of due) for (const job of jobs) job.failed(error);
+      for (const batch of due) this.#end(batch);
     };
     try {
       const preparation = this.line.prepare();
@@ -131,28 +181,51 @@ export class ScriptBatches {
   #sendAll(due: readonly Batch[]): void {
     const sending = { sentAt: performance.now(), breaks: this.#breaks };
     const goOneByOne = sending.sentAt < this.#movingUntil;
-    for (const { jobs } of due) {
-      if (jobs.length === 1 || goOneByOne) this.#sendEach(jobs, sending);
-      else this.#sendTogether(jobs, sending);
+    for (const batch of due) {
+      if (batch.jobs.length === 1) this.#sendOne(batch, sending);
+      else if (goOneByOne) this.#sendEach(batch, sending);
+      else this.#sendTogether(batch, sending);
     }
   }
 
-  #sendEach(jobs: readonly Job[], sending: Sending): void {
+  /** In order, those of one key go one behind the other, before what waits for them already. */
+  #sendEach({ place, jobs }: Batch, sending: Sending): void {
+    const later = new Map<string, Job[]>();
     for (const job of jobs) {
-      this.#evaluate(
-        job.call,
-        job.call,
-        (raw) => {
-          this.#answer(job, raw, sending);
-        },
-        (error) => {
-          this.#fail(job, error, sending);
-        },
-      );
+      const key = firstKeyOf(job);
+      const others = later.get(key);
+      if (job.call.inOrder && others !== undefined) {
+        others.push(job);
+        continue;
+      }
+      const one: Batch = { place, jobs: [job], isSent: true };
+      later.set(key, []);
+      if (job.call.inOrder) this.#ahead.set(key, one);
+      this.#sendOne(one, sending);
+    }
+    for (const [key, others] of later) {
+      if (others.length > 0) this.#behind.set(key, others.concat(this.#behind.get(key) ?? []));
     }
   }
 
-  #sendTogether(jobs: readonly [Job, ...Job[]], sending: Sending): void {
+  #sendOne(batch: Batch, sending: Sending): void {
+    const [job] = batch.jobs;
+    this.#evaluate(
+      job.call,
+      job.call,
+      (raw) => {
+        this.#answer(job, raw, sending);
+        this.#end(batch);
+      },
+      (error) => {
+        this.#fail(job, error, sending);
+        this.#end(batch);
+      },
+    );
+  }
+
+  #sendTogether(batch: Batch, sending: Sending): void {
+    const { jobs } = batch;
     const [{ call: first }] = jobs;
     const keys: string[] = [];
     const args: (string | number)[] = [];
@@ -168,11 +241,16 @@ export class ScriptBatches {
         jobs.forEach((job, i) => {
           this.#answer(job, answers[i], sending);
         });
+        this.#end(batch);
       },
       (error) => {
         if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
-        if (isRefusedUnrun(error)) this.#sendEach(jobs, sending);
-        else for (const job of jobs) this.#fail(job, error, sending);
+        if (isRefusedUnrun(error)) {
+          this.#sendEach(batch, sending);
+          return;
+        }
+        for (const job of jobs) this.#fail(job, error, sending);
+        this.#end(batch);
       },
     );
   }

@@ -18,6 +18,7 @@ export interface Batch {
   /** Its place among those of the turn. */
   readonly place: number;
   readonly jobs: [Job, ...Job[]];
+  isSent: boolean;
 }
 
 /**
@@ -34,14 +35,14 @@ export class Turn {
     job: Job,
     private readonly group: string,
   ) {
-    this.batches = [{ place: 0, jobs: [job] }];
+    this.batches = [{ place: 0, jobs: [job], isSent: false }];
   }
 
   /**
    * Calls of one group travel together. Those that have the same first key keep their order: none
-   * joins a batch that would overtake another one. Answers whether a batch is full.
+   * joins a batch that would overtake another one. Answers its batch.
    */
-  add(job: Job, group: string): boolean {
+  add(job: Job, group: string): Batch {
     const [first] = this.batches;
     const { open, lastOf } = (this.#rooms ??= new Rooms(first, this.group));
     const { isUniform } = job.call;
@@ -51,12 +52,19 @@ export class Turn {
     if (batch !== undefined && batch.place >= (last?.place ?? 0)) {
       batch.jobs.push(job);
     } else {
-      batch = { place: this.batches.length, jobs: [job] };
+      batch = { place: this.batches.length, jobs: [job], isSent: false };
       this.batches.push(batch);
       if (isUniform) open.set(group, batch);
     }
     if (batch !== last) lastOf.set(key, batch);
-    return batch.jobs.length === MOST_CALLS;
+    return batch;
+  }
+
+  /** Whether the next job like this one would join the batch. */
+  wouldJoin(batch: Batch, job: Job, group: string): boolean {
+    if (this.#rooms === undefined) return job.call.isUniform && group === this.group;
+    const { open, lastOf } = this.#rooms;
+    return open.get(group) === batch && lastOf.get(firstKeyOf(job)) === batch;
   }
 }
 
@@ -73,6 +81,6 @@ class Rooms {
   }
 }
 
-function firstKeyOf({ call }: Job): string {
+export function firstKeyOf({ call }: Job): string {
   return call.keys[0] ?? '';
 }

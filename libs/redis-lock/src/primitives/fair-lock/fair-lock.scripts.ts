@@ -71,6 +71,7 @@ export const ENTER = defineScript({
   args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'terms', 'channelPrefix'],
   numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'],
   channels: ['channelPrefix'],
+  inOrder: true,
   body: enter('', String(GRANTED)),
   reply: enterAnswer,
 });
@@ -91,6 +92,7 @@ export const ENTER_FENCED = defineScript({
   ],
   numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'tokenTtlMs'],
   channels: ['channelPrefix'],
+  inOrder: true,
   body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
   reply: fencedAnswer,
 });
