@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { ReplicaGroup, type Node } from '../support/topology.js';
+import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
 
 /** Five times what is promised. */
 const IN_USE = { withinMs: 15_000 };
@@ -106,5 +106,68 @@ describe('a master that is demoted behind one address', () => {
       });
     }
     expect(stopwatch.ms).toBeGreaterThan(1_000);
+  }, 60_000);
+});
+
+/** As after a failover by Sentinel while the old master is cut off from it, but not from its callers. */
+describe('a master that is replaced, and goes on answering', () => {
+  let group: ReplicaGroup;
+  let proxy: FaultProxy;
+
+  beforeEach(async () => {
+    group = await ReplicaGroup.start(2);
+    proxy = await FaultProxy.start(group.master.server);
+  }, 30_000);
+  afterEach(async () => {
+    await proxy.close();
+    await group.stop();
+  });
+  const open = useApplications();
+  /** What one holds has its replicas still, and one that is new finds the new master. */
+  const failOver = async (): Promise<Node> => {
+    const [next, replica] = group.replicas as [Node, Node];
+    proxy.retarget(next.server);
+    await next.admin.replicaof('NO', 'ONE');
+    await replica.admin.replicaof('127.0.0.1', next.server.port);
+    await eventually(() => hasReplicas(next, 1), IN_USE);
+    return next;
+  };
+  const confirmed = { minReplicas: 1, waitTimeMs: 30_000 };
+
+  it('is asked for nothing that the new one has granted', async () => {
+    const app = open(proxy.url);
+    await (await app.locks.acquire('plain', { waitTimeMs: 10_000 })).release();
+    const next = await failOver();
+    const names = ['a', 'b', 'c'];
+    const leases = await Promise.all(names.map((name) => app.locks.acquire(name, confirmed)));
+    expect(await next.admin.exists(...names)).toBe(3);
+    await Promise.all(leases.map((lease) => lease.release()));
+    expect(await next.admin.exists(...names)).toBe(0);
+    expect(await group.master.admin.exists(...names)).toBe(0);
+    expect(app.events.filter(({ type }) => type === 'lost')).toEqual([]);
+  }, 60_000);
+
+  it('is left with all that is held, as soon as too few replicas confirm', async () => {
+    const app = open(proxy.url, { settings: { leaseTimeMs: 6_000 } });
+    const lease = await app.locks.acquire('a', confirmed);
+    const next = await failOver();
+    await eventually(() => app.events.some(({ type }) => type === 'recovered'), IN_USE);
+    expect(lease.state).toBe('held');
+    await lease.release();
+    expect(await next.admin.exists('a')).toBe(0);
+    await (await app.locks.acquire('plain')).release();
+    expect(app.events.map(({ type }) => type)).not.toContain('lost');
+  }, 60_000);
+
+  it('is left by what needs replicas when the connection for commands has left it', async () => {
+    const app = open(proxy.url);
+    await (await app.locks.acquire('a', confirmed)).release();
+    const next = await failOver();
+    const [commands] = proxy.connections;
+    proxy.cut({ where: (connection) => connection === commands });
+    const lease = await app.locks.acquire('a', confirmed);
+    expect(await next.admin.exists('a')).toBe(1);
+    await lease.release();
+    expect(await next.admin.exists('a')).toBe(0);
   }, 60_000);
 });

@@ -25,10 +25,11 @@ import { another, chooseClient, disconnect, isCluster } from './redis-client.js'
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedLines } from './replicated-lines.js';
 import { ScriptBatches } from './script-batches.js';
-import { clientWarning, serverWarnings } from './set-up-warnings.js';
+import { askServers, clientWarning, runIdIn, warningsIn } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
+const NOBODY = Promise.resolve(undefined);
 /** Between two tries to find the master, while there is none. */
 const LEAVE_AGAIN_MS = 500;
 
@@ -89,6 +90,8 @@ export class IoredisConnection implements RedisConnection {
   #trouble: unknown;
   #isOutageTold = false;
   #isClosed = false;
+  /** Which server the commands go to, where it may be asked. */
+  #runId: Promise<string | undefined> = NOBODY;
   #leftAt = -Infinity;
   #isLeaving = false;
   readonly #warned = new Set<string>();
@@ -105,11 +108,13 @@ export class IoredisConnection implements RedisConnection {
       prepare: () => this.#prepare(),
       // ioredis sends again before anybody can ask for the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
-      demoted: () => {
-        this.#leaveServer();
-      },
+      demoted: this.#leaveServer,
     });
-    this.#replicated = new ReplicatedLines(client, () => this.#database?.number ?? 0);
+    this.#replicated = new ReplicatedLines(client, {
+      database: () => this.#database?.number ?? 0,
+      runId: () => this.#runId,
+      disagree: this.#leaveServer,
+    });
     client.on('ready', this.#onReady);
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
@@ -233,7 +238,7 @@ export class IoredisConnection implements RedisConnection {
    * Connects anew: behind one address, or by a Sentinel's word, there may be another master by now, and
    * a server that is demoted keeps its connections. One that would not come back is left alone.
    */
-  #leaveServer(): void {
+  readonly #leaveServer = (): void => {
     const { client } = this;
     const now = performance.now();
     if (isCluster(client) || typeof client.options.retryStrategy !== 'function') return;
@@ -241,7 +246,7 @@ export class IoredisConnection implements RedisConnection {
     this.#leftAt = now;
     this.#isLeaving = true;
     client.disconnect(true);
-  }
+  };
 
   readonly #onReady = (): void => {
     this.#trouble = undefined;
@@ -265,6 +270,7 @@ export class IoredisConnection implements RedisConnection {
   };
 
   readonly #onClose = (): void => {
+    this.#runId = NOBODY;
     this.#batches.onBreak();
     this.#database?.forget();
   };
@@ -277,14 +283,13 @@ export class IoredisConnection implements RedisConnection {
   #lookAtServer(): void {
     // Who has none may lack the right to ask.
     if (this.client.options.enableReadyCheck === false) return;
-    serverWarnings(this.client).then(
-      (warnings) => {
-        warnings.forEach((warning) => {
-          this.#warn(warning);
-        });
-      },
-      () => undefined,
-    );
+    const told = askServers(this.client).then((infos) => {
+      for (const warning of infos.flatMap(warningsIn)) this.#warn(warning);
+      const runId = this.#cluster ? undefined : runIdIn(infos[0]);
+      this.#replicated.agreeOn(runId);
+      return runId;
+    });
+    this.#runId = told.catch(() => undefined);
   }
 
   /** Each once. */

@@ -13,8 +13,11 @@ import {
   lockErrorOf,
   noConnectionError,
   shortOfReplicasError,
+  twoServersError,
   unconfirmedDatabaseError,
 } from './reply-error.js';
+import type { Ordinary } from './replicated-lines.js';
+import { runIdIn } from './set-up-warnings.js';
 
 /** Two of them are less than `ANSWER_MS`: whoever wants one answer hears it behind others, too. */
 const WAIT_MS = 450;
@@ -49,6 +52,7 @@ export class ReplicatedLine {
   #jobs: Job[] = [];
   #isRunning = false;
   #client: Redis | undefined;
+  #runId: string | undefined;
   #database = 0;
   /** Nothing was written over this connection, and so nothing confirmed. */
   #isFresh = true;
@@ -56,7 +60,7 @@ export class ReplicatedLine {
 
   constructor(
     private readonly open: (overrides: RedisOptions) => Redis,
-    private readonly database: () => number,
+    private readonly ordinary: Ordinary,
   ) {}
 
   run(call: ScriptCall, minReplicas: number, isAsked = false): Promise<Replicated> {
@@ -67,6 +71,11 @@ export class ReplicatedLine {
       });
       if (!this.#isRunning) void this.#work();
     });
+  }
+
+  agreeOn(runId: string | undefined): void {
+    const isOther = this.#runId !== undefined && runId !== undefined && this.#runId !== runId;
+    if (isOther) this.#drop();
   }
 
   close(): void {
@@ -107,9 +116,11 @@ export class ReplicatedLine {
       const job = group[i] as Job;
       if (reply.status === 'rejected') this.#onRefused(job, reply.reason, again);
       else if (confirmed.status === 'rejected') this.#onUnconfirmed(job, confirmed.reason, again);
-      else if (confirmed.value < minReplicas)
+      else if (confirmed.value < minReplicas) {
         job.reject(shortOfReplicasError(minReplicas, confirmed.value));
-      else job.resolve({ raw: reply.value, sentAt: job.sentAt ?? 0, resent: job.isResent });
+        // They may have another master by now, to whom the next connection leads.
+        this.#drop();
+      } else job.resolve({ raw: reply.value, sentAt: job.sentAt ?? 0, resent: job.isResent });
     }
     // In their order, and before what was asked for meanwhile.
     this.#jobs.unshift(...again);
@@ -165,7 +176,7 @@ export class ReplicatedLine {
   async #ready(): Promise<Redis> {
     if (this.#isClosed) throw noConnectionError(undefined);
     const client = this.#client ?? (await this.#connect());
-    const database = this.database();
+    const database = this.ordinary.database();
     if (database === this.#database) return client;
     try {
       await client.select(database);
@@ -195,10 +206,26 @@ export class ReplicatedLine {
     const silent = setTimeout(disconnect, CONNECT_MS, client).unref();
     try {
       await outOfScope(() => client.connect());
+      await this.#agree(client);
     } finally {
       clearTimeout(silent);
     }
     return client;
+  }
+
+  /**
+   * After a failover the old master may go on answering. What one server has granted, the other knows
+   * nothing of: nothing is sent while the connections lead to two.
+   */
+  async #agree(client: Redis): Promise<void> {
+    this.#runId = undefined;
+    const runId = await this.ordinary.runId();
+    if (runId === undefined) return;
+    this.#runId = runIdIn(await client.info('server'));
+    if (this.#runId === undefined || this.#runId === runId) return;
+    this.#drop();
+    this.ordinary.disagree();
+    throw twoServersError();
   }
 
   #drop(): void {

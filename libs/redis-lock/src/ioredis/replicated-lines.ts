@@ -12,14 +12,28 @@ const REDIRECTIONS = 5;
 /** Where there is no Cluster: the present master. */
 const MASTER = '';
 
+/** The ordinary connection. */
+export interface Ordinary {
+  database(): number;
+  /** Which server it leads to; undefined where nobody may ask, and in a Cluster, which says it itself. */
+  runId(): Promise<string | undefined>;
+  /** Another one was found, later. */
+  disagree(): void;
+}
+
 /** Runs scripts that replicas must have: by a connection of its own for each master that is needed. */
 export class ReplicatedLines {
   readonly #lines = new Map<string, ReplicatedLine>();
 
   constructor(
     private readonly client: Redis | Cluster,
-    private readonly database: () => number,
+    private readonly ordinary: Ordinary,
   ) {}
+
+  /** The ordinary connection leads to this server: what does not is of no use any more. */
+  agreeOn(runId: string | undefined): void {
+    for (const line of this.#lines.values()) line.agreeOn(runId);
+  }
 
   /**
    * Resolves when `minReplicas` replicas have what the script has written.
@@ -54,7 +68,7 @@ export class ReplicatedLines {
     if (line === undefined) {
       line = new ReplicatedLine(
         (overrides) => another(this.#clientAt(node), overrides),
-        this.database,
+        this.ordinary,
       );
       this.#lines.set(node, line);
     }

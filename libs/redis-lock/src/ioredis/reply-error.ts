@@ -115,6 +115,11 @@ export function shortOfReplicasError(minReplicas: number, replicas: number): Rep
   });
 }
 
+/** One connection leads to the master, and the other to one that was replaced. */
+export function twoServersError(): LockBackendError {
+  return backendError(PASSING('the connections to Redis lead to two servers'), undefined);
+}
+
 /** Redis did not confirm the database of the connection, so nothing was sent. */
 export function unconfirmedDatabaseError(error: unknown): LockBackendError {
   const message = messageOf(error);

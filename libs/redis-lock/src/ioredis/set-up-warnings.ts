@@ -15,14 +15,18 @@ export function clientWarning(client: Redis | Cluster): string | undefined {
   );
 }
 
-/** What a server says of itself that locks suffer from. */
-export async function serverWarnings(client: Redis | Cluster): Promise<string[]> {
+/** What the servers say of themselves. */
+export function askServers(client: Redis | Cluster): Promise<string[]> {
   const nodes = isCluster(client) ? client.nodes('master') : [client];
-  const told = nodes.map(async (node) => warningsIn(await node.info()));
-  return [...new Set((await Promise.all(told)).flat())];
+  return Promise.all(nodes.map((node) => node.info()));
 }
 
-/** The same, of an answer to INFO. */
+/** Which server it is, until it is started again; undefined where it does not say so. */
+export function runIdIn(info: string | undefined): string | undefined {
+  return /^run_id:(\w+)/m.exec(info ?? '')?.[1];
+}
+
+/** What a server says of itself that locks suffer from. */
 export function warningsIn(info: string): string[] {
   const version = /^redis_version:(\d+)\.(\d+)\.(\d+)/m.exec(info);
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
