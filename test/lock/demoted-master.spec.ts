@@ -15,6 +15,7 @@ const NO_POLL = { pollIntervalMs: 60_000 };
 
 /** As with a managed Redis, HAProxy or a service of Kubernetes: connections that are open stay where they are. */
 describe('a master that is demoted behind one address', () => {
+  const open = useApplications();
   const clients: Redis[] = [];
   let group: ReplicaGroup;
   let proxy: FaultProxy;
@@ -28,7 +29,6 @@ describe('a master that is demoted behind one address', () => {
     await proxy.close();
     await group.stop();
   });
-  const open = useApplications();
 
   const ways: [string, () => unknown][] = [
     ['a connection of ours', () => proxy.url],
@@ -111,6 +111,7 @@ describe('a master that is demoted behind one address', () => {
 
 /** As after a failover by Sentinel while the old master is cut off from it, but not from its callers. */
 describe('a master that is replaced, and goes on answering', () => {
+  const open = useApplications();
   let group: ReplicaGroup;
   let proxy: FaultProxy;
 
@@ -122,7 +123,6 @@ describe('a master that is replaced, and goes on answering', () => {
     await proxy.close();
     await group.stop();
   });
-  const open = useApplications();
   /** What one holds has its replicas still, and one that is new finds the new master. */
   const failOver = async (): Promise<Node> => {
     const [next, replica] = group.replicas as [Node, Node];

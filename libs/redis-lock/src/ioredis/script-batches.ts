@@ -13,7 +13,7 @@ import {
   isReply,
   lockErrorOf,
 } from './reply-error.js';
-import { firstKeyOf, MOST_CALLS, Turn, type Batch, type Job } from './turn.js';
+import { Asked, firstKeyOf, MOST_CALLS, Turn, type Batch, type Decoder, type Job } from './turn.js';
 
 /** The connection by which scripts travel. */
 export interface Line {
@@ -26,32 +26,6 @@ export interface Line {
   prepare(): Promise<void> | undefined;
   /** The server says that it is a replica. */
   demoted(): void;
-}
-
-/** What makes sense of the answer to a script. */
-interface Decoder<R> {
-  decode(raw: unknown): R;
-}
-
-class Asked<R> implements Job {
-  constructor(
-    readonly call: ScriptCall,
-    private readonly script: Decoder<R>,
-    private readonly resolve: (reply: Reply<R>) => void,
-    private readonly reject: (error: unknown) => void,
-  ) {}
-
-  answered(raw: unknown, sentAt: number, resent: boolean): void {
-    try {
-      this.resolve({ value: this.script.decode(raw), sentAt, resent });
-    } catch (error) {
-      this.reject(error);
-    }
-  }
-
-  failed(error: unknown): void {
-    this.reject(error);
-  }
 }
 
 /** When something was sent first, and how many connections had broken until then. */
@@ -75,8 +49,8 @@ export class ScriptBatches {
   readonly #behind = new Map<string, Job[]>();
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
   #breaks = 0;
-  /** Until then calls go one by one. */
-  #movingUntil = -Infinity;
+  /** Until then the calls of a slot go one by one, by hash tag. */
+  readonly #movingUntil = new Map<string, number>();
 
   readonly #isCluster: boolean;
 
@@ -180,10 +154,9 @@ export class ScriptBatches {
 
   #sendAll(due: readonly Batch[]): void {
     const sending = { sentAt: performance.now(), breaks: this.#breaks };
-    const goOneByOne = sending.sentAt < this.#movingUntil;
     for (const batch of due) {
       if (batch.jobs.length === 1) this.#sendOne(batch, sending);
-      else if (goOneByOne) this.#sendEach(batch, sending);
+      else if (this.#isMoving(batch, sending)) this.#sendEach(batch, sending);
       else this.#sendTogether(batch, sending);
     }
   }
@@ -244,7 +217,7 @@ export class ScriptBatches {
         this.#end(batch);
       },
       (error) => {
-        if (isMovingSlot(error)) this.#movingUntil = performance.now() + MOVING_MS;
+        if (isMovingSlot(error)) this.#movingUntil.set(tagOf(batch), performance.now() + MOVING_MS);
         if (isRefusedUnrun(error)) {
           this.#sendEach(batch, sending);
           return;
@@ -253,6 +226,14 @@ export class ScriptBatches {
         this.#end(batch);
       },
     );
+  }
+
+  #isMoving(batch: Batch, { sentAt }: Sending): boolean {
+    if (this.#movingUntil.size === 0) return false;
+    const tag = tagOf(batch);
+    const isMoving = sentAt < (this.#movingUntil.get(tag) ?? 0);
+    if (!isMoving) this.#movingUntil.delete(tag);
+    return isMoving;
   }
 
   #formFor(call: ScriptCall): ScriptText {
@@ -296,4 +277,9 @@ export class ScriptBatches {
   #isAstray(sending: Sending): boolean {
     return this.line.mayGoAstray() && this.#wasResent(sending);
   }
+}
+
+/** Its calls are of one slot, in a Cluster. */
+function tagOf({ jobs: [first] }: Batch): string {
+  return hashTag(firstKeyOf(first));
 }

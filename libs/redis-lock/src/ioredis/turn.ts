@@ -1,3 +1,4 @@
+import type { Reply } from '../core/redis-connection.js';
 import type { ScriptCall } from '../core/script.js';
 
 /**
@@ -11,6 +12,32 @@ export interface Job {
   readonly call: ScriptCall;
   answered(raw: unknown, sentAt: number, resent: boolean): void;
   failed(error: unknown): void;
+}
+
+/** What makes sense of the answer to a script. */
+export interface Decoder<R> {
+  decode(raw: unknown): R;
+}
+
+export class Asked<R> implements Job {
+  constructor(
+    readonly call: ScriptCall,
+    private readonly script: Decoder<R>,
+    private readonly resolve: (reply: Reply<R>) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {}
+
+  answered(raw: unknown, sentAt: number, resent: boolean): void {
+    try {
+      this.resolve({ value: this.script.decode(raw), sentAt, resent });
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+
+  failed(error: unknown): void {
+    this.reject(error);
+  }
 }
 
 /** Jobs that travel together. */

@@ -1,4 +1,3 @@
-import { MovingSlotError } from '../../core/errors.js';
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
 import {
   grantChannel,
@@ -27,8 +26,9 @@ import type {
 } from '../../core/hold-protocol.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/moving-slots.js';
 import { REENTRANT_OPTIONS } from '../../core/options.js';
-import { MOVING_MS, type RedisConnection, type Reply } from '../../core/redis-connection.js';
+import type { RedisConnection, Reply } from '../../core/redis-connection.js';
 import {
   CLAIM,
   CLAIM_FENCED,
@@ -48,11 +48,12 @@ export class ReentrantProtocol implements LockProtocol {
   readonly remembersWaiters = false;
   readonly #connection: RedisConnection;
   readonly #openEveryMs: number;
-  #movingUntil = -Infinity;
+  readonly #slots: MovingSlots;
 
   constructor(private readonly context: LockContext) {
     this.#connection = context.connection;
     this.#openEveryMs = openEveryMs(context.settings);
+    this.#slots = new MovingSlots(context);
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
@@ -80,7 +81,8 @@ export class ReentrantProtocol implements LockProtocol {
       const fencedArgs = { ...args, tokenTtlMs: TOKEN_TTL_MS };
       return this.#connection.run(CLAIM_FENCED, withToken, fencedArgs, minReplicas);
     }
-    return this.#inLineOr(
+    return this.#slots.ask(
+      key,
       () => this.#connection.run(CLAIM, keys, args, minReplicas),
       () => this.enter(key, owner, request),
     );
@@ -99,21 +101,26 @@ export class ReentrantProtocol implements LockProtocol {
     const openEveryMs = this.#openEveryMs;
     if (heir === undefined) {
       const args = { owner, holdCount, channel, openEveryMs };
-      return this.#inLineOr(
+      return this.#slots.ask(
+        key,
         () => this.#connection.run(LEAVE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
     const args = passingOn(owner, heir, channel);
-    const passOn = () => this.#connection.run(PASS_ON, { lock: key }, args);
-    if (heir.claim === undefined) return passOn();
+    if (heir.claim === undefined) return this.#connection.run(PASS_ON, { lock: key }, args);
     const turn = takingTurns(owner, heir, heir.claim, { channel, openEveryMs });
-    return this.#inLineOr(() => this.#connection.run(TAKE_TURNS, keysOf(key), turn), passOn);
+    return this.#slots.ask(
+      key,
+      () => this.#connection.run(TAKE_TURNS, keysOf(key), turn),
+      () => this.#open(key, owner),
+    );
   }
 
   withdraw(key: string, owner: OwnerId) {
     const args = { owner, channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
-    return this.#inLineOr(
+    return this.#slots.ask(
+      key,
       () => this.#connection.run(WITHDRAW, keysOf(key), args),
       () => this.#leaveAlone(key, owner, 0),
     );
@@ -135,21 +142,16 @@ export class ReentrantProtocol implements LockProtocol {
     return grantChannel(key, this.context.id);
   }
 
+  /** Nobody stands in line: those of other processes get a chance before the heir asks. */
+  async #open(key: string, owner: OwnerId): Promise<Reply<LeaveAnswer>> {
+    const reply = await this.#leaveAlone(key, owner, 0);
+    return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
+  }
+
   /** Whoever is in line finds out by asking: a script of the lock's key alone is not held up. */
   #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
     const args = { owner, holdCount, channel: this.wakeUpChannel(key) };
     return this.#connection.run(LEAVE_ALONE, { lock: key }, args);
-  }
-
-  /** While a slot of a Cluster moves there are no lines, since their keys may be nowhere. */
-  #inLineOr<R>(inLine: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
-    const { clock } = this.context;
-    if (clock.now() < this.#movingUntil) return alone();
-    return inLine().catch((error: unknown) => {
-      if (!(error instanceof MovingSlotError)) throw error;
-      this.#movingUntil = clock.now() + MOVING_MS;
-      return alone();
-    });
   }
 }
 

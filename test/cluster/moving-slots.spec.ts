@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+
+import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import type { Application } from '../faults/support/application.js';
+import { useApplications } from '../faults/support/applications.js';
+import { eventually } from '../support/eventually.js';
+import { ClusterGroup, type Node } from '../support/topology.js';
+
+/** A slot can stay half way for minutes, as when somebody moves it by hand. */
+describe('while a slot of a Cluster is on its way', () => {
+  const open = useApplications();
+  let group: ClusterGroup;
+  const clusters: Cluster[] = [];
+  const opened: [number, Node, Node][] = [];
+
+  beforeAll(async () => {
+    group = await ClusterGroup.start({ masters: 2, replicated: false });
+  }, 60_000);
+  afterAll(() => group.stop());
+  afterEach(async () => {
+    for (const cluster of clusters.splice(0)) cluster.disconnect();
+    for (const [slot, from, to] of opened.splice(0)) {
+      for (const { admin } of [from, to]) {
+        await admin.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
+        await admin.flushall();
+      }
+    }
+  });
+  const process = async (): Promise<Application> => {
+    const cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
+    cluster.on('error', () => undefined);
+    clusters.push(cluster);
+    const app = open(cluster, { settings: { pollIntervalMs: 500 } });
+    await eventually(() => app.locks.get('warm').remainingTimeMs(), { withinMs: 15_000 });
+    return app;
+  };
+  const beginToMove = async (name: string) => {
+    const slot = hashSlot(name);
+    const from = await group.masterOf(slot);
+    const to = group.masters.find((node) => node !== from) as Node;
+    opened.push([slot, from, to]);
+    const [source, target] = [from, to].map(({ admin }) => admin.call('CLUSTER', 'MYID'));
+    await to.admin.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', String(await source));
+    await from.admin.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', String(await target));
+  };
+
+  it('the locks of other slots have their lines', async () => {
+    const [ours, others] = [await process(), await process()];
+    const held = await ours.locks.acquire('moving');
+    await beginToMove('moving');
+    await expect(others.locks.acquire('moving', { waitTimeMs: 500 })).rejects.toMatchObject({
+      code: 'LOCK_TIMEOUT',
+    });
+    const other = await ours.locks.acquire('other');
+    const waiting = others.locks.acquire('other', { waitTimeMs: 30_000 });
+    const { queue } = lineKeys('other');
+    const { admin } = await group.masterOf(hashSlot('other'));
+    await eventually(async () => (await admin.exists(queue)) === 1);
+    await other.release();
+    await (await waiting).release();
+    await held.release();
+  }, 60_000);
+
+  it('the processes take turns', async () => {
+    const processes = [await process(), await process()];
+    await beginToMove('moving');
+    const sections = [0, 0];
+    const total = () => (sections[0] ?? 0) + (sections[1] ?? 0);
+    const caller = async (app: Application, i: number) => {
+      while (total() < 200) {
+        await app.locks.using('moving', () => (sections[i] = (sections[i] ?? 0) + 1), {
+          waitTimeMs: 30_000,
+        });
+      }
+    };
+    await Promise.all(processes.flatMap((app, i) => [1, 2, 3, 4].map(() => caller(app, i))));
+    expect(Math.min(...sections)).toBeGreaterThan(total() / 5);
+  }, 60_000);
+});
