@@ -37,7 +37,7 @@ describe('the doctor', () => {
   it('says the same to a person', async () => {
     const { code, out } = await run(['doctor'], { env: { REDIS_URL: redis.url } });
     expect(code).toBe(0);
-    expect(out).toMatch(/^ok {4}server {7}Redis \d/m);
+    expect(out).toMatch(/^ok {4}server {7}(Redis|Valkey) \d/m);
     expect(out).toMatch(/^warn {2}persistence {2}nothing is saved.*\n {19}fix: appendonly yes/m);
     expect(out).not.toContain('[');
   });

@@ -37,11 +37,6 @@ describe('the rights of a user, as the docs have them', () => {
   const password = 's3cret';
   beforeAll(async () => {
     await redis.admin.config('SET', 'acllog-max-len', 10_000);
-    // On newer servers ioredis says its name and version.
-    const [major = 0, minor = 0] = (/redis_version:(\S+)/.exec(await redis.admin.info())?.[1] ?? '')
-      .split('.')
-      .map(Number);
-    if (major > 7 || (major === 7 && minor >= 2)) OTHERS.push('+client|setinfo');
   });
   beforeEach(async () => {
     // ioredis prints that it may not ask whether Redis is ready.
@@ -59,8 +54,7 @@ describe('the rights of a user, as the docs have them', () => {
 
   const allow = async (user: string, rules: readonly string[]) => {
     users.add(user);
-    const extra = OTHERS.filter((one) => one.startsWith('+'));
-    await redis.admin.acl('SETUSER', user, 'reset', 'on', `>${password}`, ...rules, ...extra);
+    await redis.admin.acl('SETUSER', user, 'reset', 'on', `>${password}`, ...rules);
   };
   const openAs = (user: string, settings: object = {}) =>
     open({

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockBackendError } from 'nestjs-redis-lock';
-import { freePort } from '../../scripts/redis-server.mjs';
+import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';
 import { useRedis } from '../support/redis-server.js';
@@ -35,17 +35,27 @@ const files = Object.fromEntries(
 const [cert = '', key = ''] = files.good ?? [];
 const port = await freePort();
 
-/** A redis-server that was built without TLS does not start here. */
-const redis = useRedis({
-  args: [
-    ...['--tls-port', String(port), '--tls-cert-file', cert, '--tls-key-file', key],
-    ...['--tls-ca-cert-file', file('ca.crt', ca), '--tls-auth-clients', 'no'],
-  ],
-});
+const args = [
+  ...['--tls-port', String(port), '--tls-cert-file', cert, '--tls-key-file', key],
+  ...['--tls-ca-cert-file', file('ca.crt', ca), '--tls-auth-clients', 'no'],
+];
+/** A server that was built without TLS does not start here, and says so. */
+const isBuiltWithTls = await startRedisServer({ args }).then(
+  async (server) => {
+    await server.stop();
+    return true;
+  },
+  (error: unknown) => {
+    if (!/tls/i.test(String(error))) throw error;
+    return false;
+  },
+);
+const redis = useRedis({ args: isBuiltWithTls ? args : [] });
 const clients: Redis[] = [];
 // Declared before the applications, and so run when they are closed.
 afterEach(async () => {
   for (const client of clients.splice(0)) client.disconnect();
+  if (!isBuiltWithTls) return;
   await show('good');
   await redis.admin.config('SET', 'tls-auth-clients', 'no');
 });
@@ -63,7 +73,12 @@ const host = '127.0.0.1';
 /** What never connected keeps the process alive for 2 s when it ends, unless told otherwise. */
 const server = { host, port, disconnectTimeout: 50 };
 
-describe('Redis by TLS, with a certificate of an own authority', () => {
+const describeWithTls = isBuiltWithTls ? describe : describe.skip;
+if (!isBuiltWithTls) {
+  it.todo('Redis by TLS: this server was built without TLS, take another one to try it');
+}
+
+describeWithTls('Redis by TLS, with a certificate of an own authority', () => {
   it.each<[string, () => object]>([
     ['options', () => ({ ...server, tls: { ca } })],
     [

@@ -108,6 +108,7 @@ function deepest(error: unknown): unknown {
 function quick({ username, password }: Target) {
   return {
     ...{ lazyConnect: true, enableReadyCheck: false, maxRetriesPerRequest: 0 },
+    disableClientInfo: true,
     ...{ connectTimeout: CONNECT_MS, commandTimeout: COMMAND_MS, disconnectTimeout: 100 },
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),

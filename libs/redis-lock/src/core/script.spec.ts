@@ -142,7 +142,7 @@ return {key, other, count, #KEYS, #ARGV, late(), unpack(ARGV, 2)}`;
       'ERR value is not an integer',
     ],
     ['a key of another type', `return redis.call('hget', key, 'f')`, 'WRONGTYPE Operation'],
-    ['a call of no command', `return redis.call('nonsense')`, 'ERR Unknown Redis command'],
+    ['a call of no command', `return redis.call('nonsense')`, 'ERR Unknown (Redis )?command'],
     ['a mistake', `return text.x.y`, 'ERR user_script:'],
     // As before Redis 7, where the error of a command is raised as a text.
     ['a text', `error('OOM command not allowed', 0)`, 'OOM command not allowed'],

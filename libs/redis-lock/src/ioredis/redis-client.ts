@@ -32,6 +32,8 @@ const OUR_DEFAULTS = {
   // A half-open connection is noticed by a reply that does not come. Scripts may be sent again.
   socketTimeout: 3_000,
   disconnectTimeout: DISCONNECT_MS,
+  // From Redis 7.2 on it would need a right of its own.
+  disableClientInfo: true,
 } satisfies RedisOptions;
 
 /**
