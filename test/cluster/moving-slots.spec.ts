@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Cluster } from 'ioredis';
 
 import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
@@ -77,5 +78,22 @@ describe('while a slot of a Cluster is on its way', () => {
     };
     await Promise.all(processes.flatMap((app, i) => [1, 2, 3, 4].map(() => caller(app, i))));
     expect(Math.min(...sections)).toBeGreaterThan(total() / 5);
+  }, 60_000);
+
+  it('a fair lock is taken, waited for and given back', async () => {
+    const [ours, others] = [await process(), await process()].map(
+      ({ context }) => new FairLockService(context),
+    ) as [FairLockService, FairLockService];
+    const held = await ours.acquire('moving');
+    await beginToMove('moving');
+    const waiting = others.acquire('moving', { waitTimeMs: 30_000 });
+    await held.renew();
+    await held.release();
+    const next = await waiting;
+    // It is on the new node, and the one that has the slot still knows nothing of it.
+    expect(await ours.tryAcquire('moving')).toBeNull();
+    await ours.using('other', () => undefined);
+    await next.release();
+    await (await ours.acquire('moving', { waitTimeMs: 30_000 })).release();
   }, 60_000);
 });

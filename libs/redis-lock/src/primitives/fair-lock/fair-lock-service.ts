@@ -1,6 +1,11 @@
 import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
 import { passingOn, writtenTerms } from '../../core/hand-off.js';
-import { INSPECT, renewHashes } from '../../core/hash-lock.js';
+import {
+  ENTER as ENTER_ALONE,
+  INSPECT,
+  LEAVE as LEAVE_ALONE,
+  renewHashes,
+} from '../../core/hash-lock.js';
 import type {
   Claim,
   EnterAnswer,
@@ -13,6 +18,7 @@ import type {
 } from '../../core/hold-protocol.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/moving-slots.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
 import { aliveMs } from '../../core/poll.js';
@@ -37,8 +43,10 @@ class FairProtocol implements LockProtocol {
   readonly isShared = false;
   readonly remembersWaiters = true;
   readonly #aliveMs: number;
+  readonly #slots: MovingSlots;
 
   constructor(private readonly context: LockContext) {
+    this.#slots = new MovingSlots(context);
     this.#aliveMs = aliveMs(context.settings.pollIntervalMs);
   }
 
@@ -55,17 +63,23 @@ class FairProtocol implements LockProtocol {
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     const { connection } = this.context;
     const channelPrefix = channelOf(key);
+    const alone = () => this.#leaveAlone(key, owner, holdCount);
     if (heir === undefined) {
-      return connection.run(LEAVE, keysOf(key), { owner, holdCount, channelPrefix });
+      const args = { owner, holdCount, channelPrefix };
+      return this.#slots.ask(key, () => connection.run(LEAVE, keysOf(key), args), alone);
     }
     const { heir: next, leaseMs, starts } = passingOn(owner, heir, channelPrefix);
     const args = { owner, heir: next, leaseMs, starts, channelPrefix };
-    return connection.run(PASS_ON, keysOf(key), args);
+    return this.#slots.ask(key, () => connection.run(PASS_ON, keysOf(key), args), alone);
   }
 
   withdraw(key: string, owner: OwnerId, request: EnterRequest) {
     const args = { owner, waitMs: this.#waitMs(request), channelPrefix: channelOf(key) };
-    return this.context.connection.run(WITHDRAW, keysOf(key), args);
+    return this.#slots.ask(
+      key,
+      () => this.context.connection.run(WITHDRAW, keysOf(key), args),
+      () => this.#leaveAlone(key, owner, 0),
+    );
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -97,13 +111,26 @@ class FairProtocol implements LockProtocol {
     const aliveMs = this.#aliveMs;
     const args = { owner, holdCount, leaseMs, waitMs, aliveMs, terms, channelPrefix };
     const { connection } = this.context;
-    if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
+    if (!request.fenced) {
+      return this.#slots.ask(
+        key,
+        () => connection.run(ENTER, keysOf(key), args, minReplicas),
+        () =>
+          connection.run(ENTER_ALONE, { lock: key }, { owner, holdCount, leaseMs }, minReplicas),
+      );
+    }
     return connection.run(
       ENTER_FENCED,
       { ...keysOf(key), token: tokenKey(key) },
       { ...args, tokenTtlMs: TOKEN_TTL_MS },
       minReplicas,
     );
+  }
+
+  /** Whoever is in the queue, which may be on another node, finds out by asking. */
+  #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+    const args = { owner, holdCount, channel: channelOf(key) };
+    return this.context.connection.run(LEAVE_ALONE, { lock: key }, args);
   }
 
   /** What the waiter adds to the score of everybody behind it, as in Redisson. */
