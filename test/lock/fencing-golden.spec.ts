@@ -9,7 +9,7 @@ const TOKEN = 'redisson_lock_token:{a}';
 const FENCED = { fenced: true } as const;
 
 const redis = useRedis();
-const golden = useGolden(redis, 'fenced-lock', { mortal: /^redisson_lock_token:/ });
+const golden = useGolden(redis, 'fenced-lock');
 const open = useLocks(redis, (context) => new LockService(context));
 
 /** Java counts from 1; ours never falls below the time of the server, in microseconds. */

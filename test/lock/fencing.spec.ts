@@ -1,19 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { FairLockService, LockService } from 'nestjs-redis-lock';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const TOKEN = 'redisson_lock_token:{a}';
 
 describe('fencing tokens', () => {
   const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const open = useLocks(redis, (context) => ({
+    lock: new LockService(context),
+    fair: new FairLockService(context),
+  }));
 
   it('rise with every grant, also with those of Java in between: a bare INCR', async () => {
-    const { locks } = open();
+    const { lock } = open().locks;
     const tokens: number[] = [];
     for (let round = 0; round < 5; round += 1) {
-      const lease = await locks.acquire('a', { fenced: true });
+      const lease = await lock.acquire('a', { fenced: true });
       tokens.push(lease.fencingToken ?? NaN);
       await lease.release();
       tokens.push(await redis.admin.incr(TOKEN));
@@ -24,20 +28,55 @@ describe('fencing tokens', () => {
   });
 
   it('rise past what Java has begun with, and stay plain digits', async () => {
-    const { locks } = open();
+    const { lock } = open().locks;
     expect(await redis.admin.incr(TOKEN)).toBe(1);
-    const lease = await locks.acquire('a', { fenced: true });
+    const lease = await lock.acquire('a', { fenced: true });
     expect(lease.fencingToken).toBeGreaterThan(1);
     expect(await redis.admin.get(TOKEN)).toBe(String(lease.fencingToken));
     expect(await redis.admin.get(TOKEN)).toMatch(/^\d{16}$/);
     expect(await redis.admin.incr(TOKEN)).toBe((lease.fencingToken ?? NaN) + 1);
   });
 
+  describe.each(['lock', 'fair'] as const)('of the %s', (kind) => {
+    it.each(['auto', 'redisson'] as const)(
+      'rise also when only Java is granted the lock for months: %s',
+      async (interop) => {
+        const locks = open({ interop }).locks[kind];
+        const tokens: number[] = [];
+        for (const ttl of [undefined, WEEK_MS]) {
+          // As an earlier release left it.
+          if (ttl !== undefined) await redis.admin.pexpire(TOKEN, ttl);
+          const lease = await locks.acquire('a', { fenced: true });
+          tokens.push(lease.fencingToken ?? NaN);
+          await lease.release();
+          tokens.push(await redis.admin.incr(TOKEN));
+          // Months go by: INCR has prolonged nothing.
+          if ((await redis.admin.pttl(TOKEN)) !== -1) await redis.admin.del(TOKEN);
+          tokens.push(await redis.admin.incr(TOKEN));
+        }
+        expect(tokens).toEqual(tokens.toSorted((a, b) => a - b));
+      },
+    );
+
+    it('leave nothing for ever behind where there is no Java', async () => {
+      const locks = open({ interop: 'none' }).locks[kind];
+      const lease = await locks.acquire('a', { fenced: true });
+      await lease.release();
+      const ttl = await redis.admin.pttl(TOKEN);
+      expect(ttl).toBeGreaterThan(WEEK_MS - 60_000);
+      expect(ttl).toBeLessThanOrEqual(WEEK_MS);
+      await redis.admin.del(TOKEN);
+      const next = await locks.acquire('a', { fenced: true });
+      expect(next.fencingToken).toBeGreaterThan(lease.fencingToken ?? NaN);
+      await next.release();
+    });
+  });
+
   it('rise by one where Java is ahead of the server’s clock', async () => {
-    const { locks } = open();
+    const { lock } = open().locks;
     const ahead = (Date.now() + 3_600_000) * 1_000;
     await redis.admin.set(TOKEN, ahead);
-    const lease = await locks.acquire('a', { fenced: true });
+    const lease = await lock.acquire('a', { fenced: true });
     expect(lease.fencingToken).toBe(ahead + 1);
     await lease.release();
     expect(await redis.admin.incr(TOKEN)).toBe(ahead + 2);

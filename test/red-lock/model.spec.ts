@@ -70,7 +70,7 @@ class Client {
     const open = (url: string): RedisConnection => new AgedServer(openIoredisConnection(url));
     this.ways = urls.map((url) => new FickleConnection(open(url)));
     this.connection = new QuorumConnection(this.ways, { longestLeaseMs: LEASE_MS });
-    this.protocol = new RedLockProtocol(this.connection);
+    this.protocol = new RedLockProtocol(this.connection, 0);
   }
 
   newOwner() {

@@ -39,7 +39,8 @@ export interface LockSettings {
   readonly claimTimeMs: number;
   /**
    * Whether Java services share the locks that are handed on: `auto` leaves the lock to them once a
-   * second, if any listens; `redisson` does so with every release, and `none` never.
+   * second, if any listens; `redisson` does so with every release, and `none` never, so
+   * that the keys of fencing tokens may end.
    * @default 'auto'
    */
   readonly interop: 'auto' | 'redisson' | 'none';

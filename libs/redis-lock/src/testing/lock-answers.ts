@@ -55,7 +55,7 @@ export function tokenFor(
   if (token === undefined) return undefined;
   const last = server.findOr(token.token, Count, () => new Count(0));
   if (isNew || last.count === 0) last.count = Math.max(last.count + 1, server.wallUs);
-  last.endsAt = server.now + token.tokenTtlMs;
+  last.endsAt = server.now + (token.tokenTtlMs || Infinity);
   return last.count;
 }
 
@@ -201,7 +201,7 @@ const NODES: readonly Answer[] = [
     (server, { keys: { token }, numbers: { fence, tokenTtlMs } }): true => {
       const last = server.findOr(token, Count, () => new Count(0));
       last.count = Math.max(last.count, fence);
-      last.endsAt = server.now + tokenTtlMs;
+      last.endsAt = server.now + (tokenTtlMs || Infinity);
       return true;
     },
   ),

@@ -1,4 +1,4 @@
-import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import { passingOn, writtenTerms } from '../../core/hand-off.js';
 import {
   ENTER as ENTER_ALONE,
@@ -122,7 +122,7 @@ class FairProtocol implements LockProtocol {
     return connection.run(
       ENTER_FENCED,
       { ...keysOf(key), token: tokenKey(key) },
-      { ...args, tokenTtlMs: TOKEN_TTL_MS },
+      { ...args, tokenTtlMs: tokenTtlMs(this.context.settings) },
       minReplicas,
     );
   }

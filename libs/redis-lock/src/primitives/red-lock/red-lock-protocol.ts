@@ -1,5 +1,5 @@
 import { LockArgumentError, LockBackendError } from '../../core/errors.js';
-import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { tokenKey } from '../../core/fencing-token.js';
 import { ENTER, ENTER_FENCED, INSPECT, LEAVE, renewHashes } from '../../core/hash-lock.js';
 import type {
   EnterAnswer,
@@ -45,7 +45,11 @@ export class RedLockProtocol implements LockProtocol {
   readonly #upkeep: Upkeep;
   readonly #splits = new WeakMap<EnterRequest, number>();
 
-  constructor(private readonly connection: QuorumConnection) {
+  /** @param tokenTtlMs for how long a node remembers a token; 0 is for ever */
+  constructor(
+    private readonly connection: QuorumConnection,
+    private readonly tokenTtlMs: number,
+  ) {
     this.#upkeep = new Upkeep(connection);
   }
 
@@ -57,7 +61,7 @@ export class RedLockProtocol implements LockProtocol {
     const limitMs = connection.limitMs(request.leaseTimeMs);
     const sentAt = connection.clock.now();
     const asked = connection.nodes.map((node) =>
-      node.enter(owner, limitMs, (redis) => enterAt(redis, key, owner, request)),
+      node.enter(owner, limitMs, (redis) => this.#enterAt(redis, key, owner, request)),
     );
     const poll = new Poll(asked, connection.quorum);
     try {
@@ -167,7 +171,7 @@ export class RedLockProtocol implements LockProtocol {
    */
   async #spread(key: string, token: number, { leaseTimeMs }: EnterRequest): Promise<void> {
     const { connection } = this;
-    const args = { fence: String(token), tokenTtlMs: TOKEN_TTL_MS };
+    const args = { fence: String(token), tokenTtlMs: this.tokenTtlMs };
     const poll = connection.poll((node) =>
       node.vote(connection.limitMs(leaseTimeMs), (redis) =>
         redis.run(RAISE_TOKEN, { token: tokenKey(key) }, args),
@@ -184,6 +188,13 @@ export class RedLockProtocol implements LockProtocol {
     const splits = this.#splits.get(request) ?? 0;
     this.#splits.set(request, Math.min(splits + 1, MOST_DOUBLINGS));
     return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
+  }
+
+  #enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: EnterRequest) {
+    const { holdCount, leaseTimeMs: leaseMs } = request;
+    if (!request.fenced) return redis.run(ENTER, { lock: key }, { owner, holdCount, leaseMs });
+    const args = { owner, holdCount, leaseMs, tokenTtlMs: this.tokenTtlMs };
+    return redis.run(ENTER_FENCED, { lock: key, token: tokenKey(key) }, args);
   }
 
   #leaveAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
@@ -205,11 +216,4 @@ function doubt(poll: Poll<unknown>): LockBackendError {
   const error = poll.error();
   if (error instanceof LockBackendError) return error;
   return new LockBackendError(error.message, { retryable: true, outcome: 'unknown', cause: error });
-}
-
-function enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: EnterRequest) {
-  const { holdCount, leaseTimeMs: leaseMs } = request;
-  if (!request.fenced) return redis.run(ENTER, { lock: key }, { owner, holdCount, leaseMs });
-  const args = { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS };
-  return redis.run(ENTER_FENCED, { lock: key, token: tokenKey(key) }, args);
 }

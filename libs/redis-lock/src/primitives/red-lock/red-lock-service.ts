@@ -1,4 +1,5 @@
 import { LockConfigurationError } from '../../core/errors.js';
+import { tokenTtlMs } from '../../core/fencing-token.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import type { QuorumConnection } from './quorum-connection.js';
@@ -21,6 +22,6 @@ export class RedLockService extends NamedLocks {
         `redLock.longestLeaseMs must be at least leaseTimeMs, ${String(leaseTimeMs)}, not ${String(longestLeaseMs)}`,
       );
     }
-    super(context, new RedLockProtocol(connection));
+    super(context, new RedLockProtocol(connection, tokenTtlMs(context.settings)));
   }
 }

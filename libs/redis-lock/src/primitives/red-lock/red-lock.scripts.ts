@@ -1,3 +1,4 @@
+import { WRITE_TOKEN } from '../../core/fencing-token.js';
 import { defineScript } from '../../core/script.js';
 
 /** What a server says of itself. */
@@ -52,15 +53,15 @@ export const RAISE_TOKEN = defineScript({
   args: ['fence', 'tokenTtlMs'],
   numbers: ['tokenTtlMs'],
   body: `
-if not string.find(fence, '^[1-9]%d*$') or #fence > 16 or tokenTtlMs == 0 then
-  return redis.error_reply('LOCKARG fence is not a token, or tokenTtlMs is 0')
+if not string.find(fence, '^[1-9]%d*$') or #fence > 16 then
+  return redis.error_reply('LOCKARG fence is not a token')
 end
 local known = redis.call('get', token)
 if known and not string.find(known, '^%d+$') then
   return redis.error_reply('LOCKSTATE its fencing token is not a number')
 end
 if not known or tonumber(known) < tonumber(fence) then
-  redis.call('set', token, fence, 'px', tokenTtlMs)
+  ${WRITE_TOKEN}
 end
 return 1`,
   reply: (raw) => raw === 1 || undefined,

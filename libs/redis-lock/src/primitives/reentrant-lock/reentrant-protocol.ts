@@ -1,4 +1,4 @@
-import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import {
   grantChannel,
   lineKeys,
@@ -49,11 +49,13 @@ export class ReentrantProtocol implements LockProtocol {
   readonly #connection: RedisConnection;
   readonly #openEveryMs: number;
   readonly #slots: MovingSlots;
+  readonly #tokenTtlMs: number;
 
   constructor(private readonly context: LockContext) {
     this.#connection = context.connection;
     this.#openEveryMs = openEveryMs(context.settings);
     this.#slots = new MovingSlots(context);
+    this.#tokenTtlMs = tokenTtlMs(context.settings);
   }
 
   enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
@@ -62,7 +64,7 @@ export class ReentrantProtocol implements LockProtocol {
       const args = { owner, holdCount, leaseMs };
       return this.#connection.run(ENTER, { lock: key }, args, minReplicas);
     }
-    const args = { owner, holdCount, leaseMs, tokenTtlMs: TOKEN_TTL_MS };
+    const args = { owner, holdCount, leaseMs, tokenTtlMs: this.#tokenTtlMs };
     const keys = { lock: key, token: tokenKey(key) };
     return this.#connection.run(ENTER_FENCED, keys, args, minReplicas);
   }
@@ -78,7 +80,7 @@ export class ReentrantProtocol implements LockProtocol {
     const args = { owner, leaseMs, claim: writtenClaim(claim) };
     if (fenced) {
       const withToken = { ...keys, token: tokenKey(key) };
-      const fencedArgs = { ...args, tokenTtlMs: TOKEN_TTL_MS };
+      const fencedArgs = { ...args, tokenTtlMs: this.#tokenTtlMs };
       return this.#connection.run(CLAIM_FENCED, withToken, fencedArgs, minReplicas);
     }
     return this.#slots.ask(
