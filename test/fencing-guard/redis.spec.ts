@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LeaseLostError, LockArgumentError, LockKeyError, LockService } from 'nestjs-redis-lock';
-import { GUARDED_WRITE } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
+import {
+  GUARDED_WRITE,
+  MOST_ARGUMENTS,
+} from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
 import {
   FencingGuard,
   type GuardedCommand,
@@ -93,17 +96,74 @@ describe('FencingGuard in Redis', () => {
     ]);
   });
 
-  it('says when Redis refuses the write', async () => {
+  it('says when the newest token is none', async () => {
     const { guard } = open().locks;
-    await redis.admin.rpush('list', 'x');
-    await expect(guard.write(1, 'list', 'hset', 'a', 1)).rejects.toMatchObject({
-      code: 'LOCK_STATE',
-    });
-    await expect(guard.write(1, 'short', 'hset', 'a')).rejects.toMatchObject({
-      ...{ code: 'LOCK_BACKEND', lockName: 'short' },
-    });
     await redis.admin.set('nestjs_fence:{odd}', 'abc', 'PX', 60_000);
     await expect(guard.write(1, 'odd', 'set', 1)).rejects.toMatchObject({ code: 'LOCK_STATE' });
+  });
+
+  describe('a write that Redis refuses overtakes nobody', () => {
+    const FENCE = 'nestjs_fence:{stock}';
+    const rights = ['reset', 'on', '>pass', '+eval', '+evalsha', '+info', '+get', '+set', '~*'];
+    const refusals: [string, () => Promise<unknown>, string | undefined, object][] = [
+      [
+        'for the type of the key',
+        () => redis.admin.rpush('stock', 'x'),
+        undefined,
+        { code: 'LOCK_STATE', lockName: 'stock' },
+      ],
+      [
+        'for a right that the user lacks',
+        () => redis.admin.acl('SETUSER', 'writer', ...rights),
+        'writer:pass',
+        { code: 'LOCK_BACKEND', lockName: 'stock', retryable: false },
+      ],
+    ];
+
+    it.each(refusals)('%s', async (_, refuse, user = '', error) => {
+      await refuse();
+      const { guard } = open({ connection: redis.url.replace('//', `//${user}@`) }).locks;
+      await expect(guard.write(9, 'stock', 'hset', 'left', 1)).rejects.toMatchObject(error);
+      expect(await redis.admin.exists(FENCE)).toBe(0);
+      await redis.admin.set(FENCE, '5', 'PX', 60_000);
+      await expect(guard.write(9, 'stock', 'hset', 'left', 1)).rejects.toMatchObject(error);
+      expect(await redis.admin.get(FENCE)).toBe('5');
+      expect(await redis.admin.pttl(FENCE)).toBeGreaterThan(0);
+      await redis.admin.del('stock');
+      await open().locks.guard.write(7, 'stock', 'hset', 'left', 2);
+      expect(await redis.admin.hgetall('stock')).toEqual({ left: '2' });
+      await redis.admin.acl('DELUSER', 'writer');
+    });
+
+    it('for its memory', async () => {
+      const { guard } = open().locks;
+      await guard.write(5, 'stock', 'hset', 'left', 1);
+      await redis.admin.config('SET', 'maxmemory', '1');
+      const full = { code: 'LOCK_BACKEND', message: expect.stringContaining('memory') };
+      await expect(guard.write(9, 'stock', 'hset', 'left', 0)).rejects.toMatchObject(full);
+      await expect(guard.write(9, 'stock', 'del')).rejects.toMatchObject(full);
+      await redis.admin.config('SET', 'maxmemory', '0');
+      expect(await redis.admin.get(FENCE)).toBe('5');
+      await guard.write(7, 'stock', 'hset', 'left', 2);
+    });
+
+    it.each([1, 2, 3])('also when it is delivered %d times', async (times) => {
+      await redis.admin.rpush('k', 'x');
+      const write = (token: string) =>
+        deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [token, 60_000, 'hset', 'left', token]);
+      for (let i = 0; i < times; i += 1) await expect(write('9')).rejects.toThrow('WRONGTYPE');
+      expect(await redis.admin.exists('f')).toBe(0);
+      await redis.admin.set('f', '5', 'PX', 60_000);
+      for (let i = 0; i < times; i += 1) await expect(write('9')).rejects.toThrow('WRONGTYPE');
+      expect(await redis.admin.get('f')).toBe('5');
+    });
+  });
+
+  it('writes many values at a time', async () => {
+    const { guard } = open().locks;
+    const members = Array.from({ length: MOST_ARGUMENTS }, (_, i) => i);
+    await guard.write(1, 'many', 'sadd', ...members);
+    expect(await redis.admin.scard('many')).toBe(MOST_ARGUMENTS);
   });
 
   it('writes what is sent twice as if it were sent once', async () => {
@@ -134,6 +194,9 @@ describe('FencingGuard in Redis', () => {
       const writing = deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [1, bad, 'set', 1]);
       await expect(writing).rejects.toThrow('LOCKARG');
     }
+    const tooMany = Array.from({ length: MOST_ARGUMENTS + 1 }, () => 'x');
+    const writing = deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [1, 1, 'sadd', ...tooMany]);
+    await expect(writing).rejects.toThrow('LOCKARG');
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
@@ -159,12 +222,22 @@ describe('FencingGuard in Redis', () => {
 
     it.each([undefined, null, 0, -1, 1.5, NaN, 2 ** 53, '7', 7n, {}])(
       'refuses %p as a token',
-      (token) => refuses([token, 'stock', 'set'], LockArgumentError),
+      (token) => refuses([token, 'stock', 'set', 1], LockArgumentError),
     );
-    it.each([undefined, 'get', 'incr', 'SET', 'eval', 'flushall', 'set; del', '', 1, {}])(
-      'refuses %p as a command',
-      (command) => refuses([1, 'stock', command], LockArgumentError),
-    );
+    it.each([
+      ['set'],
+      undefined,
+      'get',
+      'incr',
+      'toString',
+      'SET',
+      'eval',
+      'flushall',
+      'set; del',
+      '',
+      1,
+      {},
+    ])('refuses %p as a command', (command) => refuses([1, 'stock', command], LockArgumentError));
     it.each([undefined, null, NaN, Infinity, true, 7n, {}, ['v', 'px', 1], Buffer.from('v')])(
       'refuses %p as an argument',
       async (arg) => {
@@ -172,10 +245,44 @@ describe('FencingGuard in Redis', () => {
         await refuses([1, 'stock', 'hset', 'left', arg], LockArgumentError);
       },
     );
-    it('refuses to delete a key that it does not look at', () =>
-      refuses([1, 'stock', 'del', 'other'], LockArgumentError));
+    const malformed: [GuardedCommand, ...(string | number)[]][] = [
+      ['set'],
+      ...['get', 'ifeq', 'px 5', 'constructor', '', 5].map((odd) => ['set', 'v', odd] as const),
+      ...['px', 'ex', 'exat', 'pxat'].flatMap((end) => [
+        ['set', 'v', end] as const,
+        ...['0', '-1', '1.5', 'x', '', '1e3', 1e16].map((time) => ['set', 'v', end, time] as const),
+      ]),
+      ['set', 'v', 'nx', 'xx'],
+      ['set', 'v', 'px', 5, 'ex', 5],
+      ['set', 'v', 'px', 5, 'keepttl'],
+      // It looks at one key only.
+      ['del', 'other'],
+      ['hset'],
+      ['hset', 'left'],
+      ['hset', 'left', 1, 'by'],
+      ['hdel'],
+      ['sadd'],
+      ['srem'],
+      ['sadd', ...Array.from({ length: MOST_ARGUMENTS + 1 }, (_, i) => i)],
+    ].map(([command = 'set', ...args]) => [command as GuardedCommand, ...args]);
+    it('refuses arguments that make no sense', async () => {
+      for (const [command, ...args] of malformed)
+        await refuses([1, 'stock', command, ...args], LockArgumentError);
+    });
+    it('takes the options of set', async () => {
+      const { guard } = open().locks;
+      const options = [
+        ['px', 60_000],
+        ['NX', 'ex', '60'],
+        ['keepttl', 'xx'],
+        ['pxat', 4e12],
+      ];
+      for (const each of [...options, ['exat', 4e9]]) {
+        await guard.write(1, 'stock', 'set', 'v', ...each);
+      }
+    });
     it.each([undefined, '', 'a{b', '{a}', 'a\nb', 1])('refuses %p as a key', (key) =>
-      refuses([1, key, 'set'], LockKeyError),
+      refuses([1, key, 'set', 1], LockKeyError),
     );
   });
 

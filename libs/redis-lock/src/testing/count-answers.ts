@@ -101,6 +101,7 @@ export const COUNT_ANSWERS: readonly Answer[] = [
   ...COUNTING,
   ...LATCH,
   answerMany(FORGET, undefined, (server, keys) => keys.filter((key) => server.delete(key)).length),
+  // Nothing is kept here of what is written: no write is refused.
   answer(GUARDED_WRITE, undefined, (server, { keys, numbers: { token, fenceTtlMs } }) => {
     const newest = server.findOr(keys.fence, Count, () => new Count(0));
     if (token < newest.count) return false;

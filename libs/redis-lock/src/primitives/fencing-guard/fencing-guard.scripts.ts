@@ -1,11 +1,13 @@
 import { defineScript } from '../../core/script.js';
 
+/** Lua hands on no more than 8,000 values at a time. */
+export const MOST_ARGUMENTS = 7_000;
+
 const LARGEST_TOKEN = String(Number.MAX_SAFE_INTEGER);
 
 /**
  * Looks at the newest token and writes, in one step. An equal token is the same holder, who may write
- * as often as he likes. The token is noted before the write: a write that Redis refuses has shown that
- * its holder was there all the same. The arguments of the command follow those declared.
+ * as often as he likes. The arguments of the command follow those declared.
  */
 export const GUARDED_WRITE = defineScript({
   name: 'fencing-guard.write',
@@ -13,6 +15,7 @@ export const GUARDED_WRITE = defineScript({
   args: ['token', 'fenceTtlMs', 'command'],
   numbers: ['fenceTtlMs'],
   body: `
+if #ARGV > ${String(3 + MOST_ARGUMENTS)} then return redis.error_reply('LOCKARG too many arguments') end
 local function isToken(text)
   return string.find(text, '^[1-9]%d*$') and #text <= 16 and tonumber(text) <= ${LARGEST_TOKEN}
 end
@@ -22,8 +25,18 @@ if newest and not isToken(newest) then
   return redis.error_reply('LOCKSTATE its newest fencing token is not a token')
 end
 if newest and tonumber(token) < tonumber(newest) then return 0 end
+-- Before the write: a write whose token Redis then refused to note could not be undone.
 redis.call('set', fence, token, 'px', fenceTtlMs)
-redis.call(command, guarded, unpack(ARGV, 4))
+local written = redis.pcall(command, guarded, unpack(ARGV, 4))
+if type(written) == 'table' and written.err then
+  -- Nothing was written, so nobody is overtaken. By SET alone: the user may have no right to DEL.
+  if newest then
+    redis.call('set', fence, newest, 'px', fenceTtlMs)
+  else
+    redis.call('set', fence, token, 'pxat', 1)
+  end
+  return written
+end
 return 1`,
   reply: (raw) => (raw === 1 ? true : raw === 0 ? false : undefined),
 });

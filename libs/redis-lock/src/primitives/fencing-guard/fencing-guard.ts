@@ -4,12 +4,32 @@ import { helperKey, KeySpace } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { ANSWER_MS } from '../../core/redis-connection.js';
 import { answerWithin } from '../../core/until-answered.js';
-import { GUARDED_WRITE } from './fencing-guard.scripts.js';
+import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
 /** Commands that write to one key, and that change nothing when they are sent twice in a row. */
 export type GuardedCommand = 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem';
 
-const COMMANDS: readonly GuardedCommand[] = ['set', 'del', 'hset', 'hdel', 'sadd', 'srem'];
+type Values = readonly (string | number)[];
+
+/** What is wrong with the arguments of each command. */
+const PROBLEMS: Readonly<Record<GuardedCommand, (args: Values) => string | undefined>> = {
+  set: setProblem,
+  del: ({ length }) =>
+    length === 0 ? undefined : 'del takes no further keys: the guard looks at one only',
+  hset: ({ length }) =>
+    length > 0 && length % 2 === 0
+      ? undefined
+      : `hset takes fields and values in pairs, not ${String(length)} arguments`,
+  hdel: ({ length }) => (length > 0 ? undefined : 'hdel takes one field or more'),
+  sadd: ({ length }) => (length > 0 ? undefined : 'sadd takes one member or more'),
+  srem: ({ length }) => (length > 0 ? undefined : 'srem takes one member or more'),
+};
+
+/** What each option of SET says: only if the key exists, or not; when it ends. */
+const SET_OPTIONS: ReadonlyMap<string, 'if' | 'end'> = new Map([
+  ...(['nx', 'xx'] as const).map((option) => [option, 'if'] as const),
+  ...(['ex', 'px', 'exat', 'pxat', 'keepttl'] as const).map((option) => [option, 'end'] as const),
+]);
 
 /** Parts of an UPDATE. The value is bound by the database's client, at each of the placeholders. */
 export interface SqlFence {
@@ -36,11 +56,13 @@ export class FencingGuard {
 
   /**
    * Runs `command key …args` in the Redis of the locks, unless a newer holder has written to the key
-   * through a guard within the last seven days. Looking and writing are one step.
+   * through a guard within the last seven days. Looking and writing are one step; of a write that Redis
+   * refuses nothing stays.
    * @param token `fencingToken` of a lease that was acquired with `{ fenced: true }`
    * @throws {LeaseLostError} a newer holder has been there (`overtaken`); nothing is written
    * @throws {LockBackendError} Redis could not be asked; it may be asked again
-   * @throws {LockArgumentError} the token, the command or one of its arguments is none
+   * @throws {LockStateError} the key holds another type of value than the command writes
+   * @throws {LockArgumentError} the token, the command or its arguments make no sense; nothing was sent
    */
   async write(
     token: number | undefined,
@@ -50,9 +72,9 @@ export class FencingGuard {
   ): Promise<void> {
     checkToken(token);
     const guarded = RESOURCES.key(key);
-    if (!COMMANDS.includes(command)) {
+    if (typeof command !== 'string' || !Object.hasOwn(PROBLEMS, command)) {
       throw new LockArgumentError(
-        `the command must be one of ${COMMANDS.join(', ')}, not ${describeValue(command)}`,
+        `the command must be one of ${Object.keys(PROBLEMS).join(', ')}, not ${describeValue(command)}`,
       );
     }
     checkArguments(command, args);
@@ -93,15 +115,41 @@ function checkToken(token: unknown): asserts token is number {
 
 /** ioredis would make a text of anything else, and several arguments of a list. */
 function checkArguments(command: GuardedCommand, args: readonly unknown[]): void {
-  if (command === 'del' && args.length > 0) {
-    throw new LockArgumentError('del takes no further keys: the guard looks at one only');
-  }
   for (const arg of args) {
     if (typeof arg === 'string' || Number.isFinite(arg)) continue;
     throw new LockArgumentError(
       `an argument of ${command} must be a string or a finite number, not ${describeValue(arg)}`,
     );
   }
+  if (args.length > MOST_ARGUMENTS) {
+    throw new LockArgumentError(
+      `${command} takes at most ${String(MOST_ARGUMENTS)} arguments at a time, not ` +
+        `${String(args.length)}: write in several steps`,
+    );
+  }
+  const problem = PROBLEMS[command](args as Values);
+  if (problem !== undefined) throw new LockArgumentError(problem);
+}
+
+/** Whether it exists already, and when it ends: once each at most. */
+function setProblem([value, ...options]: Values): string | undefined {
+  if (value === undefined) return 'set takes a value';
+  const given = new Set<string>();
+  for (let i = 0; i < options.length; i += 1) {
+    const option = String(options[i]).toLowerCase();
+    const kind = SET_OPTIONS.get(option);
+    if (kind === undefined || given.has(kind)) {
+      return `set takes one of nx, xx and one of ex, px, exat, pxat, keepttl, not ${describeValue(options[i])}`;
+    }
+    given.add(kind);
+    if (kind === 'end' && option !== 'keepttl') {
+      i += 1;
+      if (!/^[1-9]\d{0,14}$/.test(String(options[i]))) {
+        return `${option} of set takes a whole number above 0, not ${describeValue(options[i])}`;
+      }
+    }
+  }
+  return undefined;
 }
 
 /** Nothing but this keeps a text from being more of a statement than it should be. */
