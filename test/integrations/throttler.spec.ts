@@ -236,9 +236,20 @@ describe('RedisThrottlerStorage in two instances', () => {
       const call = locks.increment('a', ttl as number, limit as number, block as number, 'x');
       await expect(call).rejects.toThrow(LockArgumentError);
     };
-    for (const ttl of [0, -1, NaN, Infinity, 4e10, 'x']) await refused(ttl, 1, 1);
-    for (const limit of [-1, 1.5, NaN, Infinity, null]) await refused(1, limit, 1);
-    for (const block of [NaN, Infinity, 4e10, 'x']) await refused(1, 1, block);
+    const coerced = ['5', 'x', true, [5], 5n, null, undefined, { valueOf: () => 5 }, Symbol('5')];
+    for (const ttl of [0, -1, NaN, Infinity, 4e10, ...coerced]) await refused(ttl, 1, 1);
+    for (const limit of [-1, 1.5, NaN, Infinity, ...coerced]) await refused(1, limit, 1);
+    for (const block of [NaN, Infinity, 4e10, ...coerced]) await refused(1, 1, block);
+    expect(await keys()).toEqual([]);
+  });
+
+  it('refuses what is no text for a key or a name: all such visitors would share one', async () => {
+    const { locks } = open();
+    for (const odd of [undefined, null, 5, 5n, ['a'], {}, () => 'a', Symbol('a')] as never[]) {
+      await expect(locks.increment(odd, 1, 1, 1, 'x')).rejects.toThrow(LockArgumentError);
+      await expect(locks.increment('a', 1, 1, 1, odd)).rejects.toThrow(LockArgumentError);
+    }
+    expect(await keys()).toEqual([]);
   });
 
   it('is refused by nobody for a ttl that is no whole number of milliseconds', async () => {

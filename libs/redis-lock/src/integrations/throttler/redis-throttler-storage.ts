@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { createHash, randomBytes } from 'node:crypto';
 
-import { LockBackendError } from '../../core/errors.js';
+import { describeValue, LockArgumentError, LockBackendError } from '../../core/errors.js';
 import { helperKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, LARGEST_COUNT } from '../../core/options.js';
+import { checkCount, LARGEST_COUNT, type Range } from '../../core/options.js';
 import { ANSWER_MS } from '../../core/redis-connection.js';
 import type { ScriptArgs } from '../../core/script.js';
 import { answerWithin } from '../../core/until-answered.js';
@@ -41,10 +41,11 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   /**
    * Counts one request, or says for how long none is let in. Waits at most one second.
    * @param ttl how long a request counts, in milliseconds
-   * @param limit how many requests may count at a time; each takes some 40 bytes of Redis
+   * @param limit how many requests may count at a time; each takes some 40 bytes of Redis, and some
+   * 130 where more than 126 do
    * @param blockDuration for how long nobody is let in after a request too many, in milliseconds; 0
    * lets the next one in as soon as another ends
-   * @throws {LockArgumentError} a number makes no sense; nothing was sent to Redis
+   * @throws {LockArgumentError} a number makes no sense, or the key is no text; nothing was sent to Redis
    * @throws {LockBackendError} Redis has not answered in time, or refused, unless such requests are let in
    */
   async increment(
@@ -54,10 +55,15 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const [ttlMs, blockMs] = [Math.ceil(ttl), Math.max(0, Math.ceil(blockDuration))];
-    checkCount('ttl', ttlMs, { min: 1, max: LONGEST_MS });
+    checkText('key', key);
+    checkText('throttlerName', throttlerName);
+    const ttlMs = wholeMs('ttl', ttl, { min: 1, max: LONGEST_MS });
     checkCount('limit', limit, { min: 0, max: LARGEST_COUNT });
-    checkCount('blockDuration', blockMs, { min: 0, max: LONGEST_MS });
+    const isNegative = typeof blockDuration === 'number' && blockDuration < 0;
+    const blockMs = wholeMs('blockDuration', isNegative ? 0 : blockDuration, {
+      min: 0,
+      max: LONGEST_MS,
+    });
     const hits = this.#keyOf(key, throttlerName);
     const request = `${this.#mark}.${(++this.#requests).toString(36)}`;
     try {
@@ -82,6 +88,18 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     const { keys } = this.context;
     return helperKey('nestjs_throttle', keys.key(digest.digest('base64url')));
   }
+}
+
+/** Anything but a text would count together with others of its type. */
+function checkText(what: string, value: unknown): void {
+  if (typeof value === 'string') return;
+  throw new LockArgumentError(`${what} must be a text, not ${describeValue(value)}`);
+}
+
+function wholeMs(option: string, ms: unknown, range: Range): number {
+  const whole = typeof ms === 'number' ? Math.ceil(ms) : ms;
+  checkCount(option, whole, range);
+  return whole as number;
 }
 
 function recordOf({ totalHits, expiresInMs, isBlocked, blockExpiresInMs }: Hit): ThrottlerRecord {
