@@ -14,6 +14,7 @@ import {
   getLockServiceToken,
   LatchService,
   LeaseLostError,
+  LockArgumentError,
   LockBackendError,
   LockConfigurationError,
   LockKey,
@@ -394,6 +395,28 @@ describe('LockTesting', () => {
       expect(waiting.state).toBe('pending');
       await testing.clock.advance(200);
       (await waiting.promise).assertHeld();
+    });
+
+    it.each<[object, string]>([
+      [
+        { ttl: 100 },
+        'unknown option "ttl"; the options are kind, leaseTimeMs, permits, connection',
+      ],
+      [
+        { kind: 'mutex' },
+        'kind must be one of lock, fair, read, write, red, semaphore, not "mutex"',
+      ],
+      [{ permits: 2 }, "a lock has no permits; give the kind 'semaphore'"],
+      [{ leaseTimeMs: '5' }, 'leaseTimeMs must be a whole number of milliseconds'],
+      [{ kind: 'semaphore', permits: 0 }, 'permits must be a whole number'],
+      [null as never, 'options must be an object, not null'],
+      ['fair' as never, 'options must be an object, not "fair"'],
+    ])('refuses %p', async (options, message) => {
+      const { testing } = await start();
+      const holding = testing.holdElsewhere('a', options);
+      await expect(holding).rejects.toThrow(LockArgumentError);
+      await expect(holding).rejects.toThrow(message);
+      expect(testing.held()).toEqual([]);
     });
 
     it('says who has it already', async () => {

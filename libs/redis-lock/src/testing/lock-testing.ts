@@ -19,6 +19,8 @@ import type { ElsewhereOptions, HeldKind } from './elsewhere.js';
 import { InProcessBackend } from './in-process-backend.js';
 import { ManualClock } from './manual-clock.js';
 
+const HOLD_OPTIONS: readonly string[] = ['kind', 'leaseTimeMs', 'permits', 'connection'];
+const KINDS: readonly HeldKind[] = ['lock', 'fair', 'read', 'write', 'red', 'semaphore'];
 const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
 
 /** What the testing module takes beside the options of `RedisLockModule`. */
@@ -114,8 +116,10 @@ export class LockTesting {
    * Somebody else holds it from now on, until the lease that this resolves with is released: whoever
    * asks for it in the application finds it busy.
    * @throws {AssertionError} it is held already, or there are not so many permits
+   * @throws {LockArgumentError} an option is unknown, or makes no sense
    */
   async holdElsewhere(name: string, options: HoldElsewhereOptions = {}): Promise<Lease> {
+    checkHoldOptions(options);
     const context = this.#contextOf(options);
     try {
       return await this.backend.elsewhereOf(context).hold(name, options);
@@ -178,6 +182,28 @@ export class LockTesting {
     throw new LockConfigurationError(
       `The application has no ${what} of the name ${quoteName(connection)}, or has not started yet`,
     );
+  }
+}
+
+/** What `acquire` does not look at. */
+function checkHoldOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new LockArgumentError(`options must be an object, not ${describeValue(options)}`);
+  }
+  const unknown = Object.keys(options).find((option) => !HOLD_OPTIONS.includes(option));
+  if (unknown !== undefined) {
+    throw new LockArgumentError(
+      `unknown option ${describeValue(unknown)}; the options are ${HOLD_OPTIONS.join(', ')}`,
+    );
+  }
+  const { kind = 'lock', permits } = options as HoldElsewhereOptions;
+  if (!KINDS.includes(kind)) {
+    throw new LockArgumentError(
+      `kind must be one of ${KINDS.join(', ')}, not ${describeValue(kind)}`,
+    );
+  }
+  if (permits !== undefined && kind !== 'semaphore') {
+    throw new LockArgumentError(`a ${kind} has no permits; give the kind 'semaphore'`);
   }
 }
 
