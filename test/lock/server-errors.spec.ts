@@ -305,7 +305,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
       leave: ['hget', 'del', 'evalsha'],
       'leave-nested': ['hget', 'hset'],
       renew: ['hexists', 'pexpire', 'evalsha'],
-      inspect: ['exists', 'hlen', 'hkeys', 'pttl'],
+      inspect: ['exists', 'hget', 'hlen', 'hkeys', 'pttl'],
     };
     const cases = Object.entries(NEEDED).flatMap(([step, commands]) =>
       commands.map((command) => [step, command] as const),

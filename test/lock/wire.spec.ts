@@ -337,6 +337,7 @@ describe('LockService on the wire', () => {
       ],
       ['the record of a product', (admin) => admin.hset('a', { name: 'phone', price: '99' })],
       ['a hash with one field', (admin) => admin.hset('a', { stock: '10' })],
+      ['a hash whose field is like an owner', (admin) => admin.hset('a', { 'x:1': 'abc' })],
     ];
 
     it.each(others)('is refused and untouched, whatever is asked: %s', async (_, write) => {

@@ -53,7 +53,7 @@ export class LockTimeoutError extends LockError {
     const waited = Math.ceil(details.waitedMs);
     const why =
       details.retryAfterMs === Infinity
-        ? `${who} has it without a lease that ends, or nobody has set its permits (trySetPermits)`
+        ? `${who} has it without a lease that ends; or it is a semaphore, and nobody has set its permits (trySetPermits)`
         : `${who} holds it; raise waitTimeMs or shorten the critical section`;
     super(`Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${why}`, { lockName });
     this.waitedMs = waited;

@@ -16,16 +16,24 @@ import { defineScript, type RawReply } from './script.js';
 export const GRANTED = 1;
 export const LOST = 0;
 
-/** A lock has one field, its owner. Anything else is neither ours to wait for nor to delete. */
-const refuseUnless = (isOne: string) => `
-if not (${isOne}) or not string.find(redis.call('hkeys', lock)[1], ':%-?%d+$') then
+const refuseUnless = (isLock: string) => `
+if not (${isLock}) then
   local isReadWrite = redis.call('hexists', lock, 'mode') == 1
   local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end`;
-export const REFUSE_OTHERS = refuseUnless(`redis.call('hlen', lock) == 1`);
-/** The same, of one that has so many `fields`. */
-export const REFUSE_OTHERS_OF = refuseUnless('fields == 1');
+/**
+ * A lock has one field, its owner, with a count. Anything else is neither ours to wait for nor to delete.
+ * Leaves the owner in `holder`.
+ */
+export const REFUSE_OTHERS = `
+local holder = redis.call('hlen', lock) == 1 and redis.call('hkeys', lock)[1]
+local isHeld = holder and string.find(holder, ':%-?%d+$')
+${refuseUnless(`isHeld and string.find(redis.call('hget', lock, holder), '^%d+$')`)}`;
+/** The same by the field alone, of a lock that has so many `fields`. */
+export const REFUSE_OTHERS_OF = refuseUnless(
+  `fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')`,
+);
 
 /** Lua that makes a free lock the owner's. */
 export const CREATE = `
@@ -179,7 +187,7 @@ export const INSPECT = defineScript({
   body: `
 if redis.call('exists', lock) == 0 then return {0} end
 ${REFUSE_OTHERS}
-return {redis.call('pttl', lock), redis.call('hkeys', lock)[1]}`,
+return {redis.call('pttl', lock), holder}`,
   reply: inspection,
 });
 
