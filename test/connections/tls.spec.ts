@@ -7,6 +7,7 @@ import { LockBackendError } from 'nestjs-redis-lock';
 import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';
+import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { takesAndHandsOver } from './hand-over.js';
@@ -127,15 +128,25 @@ describeWithTls('Redis by TLS, with a certificate of an own authority', () => {
   });
 
   it.each([
-    ['plain text to a port with TLS', () => ({ ...server, password: 's3cret' })],
-    ['TLS to a port without', () => ({ ...server, port: redis.port, tls: { ca } })],
-    ['no certificate of its own', () => ({ ...server, tls: { ca } })],
-  ])('never falls back: %s', async (what, connection) => {
+    [
+      'plain text to a port with TLS',
+      () => ({ ...server, password: 's3cret' }),
+      /one side speaks TLS/,
+    ],
+    [
+      'TLS to a port without',
+      () => ({ ...server, port: redis.port, tls: { ca }, connectTimeout: 100 }),
+      /one side speaks TLS/,
+    ],
+    ['no certificate of its own', () => ({ ...server, tls: { ca } }), /no connection to Redis/],
+  ])('never falls back: %s', async (what, connection, reason) => {
     await redis.admin.config('SET', 'tls-auth-clients', what.startsWith('no') ? 'yes' : 'no');
     const app = await apps.start({}, { connection: connection() });
-    const error = await app.locks.acquire('a', { waitTimeMs: 300 }).catch((e: unknown) => e);
+    const ask = () => app.locks.acquire('a', { waitTimeMs: 300 }).catch((e: unknown) => e);
+    const error = await ask();
     expect(error).toBeInstanceOf(LockBackendError);
     expect((error as LockBackendError).outcome).toBe('none');
     expect(await redis.admin.dbsize()).toBe(0);
+    await eventually(async () => expect(String(await ask())).toMatch(reason));
   });
 });

@@ -127,6 +127,16 @@ describe('noConnectionError', () => {
     const refused = noConnectionError(new Error('connect ECONNREFUSED 127.0.0.1:6379'));
     expect(refused).toMatchObject({ retryable: true, outcome: 'none' });
     expect((refused.cause as Error).message).toContain('ECONNREFUSED');
+    expect(refused.message).toBe('there is no connection to Redis');
+    const socket = (code: string, details: object = {}) =>
+      noConnectionError(Object.assign(new Error(`connect ${code}`), { code, ...details })).message;
+    expect(socket('ECONNREFUSED')).toBe('there is no connection to Redis (ECONNREFUSED)');
+    expect(socket('ENOTFOUND', { hostname: 'rdis' })).toBe(
+      'there is no connection to Redis: the host "rdis" is not known (ENOTFOUND)',
+    );
+    for (const code of ['ECONNRESET', 'ETIMEDOUT', 'ERR_SSL_WRONG_VERSION_NUMBER']) {
+      expect(socket(code)).toContain(`(${code}); if that stays so, look whether only one side`);
+    }
     const wrong = noConnectionError(replyError('WRONGPASS invalid username-password pair'));
     expect(wrong).toMatchObject({ retryable: false, outcome: 'none' });
     expect(wrong.message).toBe('there is no connection to Redis: Redis refused the password');

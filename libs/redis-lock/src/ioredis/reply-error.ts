@@ -4,6 +4,7 @@ import {
   LockKeyError,
   LockStateError,
   MovingSlotError,
+  quoteName,
   ReplicationError,
   type BackendOutcome,
   type LockError,
@@ -88,9 +89,24 @@ export function noConnectionError(trouble: unknown): LockBackendError {
     const what = `${meaning.what}: its TLS certificate is not trusted (${message})`;
     return backendError(LASTING(what), cause);
   }
-  if (!isReply(trouble)) return backendError(meaning, cause);
+  if (!isReply(trouble)) {
+    return backendError({ ...meaning, what: `${meaning.what}${reasonOf(trouble)}` }, cause);
+  }
   const { what, retryable } = replyMeaning(message);
   return backendError({ ...meaning, what: `${meaning.what}: ${what}`, retryable }, cause);
+}
+
+/** What a socket says of it, without an address. A server that wants TLS, or has none, says no more. */
+function reasonOf(trouble: unknown): string {
+  const code = textIn(trouble, 'code');
+  if (/^(ENOTFOUND|EAI_AGAIN)$/.test(code)) {
+    return `: the host ${quoteName(textIn(trouble, 'hostname'))} is not known (${code})`;
+  }
+  if (/^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code) || /ETIMEDOUT/.test(messageOf(trouble))) {
+    const shown = code === '' ? 'ETIMEDOUT' : code;
+    return ` (${shown}); if that stays so, look whether only one side speaks TLS (rediss://)`;
+  }
+  return code === '' ? '' : ` (${code})`;
 }
 
 /** By the codes of OpenSSL, and Node's own for a certificate of another host. */
@@ -174,7 +190,7 @@ function messageOf(error: unknown): string {
 }
 
 /** By shape: an error of another realm is no instance of ours. */
-function textIn(error: unknown, property: 'name' | 'message' | 'code'): string {
+function textIn(error: unknown, property: 'name' | 'message' | 'code' | 'hostname'): string {
   if (typeof error !== 'object' || error === null) return '';
   const value: unknown = Reflect.get(error, property);
   return typeof value === 'string' ? value : '';
