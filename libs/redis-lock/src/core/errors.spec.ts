@@ -38,6 +38,13 @@ describe('LockError', () => {
     expect(Object.hasOwn(error, 'cause')).toBe(false);
   });
 
+  it.each(all)('%s survives JSON with name, code and message', (code, error) => {
+    const { name, message } = error;
+    const seen: unknown = JSON.parse(JSON.stringify({ error }));
+    expect(seen).toEqual({ error: expect.objectContaining({ name, code, message }) });
+    expect(structuredClone(error.toJSON())).toMatchObject({ name, code, message });
+  });
+
   it('keeps the cause that it was given', () => {
     const cause = new Error('why');
     expect(new LockStateError('strange', { cause }).cause).toBe(cause);

@@ -28,6 +28,11 @@ export abstract class LockError extends Error {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.lockName = details.lockName;
   }
+
+  /** What `JSON.stringify` writes: all that it knows, the message included, but for stack and cause. */
+  toJSON(): Record<string, unknown> {
+    return { ...Object.fromEntries(Object.entries(this)), message: this.message };
+  }
 }
 
 /** Somebody else had the lock during the whole waiting time. Redis answered; nothing is held. */
