@@ -23,7 +23,7 @@ import { refuseUnknown } from './module-options.js';
  * - `skip`: the call resolves with undefined; the method does not run.
  * - a function: the call resolves with what it returns, or rejects with what it throws.
  *
- * Only that. Redis being down is no answer to who has the lock, and always rejects.
+ * Only that. Redis being down is no answer to who has the lock: `onBackendError` says what happens then.
  */
 export type OnBusy<Args extends readonly unknown[]> =
   'throw' | 'skip' | ((args: Args, error: LockTimeoutError) => unknown);
