@@ -271,6 +271,8 @@ describe('lock templates', () => {
     const { orders, gates } = await start();
     const lock = orders.get({ id: 7, user: { name: 'A{n}n' } });
     expect(lock.name).toBe('order:7:A%7Bn%7Dn');
+    const order = { id: 7, user: { name: 'A{n}n', age: 40 }, pieces: 2 };
+    expect(orders.get(order).name).toBe(lock.name);
     await lock.using(async (lease) => {
       expect(lease.name).toBe(lock.name);
       expect(await lock.isLocked()).toBe(true);
