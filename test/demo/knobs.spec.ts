@@ -70,6 +70,7 @@ describe('parseKnobs', () => {
     [['--parts', 'refund'], '--parts cannot be "refund"'],
     [['--faults', 'flood'], '--faults cannot be "flood"'],
     [['--lang', 'de'], '--lang cannot be "de"; allowed: zh, en'],
+    [['--lang'], '--lang cannot be ""; allowed: zh, en'],
     [['--check=yes'], '--check takes no value'],
     [['--check', '--strategies', 'none'], '--strategies cannot be "none"'],
     [['--check', '--stock', '300'], '--check needs'],

@@ -16,6 +16,9 @@ export interface ArenaRedis {
 
 export class RedisUnreachableError extends Error {}
 
+/** A server that is there answers within this. */
+const PATIENCE_MS = 5_000;
+
 export async function openArenaRedis(environment: NodeJS.ProcessEnv): Promise<ArenaRedis> {
   const url = environment['REDIS_URL'];
   return url === undefined || url === '' ? privateRedis() : foreignRedis(url);
@@ -42,18 +45,7 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
   const keyPrefix = `seckill-demo:${randomBytes(8).toString('hex')}:`;
   if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
   const client = connect(url);
-  let reason: Error | undefined;
-  client.on('error', (error: Error) => {
-    reason = error;
-  });
-  try {
-    await client.connect();
-    await client.ping();
-  } catch (error) {
-    client.disconnect();
-    // What ioredis rejects with only says that it gave up.
-    throw new RedisUnreachableError((reason ?? (error as Error)).message);
-  }
+  await reach(client);
   const clear = (): Promise<void> => removeKeys(client, keyPrefix);
   return {
     url,
@@ -65,6 +57,33 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
       client.disconnect();
     },
   };
+}
+
+/** Resolves once the server has answered, in the database of the url. */
+async function reach(client: Redis): Promise<void> {
+  const { keyPrefix = '', db = 0 } = client.options;
+  if (keyPrefix !== '') {
+    throw new RedisUnreachableError('locks go by no ?keyPrefix= of ioredis; leave it out');
+  }
+  let reason: Error | undefined;
+  client.on('error', (error: Error) => {
+    reason = error;
+  });
+  const timer = setTimeout(() => {
+    reason = new Error(`no answer within ${PATIENCE_MS} ms`);
+    client.disconnect();
+  }, PATIENCE_MS);
+  try {
+    await client.connect();
+    // When it connects, ioredis goes on in database 0 if Redis has no other.
+    await client.select(db);
+  } catch (error) {
+    client.disconnect();
+    // What ioredis rejects with only says that it gave up.
+    throw new RedisUnreachableError((reason ?? (error as Error)).message);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The library puts names of its own around ours, so the prefix may stand anywhere in a key. */

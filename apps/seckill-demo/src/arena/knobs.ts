@@ -96,7 +96,7 @@ function readArguments(args: readonly string[], say: Texts): Given {
 function knobsFrom(given: Given, language: Language, environment: NodeJS.ProcessEnv): Knobs {
   const { PORT: port = DEFAULT_PORT, SECKILL_LOG_LEVEL: logLevel } = environment;
   const say = texts[language];
-  const asked = given.get('lang') ?? language;
+  const asked = given.has('lang') ? (given.get('lang') ?? '') : language;
   if (asked !== language) throw new KnobError(say.badValue('--lang', asked, 'zh, en'));
   const knobs: Knobs = {
     stock: numberKnob(given, 'stock', say),

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  openArenaRedis,
+  RedisUnreachableError,
+} from '../../apps/seckill-demo/src/arena/arena-redis.js';
+import { eventually } from '../support/eventually.js';
+import { useProxy } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+
+describe('the Redis of REDIS_URL', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const opening = (REDIS_URL: string) => openArenaRedis({ REDIS_URL });
+
+  it.each<[string, string]>([
+    ['/99', 'DB index is out of range'],
+    ['/0?keyPrefix=shop:', 'leave it out'],
+  ])('cannot be used with %s, and the demo says why', async (more, reason) => {
+    const opened = opening(`${redis.url}${more}`);
+    await expect(opened).rejects.toThrow(RedisUnreachableError);
+    await expect(opened).rejects.toThrow(reason);
+    await eventually(async () => expect(await redis.clients()).toEqual([]));
+  });
+
+  it('is given up when it says nothing', async () => {
+    proxy.current.blackhole();
+    await expect(opening(proxy.current.url)).rejects.toThrow('no answer within 5000 ms');
+  }, 25_000);
+
+  it('is left as it was', async () => {
+    const arena = await opening(`${redis.url}/3`);
+    await arena.client.set(`${arena.keyPrefix}a`, 1);
+    await arena.close();
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+});
