@@ -1,8 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Get, Module, Param, UseFilters, type HttpServer } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Module,
+  Param,
+  Res,
+  UseFilters,
+  type HttpServer,
+  type INestApplication,
+} from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { STATUS_CODES } from 'node:http';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import {
   LeaseLostError,
   LockArgumentError,
@@ -67,6 +77,12 @@ class Errors {
     throw new Error(SECRET);
   }
 
+  @Get('begun')
+  begun(@Res() response: ServerResponse & { raw?: ServerResponse }): never {
+    (response.raw ?? response).write('begun ');
+    throw timeout(10);
+  }
+
   @Get(':name')
   get(@Param('name') name: string): never {
     throw ERRORS[name]?.[0] ?? new Error('unknown');
@@ -76,6 +92,9 @@ class Errors {
 @Controller('filtered')
 @UseFilters(LockExceptionFilter)
 class Filtered extends Errors {}
+
+@Module({})
+class App {}
 
 const redis = useRedis();
 const apps = useApplications(redis);
@@ -112,13 +131,26 @@ describe('LockExceptionFilter', () => {
     await expectAnswers(app, '/filtered');
   });
 
-  it('answers when it was made by hand', async () => {
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
-    @Module({ imports: [locks], controllers: [Errors] })
-    class App {}
-    const nest = await NestFactory.create(App, SILENT);
-    nest.useGlobalFilters(new LockExceptionFilter(nest.getHttpAdapter()));
-    await expectAnswers(await apps.add(nest), '/errors');
+  it.each([
+    ['Express', (app: INestApplication) => [app.getHttpAdapter()] as const],
+    ['Express, without an adapter', () => [] as const],
+    ['Fastify, without an adapter', () => [] as const],
+  ])('answers when it was made by hand: %s', async (platform, given) => {
+    const imports = [RedisLockModule.forRoot({ connection: redis.url })];
+    const metadata = { module: App, imports, controllers: [Errors] };
+    const nest = platform.startsWith('Fastify')
+      ? await NestFactory.create(metadata, new FastifyAdapter(), SILENT)
+      : await NestFactory.create(metadata, SILENT);
+    nest.enableCors({ origin: 'http://shop.example' });
+    nest.useGlobalFilters(new LockExceptionFilter(...given(nest)));
+    const app = await apps.add(nest);
+    await expectAnswers(app, '/errors');
+    const { headers } = await app.request('/errors/timeout');
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('access-control-allow-origin')).toBe('http://shop.example');
+    // An answer that has begun is only ended.
+    const begun = await app.request('/errors/begun');
+    expect([begun.status, await begun.text()]).toEqual([200, 'begun ']);
   });
 
   it('tells a busy client when to come back', async () => {

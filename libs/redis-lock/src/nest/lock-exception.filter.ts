@@ -2,10 +2,10 @@ import { STATUS_CODES } from 'node:http';
 
 import {
   Catch,
-  HttpException,
   Logger,
   type ArgumentsHost,
   type ExceptionFilter,
+  type HttpServer,
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import { throwError } from 'rxjs';
@@ -66,6 +66,29 @@ interface Failure {
   readonly retryAfterMs?: number;
 }
 
+/** What a response of Express and one of Fastify have in common. */
+interface HttpResponse {
+  readonly headersSent?: boolean;
+  /** Fastify's word for `headersSent`. */
+  readonly sent?: boolean;
+  /** Node's own response behind that of Fastify. */
+  readonly raw?: HttpResponse;
+  header(name: string, value: string): unknown;
+  status(code: number): HttpResponse;
+  send(body: unknown): unknown;
+  end(): unknown;
+}
+
+type Replies = Pick<HttpServer<unknown, unknown>, 'isHeadersSent' | 'setHeader' | 'reply' | 'end'>;
+
+/** In place of an adapter, for a filter that Nest has not made. */
+const REPLIES: Replies = {
+  isHeadersSent: ({ headersSent, sent }: HttpResponse) => headersSent ?? sent ?? false,
+  setHeader: (response: HttpResponse, name, value) => response.header(name, value),
+  reply: (response: HttpResponse, body, code = 200) => response.status(code).send(body),
+  end: (response: HttpResponse) => (response.raw ?? response).end(),
+};
+
 /** As much as is needed of the clients of both kinds of WebSocket server. */
 interface SocketClient {
   /** A number for sockets of the standard; those of socket.io have none. */
@@ -86,11 +109,12 @@ interface SocketClient {
  * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
  *
  * Opt-in: `{ provide: APP_FILTER, useClass: LockExceptionFilter }`, `@UseFilters(LockExceptionFilter)`,
- * or by hand `new LockExceptionFilter(app.getHttpAdapter())`.
+ * or `app.useGlobalFilters(new LockExceptionFilter())`; a platform that is neither Express nor Fastify
+ * needs `new LockExceptionFilter(app.getHttpAdapter())` there.
  */
 @Catch(LockError)
 export class LockExceptionFilter
-  extends BaseExceptionFilter<LockError | HttpException>
+  extends BaseExceptionFilter<LockError>
   implements ExceptionFilter<LockError>
 {
   readonly #logger = new Logger('RedisLock');
@@ -115,22 +139,20 @@ export class LockExceptionFilter
   }
 
   #reply(error: LockError, answer: Answer, host: ArgumentsHost): void {
-    const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
-    if (adapter === undefined) {
-      throw new LockConfigurationError(
-        'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter(app.getHttpAdapter()), ' +
-          'or let Nest make it by APP_FILTER or @UseFilters',
-      );
+    const response: unknown = host.switchToHttp().getResponse();
+    const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter ?? repliesOf(response);
+    if (adapter.isHeadersSent(response)) {
+      adapter.end(response);
+      return;
     }
     const afterMs = retryAfterMsOf(error, answer);
-    const response: unknown = host.switchToHttp().getResponse();
-    if (afterMs !== undefined && !adapter.isHeadersSent(response)) {
+    if (afterMs !== undefined) {
       adapter.setHeader(response, 'Retry-After', String(Math.ceil(afterMs / 1_000)));
     }
     const { status, message } = answer;
     const reason = STATUS_CODES[status] ?? 'Error';
     const body = { statusCode: status, message, error: reason, code: error.code };
-    super.catch(new HttpException(body, status), host);
+    adapter.reply(response, body, status);
   }
 
   #log(error: LockError, status: number): void {
@@ -138,6 +160,16 @@ export class LockExceptionFilter
     else if (status === 503 || status === 429) this.#logger.warn(error.message);
     else this.#logger.debug(error.message);
   }
+}
+
+/** @throws {LockConfigurationError} the response is neither of Express nor of Fastify */
+function repliesOf(response: unknown): Replies {
+  const { header, status, send } = response as Partial<HttpResponse>;
+  if ([header, status, send].every((verb) => typeof verb === 'function')) return REPLIES;
+  throw new LockConfigurationError(
+    'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter(app.getHttpAdapter()), ' +
+      'or let Nest make it by APP_FILTER or @UseFilters',
+  );
 }
 
 /** Undefined where a time would be made up: what nothing ends by itself, or what no trying again mends. */
