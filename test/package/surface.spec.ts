@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { entries, LIBRARY, manifest } from '../../scripts/library/surface.mjs';
+import { pageOf } from '../support/proofs.js';
 
 const SOURCES = join(LIBRARY, 'src');
 const { now, due } = manifest();
@@ -50,6 +51,15 @@ describe('package.json of the library', () => {
     expect(Object.keys(now)).not.toContain('dependencies');
     expect(Object.keys(now)).not.toContain('optionalDependencies');
     expect(optional.filter((name) => !peers.includes(name))).toEqual([]);
+  });
+
+  it('promises the same oldest ioredis on every page', () => {
+    const [oldest] =
+      /(?<=\^)5[\d.]+/.exec((now.peerDependencies as Record<string, string>).ioredis ?? '') ?? [];
+    for (const page of ['README.md', 'README.zh-CN.md', 'docs/compatibility.md']) {
+      const [said] = /(?<=ioredis[ |]+)5[\d.]+/.exec(pageOf(page)) ?? [];
+      expect([page, said]).toEqual([page, oldest]);
+    }
   });
 
   it('does nothing when it is loaded, as it tells bundlers', () => {
