@@ -210,8 +210,8 @@ describe('instrumentLocks', () => {
     [{ recordNames: 'yes' }, 'recordNames must be of the type boolean, not "yes"'],
     [{ meterProvider: 5 }, 'meterProvider must be of the type object, not 5'],
     [{ tracerProvider: null }, 'tracerProvider must be of the type object, not null'],
-    [null as never, 'the options must be an object, not null'],
-    [5 as never, 'the options must be an object, not 5'],
+    [null as never, 'the options must be a plain object, not null'],
+    [5 as never, 'the options must be a plain object, not 5'],
   ])('refuses %p', (options, message) => {
     expect(() => instrumentLocks(options)).toThrow(LockConfigurationError);
     expect(() => instrumentLocks(options)).toThrow(message);

@@ -334,7 +334,7 @@ describe('the script of a request', () => {
 describe('RedisThrottlerModule', () => {
   it.each<[object, string]>([
     [{ conection: 'cache' }, 'unknown option "conection"'],
-    [null as never, 'the options must be an object, not null'],
+    [null as never, 'the options must be a plain object, not null'],
     [{ connection: '' }, 'name must consist of'],
     [{ onBackendError: 'open' }, "onBackendError must be 'reject' or 'allow', not \"open\""],
   ])('refuses %p', (options, message) => {

@@ -10,6 +10,13 @@ import {
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 
+/** As it may come from a polyfill. */
+const aborted = (reason: unknown) => ({
+  ...{ aborted: true, reason },
+  addEventListener: () => undefined,
+  removeEventListener: () => undefined,
+});
+
 /** The lists d.1, d.3, d.4 and d.5 of bad input: a typed error, and nothing has been sent. */
 describe('LockService given bad input', () => {
   const redis = useRedis();
@@ -251,6 +258,83 @@ describe('LockService given bad input', () => {
     const { locks } = open();
     await refuses([() => locks.acquire('a', options as AcquireOptions)], { code: 'LOCK_ARGUMENT' });
     expect(await redis.admin.exists('a')).toBe(0);
+  });
+
+  class OwnOptions {
+    readonly waitTimeMs = 5;
+  }
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const { signal } = new AbortController();
+  it.each<[string, unknown, string]>([
+    ['a signal', signal, 'not an AbortSignal; write { signal }'],
+    ['a controller', new AbortController(), 'not an AbortController'],
+    ['a Promise', Promise.resolve({ waitTimeMs: 5 }), 'not a Promise'],
+    ['a Map', new Map([['waitTimeMs', 5]]), 'not a Map'],
+    ['a Set', new Set(), 'not a Set'],
+    ['a Date', new Date(0), 'not a Date'],
+    ['an Error', new Error('x'), 'not an Error'],
+    ['an object of a class', new OwnOptions(), 'not an OwnOptions'],
+    ['an object that inherits', Object.create({ waitTimeMs: 5 }), 'not an object'],
+    ['a revoked proxy', revoked, 'not an object'],
+    ['a symbol key', { [Symbol('waitTimeMs')]: 5 }, 'unknown option a symbol'],
+    ['a hidden key', Object.defineProperty({}, 'wait', { value: 5 }), 'unknown option "wait"'],
+    ['a signal without a reason', { signal: aborted(undefined) }, 'signal must be an AbortSignal'],
+    ['a revoked signal', { signal: revoked }, 'signal must be an AbortSignal'],
+    ['an empty label', { label: '' }, 'label must be a text of 1 to 1024 characters'],
+    ['a label of two lines', { label: 'a\nb' }, 'not "a\\nb"'],
+    ['a label with ESC', { label: '\u001b[31m' }, 'label must be'],
+    ['a label with NUL', { label: 'a\0' }, 'label must be'],
+    ['a label of a megabyte', { label: 'x'.repeat(1_000_000) }, 'label must be'],
+  ])('refuses %s where options are due, and nothing is sent', async (_, options, reason) => {
+    const { locks } = open();
+    await locks.get('a').isLocked();
+    const given = options as AcquireOptions;
+    const sent = await redis.commandsDuring(() =>
+      refuses(
+        [
+          () => locks.acquire('a', given),
+          () => locks.tryAcquire('a', given),
+          () => locks.using('a', () => 1, given),
+          () => locks.multi(['a', 'b']).acquire(given),
+        ],
+        { code: 'LOCK_ARGUMENT', message: expect.stringContaining(reason) as unknown },
+      ),
+    );
+    expect(sent).toEqual({});
+  });
+
+  it('takes options without a prototype', async () => {
+    const { locks } = open();
+    const options = Object.assign(Object.create(null) as object, { leaseTimeMs: 5_000 });
+    const lease = await locks.acquire('a', options);
+    expect(lease.remainingMs).toBeLessThanOrEqual(5_000);
+    await lease.release();
+  });
+
+  it.each([
+    ['a generator', function* () {}],
+    ['an async generator', async function* () {}],
+    ['a revoked proxy', revoked],
+    ['undefined', undefined],
+  ])('using: refuses %s as its work, and nothing is sent', async (_, work) => {
+    const { locks } = open();
+    await locks.get('a').isLocked();
+    const all = locks.multi(['a', 'b']);
+    const sent = await redis.commandsDuring(() =>
+      refuses(
+        [
+          () => locks.using('a', work as () => unknown),
+          () => locks.get('a').using(work as () => unknown),
+          () => all.using(work as () => unknown),
+        ],
+        {
+          code: 'LOCK_ARGUMENT',
+          message: expect.stringMatching(/^using needs a function/) as unknown,
+        },
+      ),
+    );
+    expect(sent).toEqual({});
   });
 
   it.each([10n, 10n ** 1_000n].map((value) => [value.toString().length, value] as const))(

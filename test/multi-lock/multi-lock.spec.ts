@@ -297,6 +297,8 @@ describe('LockService.multi', () => {
       ['a number', ['a', 1]],
       ['null', ['a', null]],
       ['an object', ['a', { name: 'b' }]],
+      ['a fake', ['a', { name: 'b', id: 'b', acquire: () => undefined }]],
+      ['a hole', Object.assign(new Array(3), { 0: 'a', 2: 'b' })],
       ['1,001 locks', Array.from({ length: 1_001 }, (_, i) => `n${String(i)}`)],
     ])('refuses %s', (_, names) => {
       const { locks } = { locks: locksOf() };

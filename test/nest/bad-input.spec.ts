@@ -96,10 +96,10 @@ describe('d.2, the values for a key', () => {
     [46, 'a getter that throws', ['bySku', throwing], 'its getter threw an error'],
     [50, 'a megabyte', ['byId', 'x'.repeat(1_000_000)], 'is a string of 1000000 characters'],
     [50, 'what is too long when escaped', ['byId', '\0'.repeat(1_000)], 'longer than 1024 bytes'],
-    [54, 'an invalid Date', ['byId', new Date(NaN)], '<id> is an object'],
-    [54, 'a valid Date', ['byId', new Date(0)], '<id> is an object'],
+    [54, 'an invalid Date', ['byId', new Date(NaN)], '<id> is a Date'],
+    [54, 'a valid Date', ['byId', new Date(0)], '<id> is a Date'],
     [55, 'a symbol', ['byId', Symbol('7')], '<id> is a symbol'],
-    [56, 'a promise', ['byId', Promise.resolve(7)], '<id> is an object'],
+    [56, 'a promise', ['byId', Promise.resolve(7)], '<id> is a Promise'],
     [57, 'inherited ones', ['bySku', Object.create(item('7'))], 'has no own property "item"'],
     [57, 'an own __proto__', ['bySku', JSON.parse('{"__proto__":{"item":{"sku":1}}}')], 'item'],
     [57, 'a text instead of an object', ['bySku', '__proto__'], 'has no value'],
@@ -233,7 +233,7 @@ describe('d.9, the module and its connection', () => {
     [156, 'role: slave', withClient({ role: 'slave' }), 'connect to the master'],
     [161, 'an unknown option', () => ({ leaseTime: 5 }), 'unknown option "leaseTime"'],
     [161, 'an own __proto__', () => JSON.parse('{"__proto__":{}}') as unknown, 'unknown option'],
-    [161, 'no options', () => null, 'must be an object'],
+    [161, 'no options', () => null, 'must be a plain object'],
     [162, 'a limit of 0', () => ({ maxKeys: 0 }), 'maxKeys must be a whole number'],
     [162, 'a limit of texts', () => ({ maxWaitersPerKey: '10' }), 'maxWaitersPerKey must be'],
     [165, 'a way to publish that is none', () => ({ publish: 'shard' }), 'publish must be'],
@@ -250,8 +250,8 @@ describe('d.9, the module and its connection', () => {
   });
 
   it.each<[number, string, Make, string]>([
-    [158, 'returns nothing', () => undefined, 'the options must be an object'],
-    [158, 'returns null', () => null, 'the options must be an object'],
+    [158, 'returns nothing', () => undefined, 'the options must be a plain object'],
+    [158, 'returns null', () => null, 'the options must be a plain object'],
     [158, 'throws', () => thrown(new Error('no vault')), 'failed: no vault'],
     [158, 'rejects', () => Promise.reject(new Error('no vault')), 'failed: no vault'],
     [158, 'has no connection', () => ({ connection: undefined }), 'environment variable'],

@@ -118,7 +118,7 @@ describe('@CronLock', () => {
 
   it.each<[string, unknown, unknown]>([
     ['the name of the job must be a text', 5, { atLeastMs: 10 }],
-    ['it needs options', 'a', undefined],
+    ['it needs a plain object of options', 'a', undefined],
     ['atLeastMs must be a whole number', 'a', {}],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: 0 }],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: '1m' }],

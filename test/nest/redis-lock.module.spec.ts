@@ -192,7 +192,7 @@ describe('RedisLockModule.forRootAsync', () => {
   });
 
   it.each([
-    [undefined, 'the options must be an object'],
+    [undefined, 'the options must be a plain object'],
     [{}, 'needs exactly one of useFactory, useClass, useExisting; it has none of them'],
     [
       { useFactory: () => ({}), useClass: App },
@@ -212,7 +212,7 @@ describe('RedisLockModule.forRootAsync', () => {
     const from = 'The factory of RedisLockModule.forRootAsync()';
     await refused(
       factory(() => undefined),
-      `${from}: the options must be an object, such as { connection: 'redis://…' }, not undefined`,
+      `${from}: the options must be a plain object, such as { connection: 'redis://…' }, not undefined`,
     );
     await refused(
       factory(() => ({ isGlobal: true })),
@@ -242,9 +242,9 @@ describe('an application does not start', () => {
   });
 
   it.each([
-    [null, 'the options must be an object'],
-    ['redis://:s3cret@host', 'the options must be an object'],
-    [[], 'the options must be an object'],
+    [null, 'the options must be a plain object'],
+    ['redis://:s3cret@host', 'the options must be a plain object'],
+    [[], 'the options must be a plain object'],
     [{ leaseTime: 5 }, 'unknown option "leaseTime"; the options are connection, keyPrefix'],
     [{ publish: 'all' }, `publish must be 'auto', 'plain', 'sharded' or 'both', not "all"`],
     [{ isGlobal: 1 }, 'isGlobal must be true or false, not 1'],

@@ -36,9 +36,9 @@ describe('a class definition throws', () => {
   });
 
   it.each([
-    [null, 'the options must be an object, not null'],
-    [[], 'the options must be an object, not an array'],
-    ['skip', 'the options must be an object, not "skip"'],
+    [null, 'the options must be a plain object, not null'],
+    [[], 'the options must be a plain object, not an array'],
+    ['skip', 'the options must be a plain object, not "skip"'],
     [{ wait: 5 }, 'unknown option "wait"; the options are waitTimeMs, leaseTimeMs, fenced'],
     [{ signal: AbortSignal.abort() }, 'unknown option "signal"'],
     [{ waitTimeMs: -1 }, 'waitTimeMs must be a whole number of milliseconds'],

@@ -275,8 +275,8 @@ describe('a class definition throws', () => {
       LooseFair('a', { kind: 'read' }),
       '@WithFairLock("a") on Stock.buy: the decor',
     ],
-    ['no options at all', LooseFair('a', null), 'the options must be an object, not null'],
-    ['options that are none', LooseFair('a', 100), 'the options must be an object, not 100'],
+    ['no options at all', LooseFair('a', null), 'the options must be a plain object, not null'],
+    ['options that are none', LooseFair('a', 100), 'the options must be a plain object, not 100'],
     ['an unknown placeholder', WithFairLock('a_<id>'), '@WithFairLock("a_<id>") on Stock.buy'],
   ])('for %s', (_, decorator, message) => {
     expect(defined(decorator as MethodDecorator)).toThrow(LockConfigurationError);

@@ -134,10 +134,18 @@ function refuse(acquisition: Acquisition, refusal: Refusal): never {
   throw timeoutError(acquisition, refusal);
 }
 
-/** @throws {LockArgumentError} it is no function */
+/** @throws {LockArgumentError} it is no function, or one whose body does not run when it is called */
 export function checkWork(work: unknown): void {
-  if (typeof work === 'function') return;
-  throw new LockArgumentError(`using needs a function to run, not ${describeValue(work)}`);
+  if (typeof work === 'function' && !isGenerator(work)) return;
+  const what =
+    typeof work === 'function' ? 'a generator, whose body would not run' : describeValue(work);
+  throw new LockArgumentError(`using needs a function to run, not ${what}`);
+}
+
+/** Of any realm. */
+export function isGenerator(work: object): boolean {
+  const kind: unknown = Reflect.get(work, Symbol.toStringTag);
+  return kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction';
 }
 
 /**

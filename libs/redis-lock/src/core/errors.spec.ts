@@ -86,9 +86,18 @@ describe('describeValue', () => {
     ['x'.repeat(1_000), `"${'x'.repeat(127)}…"`],
     [{ secret: 's3cret' }, 'an object'],
     [['s3cret'], 'an array'],
+    [Object.create(null), 'an object'],
+    [new Map([['s3cret', 1]]), 'a Map'],
+    [AbortSignal.abort('s3cret'), 'an AbortSignal'],
     [Symbol('s3cret'), 'a symbol'],
     [() => 's3cret', 'a function'],
   ])('describes %p without giving away what is in it', (value, text) => {
     expect(describeValue(value)).toBe(text);
+  });
+
+  it('describes what cannot even be asked', () => {
+    const { proxy, revoke } = Proxy.revocable([], {});
+    revoke();
+    expect(describeValue(proxy)).toBe('an object');
   });
 });

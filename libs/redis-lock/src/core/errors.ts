@@ -287,5 +287,18 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'bigint') return `${shortened(String(value))}n`;
   if (value === null || typeof value === 'undefined') return String(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a o', 'an o');
+  const kind = typeof value === 'object' ? classOf(value) : typeof value;
+  return /^[AEIOaeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
+}
+
+/** Of any realm. Not even asking may throw, as a revoked proxy does. */
+function classOf(value: object): string {
+  try {
+    const { constructor } = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } };
+    const name = String(constructor?.name);
+    const isPlain = name === 'Object' || name === 'Array' || !/^[\w$]{1,64}$/.test(name);
+    return isPlain ? (Array.isArray(value) ? 'array' : 'object') : name;
+  } catch {
+    return 'object';
+  }
 }

@@ -12,6 +12,7 @@ import type { LockContext } from './lock-context.js';
 import type { AcquireOptions, Lock } from './lock.js';
 import { HeldMultiLease, type MultiLease } from './multi-lease.js';
 import { resolveAcquireOptions, type ResolvedAcquireOptions } from './options.js';
+import { hasMethods } from './shapes.js';
 import { runLocked } from './run-locked.js';
 
 const MOST_LOCKS = 1_000;
@@ -179,11 +180,20 @@ function refuseSameKey(locks: ReadonlyMap<string, Lock>): void {
   }
 }
 
+const VERBS = [
+  'acquire',
+  'tryAcquire',
+  'using',
+  'isLocked',
+  'remainingTimeMs',
+  'forceRelease',
+] as const satisfies readonly (keyof Lock)[];
+
 /** @throws {LockArgumentError} it is neither a name nor a lock of this library */
 export function asLock(given: unknown, ofName: (name: string) => Lock): Lock {
   if (typeof given === 'string') return ofName(given);
-  const lock = given as Partial<Lock> | null | undefined;
-  const isLock = typeof lock?.acquire === 'function' && typeof lock.id === 'string';
+  // By shape: an application may have two copies of this library. The id is what orders locks.
+  const isLock = hasMethods(given, ...VERBS) && /^.+\n.+\n./s.test((given as Lock).id);
   if (isLock) return given as Lock;
   throw new LockArgumentError(
     `A multi lock takes names and locks, such as fairLocks.get(name), not ${describeValue(given)}`,

@@ -67,6 +67,7 @@ describe('resolveSettings', () => {
     { observer: {} },
     { observer: 'log' },
     { observer: () => undefined },
+    { observer: null },
   ])('refuses %p, and names the option', (settings) => {
     const [option = ''] = Object.keys(settings);
     expect(() => resolveSettings(settings as never)).toThrow(LockConfigurationError);

@@ -1,6 +1,8 @@
 import { describeValue, LockArgumentError, LockConfigurationError } from './errors.js';
+import { UNSAFE_CHARACTERS } from './key-space.js';
 import type { AcquireOptions } from './lock.js';
 import type { LockObserver } from './observer.js';
+import { hasMethods, isAbortSignal, isPlainObject, unknownOption } from './shapes.js';
 
 /** What every lock of one connection has in common. Every time is in milliseconds. */
 export interface LockSettings {
@@ -152,8 +154,11 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
   }
   checkChoice('wakeUp', settings.wakeUp, "'message' or 'poll'");
   checkChoice('interop', settings.interop, "'auto', 'redisson' or 'none'");
-  if (settings.observer !== undefined && typeof settings.observer.observe !== 'function') {
-    throw new LockConfigurationError('observer must be an object with a method observe(event)');
+  const { observer } = settings;
+  if (observer !== undefined && !hasMethods(observer, 'observe')) {
+    throw new LockConfigurationError(
+      `observer must be an object with a method observe(event), not ${describeValue(observer)}`,
+    );
   }
   return settings;
 }
@@ -251,21 +256,12 @@ export function checkCount(option: string, value: unknown, range: Range): void {
   refuseArgument(numberProblem(option, value, range, 'a whole number'));
 }
 
-/** What may have options; a list has none. */
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
-  if (!isObject(options)) {
-    refuseArgument(`options must be an object, not ${describeValue(options)}`);
+  if (!isPlainObject(options)) {
+    const hint = isAbortSignal(options) ? '; write { signal }' : '';
+    refuseArgument(`options must be a plain object, not ${describeValue(options)}${hint}`);
   }
-  for (const option of Object.keys(options)) {
-    if (!known.includes(option)) {
-      const list = known.join(', ');
-      refuseArgument(`unknown option ${describeValue(option)}; the options are ${list}`);
-    }
-  }
+  refuseArgument(unknownOption(options, known));
   const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
   const { permits, minReplicas, label, minHoldMs } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
@@ -288,8 +284,11 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
       refuseArgument('leaseTimeMs must not be less than minHoldMs');
     }
   }
-  if (label !== undefined && (typeof label !== 'string' || label === '')) {
-    refuseArgument(`label must be a text, not ${describeValue(label)}`);
+  if (label !== undefined && !isLabel(label)) {
+    refuseArgument(
+      `label must be a text of 1 to ${String(MAX_LABEL)} characters, none of them a control or ` +
+        `invisible, not ${describeValue(label)}`,
+    );
   }
 }
 
@@ -318,15 +317,15 @@ function numberProblem(
   );
 }
 
-/** By shape: another realm's AbortSignal is as good as ours. */
-function isAbortSignal(value: unknown): boolean {
-  const signal = value as Partial<AbortSignal> | null;
+/** The longest text that metrics keep for a lock. */
+const MAX_LABEL = 1_024;
+
+export function isLabel(value: unknown): value is string {
   return (
-    typeof signal === 'object' &&
-    signal !== null &&
-    typeof signal.aborted === 'boolean' &&
-    typeof signal.addEventListener === 'function' &&
-    typeof signal.removeEventListener === 'function'
+    typeof value === 'string' &&
+    value !== '' &&
+    value.length <= MAX_LABEL &&
+    !UNSAFE_CHARACTERS.test(value)
   );
 }
 

@@ -1,5 +1,6 @@
 import { describeValue, LockConfigurationError } from '../core/errors.js';
 import { LEASE, timeProblem } from '../core/options.js';
+import { isPlainObject } from '../core/shapes.js';
 import { refuseUnknown } from './module-options.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
@@ -54,8 +55,11 @@ function checked(name: unknown, options: unknown): CronLockOptions {
     throw new LockConfigurationError(`@CronLock(${describeValue(name)}): ${what}`);
   };
   if (typeof name !== 'string') refuse('the name of the job must be a text');
-  if (typeof options !== 'object' || options === null) {
-    refuse('it needs options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }');
+  if (!isPlainObject(options)) {
+    refuse(
+      'it needs a plain object of options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }, ' +
+        `not ${describeValue(options)}`,
+    );
   }
   const given = options as CronLockOptions;
   refuseUnknown(given, OPTIONS, `@CronLock(${describeValue(name)})`);

@@ -2,10 +2,10 @@ import { describeValue, LockConfigurationError } from '../core/errors.js';
 import {
   DEFAULT_NAME,
   isConnectionName,
-  isObject,
   unusableName,
   type LockSettings,
 } from '../core/options.js';
+import { isPlainObject, unknownOption } from '../core/shapes.js';
 
 /** The servers of the red lock, and the longest lease that any process asks them for. */
 export interface RedLockChoice {
@@ -114,9 +114,9 @@ function named(options: Options): NamedOptions {
 
 function redLockChoice(given: unknown): RedLockChoice | undefined {
   if (given === undefined) return undefined;
-  if (typeof given !== 'object' || given === null) {
+  if (!isPlainObject(given)) {
     throw new LockConfigurationError(
-      `redLock must be an object with nodes, not ${describeValue(given)}`,
+      `redLock must be a plain object with nodes, not ${describeValue(given)}`,
     );
   }
   refuseUnknown(given, ['nodes', 'longestLeaseMs'], 'redLock');
@@ -126,25 +126,23 @@ function redLockChoice(given: unknown): RedLockChoice | undefined {
       `redLock.nodes must be a list of independent Redis servers, not ${describeValue(nodes)}`,
     );
   }
-  return { nodes, longestLeaseMs: longestLeaseMs as number | undefined };
+  // A copy has no holes.
+  return { nodes: [...(nodes as unknown[])], longestLeaseMs: longestLeaseMs as number | undefined };
 }
 
 function objectOf(given: unknown, from: string): Options {
-  if (isObject(given)) return given as Options;
+  if (isPlainObject(given)) return given as Options;
   // A text is not shown: it may be a url with a password.
   const what = typeof given === 'string' ? 'a text' : describeValue(given);
   throw new LockConfigurationError(
-    `${from}: the options must be an object, such as { connection: 'redis://…' }, not ${what}`,
+    `${from}: the options must be a plain object, such as { connection: 'redis://…' }, not ${what}`,
   );
 }
 
 /** @throws {LockConfigurationError} an option has none of the names */
 export function refuseUnknown(options: object, known: readonly string[], from: string): void {
-  const unknown = Object.keys(options).find((option) => !known.includes(option));
-  if (unknown === undefined) return;
-  throw new LockConfigurationError(
-    `${from}: unknown option ${describeValue(unknown)}; the options are ${known.join(', ')}`,
-  );
+  const problem = unknownOption(options, known);
+  if (problem !== undefined) throw new LockConfigurationError(`${from}: ${problem}`);
 }
 
 function checkIsGlobal(isGlobal: unknown, from: string): void {

@@ -3,6 +3,7 @@ import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
 import { LockConfigurationError, quoteName } from '../core/errors.js';
+import { isLabel } from '../core/options.js';
 import { installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { LockKind, LockNames } from './lock-kinds.js';
@@ -164,7 +165,7 @@ function whereOf(
 /** What metrics call the locks of the method: few texts, whatever its arguments are. */
 function labelOf(key: unknown, target: object, property: string | symbol): string {
   const template = Array.isArray(key) ? key.join(', ') : key;
-  if (typeof template === 'string' && template !== '') return template;
+  if (isLabel(template)) return template;
   return `${target.constructor.name}.${String(property)}`;
 }
 

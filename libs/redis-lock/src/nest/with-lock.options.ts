@@ -10,10 +10,10 @@ import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,
   isConnectionName,
-  isObject,
   resolveAcquireOptions,
   type AnyAcquireOptions,
 } from '../core/options.js';
+import { isPlainObject } from '../core/shapes.js';
 import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
 import { refuseUnknown } from './module-options.js';
 
@@ -101,9 +101,9 @@ export function resolvePlan(
   label: string,
   fixed?: LockKind,
 ): LockPlan {
-  if (!isObject(options)) {
+  if (!isPlainObject(options)) {
     throw new LockConfigurationError(
-      `${where}: the options must be an object, not ${describeValue(options)}`,
+      `${where}: the options must be a plain object, not ${describeValue(options)}`,
     );
   }
   if (fixed !== undefined && 'kind' in options) {

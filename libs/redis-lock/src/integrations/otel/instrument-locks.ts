@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 
 import { describeValue, LockConfigurationError, LockError } from '../../core/errors.js';
-import { isObject } from '../../core/options.js';
+import { isPlainObject } from '../../core/shapes.js';
 import {
   listenToLocks,
   type LockAcquisition,
@@ -90,11 +90,12 @@ class Instrumentation implements LockListener<Span> {
 const OPTIONS = { tracerProvider: 'object', meterProvider: 'object', recordNames: 'boolean' };
 
 function check(options: unknown): void {
-  if (!isObject(options)) refuse(`the options must be an object, not ${describeValue(options)}`);
+  if (!isPlainObject(options))
+    refuse(`the options must be a plain object, not ${describeValue(options)}`);
   const known = new Map(Object.entries(OPTIONS));
   for (const [option, value] of Object.entries(options)) {
     const type = known.get(option);
-    const isRight = type === 'object' ? isObject(value) : typeof value === type;
+    const isRight = typeof value === type && value !== null;
     if (type !== undefined && (value === undefined || isRight)) continue;
     refuse(
       type === undefined

@@ -1,7 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 
 import { describeValue, LockConfigurationError } from '../../core/errors.js';
-import { isConnectionName, isObject, unusableName } from '../../core/options.js';
+import { isConnectionName, unusableName } from '../../core/options.js';
+import { isPlainObject } from '../../core/shapes.js';
 import { getLockContextToken } from '../../nest/service-tokens.js';
 import {
   ON_THROTTLER_BACKEND_ERROR,
@@ -32,7 +33,8 @@ export interface RedisThrottlerOptions {
 export class RedisThrottlerModule {
   /** @throws {LockConfigurationError} an option is unknown, or makes no sense */
   static forRoot(options: RedisThrottlerOptions = {}): DynamicModule {
-    if (!isObject(options)) refuse(`the options must be an object, not ${describeValue(options)}`);
+    if (!isPlainObject(options))
+      refuse(`the options must be a plain object, not ${describeValue(options)}`);
     const { connection, onBackendError = 'reject', ...unknown } = options;
     const [option] = Object.keys(unknown);
     if (option !== undefined) refuse(`unknown option ${describeValue(option)}`);

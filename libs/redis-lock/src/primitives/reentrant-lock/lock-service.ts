@@ -24,7 +24,10 @@ export class LockService extends NamedLocks {
     if (!Array.isArray(locks)) {
       throw new LockArgumentError(`multi needs an array, not ${describeValue(locks)}`);
     }
-    const all = locks.map((lock) => asLock(lock, (name) => this.get(name)));
+    // A copy has no holes.
+    const all = [...(locks as readonly (string | Lock)[])].map((lock) =>
+      asLock(lock, (name) => this.get(name)),
+    );
     return multiLock(this.context, all);
   }
 }

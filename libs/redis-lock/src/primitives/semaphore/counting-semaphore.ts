@@ -5,7 +5,8 @@ import { Deadline } from '../../core/deadline.js';
 import { LockArgumentError, withLockName } from '../../core/errors.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/observer.js';
-import { checkCount, isObject, LARGEST_COUNT, resolveAcquireOptions } from '../../core/options.js';
+import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/options.js';
+import { isPlainObject, unknownOption } from '../../core/shapes.js';
 import { ANSWER_MS } from '../../core/redis-connection.js';
 import { MARKER_TTL_MS as markerTtlMs, Requests } from '../../core/requests.js';
 import { timeoutError, waitInTurn, type Call, type Refusal } from '../../core/wait-in-turn.js';
@@ -248,7 +249,7 @@ function checkPermits(permits: unknown): void {
 
 function ttlOf(options: unknown): number {
   if (options === undefined) return 0;
-  if (!isObject(options) || Object.keys(options).some((option) => option !== 'ttlMs')) {
+  if (!isPlainObject(options) || unknownOption(options, ['ttlMs']) !== undefined) {
     throw new LockArgumentError('the only option of trySetPermits is { ttlMs }');
   }
   const { ttlMs } = options as { ttlMs?: unknown };

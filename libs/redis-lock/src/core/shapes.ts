@@ -1,0 +1,48 @@
+import { describeValue } from './errors.js';
+
+/** What may have options: nothing that is more than its own properties, such as a list, a Promise or a signal. */
+export function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    return prototype === null || Object.getPrototypeOf(prototype) === null;
+  } catch {
+    // A revoked proxy.
+    return false;
+  }
+}
+
+/** Whether all of them are methods. Asking null or a revoked proxy throws. */
+export function hasMethods(value: unknown, ...methods: readonly string[]): boolean {
+  try {
+    const methodsOf = value as Readonly<Record<string, unknown>>;
+    return methods.every((method) => typeof methodsOf[method] === 'function');
+  } catch {
+    return false;
+  }
+}
+
+/** An own name that is none of the options: symbols count, and what cannot be enumerated. */
+export function unknownOption(options: object, known: readonly string[]): string | undefined {
+  const unknown = Reflect.ownKeys(options).find((option) => !known.includes(option as string));
+  if (unknown === undefined) return undefined;
+  return `unknown option ${describeValue(unknown)}; the options are ${known.join(', ')}`;
+}
+
+/** What a call says, and for what it leaves open, or undefined, the defaults. Checks nothing. */
+export function withDefaultOptions<O extends object>(defaults: O, given: O | undefined): O {
+  if (given === undefined) return defaults;
+  // What cannot have options is for the call to refuse.
+  if (!isPlainObject(given)) return given;
+  const said = Object.entries(defaults).filter(
+    ([option]) => Reflect.get(given, option) === undefined,
+  );
+  return { ...given, ...Object.fromEntries(said) };
+}
+
+/** By shape: another realm's AbortSignal is as good as ours. Callers are rejected with its reason. */
+export function isAbortSignal(value: unknown): boolean {
+  if (!hasMethods(value, 'addEventListener', 'removeEventListener')) return false;
+  const { aborted, reason } = value as { aborted: unknown; reason: unknown };
+  return typeof aborted === 'boolean' && (reason !== undefined || !aborted);
+}
