@@ -27,6 +27,7 @@ import {
   LockConfigurationError,
   LockExceptionFilter,
   LockKeyError,
+  LockTimeoutError,
   LockService,
   ReadWriteLockService,
   RedisLockModule,
@@ -288,6 +289,50 @@ describe('lock templates', () => {
     await redis.admin.del(...(await redis.admin.keys('*gate*')));
   });
 
+  it('mean by an undefined option what the template says', async () => {
+    const { orders } = await start();
+    const lock = orders.get({ id: 8, user: { name: 'Ann' } });
+    const undefinedOptions = { waitTimeMs: undefined, leaseTimeMs: undefined, signal: undefined };
+    await using held = await lock.acquire(undefinedOptions);
+    // Its waitTimeMs is 0; the module's is 10 s.
+    const refusal: unknown = await lock.acquire(undefinedOptions).catch((e: unknown) => e);
+    expect(refusal).toBeInstanceOf(LockTimeoutError);
+    expect((refusal as LockTimeoutError).waitedMs).toBeLessThan(10_000);
+    expect(held.remainingMs).toBeGreaterThan(20_000);
+  });
+
+  it.each([
+    null,
+    5,
+    [],
+    true,
+    'x',
+    new Map(),
+    Promise.resolve({}),
+    AbortSignal.timeout(1),
+    { a: 1 },
+  ])('refuse %p as the options of a call, and send nothing', async (options) => {
+    const { orders, gates } = await start();
+    const lock = orders.get({ id: 9, user: { name: 'Ann' } });
+    await lock.isLocked();
+    const sent = await redis.commandsDuring(async () => {
+      for (const one of [lock, gates.get({})]) {
+        const given = options as never;
+        const calls = [one.acquire(given), one.tryAcquire(given), one.using(() => 1, given)];
+        for (const settled of await Promise.allSettled<unknown>(calls)) {
+          expect(settled).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_ARGUMENT' } });
+        }
+      }
+    });
+    expect(sent).toEqual({});
+  });
+
+  it('take what they need from an object that has more', async () => {
+    const { orders } = await start();
+    const order = { id: 7, user: { name: 'Ann', age: 41 }, lines: [] };
+    expect(orders.get(order).name).toBe('order:7:Ann');
+  });
+
   it('have the types of their values', async () => {
     const { orders, gates } = await start();
     // @ts-expect-error -- the name of the user is missing
@@ -303,7 +348,9 @@ describe('lock templates', () => {
   it.each<[string, unknown]>([
     ['needs a list', {}],
     ['needs a name', [{ key: 'a' }]],
-    ['needs a name', [null]],
+    ['must be a plain object', [null]],
+    ['must be a plain object', [new Map([['name', 'a']])]],
+    ['must be a plain object', new Array(1)],
     ['must be a text', [{ name: 'a' }]],
     ['never closed', [{ name: 'a', key: 'b<c' }]],
     ['must not be empty', [{ name: 'a', key: '' }]],

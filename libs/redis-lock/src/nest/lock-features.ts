@@ -10,8 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
 import type { Lock } from '../core/lock.js';
-import type { AnyAcquireOptions } from '../core/options.js';
-import { DEFAULT_NAME } from '../core/options.js';
+import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/options.js';
+import { isPlainObject, withDefaultOptions } from '../core/shapes.js';
 import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate } from './key-template.js';
@@ -103,7 +103,8 @@ export function featureModule(templates: readonly LockTemplateOptions[]): Dynami
       `RedisLockModule.forFeature() needs a list of templates, not ${describeValue(templates)}`,
     );
   }
-  const providers = templates.map(providerOf);
+  // A copy has no holes.
+  const providers = [...(templates as readonly LockTemplateOptions[])].map(providerOf);
   return {
     module: RedisLockFeatureModule,
     providers: [{ provide: TEMPLATES, useValue: templates }, ...providers],
@@ -119,7 +120,7 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
     read: (values) => values,
     path: [head, ...path],
   }));
-  const { kind, connection, acquire } = resolvePlan(options, where, key);
+  const { kind, connection, acquire } = resolvePlan(options, where, isLabel(key) ? key : name);
   const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
   return {
     provide: getLockToken(name, connection),
@@ -135,10 +136,14 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
 }
 
 function checkShape(template: unknown): LockTemplateOptions {
-  const { name, key, onBusy, onBackendError, via } = (template ?? {}) as Readonly<
-    Record<string, unknown>
-  >;
   const from = 'RedisLockModule.forFeature()';
+  if (!isPlainObject(template)) {
+    throw new LockConfigurationError(
+      `${from}: a template must be a plain object, such as { name: 'orders', key: 'order:<id>' }, ` +
+        `not ${describeValue(template)}`,
+    );
+  }
+  const { name, key, onBusy, onBackendError, via } = template as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || name === '') {
     throw new LockConfigurationError(
       `${from}: a template needs a name, such as { name: 'orders', key: 'order:<id>' }, ` +
@@ -162,7 +167,7 @@ function checkShape(template: unknown): LockTemplateOptions {
 
 /** The lock with what its verbs are to do where a call does not say. */
 function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireOptions): L {
-  const of = (options: AnyAcquireOptions | undefined) => ({ ...defaults, ...options });
+  const of = (options: AnyAcquireOptions | undefined) => withDefaultOptions(defaults, options);
   const acquire = lock.acquire.bind(lock);
   const tryAcquire = lock.tryAcquire.bind(lock);
   const using: Lock['using'] = lock.using.bind(lock);
