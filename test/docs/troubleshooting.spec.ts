@@ -78,6 +78,7 @@ const BROKEN: (() => unknown)[] = [
   () => start({ imports: [RedisLockModule] }),
   () => start({ imports: [locks(), locks({})] }),
   () => start({ imports: [locks({ connection: undefined })] }),
+  () => start({ imports: [locks({ connection: { url: 'redis://redis' } })] }),
   () => start({ imports: [locks({ connection: { sendCommand: () => undefined } })] }),
   () => start({ imports: [locks({ connection: { keyPrefix: 'app:' } })] }),
   () => start({ imports: [locks()], providers: [Intercepted] }),

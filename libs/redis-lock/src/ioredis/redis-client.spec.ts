@@ -111,12 +111,13 @@ describe('chooseClient', () => {
     'redis://host?stringNumbers=true',
     '/tmp/sock?keyPrefix=app:',
     '/tmp/sock?stringNumbers=yes',
+    'redis://host?readOnly=',
   ])('refuses options that cannot be used also in a url: %s', (url) => {
     expect(() => chooseClient(url)).toThrow(LockConfigurationError);
   });
 
   it.each(['readOnly', 'stringNumbers'])(
-    'takes every value of %s as ioredis takes it: only an empty one is off',
+    'refuses every value of %s but false, and of a client all that ioredis takes for true',
     (option) => {
       for (const on of ['true', '1', 'no', 'false', 1, {}]) {
         const connections = [{ [option]: on }, new Redis({ ...LAZY, [option]: on })];
@@ -124,8 +125,8 @@ describe('chooseClient', () => {
           expect(() => chooseClient(connection)).toThrow(LockConfigurationError);
         }
       }
-      for (const off of [undefined, null, false, 0, '']) choose({ [option]: off });
-      choose(`redis://host?${option}=`);
+      for (const off of [undefined, null, false]) choose({ [option]: off });
+      for (const off of [0, '']) choose(new Redis({ ...LAZY, [option]: off }));
     },
   );
 
@@ -140,6 +141,11 @@ describe('chooseClient', () => {
     }
   }
   const wrapped = { connect: () => undefined, sendCommand: () => undefined };
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
   class FancyOptions {
     host = 'x';
   }
@@ -163,23 +169,47 @@ describe('chooseClient', () => {
     ['a host without a protocol', 'localhost:6379', 'begins with redis://'],
     ['another protocol', 'http://localhost:6379', 'begins with redis://'],
     ['a url with an impossible port', 'redis://host:99999', 'begins with redis://'],
-    ['a url whose database is no number', 'redis://host/abc', 'its db is no database number'],
-    ['a url whose database is below 0', 'redis://host/-1', 'its db is no database number'],
-    ['options with half a database', { db: 1.5 }, 'its db is no database number'],
+    [
+      'a url whose database is no number',
+      'redis://host/abc',
+      'database number',
+    ],
+    ['a url whose database is below 0', 'redis://host/-1', 'its db must be'],
+    ['options with half a database', { db: 1.5 }, 'its db must be'],
+    ['half a database in a url', 'redis://host/1.5', 'its db must be'],
+    ['a database with an exponent', 'redis://host/1e1', 'its db must be'],
+    ['a hexadecimal database', 'redis://host/0x1', 'its db must be'],
+    ['two databases', 'redis://host/1/2', 'its db must be'],
+    ['a space before a url', ' redis://host', 'it holds white space'],
+    ['a line feed behind a url', 'redis://host\n', 'it holds white space'],
+    ['a url without a protocol', '//host:6379', 'begins with redis://'],
+    ['TLS that ioredis would leave out', 'REDISS://host', 'begins with redis://'],
+    ['port 0', 'redis://host:0', 'its port must be'],
+    ['a bare #', 'redis://host#x', '%23'],
+    ['a Connector in a url', 'redis://host?Connector=x', 'its Connector must be a function'],
+    ['an empty Connector', 'redis://host?Connector=', 'its Connector must be a function'],
+    ['a number in a url', 'redis://host?connectTimeout=5', 'a url holds texts only'],
+    ['a typo in a url', 'redis://host?usrname=x', 'did you mean username?'],
+    ['a typo behind a socket', '/tmp/redis.sock?passwrd=x', 'did you mean password?'],
+    ['a family of none', 'redis://host?family=x', 'its family must be 0 or 4 or 6, not NaN'],
+    ['a revoked proxy', revoked(), 'not an object'],
+    ['options that only monitor', { monitor: true }, 'it only monitors'],
     ['a password with a bare %', 'redis://user:pa%ss@host', '%25'],
   ])('refuses %s with a sentence that helps', (_, connection, help) => {
     expect(() => chooseClient(connection)).toThrow(LockConfigurationError);
     expect(() => chooseClient(connection)).toThrow(help);
   });
 
-  it.each(['http://user:s3cret@host', 'user:s3cret@host', 'redis://user:s3cr%et@host'])(
-    'never shows a password: %s',
-    (url) => {
-      expect(() => chooseClient(url)).toThrow(
-        expect.objectContaining({ message: expect.not.stringMatching(/s3cr/) as unknown }),
-      );
-    },
-  );
+  it.each([
+    ...['http://user:s3cret@host', 'user:s3cret@host', 'redis://user:s3cr%et@host'],
+    ...[' redis://user:s3cret@host', 'redis://user:12?s3cret@host', 'redis://user:12/s3cret@host'],
+    ...[{ sentinels: 'redis://:s3cret@host' }, { password: ['s3cret'] }, { host: ['s3cret'] }],
+    ...[{ connectTimeout: 'redis://:s3cret@host' }, { 'redis://:s3cret@host': 1 }],
+  ])('never shows a password: %s', (connection) => {
+    expect(() => chooseClient(connection)).toThrow(
+      expect.objectContaining({ message: expect.not.stringMatching(/s3cr/) as unknown }),
+    );
+  });
 
   it('reconnects soon, and never slower than twice a second', () => {
     expect([1, 2, 3, 4, 5, 50].map(reconnectDelayMs)).toEqual([50, 100, 200, 400, 500, 500]);

@@ -1,6 +1,8 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 
 import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { hasMethods, isPlainObject } from '../core/shapes.js';
+import { optionsProblem, problemOfValue, urlProblem } from './connection-options.js';
 
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */
 export type ConnectionOption = string | RedisOptions | Redis | Cluster;
@@ -53,7 +55,8 @@ export function chooseClient(connection: unknown): ClientChoice {
     refuseUnusable(client.options, false);
     return { client, isOurs: true };
   }
-  if (!isPlainObject(connection)) throw new LockConfigurationError(whatIsWrong(connection));
+  if (!isOptions(connection)) throw new LockConfigurationError(whatIsWrong(connection));
+  refuse('connection', optionsProblem(connection));
   refuseUnusable(connection, false);
   const client = new Redis({
     ...OUR_DEFAULTS,
@@ -96,14 +99,9 @@ export function disconnect(client: Redis | Cluster): void {
 
 /** By shape: an application often has two copies of ioredis. */
 function isClient(value: unknown): value is Redis | Cluster {
-  if (typeof value !== 'object' || value === null) return false;
-  const client = value as Partial<Redis>;
-  return (
-    typeof client.evalsha === 'function' &&
-    typeof client.duplicate === 'function' &&
-    typeof client.status === 'string' &&
-    typeof client.options === 'object'
-  );
+  if (!hasMethods(value, 'evalsha', 'duplicate')) return false;
+  const { status, options } = value as Partial<Redis>;
+  return typeof status === 'string' && typeof options === 'object';
 }
 
 function optionsOf(client: Redis | Cluster): RedisOptions {
@@ -131,7 +129,6 @@ function refuseState(client: Redis | Cluster): void {
       'it is subscribed to channels, and takes no other command; give the locks one of their own',
     );
   }
-  if (mode === 'monitor') refuse('client', 'it only monitors; give the locks one of their own');
 }
 
 function refuse(which: string, problem: string | undefined): void {
@@ -146,21 +143,16 @@ function unusable(options: RedisOptions): string | undefined {
   if (options.autoResendUnfulfilledCommands === false) {
     return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';
   }
-  if (!isDatabase(options.db)) {
-    return 'its db is no database number; it must be a whole number from 0';
-  }
+  const problem = problemOfValue('db', options.db);
+  if (problem !== undefined) return problem;
   if (isOn(options.stringNumbers)) {
     return 'its stringNumbers turns the numbers that scripts answer into texts; remove it';
   }
+  if (isOn(options.monitor)) return 'it only monitors; give the locks one of their own';
   if (isOn(options.readOnly) || options.role === 'slave') {
     return 'it reads from a replica, where no lock can be taken; connect to the master';
   }
   return undefined;
-}
-
-/** ioredis takes the path of a url for a number, and sends what it made of it. */
-function isDatabase(db: unknown): boolean {
-  return db === undefined || (Number.isInteger(Number(db)) && Number(db) >= 0);
 }
 
 /** As ioredis takes it: the query of a url holds texts only. */
@@ -169,27 +161,11 @@ function isOn(option: unknown): boolean {
 }
 
 function refuseUrl(url: string): void {
-  if (url.startsWith('/')) return;
-  const { protocol, username, password } = URL.canParse(url) ? new URL(url) : NO_URL;
-  const isEscaped = canDecode(username) && canDecode(password);
-  if (isEscaped && (protocol === 'redis:' || protocol === 'rediss:')) return;
-  // The text is not shown: it may hold a password.
-  let problem = url === '' ? 'it is empty' : 'it does not begin so, or is not a valid url';
-  if (!isEscaped) problem = 'its user or password holds a bare %; write it as %25';
+  const problem = urlProblem(url);
+  if (problem === undefined) return;
   throw new LockConfigurationError(
     `connection must be a url that begins with redis:// or rediss://: ${problem}`,
   );
-}
-
-const NO_URL = { protocol: '', username: '', password: '' };
-
-function canDecode(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function whatIsWrong(value: unknown): string {
@@ -198,14 +174,12 @@ function whatIsWrong(value: unknown): string {
   if (value === undefined) {
     return `${wanted}, not undefined: is an environment variable missing? Leave connection out for ${DEFAULT_URL}`;
   }
-  if (typeof value === 'object' && value !== null && 'sendCommand' in value) {
+  if (hasMethods(value, 'sendCommand')) {
     return `${wanted}; this looks like a client of another package, such as node-redis`;
   }
   return `${wanted}, not ${describeValue(value)}`;
 }
 
-function isPlainObject(value: unknown): value is RedisOptions {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const isPlain = Object.getPrototypeOf(Object.getPrototypeOf(value) ?? {}) === null;
-  return isPlain && !('then' in value) && !('sendCommand' in value);
+function isOptions(value: unknown): value is RedisOptions {
+  return isPlainObject(value) && !hasMethods(value, 'then') && !hasMethods(value, 'sendCommand');
 }

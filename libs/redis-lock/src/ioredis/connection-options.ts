@@ -1,0 +1,190 @@
+import type { RedisOptions } from 'ioredis';
+
+import { describeValue, quoteName } from '../core/errors.js';
+import { isPlainObject } from '../core/shapes.js';
+
+/** What an option takes, as a sentence says it. */
+interface Kind {
+  readonly what: string;
+  fits(value: unknown): boolean;
+}
+
+const LARGEST = 2 ** 31 - 1;
+
+const oneOf = (...choices: readonly unknown[]): Kind => ({
+  what: choices.map(describeValue).join(' or '),
+  fits: (value) => choices.includes(value),
+});
+
+const TEXT: Kind = { what: 'a text', fits: (value) => typeof value === 'string' };
+const FLAG = oneOf(true, false);
+const RUN: Kind = { what: 'a function', fits: (value) => typeof value === 'function' };
+const LIST: Kind = { what: 'a list', fits: Array.isArray };
+const MAP: Kind = { what: 'a plain object', fits: isPlainObject };
+const MAP_OR_RUN: Kind = {
+  what: 'an object or a function',
+  fits: (value) => Object(value) === value,
+};
+
+/** Node throws at any other time, when nobody can catch it any more. */
+const NUMBER: Kind = {
+  what: `a whole number from 0 to ${String(LARGEST)}`,
+  fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST,
+};
+
+/** As ioredis reads it, also from the environment. */
+const DATABASE: Kind = {
+  what: 'a database number, which is whole and not below 0',
+  fits: (value) => ['number', 'string'].includes(typeof value) && /^\d{1,9}$/.test(String(value)),
+};
+
+const PORT: Kind = {
+  what: 'a port from 1 to 65535',
+  fits: (value) => DATABASE.fits(value) && Number(value) >= 1 && Number(value) <= 65_535,
+};
+
+const TLS: Kind = {
+  what: 'an object of options for TLS',
+  fits: (value) => typeof value === 'object' || typeof value === 'string' || FLAG.fits(value),
+};
+
+const SENTINELS: Kind = {
+  what: "a list of one address or more, such as [{ host: 'sentinel-1', port: 26379 }]",
+  // A copy has no holes.
+  fits: (value) =>
+    Array.isArray(value) && value.length > 0 && Array.from<unknown>(value).every(isAddress),
+};
+
+const isAddress = (value: unknown) => isPlainObject(value) && problemOfValues(value) === undefined;
+
+/** All that ioredis takes: the compiler compares the names with those of the version it sees. */
+const OPTIONS = {
+  ...{ host: TEXT, port: PORT, path: TEXT, family: oneOf(0, 4, 6), tls: TLS },
+  ...{ username: TEXT, password: TEXT, db: DATABASE, keyPrefix: TEXT, connectionName: TEXT },
+  ...{ connectTimeout: NUMBER, commandTimeout: NUMBER, socketTimeout: NUMBER },
+  ...{ disconnectTimeout: NUMBER, blockingTimeout: NUMBER, blockingTimeoutGrace: NUMBER },
+  ...{ keepAlive: NUMBER, noDelay: FLAG, lazyConnect: FLAG, Connector: RUN },
+  ...{ retryStrategy: RUN, reconnectOnError: RUN, maxRetriesPerRequest: NUMBER },
+  ...{ maxLoadingRetryTime: NUMBER, enableReadyCheck: FLAG, enableOfflineQueue: FLAG },
+  ...{ offlineQueue: FLAG, commandQueue: FLAG, autoResubscribe: FLAG },
+  ...{ autoResendUnfulfilledCommands: FLAG, readOnly: FLAG, stringNumbers: FLAG, monitor: FLAG },
+  ...{ enableAutoPipelining: FLAG, autoPipeliningIgnoredCommands: LIST, scripts: MAP },
+  ...{ himportFieldsets: LIST, showFriendlyErrorStack: FLAG, protocol: oneOf(2, 3) },
+  ...{ replyMapping: oneOf('legacy', 'resp3'), disableClientInfo: FLAG, clientInfoTag: TEXT },
+  ...{ sentinels: SENTINELS, name: TEXT, role: oneOf('master', 'slave'), natMap: MAP_OR_RUN },
+  ...{ sentinelUsername: TEXT, sentinelPassword: TEXT, sentinelTLS: TLS },
+  ...{ enableTLSForSentinelMode: FLAG, sentinelCommandTimeout: NUMBER },
+  ...{ sentinelRetryStrategy: RUN, sentinelReconnectStrategy: RUN, updateSentinels: FLAG },
+  ...{ sentinelMaxConnections: NUMBER, failoverDetector: FLAG, preferredSlaves: MAP_OR_RUN },
+} as const satisfies Record<keyof RedisOptions, Kind>;
+
+const KINDS = new Map<string, Kind>(Object.entries(OPTIONS));
+const NAMES = [...KINDS.keys()];
+
+/** What is wrong with the options of a connection to be opened, as the end of a sentence about it. */
+export function optionsProblem(options: object): string | undefined {
+  const unknown = Reflect.ownKeys(options).find((name) => !NAMES.includes(name as string));
+  if (unknown !== undefined) return unknownName(unknown);
+  const { sentinels, name } = options as RedisOptions;
+  const problem = problemOfValues(options);
+  if (problem !== undefined) return problem;
+  if (sentinels && !name) {
+    return "its sentinels need the name of their master, such as name: 'mymaster'";
+  }
+  if (name && !sentinels)
+    return 'its name is that of a master of Sentinel, but it has no sentinels';
+  return undefined;
+}
+
+function problemOfValues(options: object): string | undefined {
+  for (const [option, value] of Object.entries(options)) {
+    const problem = problemOfValue(option, value);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** What is left open, or said to be nothing, is for ioredis to fill in. */
+export function problemOfValue(option: string, value: unknown): string | undefined {
+  const kind = KINDS.get(option);
+  if (value === undefined || (value === null && kind !== PORT)) return undefined;
+  if (kind === undefined || kind.fits(value)) return undefined;
+  return `its ${option} must be ${kind.what}, not ${shown(option, value)}`;
+}
+
+/** Of texts only those that are no url and no password. */
+function shown(option: string, value: unknown): string {
+  if (/password/i.test(option)) return `a ${typeof value}`.replace('a o', 'an o');
+  return typeof value === 'string' && !/^[\w.+-]{0,32}$/.test(value)
+    ? 'a text'
+    : describeValue(value);
+}
+
+function unknownName(name: string | symbol): string {
+  // In a url, what is no word may be a part of a password.
+  const isWord = typeof name === 'string' && /^[\w$]{1,64}$/.test(name);
+  const unknown = isWord
+    ? `it has the unknown option ${quoteName(name)}`
+    : 'it has an option that ioredis does not know';
+  if (/^(redis)?ur[il]$|^connection(string)?$/i.test(String(name))) {
+    return `${unknown}; pass the url itself, as in connection: 'redis://…'`;
+  }
+  const meant = NAMES.find((known) => isMisspelt(String(name), known));
+  if (meant !== undefined) return `${unknown}; did you mean ${meant}?`;
+  return `${unknown}; what only another client takes, such as a Cluster, needs a client of yours: connection: new Cluster(…)`;
+}
+
+/** A word that is longer or shorter, or has nearly the same letters. */
+function isMisspelt(given: string, known: string): boolean {
+  const [short = '', long = ''] = [given.toLowerCase(), known.toLowerCase()].sort(
+    (one, other) => one.length - other.length,
+  );
+  if (short.length > 2 && long.startsWith(short)) return true;
+  const rest = Array.from(long);
+  const others = Array.from(short).filter((letter) => {
+    const place = rest.indexOf(letter);
+    if (place !== -1) rest.splice(place, 1);
+    return place === -1;
+  });
+  return others.length + rest.length <= (short.length < 6 ? 1 : 2);
+}
+
+/** What is wrong with a url, as the end of a sentence. Shows nothing of it: it may hold a password. */
+export function urlProblem(url: string): string | undefined {
+  if (/^\/(?!\/)/.test(url)) return problemOfQuery(new URLSearchParams(url.split('?')[1]));
+  if (url === '') return 'it is empty';
+  if (/[\s\p{Cc}]/u.test(url)) return 'it holds white space';
+  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+    return 'it does not begin so, or is not a valid url';
+  }
+  const { username, password, port, pathname, hash, searchParams } = new URL(url);
+  if (!canDecode(username) || !canDecode(password)) {
+    return 'its user or password holds a bare %; write it as %25';
+  }
+  if (hash !== '') return 'it holds a bare #; write it as %23';
+  const db = pathname.slice(1);
+  return (
+    (port === '' ? undefined : problemOfValue('port', port)) ??
+    (db === '' ? undefined : problemOfValue('db', db)) ??
+    problemOfQuery(searchParams)
+  );
+}
+
+/** ioredis takes options out of the query, all of them as texts but one. */
+function problemOfQuery(query: URLSearchParams): string | undefined {
+  const { family, ...texts } = Object.fromEntries(query);
+  const problem = optionsProblem({
+    ...texts,
+    ...(family !== undefined && { family: Number(family) }),
+  });
+  return problem && `${problem} (a url holds texts only: other options need an object)`;
+}
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
