@@ -75,6 +75,14 @@ describe('LockService given bad input', () => {
     [22, 'a direction isolate', 'a\u2066b'],
     [23, 'a zero-width space', 'a\u200bb'],
     [23, 'a byte order mark', '\ufeffa'],
+    [23, 'a soft hyphen', 'a\u00adb'],
+    [23, 'a grapheme joiner', 'a\u034fb'],
+    [23, 'a Mongolian vowel separator', 'a\u180eb'],
+    [23, 'a Hangul filler', 'a\u3164b'],
+    [23, 'a Hangul choseong filler', 'a\u115fb'],
+    [23, 'a language tag', 'a\u{e0001}b'],
+    [23, 'a variation selector, of an emoji too', '❤\ufe0f'],
+    [23, 'a joined emoji', '👩\u200d💻'],
     [24, 'an opening brace', '{'],
     [25, 'a closing brace', '}'],
     [26, 'an empty tag', '{}'],
@@ -113,6 +121,7 @@ describe('LockService given bad input', () => {
   it('names an unusable name in the message, shortened and harmless', async () => {
     const { locks } = open();
     await expect(locks.acquire('a\nb')).rejects.toThrow('"a\\nb"');
+    await expect(locks.acquire('❤\ufe0f')).rejects.toThrow('an invisible character, U+FE0F');
     const error = await locks.acquire('x'.repeat(5_000)).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(LockKeyError);
     expect((error as Error).message.length).toBeLessThan(300);
@@ -125,7 +134,7 @@ describe('LockService given bad input', () => {
     ...['x', 'a{x}', '{x}a'].map((name) => [30, name] as const),
     ...['*', '?', '*?[]\\', 'h[ae]llo'].map((name) => [35, name] as const),
     ...['__proto__', 'constructor', 'toString'].map((name) => [36, name] as const),
-    ...['a b', '"', '%', '🔒', '-0'].map((name) => [40, name] as const),
+    ...['a b', '"', '%', '🔒', '❤', '🏳', '👍🏽', '-0'].map((name) => [40, name] as const),
   ])('d.1/%d takes a name that looks odd and is not: %s', async (_, name) => {
     const { locks } = open();
     await redis.admin.set('bystander', 1);

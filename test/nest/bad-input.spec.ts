@@ -126,6 +126,8 @@ describe('d.2, the values for a key', () => {
     [47, 'its escape in the first', ['pair', 'a%3Ab', 'c'], 'a%253Ab:c'],
     [48, 'braces', ['byId', '{a}{'], 'product_%7Ba%7D%7B'],
     [49, 'a line feed and a NUL', ['byId', 'a\n\0'], 'product_a%0A%00'],
+    [49, 'an emoji with a variation selector', ['byId', '❤\ufe0f'], 'product_❤%EF%B8%8F'],
+    [49, 'a soft hyphen', ['byId', 'a\u00adb'], 'product_a%C2%ADb'],
     [51, 'a bigint', ['byId', 2n ** 64n], 'product_18446744073709551616'],
     [52, '-0', ['byId', -0], 'product_0'],
     [53, '1e21', ['byId', 1e21], 'product_1e+21'],

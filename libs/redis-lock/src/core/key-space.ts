@@ -4,11 +4,11 @@ import { describeValue, LockConfigurationError, LockKeyError, quoteName } from '
 export const MAX_KEY_BYTES = 1024;
 
 /**
- * Characters that no name may hold: controls, lone surrogates, and the invisible or
- * direction-changing ones that make two different names look the same.
+ * Characters that no name may hold: controls, lone surrogates, and those that make two different names
+ * look the same, since they show nothing, change the direction, or only choose a form of emoji.
  */
 export const UNSAFE_CHARACTERS =
-  /[\p{Cc}\p{Cs}\u2028\u2029\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * The only place where keys and channels are made. The rules are Redisson's: the lock's key is the
@@ -68,7 +68,10 @@ function refuse(key: string, what: string, ErrorClass: new (message: string) => 
 function problemOf(key: string): string | undefined {
   if (key.trim() !== key || key === '') return 'it begins or ends with white space';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return `it is longer than ${MAX_KEY_BYTES} bytes`;
-  if (UNSAFE_CHARACTERS.test(key)) return 'it holds a control or an invisible character';
+  const unsafe = UNSAFE_CHARACTERS.exec(key)?.[0].codePointAt(0)?.toString(16).toUpperCase();
+  if (unsafe !== undefined) {
+    return `it holds a control or an invisible character, U+${unsafe.padStart(4, '0')}`;
+  }
   const helper = ['redisson_', 'nestjs_'].find((prefix) => key.startsWith(prefix));
   if (helper !== undefined) return `"${helper}" begins the helper keys of locks`;
   if (/\}.*:timeout$|:rwlock_timeout:/.test(key))
