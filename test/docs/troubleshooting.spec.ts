@@ -84,6 +84,13 @@ const BROKEN: (() => unknown)[] = [
   () => start({ imports: [locks()], providers: [Intercepted] }),
   () => {
     class Shop {
+      @WithLock('product_:sku')
+      async sell(_sku: string): Promise<void> {}
+    }
+    return Shop;
+  },
+  () => {
+    class Shop {
       @WithLock('<sku>')
       async sell(_sku: string, _pieces: number): Promise<void> {}
     }

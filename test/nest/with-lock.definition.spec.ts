@@ -144,6 +144,45 @@ describe('a class definition throws', () => {
     refused(defined('product_<0>', { via: 'interceptor' }), '<params.x>');
   });
 
+  it.each([
+    ['product_:id', 'product_<id>'],
+    [':id', '<id>'],
+    ['shop/:shop/product/:id', 'shop/<shop>/product/<id>'],
+    ['product_{id}', 'product_<id>'],
+    ['{id}:stock', '<id>:stock'],
+    ['{0}:stock', '<0>:stock'],
+    ['{productId}', '<productId>'],
+    ['product_{{id}}', 'product_<id>'],
+    ['product_{order.id}', 'product_<order.id>'],
+    ['product_#{id}', 'product_<id>'],
+    ['product_#id', 'product_<id>'],
+    ['product_$id', 'product_<id>'],
+    ['product_${id}', 'product_<id>'],
+    ['product:$1', 'product:<1>'],
+    ['product_%s', 'product_<0>'],
+    ['product_%s_%d', 'product_<0>_<1>'],
+    [':shop_:id', '<shop>_<id>'],
+    ['product_%(id)s', 'product_<id>'],
+    ['product_%{id}', 'product_<id>'],
+  ])('for the key %s, which is no template, and spells it: %s', (key, meant) => {
+    refused(defined(key), `on Stock.buy: `, `write "${meant}", or, if it is meant so, a function`);
+    refused(defined(['product_<0>', key]), `write "${meant}"`);
+    const ofRequest = meant.replaceAll('<', '<params.');
+    refused(defined(key, { via: 'interceptor' }), `write "${ofRequest}"`);
+  });
+
+  it('for a hash tag of the name of a parameter', () => {
+    refused(() => {
+      class Stock {
+        @Loose('{sku}:stock')
+        async buy(@LockKey('sku') sku: string): Promise<void> {
+          await Promise.resolve(sku);
+        }
+      }
+      return Stock;
+    }, 'write "<sku>:stock"');
+  });
+
   it('for two locks via the interceptor of one handler', () => {
     refused(() => {
       class Stock {
@@ -159,6 +198,24 @@ describe('a class definition throws', () => {
 });
 
 describe('a class definition accepts', () => {
+  it.each([
+    ...['nightly', 'orders:nightly', 'orders::nightly', 'job#nightly', '{orders}:nightly'],
+    ...['us$', '100%', '50%discount', 'a:1', 'eins/zwei', '{shop}:<0>', 'x_{shop}:<0>'],
+    () => 'product_:id',
+  ])('the key %s on a method with parameters', (key) => {
+    expect(defined(key)).not.toThrow();
+  });
+
+  it('every key on a method without parameters', () => {
+    class Stock {
+      @WithLock('product_:id')
+      async sweep(): Promise<void> {
+        await Promise.resolve();
+      }
+    }
+    expect(Stock).toBeDefined();
+  });
+
   it('subclasses of Observable and Promise as return types, and unknown ones', () => {
     class Later<T> extends Promise<T> {}
     class Stock {

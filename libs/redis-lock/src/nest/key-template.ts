@@ -110,8 +110,10 @@ function placeholderOf(text: string, where: string): Placeholder {
 /** A template whose fixed text no lock name may hold would fail at every call. */
 function refuseUnusable(literals: readonly string[], where: string): void {
   try {
-    // The letters around it: what begins and ends a name may come from a prefix or a value.
-    new KeySpace('').key(`x${literals.join('x')}x`);
+    // An x for each value. Of one that is nothing but a hash tag, a prefix makes a usable name.
+    const name = literals.join('x');
+    new KeySpace('').key(`${name}x`);
+    new KeySpace('').key(`x${name}`);
   } catch (error) {
     if (!(error instanceof LockKeyError)) throw error;
     throw new LockConfigurationError(`${where}: no value makes a usable name. ${error.message}`, {

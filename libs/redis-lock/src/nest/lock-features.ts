@@ -15,6 +15,7 @@ import { isPlainObject, withDefaultOptions } from '../core/shapes.js';
 import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate } from './key-template.js';
+import { refuseLookAlikes } from './look-alikes.js';
 import { bound, SERVICE_OF, type KindService, type LockKind } from './lock-kinds.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
@@ -115,6 +116,7 @@ export function featureModule(templates: readonly LockTemplateOptions[]): Dynami
 function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate> {
   const { name, key, ...options } = checkShape(template);
   const where = `RedisLockModule.forFeature(), template ${quoteName(name)}`;
+  refuseLookAlikes(key, where, { literally: 'take LockService.get(name) instead' });
   const nameOf = compileTemplate<object>(key, where, ({ head, path }) => ({
     start: 'the values',
     read: (values) => values,

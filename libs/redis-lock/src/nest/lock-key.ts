@@ -1,4 +1,5 @@
 import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
+import { refuseLookAlikes } from './look-alikes.js';
 import { compileTemplate, type Placeholder, type Source } from './key-template.js';
 
 const LOCK_KEYS = Symbol.for('nestjs-redis-lock:lock-keys');
@@ -47,13 +48,19 @@ export function LockKey(name: string): ParameterDecorator {
 /**
  * The function that makes the lock name from the arguments of a call. All parameter decorators of a
  * method have run when this is called by a decorator of the method.
- * @throws {LockConfigurationError} a placeholder that not exactly one parameter stands for
+ * @throws {LockConfigurationError} a placeholder that not exactly one parameter stands for, or what
+ * looks like a placeholder and is none
  */
 export function nameFromArguments(
   template: string,
   where: string,
   method: DecoratedMethod,
 ): (args: Arguments) => string {
+  if (hasParameters(method)) {
+    const names = [...lockKeysOf(method), ...nestNamesOf(method)].map(({ name }) => name);
+    const literally = `a function, () => ${quoteName(template)}`;
+    refuseLookAlikes(template, where, { names, literally });
+  }
   return compileTemplate(template, where, (placeholder) => sourceOf(placeholder, where, method));
 }
 
@@ -90,6 +97,13 @@ function sourceOf(
         'or give a function (...args) => string as the key',
     );
   }
+}
+
+/** Those with a default value count where the compiler emits types. */
+function hasParameters(method: DecoratedMethod): boolean {
+  const declared: unknown = Reflect.get(method.target, method.property);
+  const count = typeof declared === 'function' ? declared.length : 0;
+  return count > 0 || (typesOf(method)?.length ?? 0) > 0;
 }
 
 /** An emitted type of which an argument may have properties that its author named. */

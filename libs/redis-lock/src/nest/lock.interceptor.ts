@@ -8,13 +8,14 @@ import {
 import { ModuleRef } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
-import { LockConfigurationError } from '../core/errors.js';
+import { LockConfigurationError, quoteName } from '../core/errors.js';
 import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
 import { compileTemplate } from './key-template.js';
 import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
 import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
+import { refuseLookAlikes } from './look-alikes.js';
 import { lockedObservable } from './locked-call.js';
 import { NAMED_CONNECTION } from './named-connections.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
@@ -146,6 +147,8 @@ export function namesFromContext(
 }
 
 function nameFromRequest(template: string, where: string): (context: ExecutionContext) => string {
+  const literally = `a function, () => ${quoteName(template)}`;
+  refuseLookAlikes(template, where, { path: 'params.', literally });
   return compileTemplate(template, where, ({ text, head, path }) => {
     const part = REQUEST_PARTS.find((name) => name === head);
     if (part === undefined || path.length === 0) {
