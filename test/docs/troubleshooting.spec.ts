@@ -112,6 +112,10 @@ const BROKEN: (() => unknown)[] = [
     }
     return Shop;
   },
+  () => {
+    const decorate = WithLock('a') as unknown as (method: unknown, context: object) => void;
+    decorate(async () => Promise.resolve(), { kind: 'method', name: 'run' });
+  },
   () => new Decorated().run(),
   () => call(Unsaid, (unsaid) => unsaid.observable()),
   () =>

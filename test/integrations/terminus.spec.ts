@@ -39,6 +39,8 @@ class Health {
     return this.health.check([
       () => this.locks.isHealthy('unknown', { connection: 'unknown' }),
       () => this.locks.isHealthy('never', { timeoutMs: -1 }),
+      () => this.locks.isHealthy('typo', { timeoutMS: 5 } as object),
+      () => this.locks.isHealthy('nothing', null as never),
     ]);
   }
 }
@@ -125,6 +127,15 @@ describe('LockHealthIndicator', () => {
         never: {
           status: 'down',
           message: 'timeoutMs must be a whole number from 1 to 60000, not -1',
+        },
+        typo: {
+          status: 'down',
+          message:
+            'LockHealthIndicator.isHealthy(): unknown option "timeoutMS"; the options are connection, timeoutMs',
+        },
+        nothing: {
+          status: 'down',
+          message: 'LockHealthIndicator.isHealthy(): the options must be a plain object, not null',
         },
       },
     });

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Inject,
   Injectable,
+  Logger,
   Module,
   type DynamicModule,
   type ModuleMetadata,
@@ -56,6 +57,8 @@ const start = async (locks: DynamicModule, metadata: ModuleMetadata = {}) =>
 const loose = (options: unknown) => RedisLockModule.forRoot(options as RedisLockOptions);
 const looseAsync = (options: unknown) =>
   RedisLockModule.forRootAsync(options as RedisLockModuleAsyncOptions);
+
+const fails = async (thrown: Error) => Promise.reject(thrown);
 
 async function refused(starting: Promise<unknown>, ...texts: string[]): Promise<void> {
   const error: unknown = await starting.catch((thrown: unknown) => thrown);
@@ -200,6 +203,13 @@ describe('RedisLockModule.forRootAsync', () => {
     ],
     [{ useFactory: () => ({}), keyPrefix: 'x' }, 'unknown option "keyPrefix"; the options are imp'],
     [{ useFactory: () => ({}), isGlobal: 'yes' }, 'isGlobal must be true or false, not "yes"'],
+    [{ useFactory: 5 }, 'useFactory must be a function, not 5'],
+    [{ useFactory: {} }, 'useFactory must be a function, not an object'],
+    [{ useClass: 5 }, 'useClass must be a class, not 5'],
+    [{ useExisting: 'Options' }, 'useExisting must be a class, not "Options"'],
+    [{ useFactory: () => ({}), imports: 5 }, 'imports must be a list of modules, not 5'],
+    [{ useFactory: () => ({}), inject: 'a' }, 'inject must be a list of what its parameters are'],
+    [new Map([['useFactory', () => ({})]]), 'must be a plain object, such as'],
   ])('refuses %p at once', (options, reason) => {
     expect(() => looseAsync(options)).toThrow(LockConfigurationError);
     expect(() => looseAsync(options)).toThrow(`RedisLockModule.forRootAsync()`);
@@ -228,6 +238,57 @@ describe('RedisLockModule.forRootAsync', () => {
     await expect(failing).rejects.toMatchObject({ cause });
     await refused(create({ imports: [looseAsync({ useClass: App })] }), `${from} failed`);
   });
+
+  it.each<[string, unknown, string]>([
+    ['an object without a prototype', Object.create(null), 'an object'],
+    ['a text', 'no vault', 'no vault'],
+    ['nothing', undefined, 'undefined'],
+    ['a symbol', Symbol('x'), 'a symbol'],
+    ['a message that is none', { message: {} }, 'an object'],
+  ])('says what its factory has thrown: %s', async (_, thrown, said) => {
+    const useFactory = () => fails(thrown as Error);
+    const starting = create({ imports: [looseAsync({ useFactory })] });
+    await refused(starting, `The factory of RedisLockModule.forRootAsync() failed: ${said}`);
+  });
+
+  it('says so of what cannot even be asked: a revoked proxy', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(() => looseAsync(proxy)).toThrow('must be a plain object, such as');
+    const from = 'The factory of RedisLockModule.forRootAsync()';
+    const reject = () => fails(proxy as Error);
+    await refused(create({ imports: [looseAsync({ useFactory: reject })] }), `${from} failed`);
+    for (const options of [proxy, { observer: proxy }, { connection: proxy }, { redLock: proxy }]) {
+      await refused(create({ imports: [loose(options)] }), 'must be');
+    }
+  });
+
+  it('says after 10 s that its factory has not settled, and starts when it has', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    let settle: (options: object) => void = () => undefined;
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+    try {
+      let starting: ReturnType<typeof create> | undefined;
+      await new Promise<void>((isAsked) => {
+        const useFactory = () =>
+          new Promise((resolve) => {
+            settle = resolve;
+            isAsked();
+          });
+        starting = create({ imports: [looseAsync({ useFactory })] });
+      });
+      jest.advanceTimersByTime(9_999);
+      expect(warn).not.toHaveBeenCalled();
+      jest.advanceTimersByTime(1);
+      expect(warn.mock.calls).toEqual([[expect.stringContaining('has not settled for 10 s')]]);
+      jest.useRealTimers();
+      settle({ connection: redis.url });
+      await (await starting)?.close();
+    } finally {
+      jest.useRealTimers();
+      warn.mockRestore();
+    }
+  });
 });
 
 describe('an application does not start', () => {
@@ -245,6 +306,11 @@ describe('an application does not start', () => {
     [null, 'the options must be a plain object'],
     ['redis://:s3cret@host', 'the options must be a plain object'],
     [[], 'the options must be a plain object'],
+    [new Map([['connection', 'redis://host']]), 'the options must be a plain object'],
+    [Promise.resolve({}), 'the options must be a plain object'],
+    [{ [Symbol('connection')]: 'x' }, 'unknown option a symbol'],
+    [{ redLock: new Map() }, 'redLock must be a plain object with nodes, not a Map'],
+    [{ observer: null }, 'observer must be an object with a method observe(event), not null'],
     [{ leaseTime: 5 }, 'unknown option "leaseTime"; the options are connection, keyPrefix'],
     [{ publish: 'all' }, `publish must be 'auto', 'plain', 'sharded' or 'both', not "all"`],
     [{ isGlobal: 1 }, 'isGlobal must be true or false, not 1'],

@@ -30,10 +30,13 @@ describe('a class definition throws', () => {
     );
   });
 
-  it.each([undefined, null, 7, {}, [], ['product', 7], Symbol('key')])('for the key %p', (key) => {
-    refused(defined(key), 'on Stock.buy: the key must be a template');
-    refused(defined(key, { via: 'interceptor' }), 'on Stock.buy: the key must be a template');
-  });
+  it.each([undefined, null, 7, {}, [], ['product', 7], Symbol('key'), new Array(2)])(
+    'for the key %p',
+    (key) => {
+      refused(defined(key), 'on Stock.buy: the key must be a template');
+      refused(defined(key, { via: 'interceptor' }), 'on Stock.buy: the key must be a template');
+    },
+  );
 
   it.each([
     [null, 'the options must be a plain object, not null'],
@@ -124,14 +127,39 @@ describe('a class definition throws', () => {
       }
       return Stock;
     }, 'on Stock.buy: only methods');
-    const onClass = Loose('x') as unknown as ClassDecorator;
     refused(() => {
-      @onClass
       class Stock {
-        readonly stock = 1;
+        @Loose('x')
+        async *buy(): AsyncGenerator<number> {
+          yield await Promise.resolve(1);
+        }
       }
       return Stock;
-    }, 'on Stock');
+    }, 'on Stock.buy: the body of a generator does not run when it is called');
+    const onClass = Loose('x') as unknown as ClassDecorator;
+    refused(
+      () => {
+        @onClass
+        class Stock {
+          readonly stock = 1;
+        }
+        return Stock;
+      },
+      'on Stock',
+      'only methods can run under a lock',
+    );
+  });
+
+  it('for a decorator of ECMAScript, by naming the compiler option', () => {
+    const context = { kind: 'method', name: 'buy', static: false, private: false };
+    const decorate = Loose('product_<id>') as unknown as (method: unknown, context: object) => void;
+    refused(
+      () => {
+        decorate(async () => Promise.resolve(), context);
+      },
+      'set the compiler option experimentalDecorators',
+      '@WithLock',
+    );
   });
 
   it('for a template that only an interceptor, or only a method, can fill', () => {

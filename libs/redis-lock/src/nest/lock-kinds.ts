@@ -61,7 +61,9 @@ export interface Usable {
 export function usable(services: LockServices, kind: LockKind, names: LockNames): Usable {
   const { locks } = services;
   if (Array.isArray(names)) {
-    return locks.multi(names.map((name: string) => bound(services, kind, name) as Lock));
+    // A copy has no holes.
+    const all = Array.from(names as readonly string[], (name) => bound(services, kind, name));
+    return locks.multi(all as Lock[]);
   }
   const name = names as string;
   if (kind !== 'lock') return bound(services, kind, name);

@@ -22,7 +22,7 @@ export function namesFrom<Input>(
   mayBeSeveral: boolean,
 ): (input: Input) => LockNames {
   if (typeof key === 'string') return maker.fill(key);
-  if (Array.isArray(key) && key.length > 0 && key.every((one) => typeof one === 'string')) {
+  if (isTexts(key)) {
     refuseSeveral(where, mayBeSeveral);
     const fills = key.map((template) => maker.fill(template));
     return (input) => fills.map((fill) => fill(input));
@@ -46,6 +46,12 @@ function refuseSeveral(where: string, mayBeSeveral: boolean): void {
   throw new LockConfigurationError(
     `${where}: permits of several semaphores cannot be taken as one`,
   );
+}
+
+function isTexts(key: unknown): key is readonly string[] {
+  if (!Array.isArray(key) || key.length === 0) return false;
+  // A copy has no holes.
+  return Array.from<unknown>(key).every((one) => typeof one === 'string');
 }
 
 function isFunction(key: unknown): key is (...args: readonly unknown[]) => unknown {

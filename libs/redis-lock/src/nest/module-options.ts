@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+
 import { describeValue, LockConfigurationError } from '../core/errors.js';
 import {
   DEFAULT_NAME,
@@ -44,6 +46,18 @@ const SETTINGS = [
 
 const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 
+/** What each option of `forRootAsync` may be, and whether it is. */
+const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknown) => boolean]>> = {
+  imports: ['a list of modules', Array.isArray],
+  inject: ['a list of what its parameters are', Array.isArray],
+  useFactory: ['a function', isFunction],
+  useClass: ['a class', isFunction],
+  useExisting: ['a class', isFunction],
+};
+
+/** After so long somebody should hear why the application does not start. */
+const SLOW_FACTORY_MS = 10_000;
+
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
 export function optionsGiven(given: unknown, from: string): NamedOptions {
   const { isGlobal, ...options } = objectOf(given, from);
@@ -63,10 +77,16 @@ export async function optionsMade(
 ): Promise<NamedOptions> {
   const factory = `The factory of ${from}`;
   let made: unknown;
+  const slow = setTimeout(() => {
+    const waits = `the application does not start before it does`;
+    new Logger('RedisLock').warn(`${factory} has not settled for 10 s; ${waits}`);
+  }, SLOW_FACTORY_MS);
   try {
     made = await make();
   } catch (error) {
     throw new LockConfigurationError(`${factory} failed: ${messageOf(error)}`, { cause: error });
+  } finally {
+    clearTimeout(slow);
   }
   const options = objectOf(made, factory);
   for (const option of ['isGlobal', 'name']) {
@@ -80,20 +100,29 @@ export async function optionsMade(
 }
 
 /**
- * The name of the connection, which must be known before anything is made.
+ * What must be known before anything is made: the name of the connection, and whether it is for all.
+ * What are no options is refused later, with everything else.
  * @throws {LockConfigurationError} nothing can be called so
  */
-export function nameGiven(given: unknown, from: string): string {
-  const { name = DEFAULT_NAME } = (given ?? {}) as Options;
-  if (isConnectionName(name)) return name;
-  throw new LockConfigurationError(`${from}: ${unusableName(name)}`);
+export function extrasGiven(given: unknown, from: string): { name: string; isGlobal: boolean } {
+  const options: Options = isPlainObject(given) ? { ...given } : {};
+  const { name = DEFAULT_NAME, isGlobal = true } = options;
+  if (!isConnectionName(name)) throw new LockConfigurationError(`${from}: ${unusableName(name)}`);
+  return { name, isGlobal: Boolean(isGlobal) };
 }
 
 /** @throws {LockConfigurationError} there is not exactly one factory, or an unknown name */
 export function checkAsyncOptions(given: unknown, from: string): void {
   const options = objectOf(given, from);
-  refuseUnknown(options, ['imports', 'inject', ...FACTORIES, 'isGlobal', 'name'], from);
+  refuseUnknown(options, [...Object.keys(ASYNC_OPTIONS), 'isGlobal', 'name'], from);
   checkIsGlobal(options.isGlobal, from);
+  for (const [option, [what, fits]] of Object.entries(ASYNC_OPTIONS)) {
+    const value = options[option];
+    if (value === undefined || fits(value)) continue;
+    throw new LockConfigurationError(
+      `${from}: ${option} must be ${what}, not ${describeValue(value)}`,
+    );
+  }
   const factories = FACTORIES.filter((factory) => options[factory] !== undefined);
   if (factories.length === 1) return;
   const found = factories.length === 0 ? 'none of them' : factories.join(' and ');
@@ -154,6 +183,20 @@ function checkIsGlobal(isGlobal: unknown, from: string): void {
 
 /** Whoever builds a url often has it in the message of the error, with its password. */
 function messageOf(error: unknown): string {
-  const message = error instanceof Object && 'message' in error ? error.message : error;
-  return String(message).replace(/:\/\/[^/\s]*@/g, '://…@');
+  // Anything may be thrown, also what has no way to become a text.
+  const { message = error } = isError(error) ? error : {};
+  const text = typeof message === 'string' ? message : describeValue(message);
+  return text.replace(/:\/\/[^/\s]*@/g, '://…@');
+}
+
+function isError(error: unknown): error is { readonly message: string } {
+  try {
+    return typeof (error as Partial<Error> | null)?.message === 'string';
+  } catch {
+    return false;
+  }
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }

@@ -33,7 +33,7 @@ import { HostScan } from './host-scan.js';
 import { LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
-  nameGiven,
+  extrasGiven,
   optionsGiven,
   optionsMade,
   type NamedOptions,
@@ -169,8 +169,8 @@ export class RedisLockModule
    */
   static forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
     const from = 'RedisLockModule.forRoot()';
-    const connection = { name: nameGiven(options, from), place: placeOfCaller() };
-    const isGlobal = (options as Partial<Extras> | null)?.isGlobal ?? true;
+    const { name, isGlobal } = extrasGiven(options, from);
+    const connection = { name, place: placeOfCaller() };
     return assemble({ isGlobal }, connection, [
       { provide: OPTIONS, useFactory: () => optionsGiven(options, from) },
     ]);
@@ -183,9 +183,10 @@ export class RedisLockModule
   static forRootAsync(options: RedisLockModuleAsyncOptions): DynamicModule {
     const from = 'RedisLockModule.forRootAsync()';
     checkAsyncOptions(options, from);
-    const connection = { name: nameGiven(options, from), place: placeOfCaller() };
-    const { imports = [], isGlobal = true, useClass } = options;
-    const providers: Provider[] = [asyncOptions(options, connection.name, from)];
+    const { name, isGlobal } = extrasGiven(options, from);
+    const connection = { name, place: placeOfCaller() };
+    const { imports = [], useClass } = options;
+    const providers: Provider[] = [asyncOptions(options, name, from)];
     if (useClass !== undefined) providers.push(useClass);
     return assemble({ isGlobal, imports }, connection, providers);
   }

@@ -2,6 +2,7 @@
 import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
+import { isGenerator } from '../core/acquirer.js';
 import { LockConfigurationError, quoteName } from '../core/errors.js';
 import { isLabel } from '../core/options.js';
 import { installHost, type FindServices } from './lock-host.js';
@@ -117,14 +118,19 @@ export function lockDecorator(
   kind?: LockKind,
 ): MethodDecorator {
   return (target, property, descriptor: TypedPropertyDescriptor<any> | undefined) => {
+    refuseOtherDecorators(name, property);
     const where = whereOf(name, key, target, property);
     const method: unknown = descriptor?.value;
+    if (descriptor === undefined || typeof method !== 'function') {
+      throw new LockConfigurationError(`${where}: only methods can run under a lock`);
+    }
     if (typeof target === 'function') {
       throw new LockConfigurationError(`${where}: a static method has no object to take locks for`);
     }
-    if (descriptor === undefined || typeof method !== 'function') {
+    if (isGenerator(method)) {
       throw new LockConfigurationError(
-        `${where}: only methods can run under a lock (with the compiler option experimentalDecorators)`,
+        `${where}: the body of a generator does not run when it is called; make it async, or have ` +
+          'it return an Observable',
       );
     }
     const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
@@ -141,6 +147,15 @@ export function lockDecorator(
       descriptor.value = wrap(decorated, method as Method, locked);
     }
   };
+}
+
+/** Decorators of ECMAScript are given the function and a context. */
+function refuseOtherDecorators(name: string, property: unknown): void {
+  if (typeof property !== 'object' || property === null) return;
+  throw new LockConfigurationError(
+    `${name} is compiled as a decorator of ECMAScript, but decorators of NestJS are those of TypeScript: ` +
+      'set the compiler option experimentalDecorators',
+  );
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;

@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
-import { LockConfigurationError, LockError, quoteName } from '../../core/errors.js';
+import { describeValue, LockConfigurationError, LockError, quoteName } from '../../core/errors.js';
 import type { LockMonitor, LockStatus } from '../../core/lock-monitor.js';
+import { isPlainObject } from '../../core/shapes.js';
+import { refuseUnknown } from '../../nest/module-options.js';
 import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
 
 /** Which connection is looked at, and how long it may take. */
@@ -45,11 +47,13 @@ export class LockHealthIndicator {
    */
   async isHealthy<const Key extends string>(
     key: Key,
-    { connection, timeoutMs }: LockHealthOptions = {},
+    options: LockHealthOptions = {},
   ): Promise<HealthIndicatorResult<Key, 'up' | 'down', LockHealth & Record<string, unknown>>> {
     const check = this.health.check(key);
     let monitor: LockMonitor | undefined;
     try {
+      refuseOptions(options);
+      const { connection, timeoutMs } = options;
       monitor = this.#monitorOf(connection);
       const pingMs = Math.ceil(await monitor.ping(timeoutMs));
       const status = monitor.status();
@@ -72,6 +76,16 @@ export class LockHealthIndicator {
         { cause },
       );
     }
+  }
+}
+
+function refuseOptions(options: unknown): void {
+  const from = 'LockHealthIndicator.isHealthy()';
+  if (isPlainObject(options)) refuseUnknown(options, ['connection', 'timeoutMs'], from);
+  else {
+    throw new LockConfigurationError(
+      `${from}: the options must be a plain object, not ${describeValue(options)}`,
+    );
   }
 }
 
