@@ -169,11 +169,7 @@ describe('chooseClient', () => {
     ['a host without a protocol', 'localhost:6379', 'begins with redis://'],
     ['another protocol', 'http://localhost:6379', 'begins with redis://'],
     ['a url with an impossible port', 'redis://host:99999', 'begins with redis://'],
-    [
-      'a url whose database is no number',
-      'redis://host/abc',
-      'database number',
-    ],
+    ['a url whose database is no number', 'redis://host/abc', 'database number'],
     ['a url whose database is below 0', 'redis://host/-1', 'its db must be'],
     ['options with half a database', { db: 1.5 }, 'its db must be'],
     ['half a database in a url', 'redis://host/1.5', 'its db must be'],
