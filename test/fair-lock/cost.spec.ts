@@ -85,9 +85,10 @@ describe('what a fair lock costs', () => {
       await redis.admin.rpush(queue, ...some);
       const score = (i: number) => (seconds + 300 * (from + i + 2)) * 1_000;
       await redis.admin.zadd(timeouts, ...some.flatMap((owner, i) => [score(i), owner]));
-      const record = (i: number) => `${String((seconds + 900) * 1_000)} 300000 ${String(from + i)}`;
+      const record = (i: number) => `300000 ${String(from + i)}`;
       await redis.admin.hset(waiting, ...some.flatMap((owner, i) => [owner, record(i)]));
     }
+    await redis.admin.hset(waiting, 'a', `${String((seconds + 900) * 1_000)} ${String(MANY)} 0`);
     const cost = async (step: () => Promise<unknown>) => {
       const counts = await redis.commandsDuring(step);
       const ms = Number(

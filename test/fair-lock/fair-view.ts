@@ -12,7 +12,7 @@ import type { RedisFixture } from '../support/redis-server.js';
 /** Threads of Java and the dead. */
 const DEAF = new RegExp(`^${FOREIGN_CLIENT}|^dead`);
 
-const TOLD = /^\d+ \d+ \d+ [0-9a-f]{32} \d+ [se]$/;
+const TOLD = /^\d+ \d+ [0-9a-f]{32} \d+ [se]$/;
 
 /** How far apart two looks at the clock may be. */
 export const SLACK_MS = 2_000;
@@ -20,7 +20,7 @@ export const SLACK_MS = 2_000;
 /** How this owner is told that it has the lock. */
 export function grantTo(owner: string): string {
   const number = owner.split(':')[1] ?? '';
-  return expect.stringMatching(new RegExp(`^${number} [0-9a-f]{32}$`)) as never;
+  return expect.stringMatching(new RegExp(`^${number} [0-9a-f]{32} \\d+$`)) as never;
 }
 
 export interface Waiter extends Watched<Lease> {
@@ -76,18 +76,26 @@ export class FairView {
     return Object.assign(waiting, { owner });
   }
 
+  /** The records of those who wait, without those of their processes. */
+  async records(): Promise<Record<string, string>> {
+    const all = Object.entries(await this.redis.admin.hgetall(this.keys.waiting));
+    return Object.fromEntries(all.filter(([name]) => name.includes(':')));
+  }
+
   /** The process of these waiters of ours has died long ago. */
   async die(...owners: string[]): Promise<void> {
-    for (const owner of owners) {
-      const record = (await this.redis.admin.hget(this.keys.waiting, owner)) ?? '';
-      await this.redis.admin.hset(this.keys.waiting, owner, record.replace(/^\d+/, '1'));
+    const { admin } = this.redis;
+    for (const process of new Set(owners.map((owner) => owner.split(':')[0] ?? ''))) {
+      const record = (await admin.hget(this.keys.waiting, process)) ?? '';
+      await admin.hset(this.keys.waiting, process, record.replace(/^\d+/, '1'));
     }
   }
 
   /** The script of somebody who then does not go on. */
   async enter(entry: Entry) {
-    const usual = { holdCount: 1, waitMs: 300_000, aliveMs: 5_000, leaseMs: 30_000, terms: '' };
-    return this.run(ENTER, { ...usual, channelPrefix: channelOf(this.key), ...entry });
+    const usual = { holdCount: 1, waitMs: 300_000, leaseMs: 30_000, terms: '' };
+    const alive = { aliveMs: 5_000, askedAt: 0 };
+    return this.run(ENTER, { ...usual, ...alive, channelPrefix: channelOf(this.key), ...entry });
   }
 
   async run<R>(script: Script<string, string, R>, args: Record<string, string | number>) {
@@ -97,16 +105,17 @@ export class FairView {
   }
 
   /** Everybody of ours in the queue listens on its own channel, and has said so. */
-  async everybodyListens(): Promise<void> {
-    await eventually(async () => {
-      const channels = (await this.redis.admin.pubsub('CHANNELS')) as string[];
-      const records = await this.redis.admin.hgetall(this.keys.waiting);
+  async everybodyListens(withinMs = 5_000): Promise<void> {
+    const look = async () => {
+      const channels = new Set((await this.redis.admin.pubsub('CHANNELS')) as string[]);
+      const records = await this.records();
       const owners = (await this.queue()).filter((owner) => !DEAF.test(owner));
       return owners.every(
         (owner) =>
-          channels.includes(`${channelOf(this.key)}:${owner}`) && TOLD.test(records[owner] ?? ''),
+          channels.has(`${channelOf(this.key)}:${owner}`) && TOLD.test(records[owner] ?? ''),
       );
-    });
+    };
+    await eventually(look, { withinMs });
   }
 }
 

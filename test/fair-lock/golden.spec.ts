@@ -29,7 +29,7 @@ const given = (name: string) => ({
   messages: [
     [
       `redisson_lock__channel:{a}:<${name}>`,
-      expect.stringMatching(/^\d+ [0-9a-f]{32}$/) as never,
+      expect.stringMatching(/^\d+ [0-9a-f]{32} \d+$/) as never,
     ] as const,
   ],
 });

@@ -111,7 +111,7 @@ describe('FairLockService when what is handed over does not arrive', () => {
   it('takes no message for a grant that does not know its claim', async () => {
     const { held, next } = await waiting();
     const record = (await redis.admin.hget(view.keys.waiting, next.owner)) ?? '';
-    const nonce = record.split(' ')[3] ?? '';
+    const nonce = record.split(' ')[2] ?? '';
     const number = next.owner.split(':')[1] ?? '';
     const forged = [
       ...['', ' ', 'null', '1', number, `${number} `, `-1 ${nonce}`, 'x'.repeat(100_000)],

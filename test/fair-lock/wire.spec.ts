@@ -60,9 +60,11 @@ describe('FairLockService on the wire', () => {
       for (const score of await redis.admin.zrange(timeouts, '0', '-1', 'WITHSCORES'))
         expect(score).toMatch(/^\d+$|:/);
       expect(await redis.admin.hgetall(waiting)).toEqual({
-        [b.owner]: expect.stringMatching(/^\d{13} 200000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
-        [c.owner]: expect.stringMatching(/^\d{13} 5000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
-        [d.owner]: expect.stringMatching(/^\d{13} 20000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
+        [b.owner]: expect.stringMatching(/^200000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
+        [c.owner]: expect.stringMatching(/^5000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
+        [d.owner]: expect.stringMatching(/^20000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
+        [ours.context.id]: expect.stringMatching(/^\d{13} 2 \d+$/),
+        [others.context.id]: expect.stringMatching(/^\d{13} 1 \d+$/),
       });
       for (const key of [queue, timeouts, waiting])
         expect(await redis.admin.pttl(key)).toBeGreaterThan(255_000);
@@ -90,6 +92,7 @@ describe('FairLockService on the wire', () => {
           `redisson_lock__channel:{a}:${owner}`,
           owner.split(':')[1],
           expect.stringMatching(/^[0-9a-f]{32}$/),
+          expect.stringMatching(/^\d+$/),
         ]),
       );
     });

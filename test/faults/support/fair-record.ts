@@ -7,7 +7,7 @@ import { PassThrough } from '../../support/pass-through.js';
 import type { Script, ScriptArgs, ScriptKeys } from '../../../libs/redis-lock/src/core/script.js';
 
 const RECORD = 'record';
-const GIVEN = 'remove(waiter, place, record.waitMs, 1)';
+const GIVEN = 'remove(waiter, place, 1, record)';
 
 /** Lua texts of each script, each with what Redis writes down beside it. */
 const STEPS: Readonly<Record<string, [text: string, note: string, owner: string][]>> = {

@@ -22,7 +22,7 @@ export const CLIENT_TIME: Bug = connection(
 /** Only the score says whether a waiter is still there. */
 export const NO_HORIZON: Bug = script(
   ENTER,
-  'if record then isGone = record.aliveUntil <= now else',
+  'if record then isGone = record.life.aliveUntil <= now else',
   'if true then',
 );
 

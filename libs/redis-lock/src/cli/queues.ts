@@ -27,8 +27,9 @@ async function fairQueue(client: Client, key: string, nowMs: number): Promise<Qu
   const timeouts = helperKey('redisson_lock_timeout', key);
   const waiting = helperKey('nestjs_fair_waiting', key);
   const waiters = owners.map(async (who, i): Promise<Waiter> => {
-    const record = await client.hget(waiting, who);
-    const [, aliveUntil, since] = /^(\d+) \d+ (\d+)/.exec(record ?? '') ?? [];
+    const [record, life] = await client.hmget(waiting, who, who.split(':')[0] ?? '');
+    const [, since] = /^[\d+]+ (\d+)/.exec(record ?? '') ?? [];
+    const [aliveUntil] = since === undefined ? [] : (/^\d+/.exec(life ?? '') ?? []);
     // Of a Java thread only the time is known after which Redisson throws it out.
     const ends = aliveUntil ?? (await client.zscore(timeouts, who));
     return {

@@ -7,6 +7,7 @@ import type { LockContext } from './lock-context.js';
 import type { Reply } from './redis-connection.js';
 
 export type Grant = Reply<EnterAnswer & { kind: 'granted' }>;
+export type BusyAnswer = EnterAnswer & { kind: 'busy' };
 
 /** How an attempt ended: granted, or somebody else has the lock and the caller has no time to wait. */
 export type Outcome =
@@ -39,8 +40,12 @@ export interface WaitingPlace {
   readonly key: string;
   /** Contenders that give the same one stand in line. */
   readonly line: string;
+  /** Each has a place of its own in Redis, and the first of a process asks for all of them. */
+  readonly isLed?: boolean;
   /** Where it hears what; asked for when somebody has to wait. */
   channels(): Channels;
+  /** Takes away the place of another owner of this process, who waits no more. Never rejects. */
+  withdraw?(owner: OwnerId): Promise<void>;
 }
 
 /** What the queues of callers need to know of their surroundings. */
@@ -54,6 +59,10 @@ export interface QueueHost {
   standsBack(line: string): boolean;
   /** Who had it in this process has left, and stays its owner in Redis for a while. */
   isKeptBy(owner: OwnerId): boolean;
+  /** Whether it asks now and then, and not another one for it. */
+  polls(place: WaitingPlace): boolean;
+  /** What was answered to this one, who knew something else before, concerns others as well. */
+  heard(place: WaitingPlace, answer: BusyAnswer, before: LastAnswer): void;
   /** Nobody waits there, and no attempt is on its way any more. */
   onIdle(place: WaitingPlace): void;
 }

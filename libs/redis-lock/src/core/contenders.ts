@@ -1,6 +1,13 @@
 import { ByKey } from './by-key.js';
 import type { Timer } from './clock.js';
-import type { Contender, Departure, LastAnswer, QueueHost, WaitingPlace } from './contender.js';
+import type {
+  BusyAnswer,
+  Contender,
+  Departure,
+  LastAnswer,
+  QueueHost,
+  WaitingPlace,
+} from './contender.js';
 import { LockLimitError } from './errors.js';
 import { STAND_BACK_MS } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
@@ -12,11 +19,22 @@ import type { LockContext } from './lock-context.js';
 import { outOfScope } from './owner-scope.js';
 import type { Call, Turn } from './wait-in-turn.js';
 
+/** Those who wait for a key in lines of their own. */
+class Crowd {
+  readonly lines = new Set<string>();
+  /** Who was said to be first although it does not wait: it may just have been granted what it wanted. */
+  stray: OwnerId | undefined;
+
+  get first(): string | undefined {
+    return this.lines.values().next().value;
+  }
+}
+
 /** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
 export class Contenders implements Successors, QueueHost {
   readonly #queues = new ByKey<KeyQueue>();
-  /** The lines of those who wait for a key in a line of their own, in the order of arrival. */
-  readonly #waiters = new ByKey<Set<string>>();
+  /** In the order of arrival. */
+  readonly #crowds = new ByKey<Crowd>();
   /** What was left to outsiders a moment ago. */
   readonly #opened = new ByKey<Timer>();
   /** Who has left a lock that stays taken, if a message of the grant may come yet. */
@@ -57,18 +75,29 @@ export class Contenders implements Successors, QueueHost {
     const leave = (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
     const { key, line } = place;
     if (contender.once || line === key) return leave;
-    const waiters = this.#waiters.get(key) ?? new Set();
-    this.#waiters.set(key, waiters.add(line));
+    const crowd = this.#crowds.get(key) ?? new Crowd();
+    this.#crowds.set(key, crowd);
+    const { lines } = crowd;
+    lines.add(line);
     return () => {
-      waiters.delete(line);
-      if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
-      return leave();
+      const leader = this.#leaderOf(place);
+      const departure = leave();
+      lines.delete(line);
+      if (lines.size === 0 && this.#crowds.get(key) === crowd) this.#crowds.delete(key);
+      if (leader === undefined) return departure;
+      if (leader.place !== place) return { ...departure, last: leader.known };
+      const { last } = departure;
+      const next = this.#leaderOf(place);
+      if (last.kind === 'busy') next?.busy(last.remainingMs);
+      else next?.goOn();
+      return departure;
     };
   }
 
   /** What those who wait there know of the key. */
-  known({ line }: WaitingPlace): LastAnswer {
-    return this.#queues.get(line)?.known ?? { kind: 'none' };
+  known(place: WaitingPlace): LastAnswer {
+    const queue = this.#leaderOf(place) ?? this.#queues.get(place.line);
+    return queue?.known ?? { kind: 'none' };
   }
 
   /** A caller has it, after so many others of this process, the first of whom got it at that time. */
@@ -81,7 +110,7 @@ export class Contenders implements Successors, QueueHost {
 
   next(hold: Hold): Succession | undefined {
     this.#forget(hold);
-    const first = this.#waiters.get(hold.key)?.values().next().value;
+    const first = this.#crowds.get(hold.key)?.first;
     return this.#queues.get(first ?? hold.key)?.succeed(hold);
   }
 
@@ -114,6 +143,26 @@ export class Contenders implements Successors, QueueHost {
     return this.#keeping.has(owner);
   }
 
+  polls(place: WaitingPlace): boolean {
+    const leader = this.#leaderOf(place);
+    return leader === undefined || leader.place === place;
+  }
+
+  heard(place: WaitingPlace, { isNew, sibling }: BusyAnswer, before: LastAnswer): void {
+    const crowd = place.isLed === true ? this.#crowds.get(place.key) : undefined;
+    if (crowd?.first !== place.line) return;
+    // It has lost its place, as the others may have.
+    if (isNew === true && before.kind !== 'none') {
+      for (const line of crowd.lines) if (line !== place.line) this.#queues.get(line)?.ask();
+    }
+    const waiting = this.#queues.get(sibling ?? '');
+    waiting?.ask();
+    const stray = waiting === undefined ? sibling : undefined;
+    // Named a second time, by an answer to a later question, it was granted nothing.
+    if (stray !== undefined && stray === crowd.stray) void place.withdraw?.(stray);
+    crowd.stray = stray;
+  }
+
   onIdle(place: WaitingPlace): void {
     const queue = this.#queues.get(place.line);
     if (queue?.place === place) {
@@ -138,8 +187,14 @@ export class Contenders implements Successors, QueueHost {
     return this.#idle.within(withinMs);
   }
 
+  /** Who asks for all of those who wait there, if one does. */
+  #leaderOf({ key, isLed }: WaitingPlace): KeyQueue | undefined {
+    return isLed === true ? this.#queues.get(this.#crowds.get(key)?.first ?? '') : undefined;
+  }
+
   #waitersOf({ key, line }: WaitingPlace): number {
-    const waiters = line === key ? this.#queues.get(line)?.waiters : this.#waiters.get(key)?.size;
+    const waiters =
+      line === key ? this.#queues.get(line)?.waiters : this.#crowds.get(key)?.lines.size;
     return waiters ?? 0;
   }
 

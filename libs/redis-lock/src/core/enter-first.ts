@@ -45,6 +45,7 @@ export async function enterFirst(
 class FirstTurn implements Turn {
   readonly key: string;
   readonly line: string;
+  readonly isLed: boolean;
   readonly leaseTimeMs: number;
   readonly leavesTrace: boolean;
   readonly isLetIn: boolean;
@@ -57,6 +58,7 @@ class FirstTurn implements Turn {
     const { protocol, options, companion, wasGranted } = acquisition;
     this.key = hold.key;
     this.line = protocol.waiting === 'in turn' ? hold.key : hold.owner;
+    this.isLed = protocol.waiting === 'each';
     this.leaseTimeMs = options.leaseTimeMs;
     this.leavesTrace = protocol.remembersWaiters;
     this.isLetIn = companion !== undefined || wasGranted;
@@ -69,17 +71,21 @@ class FirstTurn implements Turn {
   }
 
   channels(): Channels {
-    const { context, protocol } = this.acquisition;
+    const { protocol } = this.acquisition;
     const { key, owner } = this.hold;
     const wakeUp = protocol.wakeUpChannel(key, owner);
     const grants = protocol.grantChannel?.(key, owner);
     if (grants === undefined) return { wakeUp };
     // On a channel of its own nobody is told of others: only whoever leaves gives back.
     if (grants === wakeUp) return { wakeUp, handOff: { grants } };
-    const { claimTimeMs } = context.settings;
-    const giveBack = (stray: OwnerId) =>
-      context.keeper.insist(this.acquisition, claimTimeMs, () => this.#withdraw(stray));
+    const giveBack = (stray: OwnerId) => this.withdraw(stray);
     return { wakeUp, handOff: { grants, giveBack } };
+  }
+
+  withdraw(owner: OwnerId): Promise<void> {
+    const { keeper, settings } = this.acquisition.context;
+    const withdraw = () => this.#withdraw(owner);
+    return keeper.insist(this.acquisition, settings.claimTimeMs, withdraw);
   }
 
   ask(claim?: Claim): Promise<Reply<EnterAnswer>> {

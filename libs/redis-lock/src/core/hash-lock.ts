@@ -205,12 +205,13 @@ export function fencedAnswer(raw: RawReply): EnterAnswer | undefined {
 
 function refusal(raw: RawReply): EnterAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
-  const [pttl, isBehindOwn] = typeof raw === 'object' ? raw : [];
+  const [pttl, place = 0, sibling = ''] = typeof raw === 'object' ? raw : [];
   if (typeof pttl !== 'number') return undefined;
   const remainingMs = remainingOf(pttl);
-  return isBehindOwn === 1
-    ? { kind: 'busy', remainingMs, isBehindOwn: true }
-    : { kind: 'busy', remainingMs };
+  if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
+  if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
+  if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
+  return { kind: 'busy', remainingMs };
 }
 
 function inspection(raw: RawReply): Inspection | undefined {

@@ -68,8 +68,12 @@ export type EnterAnswer =
   | {
       readonly kind: 'busy';
       readonly remainingMs: number;
+      /** It has a place in the queue that it had not before. */
+      readonly isNew?: true;
       /** Before it comes one of the same process, which hands it on. */
-      readonly isBehindOwn?: boolean;
+      readonly isBehindOwn?: true;
+      /** Who is first in the queue, if that is another owner of the same process. */
+      readonly sibling?: OwnerId;
     }
   /** The owner should hold the lock already, and does not. */
   | { readonly kind: 'lost' };
@@ -106,8 +110,11 @@ export interface HoldProtocol {
   readonly options: readonly (keyof AcquireOptions | 'permits')[];
   /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */
   readonly nesting: 'in turn' | 'together' | 'none';
-  /** Of the callers of one process, only the first in line asks Redis, or all do. */
-  readonly waiting: 'in turn' | 'together';
+  /**
+   * Of the callers of one process, only the first in line asks Redis, or all do; or each asks for a place
+   * of its own in a queue in Redis, and after that only the first.
+   */
+  readonly waiting: 'in turn' | 'together' | 'each';
   /** One grant says nothing about the next: others may hold it at the same time. */
   readonly isShared: boolean;
   /** Redis remembers who was refused, until `withdraw`. */

@@ -59,6 +59,8 @@ describe('KeyQueue', () => {
       holder: () => undefined,
       standsBack: () => false,
       isKeptBy: () => false,
+      polls: () => true,
+      heard: () => undefined,
       onIdle: () => undefined,
     };
     const place = { key: 'a', line: 'a', channels: () => ({ wakeUp: 'c' }) };

@@ -15,11 +15,11 @@ import type { Claim, EnterAnswer, OwnerId } from './hold-protocol.js';
 import type { KeyUse } from './keys-in-use.js';
 import { Line, type LocalQueue } from './line.js';
 import { Poll } from './poll.js';
-import { QueueMessages } from './queue-messages.js';
+import { QueueMessages, type QueueListener } from './queue-messages.js';
 import { ANSWER_MS, type Reply } from './redis-connection.js';
 
 /** The local callers of one key: first come first served, and only the first is known to Redis. */
-export class KeyQueue implements LocalQueue {
+export class KeyQueue implements LocalQueue, QueueListener {
   readonly #callers: Callers;
   /** The caller whose attempt is on its way; it may have left the queue meanwhile. */
   #asking: Contender | undefined;
@@ -133,7 +133,8 @@ export class KeyQueue implements LocalQueue {
   }
 
   busy(remainingMs: number): void {
-    this.#callers.remember({ kind: 'busy', remainingMs });
+    // Else a newer answer is on its way.
+    if (this.#asking === undefined) this.#callers.remember({ kind: 'busy', remainingMs });
     this.goOn(this.#callers.answerOnce(this.#attempts));
   }
 
@@ -152,6 +153,14 @@ export class KeyQueue implements LocalQueue {
     if (this.#callers.size === 0) this.#rest();
     else if (askAgain || this.#askAgain) this.ask();
     else this.#park();
+  }
+
+  hint(): void {
+    if (!this.host.standsBack(this.place.line)) this.ask();
+  }
+
+  granted(payload: string): void {
+    this.#lineOf()?.told(payload);
   }
 
   close(): void {
@@ -222,6 +231,7 @@ export class KeyQueue implements LocalQueue {
     // A newer attempt is on its way, whose answer counts.
     if (isOverridden) return;
     this.#isBehindOwn = value.kind === 'busy' && value.isBehindOwn === true;
+    if (value.kind === 'busy') this.host.heard(this.place, value, this.#callers.last);
     this.busy(value.kind === 'busy' ? value.remainingMs : 0);
   }
 
@@ -261,7 +271,7 @@ export class KeyQueue implements LocalQueue {
     if (this.#asking !== undefined) return;
     const { last } = this.#callers;
     if (last.kind === 'busy') this.#listen();
-    this.#poll.after(last);
+    if (last.kind !== 'busy' || this.host.polls(this.place)) this.#poll.after(last);
   }
 
   #onPoll(): void {
@@ -278,14 +288,7 @@ export class KeyQueue implements LocalQueue {
   #listen(): void {
     const { connection, clock, settings } = this.host.context;
     if (settings.wakeUp !== 'message') return;
-    this.#messages ??= new QueueMessages(connection, clock, this.#channels, {
-      hint: () => {
-        if (!this.host.standsBack(this.place.line)) this.ask();
-      },
-      granted: (payload) => {
-        this.#lineOf()?.told(payload);
-      },
-    });
+    this.#messages ??= new QueueMessages(connection, clock, this.#channels, this);
     if (this.#liveHolder === undefined && !this.#isBehindOwn) this.#messages.listen();
     else this.#messages.expect();
   }

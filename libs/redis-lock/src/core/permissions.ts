@@ -42,8 +42,19 @@ export const PERMISSIONS = {
   },
   FairLockService: {
     commands: [
-      ...[...HASH, ...TOKEN, 'hdel', 'lindex', 'linsert', 'llen', 'lpop', 'lpos', 'lrange', 'lrem'],
-      ...['rename', 'rpush', 'sadd', 'zadd', 'zcard', 'zinterstore', 'zrem', 'zscore'],
+      ...[
+        ...HASH,
+        ...TOKEN,
+        'hdel',
+        'hmget',
+        'lindex',
+        'linsert',
+        'llen',
+        'lpop',
+        'lpos',
+        'lrange',
+      ],
+      ...['lrem', 'rename', 'rpush', 'sadd', 'zadd', 'zcard', 'zinterstore', 'zrem', 'zscore'],
     ],
     keys: [
       ...['redisson_lock_token:', 'redisson_lock_queue:', 'redisson_lock_timeout:'],

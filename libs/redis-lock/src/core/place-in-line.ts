@@ -46,10 +46,11 @@ export class PlaceInLine {
 
   /**
    * Undefined for a message of somebody who has seen none of our claims. One that answers the newest
-   * claim is as old as that at most, whenever it arrives: so long after it, the grant is still good.
+   * claim is as old as that at most, whenever it arrives: so long after it, the grant is still good. One
+   * that names a later question of this process, by its own clock, is as old as that.
    */
   read(payload: string): ToldGrant | undefined {
-    const [, number, nonce] = PAYLOAD.exec(payload) ?? [];
+    const [, number, nonce, askedAt = '0'] = PAYLOAD.exec(payload) ?? [];
     if (number === undefined || nonce === undefined) return undefined;
     if (!this.context.isOurNonce(nonce)) return undefined;
     const owner = `${this.context.id}:${number}`;
@@ -57,20 +58,22 @@ export class PlaceInLine {
     const claim = this.#claim;
     const isNewest = nonce === claim?.nonce && owner === contender?.candidate?.owner;
     if (!isNewest) return { owner, contender: undefined, reply: undefined };
-    return { owner, contender, reply: this.#replyTo(claim) };
+    return { owner, contender, reply: this.#replyTo(claim, Number(askedAt)) };
   }
 
   /** So much must be left that the work can begin, and be given the rest. */
-  #replyTo({ manner, leaseTimeMs }: Claim): Grant | undefined {
+  #replyTo({ manner, leaseTimeMs }: Claim, askedAt: number): Grant | undefined {
     const { clock, connection, settings } = this.context;
-    const leftMs = leaseTimeMs - (clock.now() - this.#sentAt);
+    const now = clock.now();
+    const sentAt = askedAt > now ? this.#sentAt : Math.max(this.#sentAt, askedAt);
+    const leftMs = leaseTimeMs - (now - sentAt);
     // Nothing can be prolonged or given back where no command gets through.
     if (manner !== 'starts' || leftMs < settings.claimTimeMs / 2 || !connection.isUp)
       return undefined;
-    const handed = { passes: 0, since: Math.floor(clock.now()), leaseTimeMs };
+    const handed = { passes: 0, since: Math.floor(now), leaseTimeMs };
     const value = { kind: 'granted', fencingToken: undefined, handed } as const;
-    return { value, sentAt: this.#sentAt, resent: false };
+    return { value, sentAt, resent: false };
   }
 }
 
-const PAYLOAD = /^(\d{1,15}) ([0-9a-f]{32})$/;
+const PAYLOAD = /^(\d{1,15}) ([0-9a-f]{32})(?: (\d{1,15}))?$/;

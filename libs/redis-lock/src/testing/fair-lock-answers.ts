@@ -10,18 +10,28 @@ import { answer, type Answer, type Call } from './answers.js';
 import { Value, type InProcessServer } from './in-process-server.js';
 import { enter, heldBy, HeldLock, type TokenOf } from './lock-answers.js';
 
-/** Who waits for a fair lock, in the order of arrival; of each, how long it is believed to wait. */
+/** Who waits for a fair lock, in the order of arrival; of each process, how long it is believed to wait. */
 class FairQueue extends Value {
-  readonly waiters = new Map<string, number>();
+  readonly waiters = new Set<string>();
+  readonly aliveUntil = new Map<string, number>();
+
+  add(waiter: string, aliveUntil: number): void {
+    this.waiters.add(waiter);
+    this.aliveUntil.set(processOf(waiter), aliveUntil);
+  }
 
   /** The next one; whoever is dead is no more in its way. */
   head(now: number): string | undefined {
-    for (const [waiter, aliveUntil] of this.waiters) {
-      if (aliveUntil > now) return waiter;
+    for (const waiter of this.waiters) {
+      if ((this.aliveUntil.get(processOf(waiter)) ?? 0) > now) return waiter;
       this.waiters.delete(waiter);
     }
     return undefined;
   }
+}
+
+function processOf(owner: string): string {
+  return owner.slice(0, owner.indexOf(':'));
 }
 
 interface FairKeys {
@@ -55,7 +65,7 @@ function enterFairly(
     if (isNext) queue.waiters.delete(owner);
     return enter(server, { lock, owner, holdCount, leaseMs }, token);
   }
-  if (waitMs > 0) queue.waiters.set(owner, server.now + aliveMs);
+  if (waitMs > 0) queue.add(owner, server.now + aliveMs);
   // Nobody has told it when a lease ended.
   if (held === undefined) server.publish(`${channelPrefix}:${head ?? owner}`, '0');
   return { kind: 'busy', remainingMs: patienceOf(server, held, head, owner) };

@@ -1,5 +1,5 @@
 import { giving, HASH_LOCK } from '../../core/hand-off.js';
-import { TERMS } from './fair-queue.js';
+import { TERMS } from './fair-scores.js';
 
 /** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */
 const MOST_UNHEARD = 32;
@@ -13,7 +13,8 @@ end`;
 
 /**
  * `handOn()` gives the free lock to whoever is next, if that one is told of it by
- * `number nonce` on `channelPrefix:<owner>`; to anybody else it says by `0` that it is free.
+ * `number nonce askedAt` on `channelPrefix:<owner>`; to anybody else it says by `0` that it is free.
+ * Needs `leftMs`: for how long the lock was to be held yet.
  */
 export const HAND_ON = `
 ${giving(HASH_LOCK)}
@@ -24,8 +25,10 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
     redis.call('del', lock)
     return false
   end
-  remove(waiter, place, record.waitMs, 1)
-  sweep()
+  remove(waiter, place, 1, record)
+  local head, _, next = sweep()
+  -- A Java thread sleeps for as long as the lock was to be held when it looked.
+  if head and not next and (leftMs < 0 or leaseMs < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
   return true
 end
 
@@ -33,9 +36,9 @@ end
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, manner = string.match(record.terms, ${TERMS})
   local number = string.match(waiter, ':(%d+)$')
-  if not manner or not number or record.aliveUntil <= now then return false end
-  return giveTo(waiter, place, record, leaseMs, manner == 's' and 1 or 0, function()
-    local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce)
+  if not manner or not number or record.life.aliveUntil <= now then return false end
+  return giveTo(waiter, place, record, tonumber(leaseMs), manner == 's' and 1 or 0, function()
+    local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce .. ' ' .. record.life.askedAt)
     return receivers and receivers ~= 0
   end)
 end

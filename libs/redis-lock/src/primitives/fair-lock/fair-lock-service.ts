@@ -39,7 +39,7 @@ class FairProtocol implements LockProtocol {
   readonly kind = 'fair';
   readonly options = LOCK_OPTIONS;
   readonly nesting = 'in turn';
-  readonly waiting = 'together';
+  readonly waiting = 'each';
   readonly isShared = false;
   readonly remembersWaiters = true;
   readonly #aliveMs: number;
@@ -109,8 +109,10 @@ class FairProtocol implements LockProtocol {
     const channelPrefix = channelOf(key);
     const waitMs = this.#waitMs(request);
     const aliveMs = this.#aliveMs;
-    const args = { owner, holdCount, leaseMs, waitMs, aliveMs, terms, channelPrefix };
-    const { connection } = this.context;
+    const { connection, clock } = this.context;
+    // Rounded down: what is told later of this question must not seem newer than it is.
+    const askedAt = Math.floor(clock.now());
+    const args = { owner, holdCount, leaseMs, waitMs, aliveMs, askedAt, terms, channelPrefix };
     if (!request.fenced) {
       return this.#slots.ask(
         key,

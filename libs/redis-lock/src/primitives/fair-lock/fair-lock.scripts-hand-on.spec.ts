@@ -28,7 +28,7 @@ describe('the scripts of the fair lock hand it on', () => {
   const run = <R>(script: Script<string, string, R>, args: Values, by = redis.admin) =>
     deliver(by, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const enterArgs = {
-    ...{ holdCount: 1, leaseMs: 30_000, waitMs: WAIT_MS, aliveMs: 5_000 },
+    ...{ holdCount: 1, leaseMs: 30_000, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 77 },
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner: string, terms = '', args: Partial<typeof enterArgs> = {}) =>
@@ -64,7 +64,7 @@ describe('the scripts of the fair lock hand it on', () => {
       leaseS: secondsOf(await admin.pttl('k')),
       queue: owners,
       scores: scores.map((score) => secondsOf(Number(score ?? NaN) - now)),
-      waiting: (await admin.hkeys(waiting)).sort(),
+      waiting: (await admin.hkeys(waiting)).filter((name) => name.includes(':')).sort(),
     };
   };
   const held = (owner: string, count = 1, leaseS = 4) => ({
@@ -88,7 +88,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await queued(termsOf(B), B, C);
       expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
       expect(await look()).toEqual({ ...held(B), queue: [C], scores: [90], waiting: [C] });
-      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)}`]);
+      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)} 77`]);
     });
 
     it('leave gives it with the hold count 0 to one that enters by itself, once', async () => {
@@ -119,7 +119,7 @@ describe('the scripts of the fair lock hand it on', () => {
         ...held(D),
         ...{ queue: [B, C], scores: [90, 150], waiting: [B, C] },
       });
-      expect(await heard()).toEqual([`4: 4 ${nonceOf(D)}`]);
+      expect(await heard()).toEqual([`4: 4 ${nonceOf(D)} 77`]);
     });
 
     it('leave passes over nobody to a Java thread, or before it', async () => {
@@ -130,6 +130,22 @@ describe('the scripts of the fair lock hand it on', () => {
       expect(await look()).toMatchObject({ lock: {}, queue: [B, C, D] });
       expect(await heard()).toEqual([]);
     });
+
+    it.each([
+      ['its claim', 'shorter', () => leave(A), 'absent', ['3: 0']],
+      ['its own lease', 'shorter', () => passOn(A, B), 'had', ['3: 0']],
+      ['its own lease', 'not shorter', () => passOn(A, B, { leaseMs: 60_000 }), 'had', []],
+    ])(
+      'a Java thread behind one with %s that is %s is told so',
+      async (_, __, give, after, told) => {
+        const heard = await hearing(B, C);
+        await queued(termsOf(B), B, C, D);
+        await redis.admin.hdel(waiting, C);
+        await repeatedly<string | undefined>(give, after);
+        expect(await redis.admin.hkeys('k')).toEqual([B]);
+        expect((await heard()).filter((message) => message.startsWith('3'))).toEqual(told);
+      },
+    );
 
     it('pass-on gives it to the heir with its own lease, whether it is told or not', async () => {
       await queued('', B, C);
@@ -144,7 +160,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await queued(termsOf(B), B, C);
       expect(await repeatedly(() => passOn(A, C), 'absent')).toBe('done');
       expect(await look()).toMatchObject({ ...held(B), queue: [C] });
-      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)}`]);
+      expect(await heard()).toEqual([`2: 2 ${nonceOf(B)} 77`]);
     });
 
     it('pass-on gives it to nobody who is in the queue no more', async () => {
@@ -187,7 +203,7 @@ describe('the scripts of the fair lock hand it on', () => {
     await hearing(B);
     await queued(termsOf(B), B);
     await enter(B);
-    expect(await redis.admin.hget(waiting, B)).toMatch(/^\d+ \d+ \d+$/);
+    expect(await redis.admin.hget(waiting, B)).toMatch(/^\d+ \d+$/);
     await leave(A);
     expect(await look()).toMatchObject({ lock: {}, queue: [B] });
     await enter(A);

@@ -21,7 +21,7 @@ describe('the scripts of the fair lock', () => {
   const run = <R>(script: Script<string, string, R>, args: Values) =>
     deliver(redis.admin, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const entering = {
-    ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000 },
+    ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 0 },
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner = '', options: Partial<typeof entering> = {}) =>
@@ -47,7 +47,7 @@ describe('the scripts of the fair lock', () => {
       leaseS: secondsOf(await admin.pttl('k')),
       queue: await admin.lrange(queue, 0, -1),
       scores,
-      waiting: (await admin.hkeys(waiting)).sort(),
+      waiting: (await admin.hkeys(waiting)).filter((name) => name.includes(':')).sort(),
     };
   };
   const EMPTY = { lock: {}, leaseS: -0, queue: [], scores: {}, waiting: [] };
@@ -241,7 +241,7 @@ describe('the scripts of the fair lock', () => {
     await enter(A);
     await enter(B);
     await enter(C);
-    await redis.admin.hset(waiting, B ?? '', `1 ${String(WAIT_MS)} 1`);
+    await redis.admin.hset(waiting, B?.split(':')[0] ?? '', '1 1 0');
     await redis.admin.config('SET', 'maxmemory', 1);
     expect(await leave(A)).toBe('done');
     await withdraw(C);
@@ -274,11 +274,11 @@ describe('the scripts of the fair lock', () => {
     await enter(A);
     const dead = Array.from({ length: 250 }, (_, i) => `dead:${String(i)}`);
     for (const owner of dead) await enter(owner);
-    for (const owner of dead) await redis.admin.hset(waiting, owner, `1 ${String(WAIT_MS)} 1`);
+    await redis.admin.hset(waiting, 'dead', '1 250 0');
     await leave(A);
     expect(await redis.admin.llen(queue)).toBe(150);
     // Not at once, for the script, but the caller asks again as soon as it may.
-    expect(await enter(B)).toEqual({ kind: 'busy', remainingMs: 1 });
+    expect(await enter(B)).toEqual({ kind: 'busy', remainingMs: 1, isNew: true });
     expect(await redis.admin.llen(queue)).toBe(51);
     expect(await enter(B)).toEqual(granted);
     expect(await look()).toEqual({ ...EMPTY, lock: { [`${B}`]: '1' }, leaseS: 30 });
@@ -289,7 +289,7 @@ describe('the scripts of the fair lock', () => {
       ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'nan', 'inf', 'Infinity'],
       ...['9223372036854775807', '1'.repeat(400), '1000000000000000', '１００', '1\n', '1,5'],
     ];
-    const numbers = ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'];
+    const numbers = ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt'];
     const scripts: [string, (bad: string) => Promise<unknown>][] = [
       ...numbers.map((name): [string, (bad: string) => Promise<unknown>] => [
         `enter: ${name}`,

@@ -12,12 +12,13 @@ import {
 } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import { CHECK_TERMS, HAND_ON } from './fair-hand-on.js';
-import { DEQUEUE, ENQUEUE, READ_QUEUE, SWEEP } from './fair-queue.js';
+import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.js';
+import { READ_QUEUE } from './fair-scores.js';
 
 /**
  * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
  * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`. A head of
- * ours that has said so is the owner by then, and told by `number nonce`.
+ * ours that has said so is the owner by then, and told by `number nonce askedAt`.
  */
 
 /**
@@ -40,14 +41,12 @@ ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}
 ${ENQUEUE}
-local own, head, hasSwept, record
+local own, life, head, hasSwept, record
 if not held then
-  own = waitMs > 0 and recordOf(owner)
-  -- Whoever asks is alive, however long it has kept silent.
-  if own then remember(own.since) end
+  if waitMs > 0 then own, life = stayAlive() end
   head, hasSwept, record = sweep()
   if not isFree or (head and head ~= owner) then
-    local answer = waitInLine(own, head, record)
+    local answer = waitInLine(own, life, head, record)
     -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
     if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
     return answer
@@ -61,15 +60,15 @@ if held then
 end
 ${CREATE}
 -- A record without a place is left when Java has thrown it out.
-if head then remove(owner, 0, waitMs) elseif own then dequeue(1) end
+if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
 if head or own then sweep() end
 return ${granted}`;
 
 export const ENTER = defineScript({
   name: 'fair.enter',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
-  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'terms', 'channelPrefix'],
-  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs'],
+  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'terms', 'channelPrefix'],
+  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt'],
   channels: ['channelPrefix'],
   inOrder: true,
   body: enter('', String(GRANTED)),
@@ -86,11 +85,12 @@ export const ENTER_FENCED = defineScript({
     'leaseMs',
     'waitMs',
     'aliveMs',
+    'askedAt',
     'terms',
     'channelPrefix',
     'tokenTtlMs',
   ],
-  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'tokenTtlMs'],
+  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'tokenTtlMs'],
   channels: ['channelPrefix'],
   inOrder: true,
   body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
@@ -108,6 +108,7 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
+local leftMs = redis.call('pttl', lock)
 -- First of all: after it Redis refuses no write any more, however full its memory is.
 redis.call('del', lock)
 ${READ_QUEUE}
@@ -129,6 +130,7 @@ export const PASS_ON = defineScript({
   channels: ['channelPrefix'],
   body: `
 ${refuseAbsent(HASH_LOCK)}
+local leftMs = redis.call('pttl', lock)
 redis.call('del', lock)
 ${READ_QUEUE}
 ${SWEEP}
@@ -145,6 +147,7 @@ export const WITHDRAW = defineScript({
   numbers: ['waitMs'],
   channels: ['channelPrefix'],
   body: `
+local leftMs = redis.call('pttl', lock)
 ${READ_QUEUE}
 ${SWEEP}
 ${DEQUEUE}

@@ -1,92 +1,11 @@
-/**
- * Lua of the queue before a fair lock. On the wire it is that of Redisson's RFairLock:
- * - `queue`, a list of owners: the first is the next to get the lock;
- * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson throws them out.
- *
- * Whoever enters gets the score of the last in the queue, or the end of the lease, plus what it is
- * ready to wait; whoever leaves takes just that off from all behind it.
- *
- * Beside them `waiting` is ours, and read by nobody else: a hash owner → `aliveUntil waitMs since`, and
- * behind that ` nonce leaseMs manner` of those who are told when they are made the owner. Of an owner
- * without such a record, a Java service, only the score tells whether it is still there.
- *
- * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
- */
+/** Lua of who stands in the queue before a fair lock, behind `READ_QUEUE`. */
 
 /** Of the dead at the head of the queue, one script takes away so many. */
 const MOST_SWEPT = 100;
-/** Of fewer it is quicker to set the scores one by one. */
-const FEW = 8;
-/** Lua takes only so many values at once. */
-const MOST_VALUES = 5_000;
-/** What a grant is told with, and is worth: `e` is for one that enters by itself. */
-export const TERMS = `'^(%x+) ([1-9]%d*) ([se])$'`;
 /** How long a waiter's score outlasts what it stands for, when it is set anew. */
 const SPARE_MS = 5_000;
 /** The keys of the queue outlive every score in them by so much, at least. */
 const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
-
-export const READ_QUEUE = `
-local time = redis.call('time')
-local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local now = math.floor(sinceUs / 1000)
-
-local function scoreOf(waiter)
-  local score = waiter and redis.call('zscore', timeouts, waiter)
-  return score and tonumber(score)
-end
-
-local function recordOf(waiter)
-  local record = redis.call('hget', waiting, waiter)
-  local aliveUntil, waitMs, since, terms = string.match(record or '', '^(%d+) (%d+) (%d+) ?(.*)$')
-  if not since or (terms ~= '' and not string.find(terms, ${TERMS})) then return nil end
-  return {
-    aliveUntil = tonumber(aliveUntil),
-    waitMs = tonumber(waitMs),
-    since = tonumber(since),
-    terms = terms,
-  }
-end
-
-local function leaseLeft()
-  return math.max(0, redis.call('pttl', lock))
-end
-
--- All scores at once, if just these have one; the same sums, in a quarter of the time. By a set that
--- is in no script's keys: of a slot that moves, Redis would refuse one with a key that never exists.
-local function shiftAll(waiters, ms)
-  if #waiters <= ${String(FEW)} or redis.call('zcard', timeouts) ~= #waiters then return false end
-  local ttl = redis.call('pttl', timeouts)
-  local shifted = waiting .. ':shifted'
-  local isDone = pcall(function()
-    for from = 1, #waiters, ${String(MOST_VALUES)} do
-      local to = math.min(#waiters, from + ${String(MOST_VALUES)} - 1)
-      redis.call('sadd', shifted, unpack(waiters, from, to))
-    end
-    local found = redis.call('zinterstore', shifted, 2, timeouts, shifted, 'weights', 1, ms)
-    if found ~= #waiters then error('another one has a score') end
-    if ttl >= 0 then redis.call('pexpire', shifted, ttl) end
-    redis.call('rename', shifted, timeouts)
-  end)
-  if not isDone then redis.pcall('del', shifted) end
-  return isDone
-end
-
--- For everybody from this place on. No score is ever made here: such a waiter would never be let in.
-local function shift(place, ms)
-  local waiters = redis.call('lrange', queue, place, -1)
-  if place == 0 and shiftAll(waiters, ms) then return end
-  for _, waiter in ipairs(waiters) do
-    redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
-  end
-end
-
-local function remove(waiter, place, ms, from)
-  local hadScore = redis.call('zrem', timeouts, waiter) == 1
-  redis.call('hdel', waiting, waiter)
-  if place == 0 then redis.call('lpop', queue) else redis.call('lrem', queue, from, waiter) end
-  if hadScore then shift(place, -ms) end
-end`;
 
 /**
  * `sweep()` takes the dead from the head of the queue. Answers who is next now, if anybody, whether
@@ -98,14 +17,16 @@ export const SWEEP = `
 local function keep(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), ${String(SPARE_MS)}) + record.waitMs
-  shift(1, score and fresh - score or record.waitMs)
-  redis.call('zadd', timeouts, fresh, head)
+  if score then return shiftAll(fresh - score) end
+  shiftBehind(1, record.waitMs)
+  setScore(head, fresh)
 end
 
 -- One of Java's that has lost its score would never be thrown out, dead or alive.
 local function limit(head, score)
+  if ahead > 0 then settle(0) end
   if score or redis.call('exists', lock) == 1 then return end
-  redis.call('zadd', timeouts, now + ${String(SPARE_MS)}, head)
+  setScore(head, now + ${String(SPARE_MS)})
 end
 
 local function sweep()
@@ -113,33 +34,53 @@ local function sweep()
   local head = redis.call('lindex', queue, 0)
   local record, score
   while head do
-    score = scoreOf(head)
     record = recordOf(head)
+    score = scoreOf(head)
     local isGone
-    if record then isGone = record.aliveUntil <= now else isGone = score and score <= now end
+    if record then isGone = record.life.aliveUntil <= now else isGone = score and score <= now end
     if not isGone or swept == ${String(MOST_SWEPT)} then break end
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
-    redis.call('hdel', waiting, head)
+    forget(head, record)
     -- It leaves before its time, as if it had given up.
-    if record and score and score > now then owedMs = owedMs + record.waitMs end
+    if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
   end
-  if owedMs > 0 then
-    shift(0, -owedMs)
+  if owedMs > 0 or swept > 0 and not head then
+    shiftAll(-owedMs)
     score = scoreOf(head)
   end
-  if head and record and record.aliveUntil > now then keep(head, record, score) end
+  if head and record and record.life.aliveUntil > now then keep(head, record, score) end
   if head and not record then limit(head, score) end
   return head, swept > 0, record
 end`;
 
-/** `waitInLine`. Needs `owner`, the number `waitMs`, `aliveMs`: how long a waiter counts as alive, `terms`. */
+/**
+ * `waitInLine`. Needs `owner`, the number `waitMs`, `aliveMs`: how long its process counts as alive,
+ * `askedAt`, `terms`.
+ */
 export const ENQUEUE = `
-local function remember(since)
-  local record = string.format('%.0f %.0f %.0f', now + aliveMs, waitMs, since)
-  redis.call('hset', waiting, owner, terms == '' and record or record .. ' ' .. terms)
+local function aliveText(waiters)
+  return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
+end
+
+-- Whoever asks is alive, however long it has kept silent, and so are all who wait in its process.
+local function stayAlive()
+  local own, life = recordOf(owner)
+  if own then
+    own.terms = terms
+    redis.call('hset', waiting, owner, written(own), processOf(owner), aliveText(life.waiters))
+  elseif life then
+    redis.call('hset', waiting, processOf(owner), aliveText(life.waiters))
+  end
+  return own, life
+end
+
+local function remember(life)
+  local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
+  local added = redis.call('hset', waiting, owner, record)
+  redis.call('hset', waiting, processOf(owner), aliveText((life and life.waiters or 0) + added))
 end
 
 -- What the one before it has and its own part; one that has lost its score is passed over.
@@ -171,17 +112,17 @@ local function insert(place, length)
   local score, before = scoreAt(place)
   if after then
     redis.call('linsert', queue, 'before', after, owner)
-    shift(place + 1, waitMs)
+    shiftBehind(place + 1, waitMs)
   else
     redis.call('rpush', queue, owner)
   end
-  redis.call('zadd', timeouts, score, owner)
+  setScore(owner, score)
   return before, not after and score
 end
 
 -- A list and a set of one length hold the same owners: only else somebody has to search. Answers
 -- whether something is new, who comes before one that is, and the score of one at the end.
-local function enqueue(own)
+local function enqueue(own, life)
   local score = scoreOf(owner)
   local length = redis.call('llen', queue)
   local isInStep = length == redis.call('zcard', timeouts)
@@ -191,11 +132,16 @@ local function enqueue(own)
   local before, last
   if not place then
     before, last = insert(own and placeOf(own) or length, length)
+    -- What others have left to it when it was there before is over.
+    if own and own.owedMs > 0 then
+      own.owedMs = 0
+      redis.call('hset', waiting, owner, written(own))
+    end
   elseif not score then
-    redis.call('zadd', timeouts, scoreAt(place), owner)
-    shift(place + 1, waitMs)
+    setScore(owner, (scoreAt(place)))
+    if scoreOf(redis.call('lindex', queue, place + 1)) then shiftBehind(place + 1, waitMs) end
   end
-  if not own then remember(sinceUs) end
+  if not own then remember(life) end
   return true, before, last
 end
 
@@ -218,21 +164,21 @@ local function patience(head)
   if not head or head == owner then return math.max(1, pttl) end
   if pttl >= 0 then return math.max(500, pttl) end
   local record = recordOf(head)
-  local goneAt = record and record.aliveUntil or scoreOf(head) or now
+  local goneAt = record and record.life.aliveUntil or scoreOf(head) or now
   return math.max(1, goneAt - now)
 end
 
 local function isOfOurs(other)
-  return other and string.sub(other, 1, 37) == string.sub(owner, 1, 37)
+  return other and processOf(other) == processOf(owner)
 end
 
--- Answers how long to wait, also to a caller that does not; and of a new one, whether it has nobody
--- to wait for but its own process.
-local function waitInLine(own, head, record)
-  local isBehindOwn = false
+-- Answers how long to wait, also to a caller that does not; whether it has a place since now (1 behind
+-- its own process, 2 behind others); and who is first, if that is another one of its process.
+local function waitInLine(own, life, head, record)
+  local place, sibling = 0, ''
   if waitMs > 0 then
-    local isNew, before, last = enqueue(own)
-    if isNew then isBehindOwn = isOfOurs(before or redis.call('hkeys', lock)[1]) end
+    local isNew, before, last = enqueue(own, life)
+    if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
     -- A living head of ours does it for all, with its own polls.
     local refusal = (isNew or not record or head == owner) and keepKeys(last)
     if refusal then
@@ -240,20 +186,23 @@ local function waitInLine(own, head, record)
       return refusal
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
+    if not isNew and head ~= owner and isOfOurs(head) then sibling = head end
   end
-  return {patience(head), isBehindOwn and 1 or 0}
+  return {patience(head), place, sibling}
 end`;
 
 /** `dequeue()` takes a waiter from any place. Needs `owner` and the number `waitMs`. */
 export const DEQUEUE = `
 -- Searches from the head (1) or from the end (-1). Answers whether it was the next.
 local function dequeue(from)
-  local place = redis.call('lpos', queue, owner, 'rank', from)
+  local own = recordOf(owner)
+  local isNext = redis.call('lindex', queue, 0) == owner
+  local place = isNext and 0 or redis.call('lpos', queue, owner, 'rank', from)
   if place then
-    remove(owner, place, waitMs, from)
+    remove(owner, place, from, own, waitMs)
   else
     redis.call('zrem', timeouts, owner)
-    redis.call('hdel', waiting, owner)
+    forget(owner, own)
   end
-  return place == 0
+  return isNext
 end`;

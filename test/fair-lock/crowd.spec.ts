@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock';
+import { eventually } from '../support/eventually.js';
+import { useLocks, type LockClient } from '../support/lock-client.js';
+import { useRedis } from '../support/redis-server.js';
+import { FairView } from './fair-view.js';
+
+const POLLS = 4;
+const MS_FOR_A_CROWD = 60_000;
+
+/** Many callers of one process before one fair lock; prints the figures of docs/fair-lock.md. */
+describe('a crowd before a fair lock', () => {
+  const redis = useRedis();
+  const view = new FairView(redis, 'a');
+  const open = useLocks(redis, (context) => new FairLockService(context));
+  const length = () => redis.admin.llen(view.keys.queue);
+  const empty = () => eventually(async () => (await length()) === 0, { withinMs: MS_FOR_A_CROWD });
+
+  /** The owners that ask from now on. */
+  const asking = ({ connection }: LockClient<FairLockService>) => {
+    const owners: string[] = [];
+    const run = connection.run.bind(connection);
+    connection.run = (script, keys, args, ...rest) => {
+      if (script.name === 'fair.enter') owners.push((args as unknown as { owner: string }).owner);
+      return run(script, keys, args, ...rest);
+    };
+    return owners;
+  };
+  /** So many wait, and have said that they are told. */
+  const gather = async (locks: FairLockService, size: number) => {
+    const aborts = Array.from({ length: size }, () => new AbortController());
+    const outcomes = Promise.allSettled(
+      aborts.map(({ signal }) => locks.acquire('a', { waitTimeMs: Infinity, signal })),
+    );
+    await eventually(async () => (await length()) === size, { withinMs: MS_FOR_A_CROWD });
+    await view.everybodyListens(MS_FOR_A_CROWD);
+    const leave = async () => {
+      for (const abort of aborts) abort.abort(new Error('gone'));
+      return outcomes;
+    };
+    return { leave };
+  };
+  /** What the scripts of all clients took since the last reset. */
+  const scripts = async () => {
+    const stats = await redis.admin.info('commandstats');
+    const [count, us] = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)/g)].reduce(
+      ([count, us], [, calls, usec]) => [count + Number(calls), us + Number(usec)],
+      [0, 0],
+    );
+    return `${String(count)} scripts of ${String(Math.round(us / Math.max(1, count)))} µs`;
+  };
+  const print = (size: number, what: string, figures: string, from?: number) => {
+    const took = from === undefined ? '' : `, ${String(Math.round(performance.now() - from))} ms`;
+    process.stdout.write(`${String(size)} fair waiters ${what}: ${figures}${took}\n`);
+  };
+
+  it.each([100, 1_000, 10_000])(
+    'of %d asks by its first for all of them, and a release takes no longer for it',
+    async (size) => {
+      const lasting = { leaseTimeMs: MS_FOR_A_CROWD, claimTimeMs: 30_000 };
+      const holder = open(lasting);
+      const crowd = open({ ...lasting, pollIntervalMs: 500 });
+      const held = await holder.locks.acquire('a');
+      let from = performance.now();
+      await redis.resetCommandStats();
+      const { leave } = await gather(crowd.locks, size);
+      print(size, 'enter', await scripts(), from);
+
+      // The next is in the queue as they are, and hears of it in the same way.
+      const first = (await view.queue())[0] ?? '';
+      const owners = asking(crowd);
+      from = performance.now();
+      await redis.resetCommandStats();
+      await eventually(() => owners.length >= POLLS);
+      print(size, `wait for ${String(POLLS)} polls`, await scripts(), from);
+      expect(new Set(owners)).toEqual(new Set([first]));
+
+      const sent = await redis.commandsDuring(() => held.release());
+      print(size, 'behind a release', await scripts());
+      delete sent.evalsha;
+      expect(Object.values(sent).reduce((sum, count) => sum + count, 0)).toBeLessThan(40);
+
+      await redis.resetCommandStats();
+      from = performance.now();
+      for (const outcome of await leave()) {
+        if (outcome.status === 'fulfilled') await outcome.value.release();
+      }
+      await empty();
+      print(size, 'leave', await scripts(), from);
+    },
+    2 * MS_FOR_A_CROWD,
+  );
+
+  it('of 5,000 that leaves at once does not keep its process from a release', async () => {
+    const { locks } = open({ leaseTimeMs: MS_FOR_A_CROWD });
+    const held = await locks.acquire('a');
+    const { leave } = await gather(locks, 5_000);
+    const sent = await redis.commandsDuring(async () => {
+      const left = leave();
+      // It rejects after 2 s.
+      await held.release();
+      expect((await left).map(({ status }) => status)).not.toContain('fulfilled');
+      await empty();
+    });
+    // Nobody's score is changed for one who leaves, but at the end, when few are left.
+    expect(sent.zadd ?? 0).toBeLessThan(64 * 64);
+    expect(await redis.admin.exists(...Object.values(view.keys))).toBe(0);
+  }, 60_000);
+
+  describe('of two', () => {
+    const quick = { pollIntervalMs: 50 };
+    const freed = () => redis.admin.del('a');
+    const crowd = async (settings = quick) => {
+      const holder = open();
+      const client = open(settings);
+      await holder.locks.acquire('a', { leaseTimeMs: MS_FOR_A_CROWD });
+      const abort = new AbortController();
+      const first = await view.enqueue(client.locks, { signal: abort.signal });
+      const second = await view.enqueue(client.locks);
+      await view.everybodyListens();
+      return { client, abort, first, second };
+    };
+
+    it('asks by the second when the first has left', async () => {
+      const { abort, first, second } = await crowd();
+      abort.abort(new Error('gone'));
+      await expect(first.promise).rejects.toThrow('gone');
+      await freed();
+      await (await second.promise).release();
+    });
+
+    it('is served in the order that Redis has', async () => {
+      const { first, second } = await crowd();
+      await redis.admin.multi().lpop(view.keys.queue).rpush(view.keys.queue, first.owner).exec();
+      await freed();
+      const lease = await second.promise;
+      expect(first.state).toBe('pending');
+      await lease.release();
+      await (await first.promise).release();
+    });
+
+    it('is not stopped by a place that nobody waits in, although its process lives', async () => {
+      const { client, first, second } = await crowd();
+      const stray = `${client.context.id}:999999`;
+      await redis.admin.lpush(view.keys.queue, stray);
+      const record = (await view.records())[first.owner] ?? '';
+      await redis.admin.hset(view.keys.waiting, stray, record.split(' ').slice(0, 2).join(' '));
+      await freed();
+      await (await first.promise).release();
+      await (await second.promise).release();
+      expect(await view.queue()).toEqual([]);
+    });
+
+    it('tells both what is known of the lock', async () => {
+      const { client, first, second } = await crowd();
+      const third = client.locks.acquire('a', { waitTimeMs: 300 });
+      const error = await third.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect((error as LockTimeoutError).retryAfterMs).toBeGreaterThan(MS_FOR_A_CROWD / 2);
+      await freed();
+      for (const { promise } of [first, second]) await (await promise).release();
+    });
+  });
+
+  it('begins with a grant at once, however long ago its owner asked, if its process asked since', async () => {
+    const rarely = { pollIntervalMs: 60_000, claimTimeMs: 2_000 };
+    const [holder, client] = [open(rarely), open(rarely)];
+    const held = await holder.locks.acquire('a');
+    const next = await view.enqueue(client.locks);
+    await view.everybodyListens();
+    const said = performance.now();
+    await eventually(() => performance.now() - said > rarely.claimTimeMs / 2);
+    const later = await view.enqueue(client.locks);
+    const owners = asking(client);
+    const atFirst = next.promise.then(() => [...owners]);
+    await held.release();
+    expect(await atFirst).not.toContain(next.owner);
+    await (await next.promise).release();
+    await (await later.promise).release();
+  });
+});
