@@ -122,7 +122,7 @@ const fairLocks: Course = async (stage) => {
   }
   await stage.dropFirst(queue);
   await stage.there(queue, 10);
-  // One after the other: behind the first there are so many that their scores are shifted all at once.
+  // One after the other: behind the first there are so many that their scores can wait.
   for (const one of [0, 5]) {
     leaving[one]?.abort();
     await Promise.allSettled([waiting[one]]);

@@ -130,9 +130,9 @@ function argumentsOf(
   command: string,
   { key, held }: Trial,
 ): readonly (string | number)[] | undefined {
-  // Redis looks at rights first. A hash is no number, no list and no set.
+  // Redis looks at rights first. A hash is no number and no list.
   if (command === 'decr') return held === undefined ? undefined : [held];
-  if (command === 'rpush' || command === 'sadd') return held === undefined ? undefined : [held, ''];
+  if (command === 'rpush') return held === undefined ? undefined : [held, ''];
   if (command === 'publish' || command.includes('subscribe')) return undefined;
   return SAFE[command]?.(key) ?? [key];
 }
@@ -174,7 +174,6 @@ const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   lrem: (key) => [key, 0, ''],
   zadd: (key) => [key, 'none', ''],
   zcount: (key) => [key, 0, 0],
-  zinterstore: (key) => [key, 1, key, 'weights', 'none'],
   zrange: (key) => [key, 0, 0],
   zrem: (key) => [key, ''],
   zremrangebyrank: (key) => [key, 0, 0],

@@ -54,7 +54,7 @@ export const PERMISSIONS = {
         'lpos',
         'lrange',
       ],
-      ...['lrem', 'rename', 'rpush', 'sadd', 'zadd', 'zcard', 'zinterstore', 'zrem', 'zscore'],
+      ...['lrem', 'rpush', 'zadd', 'zcard', 'zrem', 'zscore'],
     ],
     keys: [
       ...['redisson_lock_token:', 'redisson_lock_queue:', 'redisson_lock_timeout:'],

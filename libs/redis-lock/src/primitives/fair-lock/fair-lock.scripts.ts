@@ -21,6 +21,23 @@ import { READ_QUEUE } from './fair-scores.js';
  * ours that has said so is the owner by then, and told by `number nonce askedAt`.
  */
 
+/** Refuses the caller, or leaves in `leaveQueue` what has to be done once the lock is its own. */
+const ASK_QUEUE = `
+local own, life
+if waitMs > 0 then own, life = stayAlive() end
+local head, hasSwept, record = sweep()
+if not isFree or (head and head ~= owner) then
+  local answer = waitInLine(own, life, head, record)
+  -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
+  if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
+  return answer
+end
+leaveQueue = function()
+  -- A record without a place is left when Java has thrown it out.
+  if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
+  if head or own then sweep() end
+end`;
+
 /**
  * Free, with nobody waiting or ours first in the queue, or ours already → ours, with this count and
  * at least this lease. Else into the queue, if the caller waits: `waitMs` above 0.
@@ -37,20 +54,16 @@ local isFree = fields == 0
 if not held and not isFree then
   ${REFUSE_OTHERS_OF}
 end
-${READ_QUEUE}
-${SWEEP}
-${DEQUEUE}
-${ENQUEUE}
-local own, life, head, hasSwept, record
-if not held then
-  if waitMs > 0 then own, life = stayAlive() end
-  head, hasSwept, record = sweep()
-  if not isFree or (head and head ~= owner) then
-    local answer = waitInLine(own, life, head, record)
-    -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
-    if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
-    return answer
-  end
+-- Nearly always nobody waits: then nothing of the queue has to run.
+local isAlone = isFree and not redis.call('lindex', queue, 0)
+  and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
+local leaveQueue
+if not held and not isAlone then
+  ${READ_QUEUE}
+  ${SWEEP}
+  ${DEQUEUE}
+  ${ENQUEUE}
+  ${ASK_QUEUE}
 end
 ${token}
 if held then
@@ -59,9 +72,7 @@ if held then
   return ${granted}
 end
 ${CREATE}
--- A record without a place is left when Java has thrown it out.
-if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
-if head or own then sweep() end
+if leaveQueue then leaveQueue() end
 return ${granted}`;
 
 export const ENTER = defineScript({
@@ -108,9 +119,11 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
-local leftMs = redis.call('pttl', lock)
+local isAlone = redis.pcall('lindex', queue, 0) == false
+local leftMs = isAlone or redis.call('pttl', lock)
 -- First of all: after it Redis refuses no write any more, however full its memory is.
 redis.call('del', lock)
+if isAlone then return 'done' end
 ${READ_QUEUE}
 ${SWEEP}
 ${HAND_ON}

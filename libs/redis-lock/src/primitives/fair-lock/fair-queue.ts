@@ -71,7 +71,7 @@ local function stayAlive()
   if own then
     own.terms = terms
     redis.call('hset', waiting, owner, written(own), processOf(owner), aliveText(life.waiters))
-  elseif life then
+  elseif life and life.aliveUntil <= now then
     redis.call('hset', waiting, processOf(owner), aliveText(life.waiters))
   end
   return own, life
@@ -79,8 +79,10 @@ end
 
 local function remember(life)
   local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
-  local added = redis.call('hset', waiting, owner, record)
-  redis.call('hset', waiting, processOf(owner), aliveText((life and life.waiters or 0) + added))
+  local process, waiters = processOf(owner), life and life.waiters or 0
+  local added = redis.call('hset', waiting, owner, record, process, aliveText(waiters + 1))
+  -- It had one that could not be read, and was counted by that.
+  if life and added == 0 then redis.call('hset', waiting, process, aliveText(waiters)) end
 end
 
 -- What the one before it has and its own part; one that has lost its score is passed over.

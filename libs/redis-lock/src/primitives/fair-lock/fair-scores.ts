@@ -18,12 +18,8 @@
  * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
  */
 
-/** Of fewer it is quicker to set the scores one by one. */
+/** Of more no score is changed before somebody goes by it. */
 const FEW = 8;
-/** Behind more of them no score is changed before somebody goes by it. */
-const MANY = 64;
-/** Lua takes only so many values at once. */
-const MOST_VALUES = 5_000;
 /** What a grant is told with, and is worth: `e` is for one that enters by itself. */
 export const TERMS = `'^(%x+) ([1-9]%d*) ([se])$'`;
 
@@ -38,7 +34,7 @@ local function processOf(one)
 end
 
 local function readAhead(written)
-  ahead = tonumber(string.match(written or '', '^%d+$') or '0')
+  ahead = written and tonumber(string.match(written, '^%d+$') or '0') or 0
   return ahead
 end
 
@@ -55,6 +51,7 @@ end
 local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
+  if not process then return nil end
   local aliveUntil, waiters, askedAt = string.match(process or '', '^(%d+) (%d+) (%d+)$')
   local life = waiters and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = askedAt }
   local waitMs, owedMs, since, terms = string.match(own or '', '^(%d+)%+?(%d*) (%d+) ?(.*)$')
@@ -96,41 +93,19 @@ local function shiftEach(waiters, ms)
   end
 end
 
--- All scores at once, if just these have one; the same sums, in a quarter of the time. By a set that
--- is in no script's keys: of a slot that moves, Redis would refuse one with a key that never exists.
-local function shiftTogether(waiters, ms)
-  if #waiters <= ${String(FEW)} or redis.call('zcard', timeouts) ~= #waiters then return false end
-  local ttl = redis.call('pttl', timeouts)
-  local shifted = waiting .. ':shifted'
-  local isDone = pcall(function()
-    for from = 1, #waiters, ${String(MOST_VALUES)} do
-      local to = math.min(#waiters, from + ${String(MOST_VALUES)} - 1)
-      redis.call('sadd', shifted, unpack(waiters, from, to))
-    end
-    local found = redis.call('zinterstore', shifted, 2, timeouts, shifted, 'weights', 1, ms)
-    if found ~= #waiters then error('another one has a score') end
-    if ttl >= 0 then redis.call('pexpire', shifted, ttl) end
-    redis.call('rename', shifted, timeouts)
-  end)
-  if not isDone then redis.pcall('del', shifted) end
-  return isDone
-end
-
 -- Makes all scores what they should be, less or more by so much.
 local function settle(ms)
   if ahead > 0 then redis.call('hdel', waiting, 'ahead') end
   local by = ms - ahead
   ahead = 0
-  if by == 0 then return end
-  local waiters = redis.call('lrange', queue, 0, -1)
-  if not shiftTogether(waiters, by) then shiftEach(waiters, by) end
+  if by ~= 0 then shiftEach(redis.call('lrange', queue, 0, -1), by) end
 end
 
 -- For everybody. Behind a waiter of ours, nobody goes by the scores of many: it is noted, and made so
 -- before a Java thread is next, whom a score that is too high would leave there when it is dead.
 local function shiftAll(ms)
   if not ahead then readAhead(redis.call('hget', waiting, 'ahead')) end
-  local isFew = redis.call('llen', queue) <= ${String(MANY)}
+  local isFew = redis.call('llen', queue) <= ${String(FEW)}
   if isFew or ahead < ms or not recordOf(redis.call('lindex', queue, 0)) then return settle(ms) end
   ahead = ahead - ms
   redis.call('hset', waiting, 'ahead', string.format('%.0f', ahead))
@@ -138,7 +113,7 @@ end
 
 -- For everybody from this place on. Of many, the one before them takes it along when it leaves.
 local function shiftBehind(place, ms)
-  local areMany = ms < 0 and redis.call('llen', queue) - place > ${String(MANY)}
+  local areMany = ms < 0 and redis.call('llen', queue) - place > ${String(FEW)}
   local before = areMany and redis.call('lindex', queue, place - 1)
   local record = before and recordOf(before)
   if not record then return shiftEach(redis.call('lrange', queue, place, -1), ms) end
