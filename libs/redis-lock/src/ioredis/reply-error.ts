@@ -21,6 +21,7 @@ const LASTING = (what: string): Meaning => ({ retryable: false, outcome: 'none',
 const UNKNOWN = (what: string): Meaning => ({ retryable: true, outcome: 'unknown', what });
 
 const BROKEN = UNKNOWN('the connection to Redis broke');
+const CROWDED = PASSING('Redis accepts no more clients');
 const SUBSCRIBED = LASTING(
   'the ioredis client is subscribed to channels; give the locks one of their own',
 );
@@ -211,6 +212,7 @@ function backendError(
 function replyMeaning(message: string): Meaning {
   const meaning = REPLIES[firstWord(message)];
   if (meaning !== undefined) return meaning;
+  if (isCrowded(message)) return CROWDED;
   if (/DB index is out of range/i.test(message)) {
     return LASTING('Redis has no database of that number');
   }
@@ -224,8 +226,13 @@ function replyMeaning(message: string): Meaning {
   return LASTING('Redis answered with an error');
 }
 
+/** ioredis tells it as the answer to whatever it asked first, or as the end of the connection. */
+function isCrowded(message: string): boolean {
+  return message.includes('max number of clients');
+}
+
 function connectionMeaning(message: string): Meaning {
-  if (message.includes('max number of clients')) return PASSING('Redis accepts no more clients');
+  if (isCrowded(message)) return CROWDED;
   if (message.includes('Too many Cluster redirections')) {
     return UNKNOWN('the cluster did not find the node of the lock');
   }
