@@ -34,6 +34,17 @@ describe('LockService when several things happen to one owner at once', () => {
     expect(await redis.admin.exists('k')).toBe(0);
   });
 
+  it('renews a parent, though there is always a nested call on its way', async () => {
+    const { locks, eventsOf } = open({ leaseTimeMs: 3_000 });
+    await locks.using('k', async (lease) => {
+      while (eventsOf('renewed').length < 3) {
+        await locks.using('k', () => undefined, { leaseTimeMs: 20 });
+        expect(lease.remainingMs).toBeGreaterThan(500);
+      }
+    });
+    expect(eventsOf('lost')).toEqual([]);
+  });
+
   it('never resolves renew() for a lease that was lost meanwhile', async () => {
     const { locks } = open({ connection: proxy.current.url });
     const lease = await locks.acquire('k', { leaseTimeMs: 300 });
