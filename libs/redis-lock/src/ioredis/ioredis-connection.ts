@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import { LockBackendError } from '../core/errors.js';
-import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
+import type { LockObserver } from '../core/observer.js';
 import { outOfScope } from '../core/owner-scope.js';
 import type {
   ChannelListener,
@@ -18,6 +18,7 @@ import {
   type ScriptKeys,
 } from '../core/script.js';
 import { ClusterMessages } from './cluster-messages.js';
+import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
 import { publishOption } from './publish-option.js';
@@ -58,15 +59,14 @@ export function prepareIoredisConnection(
 ): IoredisConnection {
   const option = publishOption(publish);
   const { client, isOurs } = chooseClient(connection);
+  const events = new ConnectionEvents(observer);
   const onTrouble = (error: unknown) => {
-    outOfScope(() => {
-      tell(observer, { type: 'messages-failed', error });
-    });
+    events.messagesFailed(error);
   };
   const messages = isCluster(client)
     ? new ClusterMessages(client, option, onTrouble)
     : new Subscriber((overrides) => another(client, overrides), onTrouble);
-  return new IoredisConnection(client, isOurs, messages, observer);
+  return new IoredisConnection(client, isOurs, messages, events);
 }
 
 /** How releases are announced, and heard. */
@@ -88,19 +88,17 @@ export class IoredisConnection implements RedisConnection {
   readonly #database: Database | undefined;
   /** Why our client is not connected, as far as it says so. */
   #trouble: unknown;
-  #isOutageTold = false;
   #isClosed = false;
   /** Which server the commands go to, where it may be asked. */
   #runId: Promise<string | undefined> = NOBODY;
   #leftAt = -Infinity;
   #isLeaving = false;
-  readonly #warned = new Set<string>();
 
   constructor(
     private readonly client: Redis | Cluster,
     private readonly isOurs: boolean,
     private readonly messages: Messages,
-    private readonly observer: LockObserver | undefined,
+    private readonly events: ConnectionEvents,
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
@@ -119,7 +117,7 @@ export class IoredisConnection implements RedisConnection {
     client.on('close', this.#onClose);
     this.#cluster?.on('+node', this.#watchNode);
     this.#cluster?.nodes('all').forEach(this.#watchNode);
-    this.#warn(clientWarning(client));
+    events.warn(clientWarning(client));
     if (client.status === 'ready') this.#lookAtServer();
     if (!isOurs) return;
     // ioredis prints the errors of a client that nobody listens to.
@@ -180,6 +178,7 @@ export class IoredisConnection implements RedisConnection {
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;
     this.#upListeners.clear();
+    this.events.close();
     this.messages.close();
     this.#replicated.close();
     this.client.off('ready', this.#onReady);
@@ -216,7 +215,7 @@ export class IoredisConnection implements RedisConnection {
         this.#onUp();
       },
       refused: (error) => {
-        this.#tellOutage(error);
+        this.events.outage(error);
       },
     });
   }
@@ -229,8 +228,7 @@ export class IoredisConnection implements RedisConnection {
 
   #onUp(): void {
     if (this.#isClosed) return;
-    if (this.#isOutageTold) this.#tell({ type: 'connection-restored' });
-    this.#isOutageTold = false;
+    this.events.restored();
     for (const listener of [...this.#upListeners]) listener();
   }
 
@@ -262,11 +260,11 @@ export class IoredisConnection implements RedisConnection {
   readonly #onError = (error: unknown): void => {
     this.#trouble = error;
     // One that breaks is most often back in a moment; if not, another error follows, or the end.
-    if (this.client.status !== 'ready') this.#tellOutage(error);
+    if (this.client.status !== 'ready') this.events.outage(error);
   };
 
   readonly #onEnd = (): void => {
-    this.#tellOutage(this.#trouble ?? this.#notConnected());
+    this.events.outage(this.#trouble ?? this.#notConnected());
   };
 
   readonly #onClose = (): void => {
@@ -284,32 +282,12 @@ export class IoredisConnection implements RedisConnection {
     // Who has none may lack the right to ask.
     if (this.client.options.enableReadyCheck === false) return;
     const told = askServers(this.client).then((infos) => {
-      for (const warning of infos.flatMap(warningsIn)) this.#warn(warning);
+      for (const warning of infos.flatMap(warningsIn)) this.events.warn(warning);
       const runId = this.#cluster ? undefined : runIdIn(infos[0]);
       this.#replicated.agreeOn(runId);
       return runId;
     });
     this.#runId = told.catch(() => undefined);
-  }
-
-  /** Each once. */
-  #warn(message: string | undefined): void {
-    if (message === undefined || this.#isClosed || this.#warned.has(message)) return;
-    this.#warned.add(message);
-    this.#tell({ type: 'warning', message });
-  }
-
-  #tellOutage(error: unknown): void {
-    if (this.#isClosed || this.#isOutageTold) return;
-    this.#isOutageTold = true;
-    this.#tell({ type: 'connection-failed', error });
-  }
-
-  /** A client of the caller may have been connected by anybody. */
-  #tell(event: LockEvent): void {
-    outOfScope(() => {
-      tell(this.observer, event);
-    });
   }
 
   #notConnected(): LockBackendError {

@@ -1,0 +1,44 @@
+import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
+import { outOfScope } from '../core/owner-scope.js';
+
+/** Tells the observer of one connection: each outage and each warning once, and nothing after its end. */
+export class ConnectionEvents {
+  readonly #warned = new Set<string>();
+  #isOutage = false;
+  #isClosed = false;
+
+  constructor(private readonly observer: LockObserver | undefined) {}
+
+  warn(message: string | undefined): void {
+    if (message === undefined || this.#warned.has(message)) return;
+    this.#warned.add(message);
+    this.#tell({ type: 'warning', message });
+  }
+
+  outage(error: unknown): void {
+    if (this.#isOutage) return;
+    this.#isOutage = true;
+    this.#tell({ type: 'connection-failed', error });
+  }
+
+  restored(): void {
+    if (this.#isOutage) this.#tell({ type: 'connection-restored' });
+    this.#isOutage = false;
+  }
+
+  messagesFailed(error: unknown): void {
+    this.#tell({ type: 'messages-failed', error });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** A client of the caller may have been connected in anybody's scope. */
+  #tell(event: LockEvent): void {
+    if (this.#isClosed) return;
+    outOfScope(() => {
+      tell(this.observer, event);
+    });
+  }
+}
