@@ -11,9 +11,9 @@ import { LIBRARY } from './surface.mjs';
 /** In bytes. Whoever raises one has looked at what grew. */
 const BUDGET = {
   /** What npm downloads; a third of it is the docs. */
-  tarball: 400_000,
+  tarball: 420_000,
   /** What `import 'nestjs-redis-lock'` loads of this package, after gzip. */
-  root: 100_000,
+  root: 110_000,
 };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -153,8 +153,7 @@ export class Watchdog {
     const isPlain = minReplicas === 0 && slot === 0;
     const way = isPlain ? node : `${node} ${String(slot)} ${String(minReplicas)}`;
     let lane = this.#lanes.get(way);
-    if (lane === undefined)
-      this.#lanes.set(way, (lane = newLane(minReplicas)));
+    if (lane === undefined) this.#lanes.set(way, (lane = newLane(minReplicas)));
     const holds = lane.batches.get(protocol.kind);
     if (holds === undefined) lane.batches.set(protocol.kind, [hold]);
     else holds.push(hold);
