@@ -40,7 +40,7 @@ describe('a crowd before a fair lock', () => {
     };
     return { leave };
   };
-  /** What the scripts of all clients took since the last reset. */
+  /** Calls and time of the scripts of all clients since the last reset. */
   const scripts = async () => {
     const stats = await redis.admin.info('commandstats');
     const [count, us] = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)/g)].reduce(

@@ -39,7 +39,7 @@ describe('the order of a fair lock', () => {
 
   it('is that of the calls of one process made in one go, all of them known to Redis', async () => {
     const { locks } = open();
-    // Of the script for several calls Redis has to be sent the text, of the one for a call it has it.
+    // Redis knows the script for one call, and not the one for several calls.
     await redis.admin.script('FLUSH');
     const first = await locks.acquire('a');
     const granted: number[] = [];

@@ -123,7 +123,7 @@ describe('a master that is replaced, and goes on answering', () => {
     await proxy.close();
     await group.stop();
   });
-  /** What one holds has its replicas still, and one that is new finds the new master. */
+  /** A held lock keeps its replicas, and a new one finds the new master. */
   const failOver = async (): Promise<Node> => {
     const [next, replica] = group.replicas as [Node, Node];
     proxy.retarget(next.server);

@@ -79,7 +79,7 @@ async function reach(client: Redis): Promise<void> {
     await client.select(db);
   } catch (error) {
     client.disconnect();
-    // What ioredis rejects with only says that it gave up.
+    // The error of ioredis only says that it gave up.
     throw new RedisUnreachableError((reason ?? (error as Error)).message);
   } finally {
     clearTimeout(timer);

@@ -142,7 +142,7 @@ export function checkWork(work: unknown): void {
   throw new LockArgumentError(`using needs a function to run, not ${what}`);
 }
 
-/** Of any realm. */
+/** True also for a generator of another realm. */
 export function isGenerator(work: object): boolean {
   const kind: unknown = Reflect.get(work, Symbol.toStringTag);
   return kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction';

@@ -57,11 +57,11 @@ export interface QueueHost {
   holder(use: KeyUse): Hold | undefined;
   /** It was left to outsiders a moment ago: the queue is told when that is over. */
   standsBack(line: string): boolean;
-  /** Who had it in this process has left, and stays its owner in Redis for a while. */
+  /** True while this owner, whose lease was released here, still holds the key in Redis (`minHoldMs`). */
   isKeptBy(owner: OwnerId): boolean;
   /** Whether it asks now and then, and not another one for it. */
   polls(place: WaitingPlace): boolean;
-  /** What was answered to this one, who knew something else before, concerns others as well. */
+  /** Passes on an answer that concerns other waiters of the key; `before` is the last known answer. */
   heard(place: WaitingPlace, answer: BusyAnswer, before: LastAnswer): void;
   /** Nobody waits there, and no attempt is on its way any more. */
   onIdle(place: WaitingPlace): void;

@@ -22,7 +22,7 @@ import type { Call, Turn } from './wait-in-turn.js';
 /** Those who wait for a key in lines of their own. */
 class Crowd {
   readonly lines = new Set<string>();
-  /** Who was said to be first although it does not wait: it may just have been granted what it wanted. */
+  /** The owner that Redis names as first and that does not wait here: it may just have acquired. */
   stray: OwnerId | undefined;
 
   get first(): string | undefined {
@@ -37,7 +37,7 @@ export class Contenders implements Successors, QueueHost {
   readonly #crowds = new ByKey<Crowd>();
   /** What was left to outsiders a moment ago. */
   readonly #opened = new ByKey<Timer>();
-  /** Who has left a lock that stays taken, if a message of the grant may come yet. */
+  /** Owners that released a lock which stays taken, while a message of the grant may still come. */
   readonly #keeping = new Map<OwnerId, Timer | undefined>();
   readonly #stopListening: () => void;
   readonly #idle: Idle;
@@ -94,7 +94,7 @@ export class Contenders implements Successors, QueueHost {
     };
   }
 
-  /** What those who wait there know of the key. */
+  /** The last known answer for the waiters of this place. */
   known(place: WaitingPlace): LastAnswer {
     const queue = this.#leaderOf(place) ?? this.#queues.get(place.line);
     return queue?.known ?? { kind: 'none' };
@@ -187,7 +187,7 @@ export class Contenders implements Successors, QueueHost {
     return this.#idle.within(withinMs);
   }
 
-  /** Who asks for all of those who wait there, if one does. */
+  /** The queue that asks for all waiters of the key, if one does. */
   #leaderOf({ key, isLed }: WaitingPlace): KeyQueue | undefined {
     return isLed === true ? this.#queues.get(this.#crowds.get(key)?.first ?? '') : undefined;
   }

@@ -7,7 +7,7 @@ export const OVER = Symbol('over');
 /** A wait that takes longer is worth a warning. */
 export const SLOW_WAIT_MS = 1_000;
 
-/** Who wants to know, while a wait goes on, that it has become slow. */
+/** Called back once, when a wait has become slow. */
 export interface Waiter {
   stillWaiting(): void;
 }
@@ -207,6 +207,6 @@ function unlisten(signal: AbortSignal, listener: () => void): void {
   try {
     signal.removeEventListener('abort', listener);
   } catch {
-    // Whoever has the lock by now, or waits behind this caller, has no part in it.
+    // An error here must not reach the holder, nor the waiters behind this caller.
   }
 }

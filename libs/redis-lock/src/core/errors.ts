@@ -291,7 +291,7 @@ export function describeValue(value: unknown): string {
   return /^[AEIOaeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
-/** Of any realm. Not even asking may throw, as a revoked proxy does. */
+/** Works for errors of any realm. Not even asking may throw, as a revoked proxy does. */
 function classOf(value: object): string {
   try {
     const { constructor } = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } };

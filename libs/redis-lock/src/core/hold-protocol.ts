@@ -72,7 +72,7 @@ export type EnterAnswer =
       readonly isNew?: true;
       /** Before it comes one of the same process, which hands it on. */
       readonly isBehindOwn?: true;
-      /** Who is first in the queue, if that is another owner of the same process. */
+      /** The first owner of the queue, if it is another one of the same process. */
       readonly sibling?: OwnerId;
     }
   /** The owner should hold the lock already, and does not. */
@@ -111,7 +111,7 @@ export interface HoldProtocol {
   /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */
   readonly nesting: 'in turn' | 'together' | 'none';
   /**
-   * Of the callers of one process, only the first in line asks Redis, or all do; or each asks for a place
+   * Among the callers of one process only the first asks Redis, or all do; or each asks for a place
    * of its own in a queue in Redis, and after that only the first.
    */
   readonly waiting: 'in turn' | 'together' | 'each';

@@ -163,7 +163,7 @@ export class Keeper {
 
   /** Final: tells every lease of the hold, and gives back what may still be there. */
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
-    // Whoever finds it out may be a stranger to those who listen.
+    // The loss may be found in the scope of another request.
     return hold.lostError ?? outOfScope(() => this.#lose(hold, reason));
   }
 

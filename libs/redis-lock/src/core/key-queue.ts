@@ -50,7 +50,7 @@ export class KeyQueue implements LocalQueue, QueueListener {
     return this.#callers.waiters;
   }
 
-  /** What the last answer is worth now: nothing, when Redis has owed a newer one for too long. */
+  /** The last answer; none once Redis has owed a newer one for longer than `ANSWER_MS`. */
   get known(): LastAnswer {
     const { clock } = this.host.context;
     const isOwed = this.#asking !== undefined && clock.now() - this.#askedAt > ANSWER_MS;

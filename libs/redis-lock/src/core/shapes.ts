@@ -1,6 +1,6 @@
 import { describeValue } from './errors.js';
 
-/** What may have options: nothing that is more than its own properties, such as a list, a Promise or a signal. */
+/** True for an object that is no more than its own properties: no list, Promise or signal. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   try {
@@ -32,10 +32,10 @@ export function unknownOption(options: object, known: readonly string[]): string
   return `unknown option ${describeValue(unknown)}; the options are ${known.join(', ')}`;
 }
 
-/** What a call says, and for what it leaves open, or undefined, the defaults. Checks nothing. */
+/** The options of a call, with the defaults for those that are missing or undefined. Checks nothing. */
 export function withDefaultOptions<O extends object>(defaults: O, given: O | undefined): O {
   if (given === undefined) return defaults;
-  // What cannot have options is for the call to refuse.
+  // The call refuses a value that cannot have options.
   if (!isPlainObject(given)) return given;
   const said = Object.entries(defaults).filter(
     ([option]) => Reflect.get(given, option) === undefined,

@@ -6,7 +6,7 @@ import type { RedisConnection, Reply } from './redis-connection.js';
 /** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
 const PAUSE_MS = 250;
 
-/** Who asks, and hears why the last try has failed. */
+/** Keeps why the last try has failed. */
 export interface Asker {
   refusal: LockBackendError | undefined;
 }

@@ -3,7 +3,7 @@ import type { RedisOptions } from 'ioredis';
 import { describeValue, quoteName } from '../core/errors.js';
 import { isPlainObject } from '../core/shapes.js';
 
-/** What an option takes, as a sentence says it. */
+/** The kind of value that an option takes, as a sentence says it. */
 interface Kind {
   readonly what: string;
   fits(value: unknown): boolean;
@@ -81,7 +81,7 @@ const OPTIONS = {
 const KINDS = new Map<string, Kind>(Object.entries(OPTIONS));
 const NAMES = [...KINDS.keys()];
 
-/** What is wrong with the options of a connection to be opened, as the end of a sentence about it. */
+/** The problem of the options of a connection, as the end of a sentence about it. */
 export function optionsProblem(options: object): string | undefined {
   const unknown = Reflect.ownKeys(options).find((name) => !NAMES.includes(name as string));
   if (unknown !== undefined) return unknownName(unknown);
@@ -104,7 +104,7 @@ function problemOfValues(options: object): string | undefined {
   return undefined;
 }
 
-/** What is left open, or said to be nothing, is for ioredis to fill in. */
+/** ioredis fills in an option that is missing, undefined or null. */
 export function problemOfValue(option: string, value: unknown): string | undefined {
   const kind = KINDS.get(option);
   if (value === undefined || (value === null && kind !== PORT)) return undefined;
@@ -112,7 +112,7 @@ export function problemOfValue(option: string, value: unknown): string | undefin
   return `its ${option} must be ${kind.what}, not ${shown(option, value)}`;
 }
 
-/** Of texts only those that are no url and no password. */
+/** Shows a text only if it is no url and no password. */
 function shown(option: string, value: unknown): string {
   if (/password/i.test(option)) return `a ${typeof value}`.replace('a o', 'an o');
   return typeof value === 'string' && !/^[\w.+-]{0,32}$/.test(value)
@@ -149,7 +149,7 @@ function isMisspelt(given: string, known: string): boolean {
   return others.length + rest.length <= (short.length < 6 ? 1 : 2);
 }
 
-/** What is wrong with a url, as the end of a sentence. Shows nothing of it: it may hold a password. */
+/** The problem of a url, as the end of a sentence. Shows nothing of it: it may hold a password. */
 export function urlProblem(url: string): string | undefined {
   if (/^\/(?!\/)/.test(url)) return problemOfQuery(new URLSearchParams(url.split('?')[1]));
   if (url === '') return 'it is empty';

@@ -97,7 +97,7 @@ export function noConnectionError(trouble: unknown): LockBackendError {
   return backendError({ ...meaning, what: `${meaning.what}: ${what}`, retryable }, cause);
 }
 
-/** What a socket says of it, without an address. A server that wants TLS, or has none, says no more. */
+/** The code of the socket, without an address. A TLS mismatch shows in no other way. */
 function reasonOf(trouble: unknown): string {
   const code = textIn(trouble, 'code');
   if (/^(ENOTFOUND|EAI_AGAIN)$/.test(code)) {

@@ -44,7 +44,7 @@ export class ScriptBatches {
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
   #turn: Turn | undefined;
-  /** Of scripts in order, by first key: the batch on its way, and the jobs that wait for its answer. */
+  /** For scripts that keep their order, by first key: the batch on its way and the jobs behind it. */
   readonly #ahead = new Map<string, Batch>();
   readonly #behind = new Map<string, Job[]>();
   /** Counts the connections that broke: what was on its way then may have been sent twice. */
@@ -103,7 +103,7 @@ export class ScriptBatches {
     return !mayJoin || this.#turn?.wouldJoin(ahead, job, group) !== true;
   }
 
-  /** What is asked for without a connection fails at once. */
+  /** A job without a connection fails at once. */
   #wait(job: Job): void {
     try {
       this.line.prepare()?.catch(() => undefined);

@@ -15,7 +15,7 @@ export function clientWarning(client: Redis | Cluster): string | undefined {
   );
 }
 
-/** What the servers say of themselves. */
+/** The INFO texts of the servers. */
 export function askServers(client: Redis | Cluster): Promise<string[]> {
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   return Promise.all(nodes.map((node) => node.info()));
@@ -26,7 +26,7 @@ export function runIdIn(info: string | undefined): string | undefined {
   return /^run_id:(\w+)/m.exec(info ?? '')?.[1];
 }
 
-/** What a server says of itself that locks suffer from. */
+/** Warnings about settings of a server that harm locks, from its INFO text. */
 export function warningsIn(info: string): string[] {
   const version = /^redis_version:(\d+)\.(\d+)\.(\d+)/m.exec(info);
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';

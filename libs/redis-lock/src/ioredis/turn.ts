@@ -14,7 +14,7 @@ export interface Job {
   failed(error: unknown): void;
 }
 
-/** What makes sense of the answer to a script. */
+/** Decodes the answer to a script. */
 export interface Decoder<R> {
   decode(raw: unknown): R;
 }

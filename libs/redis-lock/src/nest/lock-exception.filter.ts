@@ -66,7 +66,7 @@ interface Failure {
   readonly retryAfterMs?: number;
 }
 
-/** What a response of Express and one of Fastify have in common. */
+/** The methods that responses of Express and Fastify share. */
 interface HttpResponse {
   readonly headersSent?: boolean;
   /** Fastify's word for `headersSent`. */

@@ -19,13 +19,13 @@ const LOOK_ALIKES = new RegExp(
   'g',
 );
 
-/** What the message says. */
+/** Parts of the message. */
 interface Advice {
-  /** What the parameters are called, as far as decorators know. */
+  /** Names of the parameters, as far as decorators know them. */
   readonly names?: readonly string[];
   /** Put before the name in a placeholder. */
   readonly path?: string;
-  /** What to do with a key that is meant as it stands. */
+  /** The way to write a key that is meant as it stands. */
   readonly literally: string;
 }
 

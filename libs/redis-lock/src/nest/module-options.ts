@@ -46,7 +46,7 @@ const SETTINGS = [
 
 const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 
-/** What each option of `forRootAsync` may be, and whether it is. */
+/** The kind of each option of `forRootAsync`, and its check. */
 const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknown) => boolean]>> = {
   imports: ['a list of modules', Array.isArray],
   inject: ['a list of what its parameters are', Array.isArray],
@@ -100,8 +100,8 @@ export async function optionsMade(
 }
 
 /**
- * What must be known before anything is made: the name of the connection, and whether it is for all.
- * What are no options is refused later, with everything else.
+ * The options that are needed before anything is made: the name of the connection, and whether it is global.
+ * Values that are no options are refused later, with all others.
  * @throws {LockConfigurationError} nothing can be called so
  */
 export function extrasGiven(given: unknown, from: string): { name: string; isGlobal: boolean } {

@@ -10,7 +10,7 @@ import { answer, type Answer, type Call } from './answers.js';
 import { Value, type InProcessServer } from './in-process-server.js';
 import { enter, heldBy, HeldLock, type TokenOf } from './lock-answers.js';
 
-/** Who waits for a fair lock, in the order of arrival; of each process, how long it is believed to wait. */
+/** The waiters of a fair lock in the order of arrival, and until when each process counts as alive. */
 class FairQueue extends Value {
   readonly waiters = new Set<string>();
   readonly aliveUntil = new Map<string, number>();

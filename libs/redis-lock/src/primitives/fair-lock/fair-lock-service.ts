@@ -129,7 +129,7 @@ class FairProtocol implements LockProtocol {
     );
   }
 
-  /** Whoever is in the queue, which may be on another node, finds out by asking. */
+  /** Waiters in the queue, which may be on another node, find out by their poll. */
   #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
     const args = { owner, holdCount, channel: channelOf(key) };
     return this.context.connection.run(LEAVE_ALONE, { lock: key }, args);

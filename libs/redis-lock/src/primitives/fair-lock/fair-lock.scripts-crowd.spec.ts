@@ -48,7 +48,7 @@ describe('the scripts of the fair lock before a long queue', () => {
     return { waiters, leaseEnd: (await score(first)) - (waiters[0]?.waitMs ?? 0) };
   };
 
-  /** What Redisson would have written: the end of the lease, and the time of all up to this one. */
+  /** The score of Redisson: the end of the lease, and the time of all up to this one. */
   const expectAccount = async (waiters: readonly Waiter[], leaseEnd: number, count: number) => {
     let sum = leaseEnd;
     for (const { owner, waitMs } of waiters.slice(0, count)) {

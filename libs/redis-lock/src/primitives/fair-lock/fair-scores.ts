@@ -3,7 +3,7 @@
  * - `queue`, a list of owners: the first is the next to get the lock;
  * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson throws them out.
  *
- * Whoever enters gets the score of the last in the queue, or the end of the lease, plus what it is
+ * A new waiter gets the score of the last in the queue, or the end of the lease, plus what it is
  * ready to wait; whoever leaves takes just that off from all behind it.
  *
  * Beside them `waiting` is ours, and read by nobody else: a hash
@@ -13,14 +13,14 @@
  *   of them; `askedAt` is its own time (ms) of the last question;
  * - `ahead` → how far (ms) all scores are above what Redisson's accounting makes of them.
  *
- * Of an owner without such records, a Java service, only the score tells whether it is still there.
+ * An owner without such records is a Java thread: only its score tells whether it is still there.
  *
  * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
  */
 
-/** Of more no score is changed before somebody goes by it. */
+/** Scores of waiters beyond this number change only when a thread is judged by its score. */
 const FEW = 8;
-/** What a grant is told with, and is worth: `e` is for one that enters by itself. */
+/** The terms of a grant: its nonce, its lease, and `e` for a waiter that acquires by its own script. */
 export const TERMS = `'^(%x+) ([1-9]%d*) ([se])$'`;
 
 export const READ_QUEUE = `

@@ -11,7 +11,7 @@ export type GuardedCommand = 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem';
 
 type Values = readonly (string | number)[];
 
-/** What is wrong with the arguments of each command. */
+/** The problem of the arguments of each command. */
 const PROBLEMS: Readonly<Record<GuardedCommand, (args: Values) => string | undefined>> = {
   set: setProblem,
   del: ({ length }) =>
@@ -25,7 +25,7 @@ const PROBLEMS: Readonly<Record<GuardedCommand, (args: Values) => string | undef
   srem: ({ length }) => (length > 0 ? undefined : 'srem takes one member or more'),
 };
 
-/** What each option of SET says: only if the key exists, or not; when it ends. */
+/** The meaning of each option of SET: only if the key exists, or not; when it ends. */
 const SET_OPTIONS: ReadonlyMap<string, 'if' | 'end'> = new Map([
   ...(['nx', 'xx'] as const).map((option) => [option, 'if'] as const),
   ...(['ex', 'px', 'exat', 'pxat', 'keepttl'] as const).map((option) => [option, 'end'] as const),
