@@ -99,18 +99,20 @@ export const READ_LOCK_ANSWERS: readonly Answer[] = [
     return left;
   }),
   answerMany(READ_RENEW, 'renew', (server, keys, args) =>
-    keys.map((lock, i) => {
-      const hold = server.peek(lock);
-      if (!(hold instanceof ReadWriteHold)) return false;
-      const leaseMs = Number(args[3 * i + 1]);
-      const ends = hold.readers.get(String(args[3 * i]));
-      if (ends === undefined || Math.max(...ends) <= server.now) return false;
-      ends.forEach((end, n) => {
-        if (end > server.now) ends[n] = Math.max(end, server.now + leaseMs);
-      });
-      server.prolong(hold, leaseMs);
-      return true;
-    }),
+    keys
+      .filter((_, i) => i % 2 === 0)
+      .map((lock, i) => {
+        const hold = server.peek(lock);
+        if (!(hold instanceof ReadWriteHold)) return false;
+        const leaseMs = Number(args[2 * i + 1]);
+        const ends = hold.readers.get(String(args[2 * i]));
+        if (ends === undefined || Math.max(...ends) <= server.now) return false;
+        ends.forEach((end, n) => {
+          if (end > server.now) ends[n] = Math.max(end, server.now + leaseMs);
+        });
+        server.prolong(hold, leaseMs);
+        return true;
+      }),
   ),
   answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => {
     const hold = server.find(lock, ReadWriteHold);

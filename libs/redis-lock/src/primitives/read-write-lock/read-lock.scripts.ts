@@ -135,14 +135,11 @@ local function leave()
   return announce(channel, '${FOR_NEXT}') and 'done' or 'unannounced'
 end`;
 
-/**
- * Ours → fewer holds, or out; the last reader that lives frees the lock and says so. The prefix is no
- * key: as one that never exists it would make Redis refuse the script while the slot moves.
- */
+/** Ours → fewer holds, or out; the last reader that lives frees the lock and says so. */
 export const READ_LEAVE = defineScript({
   name: 'read-lock.leave',
-  keys: ['lock'],
-  args: ['owner', 'holdCount', 'channel', 'prefix'],
+  keys: ['lock', 'prefix'],
+  args: ['owner', 'holdCount', 'channel'],
   numbers: ['holdCount'],
   channels: ['channel'],
   body: `
@@ -173,22 +170,21 @@ return answer`,
   reply: leaveAnswer,
 });
 
-/** For each lock a reader, a lease and the prefix: prolongs what that reader holds, and creates nothing. */
+/** For each lock and reader a lease: prolongs what that reader holds, and creates nothing. */
 export const READ_RENEW = defineScript({
   name: 'read-lock.renew',
   keys: [],
   args: [],
   body: `
-for i = 1, #KEYS do
-  local leaseMs = ARGV[3 * i - 1]
-  if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+for i = 2, #KEYS, 2 do
+  if not string.find(ARGV[i], '^[1-9]%d*$') or #ARGV[i] > 15 then
     return redis.error_reply('LOCKARG a lease is not a whole number')
   end
 end
 local answers = {}
-for i, lock in ipairs(KEYS) do
-  local owner, leaseMs = ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1])
-  local key = ARGV[3 * i] .. owner .. ':rwlock_timeout:'
+for i = 1, #KEYS, 2 do
+  local lock, owner, leaseMs = KEYS[i], ARGV[i], tonumber(ARGV[i + 1])
+  local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
   local held = redis.pcall('hget', lock, owner)
   if type(held) == 'table' then
     -- A key of another type is a no. That Redis may not be asked is none.
@@ -207,7 +203,7 @@ for i, lock in ipairs(KEYS) do
   if isAlive == 1 and redis.call('pttl', lock) < leaseMs then
     redis.call('pexpire', lock, leaseMs)
   end
-  answers[i] = isAlive
+  answers[(i + 1) / 2] = isAlive
 end
 return answers`,
   reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),

@@ -55,8 +55,12 @@ export class ReadLockProtocol implements LockProtocol {
   }
 
   leave(key: string, owner: OwnerId, holdCount: number) {
-    const args = { owner, holdCount, channel: channelOf(key), prefix: readersPrefix(key) };
-    return this.context.connection.run(READ_LEAVE, { lock: key }, args);
+    const keys = { lock: key, prefix: readersPrefix(key) };
+    return this.context.connection.run(READ_LEAVE, keys, {
+      owner,
+      holdCount,
+      channel: channelOf(key),
+    });
   }
 
   withdraw(key: string, owner: OwnerId) {
@@ -66,8 +70,8 @@ export class ReadLockProtocol implements LockProtocol {
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
-    const keys = renewals.map(({ key }) => key);
-    const args = renewals.flatMap((one) => [one.owner, one.leaseTimeMs, readersPrefix(one.key)]);
+    const keys = renewals.flatMap(({ key }) => [key, readersPrefix(key)]);
+    const args = renewals.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
     return this.context.connection.run(READ_RENEW, keys, args, minReplicas);
   }
 

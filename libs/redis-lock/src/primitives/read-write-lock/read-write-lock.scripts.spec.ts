@@ -45,16 +45,14 @@ describe('the scripts of the read-write lock', () => {
     });
   const write = (owner: string, more: Record<string, string | number> = {}) =>
     run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
-  const endRead = (owner: string, holdCount = 0) =>
-    run(READ_LEAVE, { owner, holdCount, channel, prefix: '{k}:' });
+  const endRead = (owner: string, holdCount = 0) => run(READ_LEAVE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
     run(WRITE_LEAVE, { owner, holdCount, channel, openEveryMs: 0 });
   const withdraw = (owner: string) => run(WRITE_WITHDRAW, { owner, channel, openEveryMs: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
-    const names = pairs.map(() => 'k');
-    const args = pairs.flatMap((pair) => [...pair, '{k}:']);
+    const names = pairs.flatMap(() => ['k', '{k}:']);
     return READ_RENEW.decode(
-      await redis.admin.eval(READ_RENEW.lua, names.length, ...names, ...args),
+      await redis.admin.eval(READ_RENEW.lua, names.length, ...names, ...pairs.flat()),
     );
   };
 
