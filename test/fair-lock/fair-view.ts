@@ -4,7 +4,7 @@ import { ENTER } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.
 import type { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
 import { watch, type Watched } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
+import { eventually, type EventuallyOptions } from '../support/eventually.js';
 import { channelOf, FOREIGN_CLIENT } from '../support/redisson.js';
 import { fairKeysOf, serverNow } from '../support/redisson-fair.js';
 import type { RedisFixture } from '../support/redis-server.js';
@@ -105,7 +105,7 @@ export class FairView {
   }
 
   /** Everybody of ours in the queue listens on its own channel, and has said so. */
-  async everybodyListens(withinMs = 5_000): Promise<void> {
+  async everybodyListens(pace?: EventuallyOptions): Promise<void> {
     const look = async () => {
       const channels = new Set((await this.redis.admin.pubsub('CHANNELS')) as string[]);
       const records = await this.records();
@@ -115,7 +115,7 @@ export class FairView {
           channels.has(`${channelOf(this.key)}:${owner}`) && TOLD.test(records[owner] ?? ''),
       );
     };
-    await eventually(look, { withinMs });
+    await eventually(look, pace);
   }
 }
 

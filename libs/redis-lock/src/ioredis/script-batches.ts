@@ -124,10 +124,20 @@ export class ScriptBatches {
       const key = firstKeyOf(job);
       if (this.#ahead.get(key) !== batch) continue;
       this.#ahead.delete(key);
-      const behind = this.#behind.get(key);
-      if (behind === undefined) continue;
+      this.#goOn(key);
+    }
+  }
+
+  /** Sends the next jobs of the key. Only as many as fit: thousands may wait behind them. */
+  #goOn(key: string): void {
+    let behind = this.#behind.get(key);
+    // Without a connection the batch fails at once, and nothing is ahead of the next one.
+    while (behind !== undefined && !this.#ahead.has(key)) {
       this.#behind.delete(key);
-      for (const next of behind) this.#add(next);
+      for (const next of behind.splice(0, MOST_CALLS)) this.#add(next);
+      behind = this.#behind.get(key)?.concat(behind) ?? behind;
+      if (behind.length === 0) return;
+      this.#behind.set(key, behind);
     }
   }
 
