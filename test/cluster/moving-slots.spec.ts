@@ -70,7 +70,7 @@ describe('while a slot of a Cluster is on its way', () => {
     const sections = [0, 0];
     const total = () => (sections[0] ?? 0) + (sections[1] ?? 0);
     const caller = async (app: Application, i: number) => {
-      while (total() < 200) {
+      while (total() < 1_200) {
         await app.locks.using('moving', () => (sections[i] = (sections[i] ?? 0) + 1), {
           waitTimeMs: 30_000,
         });
