@@ -25,7 +25,7 @@ export class HandOffModel {
     private readonly hearing: string,
     private readonly openEveryMs: number,
     private readonly openedTtlMs: number,
-    private readonly freed: string,
+    private readonly freed: readonly string[],
   ) {}
 
   get line(): readonly Place[] {
@@ -172,7 +172,8 @@ export class HandOffModel {
   }
 
   #announce(): void {
-    if (this.hasOutsiders) this.messages.push(`all: ${this.freed}`);
+    if (!this.hasOutsiders) return;
+    for (const message of this.freed) this.messages.push(`all: ${message}`);
   }
 
   #stand(owner: string, terms: Terms): void {

@@ -23,9 +23,9 @@ export interface HandedLocks {
   readonly line: LineKind;
   /** How Redis has it when somebody holds it once. */
   held(owner: string): Record<string, string>;
-  /** Redisson's channel, and what is said there when it is free. */
+  /** Redisson's channel, and what ours says there when it is free. */
   channel(key: string): string;
-  readonly freed: string;
+  readonly freed: readonly string[];
   /** What Redis does at most when it is passed on within a process. */
   readonly commandsOfAPass: number;
   readonly enter: { readonly name: string };
@@ -80,7 +80,7 @@ export const HANDED_LOCK: HandedLocks = {
   line: 'lock',
   held: heldLock,
   channel: channelOf,
-  freed: '0',
+  freed: ['0'],
   commandsOfAPass: 6,
   enter: ENTER,
   takeTurns: TAKE_TURNS,
@@ -93,7 +93,7 @@ export const HANDED_WRITE_LOCK: HandedLocks = {
   line: 'rwlock',
   held: heldToWrite,
   channel: writeChannelOf,
-  freed: '1',
+  freed: ['1', '0'],
   commandsOfAPass: 8,
   enter: WRITE_ENTER,
   takeTurns: WRITE_TAKE_TURNS,

@@ -39,7 +39,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
       ear,
       view,
     } = useLineScripts(kind);
-    const freed = `all: ${kind.freed}`;
+    const freed = kind.freed.map((message) => `all: ${message}`);
 
     /** What the lock is before a script of A1 comes, and what is to be seen of it. */
     const LOCKS: Record<string, readonly [write: () => Promise<unknown>, lock: object]> = {
@@ -416,7 +416,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           if (next === NOBODY) {
             expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
             expect(await look()).toEqual(isTurn ? heldBy('A2') : FREE);
-            expect(await ear.heard()).toEqual(isTurn ? [] : [freed]);
+            expect(await ear.heard()).toEqual(isTurn ? [] : freed);
           } else {
             expect(await release('A1')).toBe('done');
             expect(await look()).toEqual({ ...handedTo(...next), ...(isTurn && standing('A2')) });
@@ -445,7 +445,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           await stand('B1');
           expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
           expect(await look()).toEqual({ ...(isTurn ? heldBy('A2') : FREE), ...standing('B1') });
-          expect(await ear.heard()).toEqual(isTurn ? [] : [freed]);
+          expect(await ear.heard()).toEqual(isTurn ? [] : freed);
           if (!isTurn) await enter('A2');
           expect(await leave('A2')).toBe('done');
           expect(await look()).toEqual(handedTo('B1'));
@@ -551,7 +551,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         await hold('A1', count);
         expect(await withdraw('A1')).toBe('done');
         expect(await look()).toEqual(FREE);
-        expect(await ear.heard()).toEqual([freed]);
+        expect(await ear.heard()).toEqual(freed);
       });
     });
   });

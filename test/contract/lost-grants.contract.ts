@@ -217,7 +217,8 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
 
       it('that it is free: no place in line outlives its caller', async () => {
         const callers = await granted(async () => {
-          await redis.admin.publish(handed.channel('a'), handed.freed);
+          for (const message of handed.freed)
+            await redis.admin.publish(handed.channel('a'), message);
           return async () => undefined;
         });
         await expectToGoRound(callers);

@@ -3,11 +3,12 @@ import { Redis } from 'ioredis';
 import { ReadWriteLockService } from 'nestjs-redis-lock';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { describeExclusive } from './exclusive.suite.js';
-import { useRedisson } from './redisson.js';
+import { Redisson, useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL, WATCHDOG_MS } from './sides.js';
 
 const READ = ['readLock', 'a'] as const;
@@ -131,6 +132,37 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
       expect(await Promise.all(waiting)).toEqual([true, true, true]);
       expect(sinceRelease.ms).toBeLessThan(BY_MESSAGE_MS);
       for (const thread of threads) await java.current.call(thread, READ, 'unlock');
+    });
+
+    it('of Node wakes a writer of Java that was refused, and does not sleep yet', async () => {
+      const { locks } = open();
+      const lease = await locks.get('a').write.acquire({ leaseTimeMs: 59_900 });
+      const other = await locks.get('b').write.acquire();
+      const proxy = await FaultProxy.start(redis);
+      const far = await Redisson.start(proxy.url);
+      try {
+        const b = ['writeLock', 'b'] as const;
+        const behind = far.call('B', b, 'tryLock', LONG_MS, MS);
+        await far.parked('B');
+        const confirmation = proxy.hold('toClient', { containing: 'subscribe' });
+        const waiting = far.call('A', WRITE, 'tryLock', LONG_MS, MS);
+        await listening(redis, 2);
+        // The answer to its second attempt: what is left of the lease.
+        const refusal = proxy.hold('toClient', { containing: ':5' });
+        confirmation.heal();
+        await eventually(() => refusal.hits === 1);
+        await lease.release();
+        // Whoever hears of this one has heard of the other before.
+        await other.release();
+        await eventually(async () => !(await far.call('B', ['isParked', ''], '')));
+        refusal.heal();
+        expect(await Promise.all([waiting, behind])).toEqual([true, true]);
+        await far.call('A', WRITE, 'unlock');
+        await far.call('B', b, 'unlock');
+      } finally {
+        await far.kill();
+        await proxy.close();
+      }
     });
 
     it('of Java reads, steps down, and lets the readers of Node in by their poll', async () => {

@@ -10,7 +10,10 @@ const CHANNEL = 'redisson_rwlock:{a}';
 const READER_OF_A = '<A that reads>';
 
 const redis = useRedis();
-const golden = useGolden(redis, 'read-write-lock', { ours: /^nestjs_rwlock_/ });
+const golden = useGolden(redis, 'read-write-lock', {
+  ours: /^nestjs_rwlock_/,
+  behind: { '1': '0' },
+});
 const { open } = useReadWriteLocks(redis);
 const lockOf = () => open().locks.get('a');
 /** A client whose waiters hear of a release by its message. */

@@ -39,7 +39,7 @@ export interface LineKindUnderTest {
   readonly withdraw: Leaves;
   readonly channel: string;
   /** What is announced when it is free. */
-  readonly freed: string;
+  readonly freed: readonly string[];
   /** Keys and arguments that only this kind has. */
   readonly keys: Readonly<Record<string, string>>;
   readonly args: Readonly<Record<string, string | number>>;
@@ -70,7 +70,7 @@ const LOCK: LineKindUnderTest = {
   takeTurns: TAKE_TURNS,
   withdraw: WITHDRAW,
   channel: 'redisson_lock__channel:{k}',
-  freed: '0',
+  freed: ['0'],
   keys: {},
   args: { channel: 'redisson_lock__channel:{k}' },
   longestMs: {},
@@ -93,7 +93,7 @@ const WRITE_LOCK: LineKindUnderTest = {
   takeTurns: WRITE_TAKE_TURNS,
   withdraw: WRITE_WITHDRAW,
   channel: 'redisson_rwlock:{k}',
-  freed: '1',
+  freed: ['1', '0'],
   keys: { prefix: '{k}:', ...turnKeys('k') },
   args: { channel: 'redisson_rwlock:{k}', memoryMs: MEMORY_MS },
   longestMs: { writers: MEMORY_MS, readers: MEMORY_MS, patience: 5_000, turn: 1_000 },

@@ -20,6 +20,8 @@ export interface GoldenOptions {
   readonly ours?: RegExp;
   /** Redisson's keys that get a TTL by us and none by Redisson. */
   readonly mortal?: RegExp;
+  /** What ours says at once behind a message of Redisson's, by that. */
+  readonly behind?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -46,7 +48,7 @@ export interface Golden {
 export function useGolden(
   redis: RedisFixture,
   primitive: string,
-  { ours = /^$/, mortal = /^$/ }: GoldenOptions = {},
+  { ours = /^$/, mortal = /^$/, behind = {} }: GoldenOptions = {},
 ): Golden {
   let ears: Eavesdropper;
   let open: Replay[] = [];
@@ -64,7 +66,7 @@ export function useGolden(
     async scenario(name) {
       const steps = (await readTrace(primitive))?.scenarios[name];
       if (!steps) throw new Error(`The trace of ${primitive} has no "${name}"`);
-      const replay = new Replay(redis, ears, { ours, mortal }, steps);
+      const replay = new Replay(redis, ears, { ours, mortal, behind }, steps);
       open.push(replay);
       return replay;
     },
@@ -111,7 +113,7 @@ export class Replay {
   async sees(step: string, difference: Difference = {}): Promise<void> {
     const { ours, mortal } = this.options;
     const passed = this.#passed.splice(0);
-    const { messages = [] } = { ...this.#take(step), ...difference };
+    const messages = this.#messagesOf({ ...this.#take(step), ...difference });
     const { keys: given = this.#keys } = difference;
     const keys = typeof given === 'function' ? given(this.#keys) : given;
     const seen = await readKeys(this.redis.admin, this.aliases);
@@ -133,7 +135,7 @@ export class Replay {
 
   /** Ours leaves the state after this step too soon to be seen; its messages count to the next. */
   passes(step: string, difference: Pick<Difference, 'messages'> = {}): void {
-    const { messages = [] } = { ...this.#take(step), ...difference };
+    const messages = this.#messagesOf({ ...this.#take(step), ...difference });
     this.#passed.push(...messages);
   }
 
@@ -154,6 +156,13 @@ export class Replay {
   expectPlayedOut(): void {
     const left = this.steps.slice(this.#done).filter(changes);
     if (left.length > 0) throw new Error(`The spec ended before "${left[0]?.do ?? ''}"`);
+  }
+
+  #messagesOf({ messages = [] }: Pick<Difference, 'messages'>): WireMessage[] {
+    return messages.flatMap(([channel, payload]): WireMessage[] => {
+      const next = this.options.behind[payload];
+      return [[channel, payload], ...(next === undefined ? [] : [[channel, next] as WireMessage])];
+    });
   }
 
   #take(step: string): TraceStep {

@@ -26,7 +26,7 @@ export interface HandedLock {
   readonly field: (owner: string) => string;
   /** Lua: what HSET writes beside the owner, each followed by a comma. */
   readonly beside: string;
-  /** What is announced when it is free. */
+  /** Lua that announces that it is free. */
   readonly freed: string;
   /** Lua that follows when it was given to the owner in the local `one`; must not fail. */
   readonly onGiven: string;
@@ -38,7 +38,7 @@ export interface HandedLock {
 export const HASH_LOCK: HandedLock = {
   field: (owner) => owner,
   beside: '',
-  freed: '0',
+  freed: `announce(channel, '0')`,
   onGiven: '',
   onWaiting: '',
 };
@@ -222,7 +222,7 @@ local function openDoor(since)
   if openEveryMs == 0 then return false end
   local isTime, isFirst = isTimeToOpen(since)
   if not isTime and not isFirst then return false end
-  local receivers = isTime and announce(channel, '${freed}')
+  local receivers = isTime and ${freed}
   local isHeard = receivers and receivers ~= 0
   -- Rounded down, or at once more would be left than can be.
   local nowMs = math.floor(serverTime() / 1000)
@@ -264,8 +264,7 @@ local function handOver(from)
   return false
 end`;
 
-const announced = ({ freed }: HandedLock) =>
-  `return announce(channel, '${freed}') and 'done' or 'unannounced'`;
+const announced = ({ freed }: HandedLock) => `return ${freed} and 'done' or 'unannounced'`;
 
 /** Lua that ends a release of what nobody waits for in line: most often the rest need not run. */
 export const announceUncontended = (kind: HandedLock) => `

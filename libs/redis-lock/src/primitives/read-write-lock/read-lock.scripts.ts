@@ -2,7 +2,7 @@ import { SERVER_TIME } from '../../core/hand-off.js';
 import { enterAnswer, GRANTED, leaveAnswer, LOST, fewer } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
-  FOR_ALL,
+  ANNOUNCE_TO_ALL,
   FOR_NEXT,
   inspection,
   MODE,
@@ -32,6 +32,7 @@ end
 ${MODE}
 ${READERS}
 ${SHRINK}
+${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
@@ -59,7 +60,7 @@ if not held then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
       if redis.call('exists', patience) == 0 then
         giveTurn()
-        announce(channel, '${FOR_ALL}')
+        announceToAll()
       end
       if not redis.call('zscore', turn, owner) then
         return {math.max(0, redis.call('pttl', patience))}

@@ -10,9 +10,20 @@ import type { RawReply } from '../../core/script.js';
  * lease. Whatever may let others in is announced on `redisson_rwlock:{name}`.
  */
 
-/** What the readers of a lock are told to try again by, all of them; `0` is for whoever is next. */
+/** What all who wait for a lock are told to try again by; `0` is for whoever is next. */
 export const FOR_ALL = '1';
 export const FOR_NEXT = '0';
+
+/**
+ * Lua: `announceToAll()`. By `1` Redisson wakes only the threads that sleep already: the `0` behind it
+ * keeps one awake that was refused just before, and is about to sleep.
+ */
+export const ANNOUNCE_TO_ALL = `
+local function announceToAll()
+  local receivers = announce(channel, '${FOR_ALL}')
+  if receivers and receivers ~= 0 then announce(channel, '${FOR_NEXT}') end
+  return receivers
+end`;
 
 export function channelOf(key: string): string {
   return helperKey('redisson_rwlock', key);

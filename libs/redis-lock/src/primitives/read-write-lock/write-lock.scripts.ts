@@ -10,7 +10,7 @@ import {
 import { enterAnswer, fencedAnswer, GRANTED, LOST } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
-  FOR_ALL,
+  ANNOUNCE_TO_ALL,
   inspection,
   MODE,
   READER,
@@ -36,7 +36,7 @@ end
 if not left and redis.call('exists', turn, readers) > 0 then
   if redis.call('exists', turn, patience) == 0 then
     giveTurn()
-    announce(channel, '${FOR_ALL}')
+    announceToAll()
   end
   if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
 end
@@ -76,6 +76,7 @@ if holdCount == 0 or leaseMs == 0 then
 end
 ${MODE}
 ${READERS}
+${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}

@@ -15,7 +15,7 @@ import {
 } from '../../core/hand-off.js';
 import { fewer, leaveAnswer } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
-import { FOR_ALL, READERS } from './read-write-hash.js';
+import { ANNOUNCE_TO_ALL, READERS } from './read-write-hash.js';
 import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
 
 /**
@@ -26,13 +26,14 @@ import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js
 const WRITE_LOCK: HandedLock = {
   field: (owner) => `${owner} .. ':write'`,
   beside: `'mode', 'write', `,
-  freed: FOR_ALL,
+  freed: 'announceToAll()',
   onGiven: 'pcall(forget, one)',
   onWaiting: 'pcall(waitToWrite, heir)',
 };
 
 const RELEASE = `
 ${READERS}
+${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
@@ -63,7 +64,7 @@ end`;
 const letGo = (answer: string, first = '') => `
 if isForReaders(letGo(field)) then
   ${first}
-  return announce(channel, '${FOR_ALL}') and '${answer}' or 'unannounced'
+  return announceToAll() and '${answer}' or 'unannounced'
 end`;
 
 /** Leaves in `held` the hold count of the owner, or nothing if it does not write. */
@@ -164,11 +165,11 @@ local longest = isOurs and letGo(field)
 local isLast = tried(forget, owner)
 leavePlace(owner)
 if not isOurs then
-  if isLast then announce(channel, '${FOR_ALL}') end
+  if isLast then announceToAll() end
   return 'absent'
 end
 if isForReaders(longest) then
-  return announce(channel, '${FOR_ALL}') and 'done' or 'unannounced'
+  return announceToAll() and 'done' or 'unannounced'
 end
 ${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
