@@ -20,6 +20,7 @@ export class HandOffModel {
   #lineEndsAt = 0;
   #granted: string[] = [];
   #now = 0;
+  #leftMs = 0;
 
   constructor(
     private readonly hearing: string,
@@ -95,13 +96,14 @@ export class HandOffModel {
     terms: Terms,
   ): string {
     if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'had' : 'absent';
-    this.lock = undefined;
+    this.#let();
     const isOpened = this.#openDoor(this.#now - waitedMs);
     if (isOpened || this.#handOver(owner.charAt(0))) {
       this.#stand(heir, terms);
       return isOpened ? 'opened' : 'done';
     }
     this.#grant(heir, 1, leaseMs);
+    this.#tellShorter(leaseMs);
     return 'passed';
   }
 
@@ -131,7 +133,7 @@ export class HandOffModel {
 
   /** Nobody has it any more: outsiders or the next get it, or all are told. */
   #free(owner: string): string {
-    this.lock = undefined;
+    this.#let();
     const isContended = this.#line.length > 0 || this.opened !== undefined;
     const process = owner.charAt(0);
     // Those of its process who came before it have had it.
@@ -167,8 +169,19 @@ export class HandOffModel {
         this.messages.push(`${process}: ${number} ${terms.nonce}`);
       }
       this.#grant(process + number, terms.manner === 'starts' ? 1 : 0, terms.leaseTimeMs);
+      this.#tellShorter(terms.leaseTimeMs);
       return true;
     }
+  }
+
+  #let(): void {
+    this.#leftMs = this.leaseMs;
+    this.lock = undefined;
+  }
+
+  /** Those who sleep for as long as the lock was to be held. */
+  #tellShorter(leaseMs: number): void {
+    if (leaseMs < this.#leftMs && this.hasOutsiders) this.messages.push('all: 00');
   }
 
   #announce(): void {

@@ -147,7 +147,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await enter('A1');
           expect(await leave('A1', { openEveryMs: 1_000 })).toBe('done');
           expect((await look()).lock).toEqual(isReadable ? { B1: '1' } : {});
-          expect(await ear.heard()).toEqual(isReadable ? ['B: 1 b1'] : freed);
+          expect(await ear.heard()).toEqual(isReadable ? ['B: 1 b1', 'all: 00'] : freed);
         });
 
         it('leaves a hand-over within the process alone', async () => {

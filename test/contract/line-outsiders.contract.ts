@@ -4,6 +4,7 @@ import {
   FREE,
   LEASE_MS,
   busy,
+  CLAIM_MS,
   claimArgs,
   granted,
   handedTo,
@@ -26,6 +27,8 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       useLineScripts(kind);
 
     const openEveryMs = 1_000;
+    /** `B1` has it for as long as its claim says, which is shorter than what was left. */
+    const toldShorter = ['B: 1 b1', 'all: 00'];
     const long = { sinceMs: openEveryMs };
     /** `B1` waits, and an outsider hears what is announced. */
     const begin = async (claiming = {}) => {
@@ -74,7 +77,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         expect(nextMs).toBeLessThanOrEqual(now + openEveryMs);
         expect(untilMs).toBe(0);
         expect(ttlMs).toBeGreaterThan(OPENED_TTL_MS - (now - sentAt) - 5);
-        expect(await ear.heard()).toEqual(['B: 1 b1']);
+        expect(await ear.heard()).toEqual(toldShorter);
       });
 
       it.each([500, openEveryMs - 1])(
@@ -87,9 +90,17 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
           expect(await release(openEveryMs, 7_000)).toBe('done');
           expect(await look()).toEqual({ ...handedOver, isOpened: true });
           expect(await redis.admin.get(view.keys.opened ?? '')).toBe(before);
-          expect(await ear.heard()).toEqual(['B: 1 b1']);
+          expect(await ear.heard()).toEqual(toldShorter);
         },
       );
+
+      it('says nothing of a lease that ends no sooner', async () => {
+        await begin();
+        await redis.admin.pexpire('k', CLAIM_MS);
+        expect(await release()).toBe('done');
+        expect(await look()).toEqual({ ...handedOver, isOpened: true });
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
 
       it.each([
         ['it is time', 0],
@@ -264,6 +275,17 @@ redis.call('set', KEYS[${script.keys.indexOf('opened') + 1}], times, 'px', 3000)
       expect(await look()).toEqual({ ...heldBy('X1'), ...standing('B1'), isOpened: true });
     });
 
+    it.each([
+      [LEASE_MS - 1_000, ['all: 00']],
+      [LEASE_MS, []],
+      [LEASE_MS + 1_000, []],
+    ])('are told if an heir has it for %d ms, and no longer', async (leaseMs, told) => {
+      await ear.listenToAll();
+      await hold('A1', 1);
+      expect(await takeTurns('A1', 'A2', { leaseMs, openEveryMs })).toBe('passed');
+      expect(await ear.heard()).toEqual(told);
+    });
+
     it('hand over to those in line, at whatever time they got it', async () => {
       const args = { ...leaveArgs, openEveryMs };
       for (let time = 0; time < 20; time += 1) {
@@ -277,7 +299,8 @@ redis.call('set', KEYS[${script.keys.indexOf('opened') + 1}], times, 'px', 3000)
         expect(answers).toEqual(['opened', granted, 'done']);
         expect((await look()).lock).toEqual({ B1: '1' });
       }
-      expect((await ear.heard()).slice(-1 - freed.length)).toEqual([...freed, 'B: 1 b1']);
+      const last = [...freed, ...toldShorter];
+      expect((await ear.heard()).slice(-last.length)).toEqual(last);
     });
   });
 }

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import type { HandedLocks } from '../contract/handed.js';
 import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -20,6 +22,7 @@ import {
 export function describeExclusive<Locks>(sides: Sides<Locks>): void {
   describeJavaHolds(sides);
   describeNodeHolds(sides);
+  if (sides.handed !== undefined) describeNodeHandsOn(sides, sides.handed);
   describeBoth(sides);
 }
 
@@ -172,6 +175,33 @@ function describeNodeHolds<Locks>(sides: Sides<Locks>): void {
       await expect(lost.release()).rejects.toMatchObject(LEASE_LOST);
       await lease.release();
       expect(await java.current.call('A', on, 'forceUnlock')).toBe(false);
+    });
+  });
+}
+
+function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): void {
+  const { java, open, ours, theirs } = sides;
+  const on = [theirs, 'a'] as const;
+
+  describe('when Node hands it on for a shorter time to one that does not use it, Java', () => {
+    const CLAIM_MS = 1_500;
+    it.each([
+      ['lock', []],
+      ['tryLock', [LONG_MS, MS]],
+    ])('by %s gets in when that is over', async (method, args) => {
+      const { locks, context } = open({ leaseTimeMs: 60_000 });
+      const lease = await ours(locks).acquire();
+      const claim = { aliveMs: LONG_MS, nonce: context.newNonce(), leaseTimeMs: CLAIM_MS };
+      const gone = `${randomUUID()}:1`;
+      await handed.claim(context, 'a', gone, { ...claim, manner: 'polls' });
+      const waiting = java.current.call('A', on, method, ...args);
+      await java.current.parked('A');
+      const sinceRelease = new Stopwatch();
+      await lease.release();
+      await waiting;
+      expect(sinceRelease.ms).toBeLessThan(CLAIM_MS + BY_MESSAGE_MS);
+      expect(await java.current.call('A', on, 'isHeldByCurrentThread')).toBe(true);
+      await java.current.call('A', on, 'unlock');
     });
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
+import { HANDED_LOCK } from '../contract/handed.js';
 import { Section } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
@@ -17,7 +18,10 @@ describe('LockService and RLock', () => {
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new LockService(context));
 
-  describeExclusive({ redis, java, open, ours: (locks) => locks.get('a'), theirs: 'lock' });
+  describeExclusive({
+    ...{ redis, java, open, theirs: 'lock', handed: HANDED_LOCK },
+    ours: (locks) => locks.get('a'),
+  });
 
   it.each(['{shop}:1', 'stock:{shop}', '商品 1'])('meet on the name %s', async (name) => {
     const { locks } = open({ pollIntervalMs: 60_000 });

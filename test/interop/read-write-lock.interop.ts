@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { ReadWriteLockService } from 'nestjs-redis-lock';
+import { HANDED_WRITE_LOCK } from '../contract/handed.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
@@ -24,7 +25,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
 
   describe('the write lock', () => {
     describeExclusive({
-      ...{ redis, java, open, theirs: 'writeLock' },
+      ...{ redis, java, open, theirs: 'writeLock', handed: HANDED_WRITE_LOCK },
       ours: (locks) => locks.get('a').write,
     });
   });

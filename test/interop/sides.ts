@@ -2,6 +2,7 @@ import type { Lock } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
+import type { HandedLocks } from '../contract/handed.js';
 import type { JavaFixture, JavaObject } from './redisson.js';
 
 /** What both sides know under the name `a`. */
@@ -16,6 +17,8 @@ export interface Sides<Locks> {
    * that was renewed they wait for a message, and sleep through the end of a crashed holder.
    */
   readonly javaSleepsOn?: boolean;
+  /** How it is handed on, past outsiders. */
+  readonly handed?: HandedLocks;
 }
 
 /** The unit of a time that is an argument. */

@@ -12,8 +12,8 @@ import { setBackClock } from './set-back-clock.js';
 /** Whoever is made the owner is believed to have heard of it. */
 export const DEAD_ARE_GRANTED: Bug = scripts(
   [LEAVE, TAKE_TURNS, WITHDRAW],
-  'if receivers and receivers ~= 0 then return true end',
-  'if receivers then return true end',
+  'if receivers and receivers ~= 0 then',
+  'if receivers then',
 );
 
 /** A push is as old as it looks: it is dated by its arrival. */

@@ -210,6 +210,19 @@ local function leavePlace(one, hadIt)
   if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
 end`;
 
+/** What those are told who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
+export const SHORTER = '00';
+
+/**
+ * Lua: `tellShorter(ms)` wakes outsiders that believe that the lock is held for longer. Needs `leftMs`:
+ * for how long it was to be held yet.
+ */
+const TELL_SHORTER = `
+local function tellShorter(ms)
+  local isShorter = type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs)
+  if isShorter and openEveryMs > 0 then announce(channel, '${SHORTER}') end
+end`;
+
 const openDoor = ({ freed }: HandedLock) => `
 local function isTimeToOpen(since)
   local nextMs = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
@@ -237,11 +250,12 @@ end`;
  * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
  * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
  * answer whether it is so, and are called by `tried`. No time for outsiders at all when `openEveryMs`
- * is 0. Brings `leavePlace` as well.
+ * is 0. Needs `leftMs`, of the lock that was freed. Brings `leavePlace` as well.
  */
 export const handOver = (kind: HandedLock) => `
 ${LEAVE_PLACE}
 ${giving(kind)}
+${TELL_SHORTER}
 ${openDoor(kind)}
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, manner = string.match(record, ${RECORD})
@@ -249,7 +263,10 @@ local function grant(process, record)
   if not give(process .. ':' .. number, manner == 's' and 1 or 0, grantMs) then return false end
   -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
   local receivers = manner == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
-  if receivers and receivers ~= 0 then return true end
+  if receivers and receivers ~= 0 then
+    tellShorter(tonumber(grantMs))
+    return true
+  end
   redis.call('del', lock)
   return false
 end
@@ -266,11 +283,16 @@ end`;
 
 const announced = ({ freed }: HandedLock) => `return ${freed} and 'done' or 'unannounced'`;
 
-/** Lua that ends a release of what nobody waits for in line: most often the rest need not run. */
-export const announceUncontended = (kind: HandedLock) => `
+/** Lua: whether nobody waits in line, and for how long the lock is to be held yet otherwise. */
+export const LOOK_AT_LINE = `
 -- A line that cannot be read must not make a release fail.
 local lines = redis.pcall('exists', queue, opened)
-if type(lines) == 'table' or lines == 0 then
+local isAlone = type(lines) == 'table' or lines == 0
+local leftMs = not isAlone and redis.pcall('pttl', lock)`;
+
+/** Lua that ends a release behind `LOOK_AT_LINE`: most often the rest need not run. */
+export const announceUncontended = (kind: HandedLock) => `
+if isAlone then
   ${announced(kind)}
 end`;
 
@@ -293,7 +315,9 @@ if isOpened or tried(handOver, processOf(owner)) then
   ${onWaiting}
   return isOpened and 'opened' or 'done'
 end
-return tried(give, heir, starts, leaseMs) and 'passed' or 'unannounced'`;
+if not tried(give, heir, starts, leaseMs) then return 'unannounced' end
+tellShorter(leaseMs)
+return 'passed'`;
 
 /**
  * Lua that ends a release with an heir: what is this owner's becomes the heir's, for one that enters by

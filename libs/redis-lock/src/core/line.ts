@@ -54,7 +54,7 @@ export class Line {
     const { candidate } = next;
     if (candidate === undefined) return undefined;
     // Where everybody has a place of his own, none is claimed for another.
-    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(hold);
+    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(hold, next);
     const heir: Heir = {
       owner: candidate.owner,
       starts: candidate.starts,
@@ -93,12 +93,16 @@ export class Line {
     else if (!this.queue.knows(owner)) void this.#giveBack(owner);
   }
 
-  /** The turn is, after so many of this process, or when it is time for those who are in no line. */
-  #isOver({ passes, turnSince }: Hold): boolean {
+  /**
+   * The turn is, after so many of this process, when it is time for those who are in no line, or when
+   * they have to be told that the next lease is shorter.
+   */
+  #isOver({ passes, turnSince, remainingMs }: Hold, next: Contender): boolean {
     const { settings, clock } = this.context;
     const openEvery = openEveryMs(settings);
     const most = settings.interop === 'redisson' ? 1 : TURN;
-    return passes >= most - 1 || (openEvery > 0 && clock.now() - turnSince >= openEvery);
+    const isForOutsiders = clock.now() - turnSince >= openEvery || remainingMs > next.leaseTimeMs;
+    return passes >= most - 1 || (openEvery > 0 && isForOutsiders);
   }
 
   /** One at a time: who repeats old messages must not make us send as many scripts. */

@@ -1,5 +1,6 @@
 import { queueMicrotask, type Clock, type Timer } from './clock.js';
 import type { Channels } from './contender.js';
+import { SHORTER } from './hand-off.js';
 import { outOfScope } from './owner-scope.js';
 import type { ChannelListener, RedisConnection } from './redis-connection.js';
 
@@ -47,9 +48,6 @@ export class QueueMessages {
   listen(): void {
     if (this.#stops !== undefined) return;
     const { wakeUp, handOff } = this.channels;
-    const hint = () => {
-      this.#hint();
-    };
     const isShared = handOff?.grants === wakeUp;
     const grants: ChannelListener = {
       message: (payload) => {
@@ -63,7 +61,17 @@ export class QueueMessages {
     };
     this.#stops = isShared
       ? []
-      : [this.connection.listen(wakeUp, { message: hint, confirmed: hint })];
+      : [
+          this.connection.listen(wakeUp, {
+            // Whoever stands in line knows who has it.
+            message: (payload) => {
+              if (payload !== SHORTER) this.#hint();
+            },
+            confirmed: () => {
+              this.#hint();
+            },
+          }),
+        ];
     if (handOff !== undefined) this.#stops.push(this.connection.listen(handOff.grants, grants));
   }
 

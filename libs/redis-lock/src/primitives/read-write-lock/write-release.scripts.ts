@@ -6,6 +6,7 @@ import {
   handOverOrAnnounce,
   LINE,
   LINE_KEYS,
+  LOOK_AT_LINE,
   passOn,
   refuseAbsent,
   SERVER_TIME,
@@ -86,6 +87,7 @@ if not held then return 'absent' end
 ${fewer('field')}
 ${RELEASE}
 ${LINE}
+${LOOK_AT_LINE}
 ${handOver(WRITE_LOCK)}
 ${letGo('done', 'leavePlace(owner, true)')}
 ${announceUncontended(WRITE_LOCK)}
@@ -134,6 +136,7 @@ ${RELEASE}
 ${WAIT_TO_WRITE}
 ${LINE}
 ${STAND_IN_LINE}
+local leftMs = redis.pcall('pttl', lock)
 ${handOver(WRITE_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
@@ -154,6 +157,7 @@ export const WRITE_WITHDRAW = defineScript({
   body: `
 ${RELEASE}
 ${LINE}
+${LOOK_AT_LINE}
 ${handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')

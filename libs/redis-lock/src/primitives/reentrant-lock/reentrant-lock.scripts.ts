@@ -7,6 +7,7 @@ import {
   handOverOrAnnounce,
   LINE,
   LINE_KEYS,
+  LOOK_AT_LINE,
   passOn,
   SERVER_TIME,
   STAND_IN_LINE,
@@ -97,6 +98,7 @@ export const LEAVE = defineScript({
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
 ${fewer('owner')}
+${LOOK_AT_LINE}
 redis.call('del', lock)
 ${announceUncontended(HASH_LOCK)}
 ${SERVER_TIME}
@@ -151,6 +153,7 @@ ${refuseAbsent(HASH_LOCK)}
 ${SERVER_TIME}
 ${LINE}
 ${STAND_IN_LINE}
+local leftMs = redis.pcall('pttl', lock)
 ${handOver(HASH_LOCK)}
 local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
@@ -168,6 +171,7 @@ export const WITHDRAW = defineScript({
   body: `
 ${SERVER_TIME}
 ${LINE}
+${LOOK_AT_LINE}
 ${handOver(HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
