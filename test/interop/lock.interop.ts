@@ -94,6 +94,41 @@ describe('LockService and RLock', () => {
     });
   });
 
+  it.each([
+    [1, 8],
+    [2, 4],
+  ])(
+    'share it by polls: %d processes of Node with %d callers each, and spinning threads',
+    async (count, callers) => {
+      const settings = { waitTimeMs: Infinity, wakeUp: 'poll' } as const;
+      const clients = Array.from({ length: count }, () => open(settings));
+      const section = new Section();
+      let isOn = true;
+      let entries = 0;
+      const asking = clients.flatMap(({ locks }) =>
+        Array.from({ length: callers }, async () => {
+          while (isOn) await locks.using('a', () => section.run(() => redis.admin.ping()));
+        }),
+      );
+      const spinning = async (thread: string) => {
+        const on = ['spinLock', 'a'] as const;
+        for (let time = 0; time < 5; time += 1) {
+          expect(await java.current.call(thread, on, 'tryLock', LONG_MS, MS)).toBe(true);
+          await section.run(async () => void (entries += 1));
+          await java.current.call(thread, on, 'unlock');
+        }
+      };
+      try {
+        await Promise.all(['A', 'B'].map(spinning));
+      } finally {
+        isOn = false;
+        await Promise.all(asking);
+      }
+      expect(entries).toBe(10);
+      expect(section.most).toBe(1);
+    },
+  );
+
   if (Redisson.is316) return;
   describe('with fencing tokens', () => {
     const on = ['fencedLock', 'a'] as const;

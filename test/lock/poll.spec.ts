@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { describeLoss } from '../contract/loss.contract.js';
 import { describeReentrancy } from '../contract/reentrancy.contract.js';
-import { PROMPT_MS, roundTrips, watch, type LockSuite } from '../contract/suite.js';
+import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { channelOf, redisson } from '../support/redisson.js';
@@ -12,6 +12,8 @@ import { Stopwatch } from '../support/stopwatch.js';
 const POLL = { wakeUp: 'poll' } as const;
 /** The longest pause between two polls. */
 const LAST_BACKOFF_MS = 128;
+/** For so long a process hands it on to its own callers. */
+const TURN_MS = 3 * LAST_BACKOFF_MS;
 
 /** Redisson's spin lock: for servers where messages are not to be had. */
 describe("LockService with wakeUp: 'poll'", () => {
@@ -60,6 +62,30 @@ describe("LockService with wakeUp: 'poll'", () => {
     await roundTrips(redis, 5);
     await lease.release();
     await (await waiting).release();
+  });
+
+  it('leaves it to others who poll, as spin locks of Java do, after every turn', async () => {
+    const { locks } = open({ ...POLL, waitTimeMs: Infinity });
+    const section = new Section();
+    let isOn = true;
+    const asking = Array.from({ length: 8 }, async () => {
+      while (isOn) await locks.using('a', () => section.run(() => redis.admin.ping()));
+    });
+    try {
+      for (let time = 0; time < 3; time += 1) {
+        const before = section.entries;
+        await eventually(() => section.entries > before + 8);
+        const stopwatch = new Stopwatch();
+        await eventually(async () => (await redisson.tryLock(redis.admin, 'a')) === null);
+        expect(stopwatch.ms).toBeLessThan(5 * (TURN_MS + LAST_BACKOFF_MS));
+        await section.run(() => redis.admin.ping());
+        await redisson.unlock(redis.admin, 'a');
+      }
+    } finally {
+      isOn = false;
+      await Promise.all(asking);
+    }
+    expect(section.most).toBe(1);
   });
 });
 

@@ -9,7 +9,7 @@ import type {
   WaitingPlace,
 } from './contender.js';
 import { LockLimitError } from './errors.js';
-import { STAND_BACK_MS } from './hand-off.js';
+import { standBackMs } from './hand-off.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
@@ -119,9 +119,9 @@ export class Contenders implements Successors, QueueHost {
       this.#opened.delete(key);
       this.#queues.get(key)?.ask();
     };
-    const { clock } = this.context;
+    const { clock, settings } = this.context;
     clock.cancel(this.#opened.get(key));
-    const timer = outOfScope(() => clock.after(STAND_BACK_MS, isOver));
+    const timer = outOfScope(() => clock.after(standBackMs(settings), isOver));
     if (timer !== undefined) this.#opened.set(key, timer);
   }
 

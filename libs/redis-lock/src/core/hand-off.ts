@@ -1,6 +1,7 @@
 import type { Claim, Heir, OwnerId } from './hold-protocol.js';
 import { helperKey } from './key-space.js';
 import type { LockSettings } from './options.js';
+import { LAST_BACKOFF_MS } from './poll.js';
 
 /**
  * Who goes next, among Node processes; Java sees nothing of it. Beside a lock that is handed on, each
@@ -73,6 +74,18 @@ export function grantChannel(key: string, process: string, kind?: LineKind): str
 /** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
 export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
   return { auto: 1_000, redisson: 1, none: 0 }[interop];
+}
+
+/**
+ * Outsiders that poll hear of nothing: whoever polls as well leaves the lock free after its turn, and
+ * stands back for as long as the longest pause of Redisson's spin lock.
+ */
+export function isAmongPolls(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): boolean {
+  return settings.wakeUp === 'poll' && openEveryMs(settings) > 0;
+}
+
+export function standBackMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): number {
+  return isAmongPolls(settings) ? LAST_BACKOFF_MS : STAND_BACK_MS;
 }
 
 /** A claim as the scripts take it. */

@@ -275,7 +275,8 @@ export class KeyQueue implements LocalQueue, QueueListener {
   }
 
   #onPoll(): void {
-    if (this.#asking !== undefined && this.#asking === this.#callers.first) {
+    const isAsking = this.#asking !== undefined && this.#asking === this.#callers.first;
+    if (isAsking || this.host.standsBack(this.place.line)) {
       this.#poll.in();
     } else {
       this.#isDeaf = this.#messages?.isListening === true && !this.#messages.hearsGrants;

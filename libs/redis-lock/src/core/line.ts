@@ -1,14 +1,17 @@
 import type { Callers } from './callers.js';
 import type { Contender, Grant, HandOff } from './contender.js';
-import { openEveryMs } from './hand-off.js';
+import { isAmongPolls, openEveryMs } from './hand-off.js';
 import type { Hold, Succession } from './hold.js';
 import type { Claim, Handed, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
 import { PlaceInLine } from './place-in-line.js';
+import { LAST_BACKOFF_MS } from './poll.js';
 import type { Reply } from './redis-connection.js';
 
 /** So often a process hands a lock on to its own callers before another process gets its turn. */
 const TURN = 8;
+/** So long where others poll, whom a turn keeps waiting for a pause of theirs. */
+const TURN_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
 
 /** What a line does with the queue of callers whose process stands in it. */
 export interface LocalQueue {
@@ -99,9 +102,11 @@ export class Line {
    */
   #isOver({ passes, turnSince, remainingMs }: Hold, next: Contender): boolean {
     const { settings, clock } = this.context;
+    const lastedMs = clock.now() - turnSince;
+    if (isAmongPolls(settings)) return lastedMs >= TURN_AMONG_POLLS_MS;
     const openEvery = openEveryMs(settings);
     const most = settings.interop === 'redisson' ? 1 : TURN;
-    const isForOutsiders = clock.now() - turnSince >= openEvery || remainingMs > next.leaseTimeMs;
+    const isForOutsiders = lastedMs >= openEvery || remainingMs > next.leaseTimeMs;
     return passes >= most - 1 || (openEvery > 0 && isForOutsiders);
   }
 

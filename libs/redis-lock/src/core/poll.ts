@@ -7,7 +7,7 @@ import { outOfScope } from './owner-scope.js';
 const SHORTEST_POLL_MS = 20;
 /** Without messages, polls become rarer from the first to the second, or to the poll interval. */
 const FIRST_BACKOFF_MS = 2;
-const LAST_BACKOFF_MS = 128;
+export const LAST_BACKOFF_MS = 128;
 /** While Redis answers with passing errors. */
 const RETRY_MS = 250;
 /** For how long one who waits, and does not ask any more, is believed to wait, at least. */

@@ -1,6 +1,7 @@
 import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import {
   grantChannel,
+  isAmongPolls,
   lineKeys,
   openEveryMs,
   passingOn,
@@ -48,12 +49,14 @@ export class ReentrantProtocol implements LockProtocol {
   readonly remembersWaiters = false;
   readonly #connection: RedisConnection;
   readonly #openEveryMs: number;
+  readonly #isAmongPolls: boolean;
   readonly #slots: MovingSlots;
   readonly #tokenTtlMs: number;
 
   constructor(private readonly context: LockContext) {
     this.#connection = context.connection;
     this.#openEveryMs = openEveryMs(context.settings);
+    this.#isAmongPolls = isAmongPolls(context.settings);
     this.#slots = new MovingSlots(context);
     this.#tokenTtlMs = tokenTtlMs(context.settings);
   }
@@ -102,6 +105,7 @@ export class ReentrantProtocol implements LockProtocol {
       return this.#connection.run(LEAVE_LATER, { lock: key }, { owner, keepMs, channel });
     const openEveryMs = this.#openEveryMs;
     if (heir === undefined) {
+      if (this.#isAmongPolls) return this.#leaveAlone(key, owner, holdCount);
       const args = { owner, holdCount, channel, openEveryMs };
       return this.#slots.ask(
         key,
@@ -111,6 +115,7 @@ export class ReentrantProtocol implements LockProtocol {
     }
     const args = passingOn(owner, heir, channel);
     if (heir.claim === undefined) return this.#connection.run(PASS_ON, { lock: key }, args);
+    if (this.#isAmongPolls) return this.#open(key, owner);
     const turn = takingTurns(owner, heir, heir.claim, { channel, openEveryMs });
     return this.#slots.ask(
       key,
