@@ -66,7 +66,10 @@ describe('the rights of the locks', () => {
   it('name every command of a script, and no other', () => {
     const bySender = ['eval', 'evalsha', 'subscribe', 'unsubscribe', 'ping', 'wait', 'spublish'];
     const listed: string[] = [...Object.values(SINGLE).flat(), 'spublish'];
-    const inScripts = listed.filter((command) => !bySender.includes(command));
+    // A script names the part of a command by a local.
+    const inScripts = listed
+      .filter((command) => !bySender.includes(command))
+      .map((command) => command.split('|')[0]);
     const commands = commandsInScripts().filter((command) => command !== 'spublish');
     expect(commands).toEqual(inScripts.sort());
   });

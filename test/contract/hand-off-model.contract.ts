@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { writtenClaim } from '../../libs/redis-lock/src/core/hand-off.js';
+import { FAVOUR } from '../../libs/redis-lock/src/core/outsiders.js';
 import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/script.js';
 import { deliver } from '../support/deliver.js';
@@ -16,14 +17,14 @@ const JUMP_MS = 10_000;
 const LEASES_MS = [25_000, 45_000] as const;
 const CLAIM_MS = 15_000;
 const ALIVE_MS = [5_000, 35_000] as const;
-const OPEN_EVERY_MS = 15_000;
-const OPENED_TTL_MS = 25_000;
-const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: OPENED_TTL_MS };
+/** No end of a time that is left to outsiders falls together with a step of time. */
+const DOOR = { share: 0.75, shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 };
+const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: DOOR.ttlMs };
 /** What is too short for a spec by nature: whoever stands back does so until time is moved. */
 const LONGER = [
-  ['left <= 20', `left <= ${String(JUMP_MS / 2)}`],
-  ['nowMs + 20', `nowMs + ${String(JUMP_MS / 2)}`],
-  ["times, 'px', 3000", `times, 'px', ${String(OPENED_TTL_MS)}`],
+  ['longestMs = 20, 1000', `longestMs = ${[DOOR.shortestMs, DOOR.longestMs].join()}`],
+  ['= ears and not ears.err and', `= ears and not ears.err and ${String(DOOR.share / FAVOUR)} *`],
+  ["times, 'px', 3000", `times, 'px', ${String(DOOR.ttlMs)}`],
 ] as const;
 
 /** D hears nothing, and X stands in no line. */
@@ -145,7 +146,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       ...{ aliveMs, manner, leaseTimeMs: CLAIM_MS },
       nonce: (model.nonce += 1).toString(16).padStart(4, '0'),
     });
-    const announcing = { openEveryMs: OPEN_EVERY_MS };
+    const announcing = { openEveryMs: 15_000 };
 
     const claims = (owner: string, leaseMs: number, terms: Terms): Call => ({
       shows: `${owner} claims`,
@@ -182,7 +183,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       shows: `${owner} takes turns, with the heir ${heir}`,
       script: kind.takeTurns,
       args: {
-        ...{ owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts: 1, waitedMs },
+        ...{ owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts: 1, waitedMs, callers: 1 },
         ...{ claim: writtenClaim(terms), ...announcing },
       },
       model: (model) => model.takeTurns([owner, heir], leaseMs, waitedMs, terms),
@@ -339,7 +340,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       await ear.listenToAll();
       const model: Model = {
         ...{
-          lines: new HandOffModel(HEARING, OPEN_EVERY_MS, OPENED_TTL_MS, kind.freed),
+          lines: new HandOffModel(HEARING, DOOR, kind.freed),
           calls: [],
           numbers: {},
           nonce: 0,

@@ -10,10 +10,19 @@ interface Place {
   readonly terms: Terms;
 }
 
+/** The time of outsiders: their share of the time of the line, from the shortest to the longest. */
+export interface Door {
+  readonly share: number;
+  readonly shortestMs: number;
+  readonly longestMs: number;
+  readonly ttlMs: number;
+}
+
 /** A lock, and the line before it; owners are written as `B2`, the second caller of the process B. */
 export class HandOffModel {
   lock: { owner: string; count: number; endsAt: number } | undefined;
-  opened: { nextAt: number; isStandingBack: boolean; endsAt: number } | undefined;
+  /** Since when the line has had it, and the time of outsiders. */
+  opened: { since: number; until: number; end: number; endsAt: number } | undefined;
   hasOutsiders = true;
   readonly messages: string[] = [];
   #line: Place[] = [];
@@ -24,8 +33,7 @@ export class HandOffModel {
 
   constructor(
     private readonly hearing: string,
-    private readonly openEveryMs: number,
-    private readonly openedTtlMs: number,
+    private readonly door: Door,
     private readonly freed: readonly string[],
   ) {}
 
@@ -50,16 +58,17 @@ export class HandOffModel {
     this.#now += ms;
     if ((this.lock?.endsAt ?? 0) <= this.#now) this.lock = undefined;
     if ((this.opened?.endsAt ?? 0) <= this.#now) this.opened = undefined;
-    if (this.opened !== undefined) this.opened.isStandingBack = false;
     if (this.#lineEndsAt <= this.#now) this.#line = [];
   }
 
   claim(owner: string, leaseMs: number, terms: Terms): string {
     const isOurs = this.lock?.owner === owner;
-    if (!isOurs && (this.lock !== undefined || this.opened?.isStandingBack === true)) {
+    const isLeft = !isOurs && this.#isLeftToOutsiders();
+    if (!isOurs && (this.lock !== undefined || isLeft)) {
       this.#stand(owner, terms);
       return 'busy';
     }
+    if (!isOurs && this.opened !== undefined) this.#set({ since: this.#now, until: 0, end: 0 });
     this.#take(owner, Math.max(1, isOurs ? (this.lock?.count ?? 0) : 0), leaseMs);
     this.#drop(owner.charAt(0));
     return 'granted';
@@ -144,18 +153,37 @@ export class HandOffModel {
     return 'done';
   }
 
+  /** While they have it, the line goes on standing back. */
+  #isLeftToOutsiders(): boolean {
+    const { opened, lock } = this;
+    if (opened === undefined || opened.end <= this.#now) return false;
+    const until = Math.min(this.#now + this.door.shortestMs, opened.end);
+    if (lock !== undefined) this.#set({ ...opened, until });
+    return (this.opened?.until ?? 0) > this.#now;
+  }
+
   #openDoor(since: number | undefined): boolean {
-    const waitedMs = this.#now - (since ?? this.#now);
-    const isTime = this.opened ? this.opened.nextAt <= this.#now : waitedMs >= this.openEveryMs;
-    const isFirst = this.opened === undefined && since !== undefined;
-    if (!isTime && !isFirst) return false;
-    if (isTime) this.#announce();
-    this.opened = {
-      nextAt: this.#now + this.openEveryMs,
-      isStandingBack: isTime && this.hasOutsiders,
-      endsAt: this.#now + this.openedTtlMs,
-    };
-    return this.opened.isStandingBack;
+    if (!this.hasOutsiders) return false;
+    const { share, shortestMs, longestMs } = this.door;
+    const now = this.#now;
+    let end = this.opened?.end ?? 0;
+    if (end <= now) {
+      const first = this.opened?.since ?? since;
+      if (first === undefined) return false;
+      const dueMs = share * (now - first);
+      if (dueMs < shortestMs) {
+        if (this.opened === undefined) this.#set({ since: first, until: 0, end: 0 });
+        return false;
+      }
+      end = now + Math.max(Math.min(dueMs, longestMs), shortestMs);
+    }
+    this.#announce();
+    this.#set({ since: now, until: Math.min(now + shortestMs, end), end });
+    return true;
+  }
+
+  #set(times: { since: number; until: number; end: number }): void {
+    this.opened = { ...times, endsAt: this.#now + this.door.ttlMs };
   }
 
   #handOver(from: string): boolean {

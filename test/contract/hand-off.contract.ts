@@ -74,8 +74,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const third = await watched;
         expect(await redis.admin.pttl('a')).toBeGreaterThan(20_000);
         expect(third.remainingMs).toBeGreaterThan(20_000);
-        // Outsiders are told that the second one is shorter.
-        expect((await redis.commandStats()).publish).toBe(1);
+        expect((await redis.commandStats()).publish).toBeUndefined();
         await third.release();
       });
 
@@ -149,7 +148,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       });
     });
 
-    it('is left to those who are in no line about once a second, however long the sections are', async () => {
+    it('is left to those who are in no line, however long the sections are', async () => {
       const { locks } = await opened();
       const outsider = redis.admin.duplicate();
       let heard = 0;

@@ -279,7 +279,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await stand('B1');
         },
       ] as const;
-      const isTime = ['when it is time for outsiders', () => view.setDoor(0)] as const;
+      const isTime = ['when it is time for outsiders', () => view.setDoor(1_000)] as const;
 
       describe.each(STEPS)('%s', (name, script, owner, args) => {
         const values = { ...args, owner: ownerOf(owner), heir: ownerOf('A2') };

@@ -1,4 +1,13 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { EnterAnswer } from '../../libs/redis-lock/src/core/hold-protocol.js';
+import {
+  LONGEST_OPEN_MS,
+  MANY_CALLERS,
+  nodesChannel,
+  openEveryMs,
+  STAND_BACK_MS,
+} from '../../libs/redis-lock/src/core/outsiders.js';
 import { eventually } from '../support/eventually.js';
 import {
   FREE,
@@ -6,122 +15,251 @@ import {
   busy,
   CLAIM_MS,
   claimArgs,
+  claimOf,
   granted,
   handedTo,
   heldBy,
   leaveArgs,
+  passArgs,
   standing,
   useLineScripts,
 } from '../support/line-scripts.js';
-import { ownerOf } from '../support/line-view.js';
-import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/hand-off.js';
+import { ownerOf, processOf, type Values } from '../support/line-view.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';
 
 const OPENED_TTL_MS = 3_000;
+const EVERY_MS = openEveryMs({ interop: 'auto' });
+
+/** What there is at the moment of a call, by the clock of the server. */
+interface Before {
+  /** The line has had it for so long. */
+  readonly lastedMs?: number;
+  /** Up to when the line stands back, and when the outsiders' time is over. */
+  readonly open?: readonly [number, number];
+  /** B has stood in line for so long. */
+  readonly waitedMs?: number;
+}
+
+/** Lua: for whatever follows, no time goes by after `nowMs`. */
+const STOPPED_CLOCK = `
+local time = redis.call('time')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local running = redis
+local redis = setmetatable({}, { __index = running })
+function redis.call(command, ...)
+  return command == 'time' and time or running.call(command, ...)
+end`;
+
+/** What one was answered who did not get it. */
+function timesOf(answer: EnterAnswer) {
+  if (answer.kind !== 'busy') throw new Error(`The answer is ${answer.kind}`);
+  return { remainingMs: answer.remainingMs, standBackMs: answer.standBackMs ?? 0 };
+}
 
 /** Those who are in no line, as Java services are. */
 export function describeLineOutsiders(name: string, kind: LineKindUnderTest): void {
-  describe(`outsiders, to whom the scripts of the line leave ${name} now and then`, () => {
+  describe(`outsiders, to whom the scripts of the line leave ${name} for their share of the time`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
-    const { look, claim, enter, leave, takeTurns, withdraw, stand, hold, redis, ear, view } =
+    const { look, claim, enter, leave, takeTurns, stand, hold, redis, ear, view } =
       useLineScripts(kind);
+    type AnyScript = LineKindUnderTest['claim'] | LineKindUnderTest['leave'];
 
-    const openEveryMs = 1_000;
-    /** `B1` has it for as long as its claim says, which is shorter than what was left. */
-    const toldShorter = ['B: 1 b1', 'all: 00'];
-    const long = { sinceMs: openEveryMs };
+    /** Everything happens in one moment of the server, on which nothing comes in between. */
+    const before = <S extends AnyScript>(script: S, { lastedMs, open, waitedMs }: Before): S => {
+      const key = (name: string) => `KEYS[${String(script.keys.indexOf(name) + 1)}]`;
+      const [untilMs = 0, endMs = 0] = open ?? [];
+      const at = (ms: number) => `nowMs + ${String(ms)}`;
+      const times = open ? `${at(untilMs)}, ${at(endMs)}` : '0, 0';
+      const steps = [STOPPED_CLOCK];
+      if (lastedMs !== undefined) {
+        steps.push(`local times = string.format('%.0f %.0f %.0f', ${at(-lastedMs)}, ${times})`);
+        steps.push(`redis.call('set', ${key('opened')}, times, 'px', 3000)`);
+      }
+      if (waitedMs !== undefined) {
+        const score = `string.format('%.0f', (${at(-waitedMs)}) * 1000)`;
+        steps.push(`redis.call('zadd', ${key('queue')}, 'xx', ${score}, '${processOf('B')}')`);
+      }
+      return { ...script, lua: [...steps, script.lua].join('\n') };
+    };
+
+    const others: Redis[] = [];
+    afterEach(() => {
+      for (const other of others.splice(0)) other.disconnect();
+    });
+    /** So many processes of ours that wait, besides. */
+    const listenAsNodes = async (count: number) => {
+      for (let i = 0; i < count; i += 1) {
+        const node = new Redis(redis.url, { connectionName: 'test-ear', disconnectTimeout: 50 });
+        others.push(node);
+        await node.subscribe(kind.channel, nodesChannel(kind.channel));
+      }
+    };
     /** `B1` waits, and an outsider hears what is announced. */
-    const begin = async (claiming = {}) => {
+    const begin = async () => {
       await ear.listen('AB');
       await ear.listenToAll();
       await hold('A1', 1);
-      await stand('B1', claiming);
+      await stand('B1');
     };
-    const RELEASES: [string, (everyMs?: number, waitedMs?: number) => Promise<string>][] = [
-      ['leave', (everyMs = openEveryMs) => leave('A1', { openEveryMs: everyMs })],
-      ['withdraw', (everyMs = openEveryMs) => withdraw('A1', everyMs)],
-      [
-        'take-turns',
-        (everyMs = openEveryMs, waitedMs = 0) =>
-          takeTurns('A1', 'A2', { openEveryMs: everyMs, waitedMs }),
-      ],
+    /** `B1` has it for as long as its claim says, which is shorter than what was left. */
+    const toldShorter = ['B: 1 b1', 'all: 00'];
+
+    const ours = { owner: ownerOf('A1') };
+    const turn = {
+      ...passArgs,
+      waitedMs: 0,
+      callers: 1,
+      heir: ownerOf('A2'),
+      claim: claimOf('A2'),
+    };
+    const RELEASES: [string, LineKindUnderTest['leave'], Values][] = [
+      ['leave', kind.leave, { ...ours, holdCount: 0 }],
+      ['withdraw', kind.withdraw, ours],
+      ['take-turns', kind.takeTurns, { ...ours, ...turn }],
     ];
 
-    describe.each(RELEASES)('%s', (name, release) => {
+    describe.each(RELEASES)('%s', (name, script, args) => {
       const isTurn = name === 'take-turns';
+      const release = (was: Before = {}, { openEveryMs = EVERY_MS, by = script } = {}) => {
+        const { waitedMs = 0 } = was;
+        return view.run(before(by, was), { ...args, ...(isTurn && { waitedMs }), openEveryMs });
+      };
       const opened = (...owners: string[]) => ({
         ...{ ...FREE, ...standing(...owners, ...(isTurn ? ['A2'] : [])), isOpened: true },
       });
       const handedOver = { ...handedTo('B1'), ...(isTurn && standing('A2')) };
 
-      it('leaves the lock to them when somebody has waited for long enough', async () => {
-        await begin(long);
+      it.each([
+        [16, STAND_BACK_MS],
+        [300, 375],
+        [800, LONGEST_OPEN_MS],
+        [2 * LONGEST_OPEN_MS, LONGEST_OPEN_MS],
+      ])('leaves it, after the line has had it for %d ms, for %d ms', async (lastedMs, forMs) => {
+        await begin();
         const sentAt = await view.now();
-        expect(await release(openEveryMs, openEveryMs)).toBe('opened');
-        const { nextMs, untilMs, ttlMs, now } = await view.door();
+        expect(await release({ lastedMs })).toBe('opened');
+        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.door();
         expect(await look()).toEqual(opened('B1'));
-        expect(nextMs).toBeGreaterThanOrEqual(sentAt + openEveryMs);
-        expect(nextMs).toBeLessThanOrEqual(now + openEveryMs);
-        expect(nextMs - untilMs).toBe(openEveryMs - STAND_BACK_MS);
+        expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
+        expect(sinceMs).toBeLessThanOrEqual(now);
+        expect(untilMs - sinceMs).toBe(STAND_BACK_MS);
+        expect(endMs - sinceMs).toBe(forMs);
         expect(ttlMs).toBeGreaterThan(OPENED_TTL_MS - (now - sentAt) - 5);
         expect(await ear.heard()).toEqual(freed);
+      });
+
+      it('takes the time for which the first has waited, when nothing else is known', async () => {
+        await begin();
+        expect(await release({ waitedMs: 300 })).toBe('opened');
+        const { sinceMs, endMs } = await view.door();
+        expect(endMs - sinceMs).toBe(375);
       });
 
       it('begins to count when somebody waits, and hands over', async () => {
         await begin();
         const sentAt = await view.now();
-        expect(await release()).toBe('done');
-        const { nextMs, untilMs, ttlMs, now } = await view.door();
+        expect(await release({ waitedMs: 0 })).toBe('done');
+        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.door();
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
-        expect(nextMs).toBeGreaterThanOrEqual(sentAt + openEveryMs);
-        expect(nextMs).toBeLessThanOrEqual(now + openEveryMs);
-        expect(untilMs).toBe(0);
+        expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
+        expect(sinceMs).toBeLessThanOrEqual(now);
+        expect([untilMs, endMs]).toEqual([0, 0]);
         expect(ttlMs).toBeGreaterThan(OPENED_TTL_MS - (now - sentAt) - 5);
         expect(await ear.heard()).toEqual(toldShorter);
       });
 
-      it.each([500, openEveryMs - 1])(
-        'hands over until it is time, in %d ms, however long somebody has waited',
-        async (leftMs) => {
-          await begin({ sinceMs: 7_000 });
-          // What is left may be less by then, but not more.
-          await view.setDoor(leftMs);
-          const before = await redis.admin.get(view.keys.opened ?? '');
-          expect(await release(openEveryMs, 7_000)).toBe('done');
+      it.each([0, 15])(
+        'hands over after %d ms, however long somebody has waited',
+        async (lastedMs) => {
+          await begin();
+          expect(await release({ lastedMs, waitedMs: 7_000 })).toBe('done');
           expect(await look()).toEqual({ ...handedOver, isOpened: true });
-          expect(await redis.admin.get(view.keys.opened ?? '')).toBe(before);
+          const { sinceMs, untilMs, endMs, now } = await view.door();
+          expect(now - sinceMs).toBeGreaterThanOrEqual(lastedMs);
+          expect([untilMs, endMs]).toEqual([0, 0]);
           expect(await ear.heard()).toEqual(toldShorter);
+        },
+      );
+
+      it.each([
+        [1, 100, 125],
+        [2, 100, 62],
+        [4, 100, 31],
+        [5, 100, 25],
+        [6, 100, 20],
+        [7, 100, 0],
+        [10, 160, 20],
+        [10, 159, 0],
+        // Once a second at least.
+        [100, EVERY_MS - 1, 0],
+        [100, EVERY_MS, STAND_BACK_MS],
+      ])(
+        'shares with %d processes: after %d ms for %d ms',
+        async (nodes, lastedMs, forMs) => {
+          await begin();
+          await listenAsNodes(nodes);
+          expect(await release({ lastedMs })).toBe(forMs > 0 ? 'opened' : 'done');
+          const { sinceMs, endMs } = await view.door();
+          expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(forMs);
+        },
+        20_000,
+      );
+
+      it.each([
+        [EVERY_MS - 1, 'done'],
+        [EVERY_MS, 'opened'],
+      ])(
+        'does so once a second where Redis cannot count them (%d ms)',
+        async (lastedMs, answer) => {
+          const by = { ...script, ...script.inMode.broadcast() };
+          await begin();
+          expect(await release({ lastedMs }, { by })).toBe(answer);
+          const { sinceMs, endMs } = await view.door();
+          expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(answer === 'opened' ? STAND_BACK_MS : 0);
         },
       );
 
       it('says nothing of a lease that ends no sooner', async () => {
         await begin();
         await redis.admin.pexpire('k', CLAIM_MS);
-        expect(await release()).toBe('done');
+        expect(await release({ lastedMs: 0 })).toBe('done');
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
-      it.each([
-        ['it is time', 0],
-        ['it was time', -2_000],
-        ['the clock was set back', openEveryMs + 3_000],
-      ])('opens when %s, however short somebody has waited', async (_, leftMs) => {
+      it('opens when the clock was set back', async () => {
         await begin();
-        await view.setDoor(leftMs);
-        expect(await release()).toBe('opened');
+        expect(await release({ lastedMs: -10_000 })).toBe('opened');
         expect(await look()).toEqual(opened('B1'));
-        const { nextMs, untilMs, now } = await view.door();
-        expect(nextMs).toBeGreaterThan(now);
-        expect(nextMs - untilMs).toBe(openEveryMs - STAND_BACK_MS);
+        const { sinceMs, endMs, now } = await view.door();
+        expect(sinceMs).toBeLessThanOrEqual(now);
+        expect(endMs - sinceMs).toBe(EVERY_MS);
+      });
+
+      it.each([
+        [1, 1],
+        [15, 15],
+        [300, STAND_BACK_MS],
+        [LONGEST_OPEN_MS, STAND_BACK_MS],
+      ])('leaves it again while %d ms of their time are left', async (leftMs, forMs) => {
+        await begin();
+        expect(await release({ lastedMs: 0, open: [-5, leftMs] })).toBe('opened');
+        expect(await look()).toEqual(opened('B1'));
+        const { sinceMs, untilMs, endMs } = await view.door();
+        expect([untilMs - sinceMs, endMs - sinceMs]).toEqual([forMs, leftMs]);
         expect(await ear.heard()).toEqual(freed);
+      });
+
+      it.each([0, -1, LONGEST_OPEN_MS + 1])('does not when %d ms are left', async (leftMs) => {
+        await begin();
+        expect(await release({ lastedMs: 0, open: [-5, leftMs] })).toBe('done');
+        expect(await look()).toEqual({ ...handedOver, isOpened: true });
       });
 
       it('opens when it is time, also if nobody else is in line', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
-        await view.setDoor(0);
-        expect(await release()).toBe('opened');
+        expect(await release({ lastedMs: 100 })).toBe('opened');
         expect(await look()).toEqual(opened());
         expect(await ear.heard()).toEqual(freed);
       });
@@ -129,15 +267,13 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       it('does not if nobody else is in line, and it is not time', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
-        await view.setDoor(500);
-        const before = await redis.admin.get(view.keys.opened ?? '');
-        expect(await release()).toBe(isTurn ? 'passed' : 'done');
+        expect(await release({ lastedMs: 0 })).toBe(isTurn ? 'passed' : 'done');
         expect(await look()).toEqual({ ...(isTurn ? heldBy('A2') : FREE), isOpened: true });
-        expect(await redis.admin.get(view.keys.opened ?? '')).toBe(before);
         expect(await ear.heard()).toEqual(isTurn ? [] : freed);
       });
 
       it('counts only where somebody waits', async () => {
+        await ear.listenToAll();
         await hold('A1', 1);
         expect(await release()).toBe(isTurn ? 'passed' : 'done');
         // The heir is one that waits.
@@ -145,134 +281,183 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       });
 
       it('never opens with 0, and does not count', async () => {
-        await begin({ sinceMs: 7_000 });
-        expect(await release(0, 7_000)).toBe('done');
+        await begin();
+        expect(await release({ waitedMs: 7_000 }, { openEveryMs: 0 })).toBe('done');
         expect(await look()).toEqual(handedOver);
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
       it('never opens with 0, whatever was counted before', async () => {
         await begin();
-        await view.setDoor(0);
-        expect(await release(0)).toBe('done');
+        expect(await release({ lastedMs: 300 }, { openEveryMs: 0 })).toBe('done');
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
       });
 
-      it('hands over where no outsider hears it, and keeps nobody waiting meanwhile', async () => {
-        await begin(long);
-        await ear.stopListeningToAll();
-        expect(await release(openEveryMs, openEveryMs)).toBe('done');
-        expect(await look()).toEqual({ ...handedOver, isOpened: true });
-        const { nextMs, untilMs, now } = await view.door();
-        expect(nextMs).toBeGreaterThan(now);
-        expect(untilMs).toBe(0);
-        await redis.admin.del('k');
-        expect(await claim('C1')).toEqual(granted);
-      });
-
-      it('stands back for as long, however often the door opens', async () => {
+      it.each([0, 3])('does nothing for processes of ours (%d)', async (nodes) => {
         await begin();
-        expect(await release(1)).toBe('opened');
-        const { nextMs, untilMs } = await view.door();
-        expect(untilMs - nextMs).toBe(STAND_BACK_MS - 1);
+        await ear.stopListeningToAll();
+        await listenAsNodes(nodes);
+        expect(await release({ waitedMs: 7_000 })).toBe('done');
+        expect(await look()).toEqual(handedOver);
+        expect(await ear.heard()).toEqual(['B: 1 b1']);
+      });
+
+      it('opens after each section with 1, and only for a moment', async () => {
+        await begin();
+        await listenAsNodes(3);
+        expect(await release({ lastedMs: 1 }, { openEveryMs: 1 })).toBe('opened');
+        const { sinceMs, endMs } = await view.door();
+        expect(endMs - sinceMs).toBe(STAND_BACK_MS);
         await eventually(async () => (await claim('B1')).kind === 'granted');
       });
     });
 
     it.each([
-      [0, false],
-      [openEveryMs - 2, false],
-      [openEveryMs - 1, true],
-      [openEveryMs, true],
-    ])('get it after the heir has waited for %d ms: take-turns (%s)', async (waitedMs, isTime) => {
-      await ear.listenToAll();
-      await hold('A1', 1);
-      const answer = await takeTurns('A1', 'A2', { waitedMs, openEveryMs });
-      expect(answer).toBe(isTime ? 'opened' : 'passed');
-      const expected = isTime ? { ...FREE, ...standing('A2') } : heldBy('A2');
-      expect(await look()).toEqual({ ...expected, isOpened: true });
+      [1, 375],
+      [MANY_CALLERS - 1, 375],
+      [MANY_CALLERS, 240],
+      [1_000, 240],
+    ])('have it beside a process with %d callers for %d ms of 300', async (callers, forMs) => {
+      await begin();
+      const args = { ...ours, ...turn, callers, openEveryMs: EVERY_MS };
+      expect(await view.run(before(kind.takeTurns, { lastedMs: 300 }), args)).toBe('opened');
+      const { sinceMs, endMs } = await view.door();
+      expect(endMs - sinceMs).toBe(forMs);
     });
 
-    it.each([
-      [0, false],
-      [openEveryMs / 2, false],
-      [openEveryMs - 1, true],
-      [openEveryMs, true],
-    ])(
-      'get it after the first in line has waited for %d ms: leave (%s)',
-      async (sinceMs, isTime) => {
-        await begin({ sinceMs });
-        // It is the first that counts.
-        await stand('C1', { sinceMs: -10 });
-        expect(await leave('A1', { openEveryMs })).toBe(isTime ? 'opened' : 'done');
-        expect((await look()).lock).toEqual(isTime ? {} : { B1: '1' });
-      },
-    );
+    it('get it after the first in line has waited, not another', async () => {
+      await begin();
+      await stand('C1', { sinceMs: -10 });
+      const args = { ...ours, holdCount: 0, openEveryMs: EVERY_MS };
+      expect(await view.run(before(kind.leave, { waitedMs: 50 }), args)).toBe('opened');
+    });
 
     describe('those in line', () => {
-      /** Claims as if the line had begun to stand back some time ago, by the clock of the server. */
-      const claimWith = (leftMs: number, owner: string, script: LineKindUnderTest['claim']) => {
-        const begin = `local time = redis.call('time')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-local times = string.format('%.0f %.0f', nowMs + 500, nowMs + ${String(leftMs)})
-redis.call('set', KEYS[${script.keys.indexOf('opened') + 1}], times, 'px', 3000)\n`;
-        return view.run({ ...script, lua: begin + script.lua }, claimArgs(owner));
-      };
       const CLAIMS = [kind.claim, kind.claimFenced];
+      const claimWith = (was: Before, owner: string, script: LineKindUnderTest['claim']) =>
+        view.run(before(script, was), claimArgs(owner));
 
-      it.each([5, 10, STAND_BACK_MS])('stand back for the last %d ms of it', async (leftMs) => {
+      it.each([
+        [5, 5],
+        [5, 300],
+        [STAND_BACK_MS, STAND_BACK_MS],
+        [STAND_BACK_MS, LONGEST_OPEN_MS],
+      ])('stand back for the last %d ms of it, of %d', async (untilMs, endMs) => {
         await stand('B1');
         for (const [i, script] of CLAIMS.entries()) {
           for (const process of 'BC') {
-            const answer = await claimWith(leftMs, `${process}${String(i + 1)}`, script);
+            const was: Before = { lastedMs: 100, open: [untilMs, endMs] };
+            const answer = await claimWith(was, `${process}${String(i + 1)}`, script);
             expect(answer).toMatchObject(busy);
-            const { remainingMs } = answer as { remainingMs: number };
-            expect(remainingMs).toBeGreaterThan(0);
-            expect(remainingMs).toBeLessThanOrEqual(leftMs);
+            const { remainingMs, standBackMs } = timesOf(answer);
+            expect(standBackMs).toBeGreaterThan(0);
+            expect(standBackMs).toBeLessThanOrEqual(untilMs);
+            expect(remainingMs).toBe(standBackMs);
           }
         }
         expect(await look()).toEqual({ ...FREE, ...standing('B2', 'C2'), isOpened: true });
       });
 
       it.each([
-        ['it is over', 0],
-        ['it was over', -100],
-        ['the clock was set back', STAND_BACK_MS + 5],
-        ['the clock was set back by far', 100_000],
-      ])('get in when %s', async (_, leftMs) => {
+        [-5, 300, STAND_BACK_MS],
+        [0, 5, 5],
+        [15, LONGEST_OPEN_MS, STAND_BACK_MS],
+      ])(
+        'go on standing back while somebody has it: %d ms of %d are left, then %d',
+        async (untilMs, endMs, thenMs) => {
+          for (const script of CLAIMS) {
+            await hold('X1', 1);
+            const was: Before = { lastedMs: 100, open: [untilMs, endMs] };
+            const answer = await claimWith(was, 'B1', script);
+            expect(answer).toMatchObject({ ...busy, remainingMs: expect.any(Number) });
+            const { remainingMs, standBackMs } = timesOf(answer);
+            expect(remainingMs).toBeGreaterThan(LEASE_MS / 2);
+            expect(standBackMs).toBeGreaterThan(0);
+            expect(standBackMs).toBeLessThanOrEqual(thenMs);
+            const door = await view.door();
+            expect(door.endMs - door.sinceMs).toBe(endMs + 100);
+            expect(door.untilMs - door.sinceMs).toBe(thenMs + 100);
+          }
+        },
+      );
+
+      it.each([
+        ['their time is over', [0, 0]],
+        ['they have not used it for a moment', [0, 300]],
+        ['it was over', [-100, -50]],
+        ['the clock was set back', [STAND_BACK_MS + 5, 300]],
+        ['the clock was set back by far', [100_000, 100_000]],
+      ] as const)('get in when %s, and count anew', async (_, open) => {
         for (const script of CLAIMS) {
-          expect(await claimWith(leftMs, 'B1', script)).toMatchObject({ kind: 'granted' });
+          const sentAt = await view.now();
+          const answer = await claimWith({ lastedMs: 100, open }, 'B1', script);
+          expect(answer).toMatchObject({ kind: 'granted' });
           expect(await look()).toEqual({ ...heldBy('B1'), isOpened: true });
+          const { sinceMs, untilMs, endMs, now } = await view.door();
+          expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
+          expect(sinceMs).toBeLessThanOrEqual(now);
+          expect([untilMs, endMs]).toEqual([0, 0]);
           await redis.admin.del('k');
+        }
+      });
+
+      it.each([
+        ['their time is over', [0, 0]],
+        ['it was over', [-100, -50]],
+      ] as const)('wait as ever when somebody has it, and %s', async (_, open) => {
+        for (const script of CLAIMS) {
+          await hold('X1', 1);
+          const answer = await claimWith({ lastedMs: 100, open }, 'B1', script);
+          expect(answer).toEqual({ ...busy, remainingMs: expect.any(Number) });
         }
       });
 
       it('enter what was handed to them at any time', async () => {
         await hold('B1', 0);
         for (const script of CLAIMS) {
-          expect(await claimWith(10, 'B1', script)).toMatchObject({ kind: 'granted' });
+          const was: Before = { lastedMs: 100, open: [10, 300] };
+          expect(await claimWith(was, 'B1', script)).toMatchObject({ kind: 'granted' });
         }
       });
 
       it('stand back from the very moment on, at whatever time that is', async () => {
         for (let time = 0; time < 20; time += 1) {
           await redis.admin.flushall();
-          await begin(long);
-          const leaving = { owner: ownerOf('A1'), ...leaveArgs, openEveryMs };
+          await begin();
+          await stand('B1', { sinceMs: 2_000 });
+          const leaving = { ...ours, ...leaveArgs, openEveryMs: EVERY_MS };
           const answers = await view.runAtOnce(
             [kind.leave, leaving],
             [kind.claim, claimArgs('B1')],
           );
-          expect(answers).toEqual(['opened', { ...busy, remainingMs: expect.any(Number) }]);
+          const standBackMs: unknown = expect.any(Number);
+          expect(answers).toEqual(['opened', { ...busy, remainingMs: standBackMs, standBackMs }]);
         }
       });
     });
 
-    it('enter it while the line stands back', async () => {
-      await begin(long);
-      await leave('A1', { openEveryMs });
+    it('are not kept from it by a first attempt, which gets it while the line stands back', async () => {
+      await begin();
+      await view.setDoor(300);
+      await leave('A1', { openEveryMs: EVERY_MS });
       expect(await enter('X1')).toEqual(granted);
       expect(await look()).toEqual({ ...heldBy('X1'), ...standing('B1'), isOpened: true });
+    });
+
+    it('get it again from a first attempt, at whatever time that got it', async () => {
+      const args = { ...leaveArgs, openEveryMs: EVERY_MS };
+      for (let time = 0; time < 20; time += 1) {
+        await redis.admin.flushall();
+        await begin();
+        const answers = await view.runAtOnce(
+          [before(kind.leave, { lastedMs: 300 }), { ...args, owner: ownerOf('A1') }],
+          [kind.enter, { owner: ownerOf('X1'), holdCount: 1, leaseMs: LEASE_MS }],
+          [kind.leave, { ...args, owner: ownerOf('X1') }],
+        );
+        expect(answers).toEqual(['opened', granted, 'opened']);
+        expect((await look()).lock).toEqual({});
+        expect((await ear.heard()).slice(-2 * freed.length)).toEqual([...freed, ...freed]);
+      }
     });
 
     it.each([
@@ -282,25 +467,8 @@ redis.call('set', KEYS[${script.keys.indexOf('opened') + 1}], times, 'px', 3000)
     ])('are told if an heir has it for %d ms, and no longer', async (leaseMs, told) => {
       await ear.listenToAll();
       await hold('A1', 1);
-      expect(await takeTurns('A1', 'A2', { leaseMs, openEveryMs })).toBe('passed');
+      expect(await takeTurns('A1', 'A2', { leaseMs, openEveryMs: EVERY_MS })).toBe('passed');
       expect(await ear.heard()).toEqual(told);
-    });
-
-    it('hand over to those in line, at whatever time they got it', async () => {
-      const args = { ...leaveArgs, openEveryMs };
-      for (let time = 0; time < 20; time += 1) {
-        await redis.admin.flushall();
-        await begin(long);
-        const answers = await view.runAtOnce(
-          [kind.leave, { ...args, owner: ownerOf('A1') }],
-          [kind.enter, { owner: ownerOf('X1'), holdCount: 1, leaseMs: LEASE_MS }],
-          [kind.leave, { ...args, owner: ownerOf('X1') }],
-        );
-        expect(answers).toEqual(['opened', granted, 'done']);
-        expect((await look()).lock).toEqual({ B1: '1' });
-      }
-      const last = [...freed, ...toldShorter];
-      expect((await ear.heard()).slice(-last.length)).toEqual(last);
     });
   });
 }

@@ -96,7 +96,10 @@ export class Redisson {
   /** Calls a method of an object, in the thread of that name; calls of one thread take turns. */
   call<T extends JavaValue = JavaValue>(
     thread: string,
-    [object, name]: readonly [JavaObject | 'owner' | 'isParked', string | readonly string[]],
+    [object, name]: readonly [
+      JavaObject | 'owner' | 'isParked' | 'load',
+      string | readonly string[],
+    ],
     method: string,
     ...args: readonly JavaValue[]
   ): Promise<T> {

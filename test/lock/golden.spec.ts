@@ -48,17 +48,20 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
   });
 
   it('when it is waited for', async () => {
-    // Else a waiter of ours would be given the lock, and nobody else be told of it.
+    // Else a waiter of ours would be given the lock; and only where an outsider listens it is told.
     const holder = open({ interop: 'redisson' });
     const waiter = open({ interop: 'redisson', pollIntervalMs: 60_000 });
     const trace = await golden.scenario('waited for');
     const held = await trace.plays('A: lock.lock()', holder.locks.acquire('a'));
     const waiting = waiter.locks.acquire('a');
     await listening();
+    const other = redis.admin.duplicate();
+    await other.subscribe('redisson_lock__channel:{a}');
     await held.release();
     trace.passes('A: lock.unlock()');
     const lease = await trace.plays('B: lock.lock() goes on', waiting);
     await trace.plays('B: lock.unlock()', lease.release());
+    other.disconnect();
   });
 
   it('when its lease ends it', async () => {

@@ -45,7 +45,7 @@ export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
 });
 export const leaveArgs = { holdCount: 0, openEveryMs: 0 };
 export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
-export const turnArgs = { ...passArgs, waitedMs: 0, openEveryMs: 0 };
+export const turnArgs = { ...passArgs, waitedMs: 0, callers: 1, openEveryMs: 0 };
 
 interface Claiming {
   readonly sinceMs?: number;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/outsiders.js';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
 import { deliver } from './deliver.js';
 import { LINE_KINDS, type LineKindUnderTest } from './line-kinds.js';
@@ -148,7 +149,7 @@ export class LineView {
     return mapKeys(Object.fromEntries(byOwner) as Record<string, string>, (count) => count);
   }
 
-  /** When the lock is to be left to outsiders, and up to when the line stands back; 0, 0 if unknown. */
+  /** Since when the line has it, up to when it stands back, and when the outsiders' time is over. */
   async door() {
     const { opened = '' } = this.keys;
     const { admin } = this.redis;
@@ -157,15 +158,16 @@ export class LineView {
       admin.pttl(opened),
       this.now(),
     ]);
-    const [nextMs = 0, untilMs = 0] = (times ?? '').split(' ').map(Number);
-    return { nextMs, untilMs, ttlMs, now };
+    const [sinceMs = 0, untilMs = 0, endMs = 0] = (times ?? '').split(' ').map(Number);
+    return { sinceMs, untilMs, endMs, ttlMs, now };
   }
 
-  /** Leaves the lock to outsiders in so many ms, and stands back for so long; 0 for not at all. */
-  async setDoor(nextInMs: number, standBackMs = 0): Promise<void> {
+  /** The line has it for so long, and outsiders have time yet, of which a moment is left. */
+  async setDoor(lastedMs: number, leftMs = 0): Promise<void> {
     const now = await this.now();
-    const times = [now + nextInMs, standBackMs === 0 ? 0 : now + standBackMs];
-    await this.redis.admin.set(this.keys.opened ?? '', times.join(' '), 'PX', 3_000);
+    const times = leftMs === 0 ? [0, 0] : [now + Math.min(leftMs, STAND_BACK_MS), now + leftMs];
+    const { opened = '' } = this.keys;
+    await this.redis.admin.set(opened, [now - lastedMs, ...times].join(' '), 'PX', 3_000);
   }
 
   /** Moves all there is as it would be so much later; what ends until then is gone. */

@@ -106,7 +106,7 @@ export class RedisFixture {
   /** The channels of Redisson's on which somebody listens: one for each key that is waited for. */
   async wakeUpChannels(): Promise<string[]> {
     const channels = (await this.admin.pubsub('CHANNELS')) as string[];
-    return channels.filter((channel) => !channel.startsWith('nestjs_'));
+    return channels.filter((channel) => !/^nestjs_|:nodes$/.test(channel));
   }
 
   /** Resolves once so many connections are subscribed to the channel. */

@@ -154,6 +154,7 @@ const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   select: () => ['none'],
   'cluster|slots': () => [],
   'cluster|info': () => [],
+  'pubsub|numsub': () => [],
   'pubsub|shardnumsub': () => [],
   'client|setname': () => ['doctor'],
   spublish: (key) => [channelOf(key), ''],

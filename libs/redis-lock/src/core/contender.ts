@@ -24,6 +24,8 @@ export interface Candidate {
 export interface Channels {
   /** That it should try again. */
   readonly wakeUp: string;
+  /** Nothing: to listen here says that whoever listens there is a process of ours. */
+  readonly nodes?: string | undefined;
   /** That it has got what another has handed on. */
   readonly handOff?: HandOff;
 }

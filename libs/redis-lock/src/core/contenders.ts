@@ -9,7 +9,7 @@ import type {
   WaitingPlace,
 } from './contender.js';
 import { LockLimitError } from './errors.js';
-import { standBackMs } from './hand-off.js';
+import { standBackMs } from './outsiders.js';
 import type { Hold, Succession, Successors } from './hold.js';
 import { Idle } from './idle.js';
 import { KeyQueue } from './key-queue.js';
@@ -115,13 +115,17 @@ export class Contenders implements Successors, QueueHost {
   }
 
   opened({ key }: Hold): void {
+    this.#standBack(key, standBackMs(this.context.settings));
+  }
+
+  #standBack(key: string, forMs: number): void {
     const isOver = () => {
       this.#opened.delete(key);
       this.#queues.get(key)?.ask();
     };
-    const { clock, settings } = this.context;
+    const { clock } = this.context;
     clock.cancel(this.#opened.get(key));
-    const timer = outOfScope(() => clock.after(standBackMs(settings), isOver));
+    const timer = outOfScope(() => clock.after(forMs, isOver));
     if (timer !== undefined) this.#opened.set(key, timer);
   }
 
@@ -148,7 +152,9 @@ export class Contenders implements Successors, QueueHost {
     return leader === undefined || leader.place === place;
   }
 
-  heard(place: WaitingPlace, { isNew, sibling }: BusyAnswer, before: LastAnswer): void {
+  heard(place: WaitingPlace, answer: BusyAnswer, before: LastAnswer): void {
+    const { isNew, sibling } = answer;
+    if (answer.standBackMs !== undefined) this.#standBack(place.key, answer.standBackMs);
     const crowd = place.isLed === true ? this.#crowds.get(place.key) : undefined;
     if (crowd?.first !== place.line) return;
     // It has lost its place, as the others may have.

@@ -2,6 +2,7 @@ import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisitio
 import type { Candidate, Channels } from './contender.js';
 import type { Contenders } from './contenders.js';
 import type { Claim, EnterAnswer, EnterRequest, OwnerId } from './hold-protocol.js';
+import { nodesChannel } from './outsiders.js';
 import { Hold } from './hold.js';
 import type { Reply } from './redis-connection.js';
 import { waitInTurn, type Turn } from './wait-in-turn.js';
@@ -75,11 +76,12 @@ class FirstTurn implements Turn {
     const { key, owner } = this.hold;
     const wakeUp = protocol.wakeUpChannel(key, owner);
     const grants = protocol.grantChannel?.(key, owner);
-    if (grants === undefined) return { wakeUp };
+    const nodes = protocol.countsOutsiders === true ? nodesChannel(wakeUp) : undefined;
+    if (grants === undefined) return { wakeUp, nodes };
     // On a channel of its own nobody is told of others: only whoever leaves gives back.
     if (grants === wakeUp) return { wakeUp, handOff: { grants } };
     const giveBack = (stray: OwnerId) => this.withdraw(stray);
-    return { wakeUp, handOff: { grants, giveBack } };
+    return { wakeUp, nodes, handOff: { grants, giveBack } };
   }
 
   withdraw(owner: OwnerId): Promise<void> {

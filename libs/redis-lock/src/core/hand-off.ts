@@ -1,7 +1,6 @@
 import type { Claim, Heir, OwnerId } from './hold-protocol.js';
 import { helperKey } from './key-space.js';
-import type { LockSettings } from './options.js';
-import { LAST_BACKOFF_MS } from './poll.js';
+import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
 
 /**
  * Who goes next, among Node processes; Java sees nothing of it. Beside a lock that is handed on, each
@@ -11,8 +10,9 @@ import { LAST_BACKOFF_MS } from './poll.js';
  *   each, however many callers it has.
  * - `claims`, process → `number aliveUntil nonce leaseMs manner`: what whoever leaves has to know to
  *   make `<process>:<number>` the next owner.
- * - `opened`, `next until`: when the lock is to be left again to those who are in no line, as Java
- *   services are, and up to when the line stands back for them (ms, by the server).
+ * - `opened`, `since until end`: since when the line has the lock, and while it is left to those who
+ *   are in no line, as Java services are, up to when the line stands back for them, and when their time
+ *   is over at the latest (ms, by the server).
  *
  * A process is told of its grant on the channel `queue:<process>` by `number nonce`.
  */
@@ -44,10 +44,6 @@ export const HASH_LOCK: HandedLock = {
   onWaiting: '',
 };
 
-/** How long those in line stand back for an outsider that was told that the lock is free. */
-export const STAND_BACK_MS = 20;
-/** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
-const OPENED_TTL_MS = 3_000;
 /** Of the dead at the head of the line, one script takes away so many. */
 const MOST_SWEPT = 32;
 /** A manner is written as its first letter. */
@@ -69,23 +65,6 @@ export function lineKeys(
 
 export function grantChannel(key: string, process: string, kind?: LineKind): string {
   return `${lineKeys(key, kind).queue}:${process}`;
-}
-
-/** So often a lock that is handed on is left to outsiders, which are in no line; 0 is never. */
-export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
-  return { auto: 1_000, redisson: 1, none: 0 }[interop];
-}
-
-/**
- * Outsiders that poll hear of nothing: whoever polls as well leaves the lock free after its turn, and
- * stands back for as long as the longest pause of Redisson's spin lock.
- */
-export function isAmongPolls(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): boolean {
-  return settings.wakeUp === 'poll' && openEveryMs(settings) > 0;
-}
-
-export function standBackMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): number {
-  return isAmongPolls(settings) ? LAST_BACKOFF_MS : STAND_BACK_MS;
 }
 
 /** A claim as the scripts take it. */
@@ -111,10 +90,10 @@ export function takingTurns(
   claim: Claim,
   { channel, openEveryMs }: { readonly channel: string; readonly openEveryMs: number },
 ) {
-  const { heir: next, leaseMs, starts } = passingOn(owner, heir, channel);
+  const { callers } = heir;
   const waitedMs = Math.round(heir.waitedMs);
-  const written = writtenClaim(claim);
-  return { owner, heir: next, leaseMs, starts, waitedMs, claim: written, channel, openEveryMs };
+  const turn = { waitedMs, callers, claim: writtenClaim(claim), openEveryMs };
+  return { ...passingOn(owner, heir, channel), ...turn };
 }
 
 /** Lua that refuses a claim that nobody could read later. */
@@ -177,16 +156,6 @@ local function standInLine(one)
   end
 end`;
 
-/** Lua: what is left (ms) of the time in which those in line leave a free lock to others, or nil. */
-export const STANDING_BACK = `
-local function standingBack()
-  local times = redis.pcall('get', opened)
-  local untilMs = type(times) == 'string' and tonumber(string.match(times, '^%d+ (%d+)$') or '')
-  local left = untilMs and math.ceil(untilMs - serverTime() / 1000)
-  -- More is left only when the clock was set back.
-  return left and left > 0 and left <= ${String(STAND_BACK_MS)} and left
-end`;
-
 /**
  * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it is.
  * `tried(step, …)` answers no, instead of failing.
@@ -223,53 +192,21 @@ local function leavePlace(one, hadIt)
   if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
 end`;
 
-/** What those are told who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
-export const SHORTER = '00';
-
 /**
- * Lua: `tellShorter(ms)` wakes outsiders that believe that the lock is held for longer. Needs `leftMs`:
- * for how long it was to be held yet.
- */
-const TELL_SHORTER = `
-local function tellShorter(ms)
-  local isShorter = type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs)
-  if isShorter and openEveryMs > 0 then announce(channel, '${SHORTER}') end
-end`;
-
-const openDoor = ({ freed }: HandedLock) => `
-local function isTimeToOpen(since)
-  local nextMs = tonumber(string.match(redis.call('get', opened) or '', '^(%d+)') or '')
-  if not nextMs then return since and serverTime() - since >= (openEveryMs - 1) * 1000, since end
-  local left = nextMs - serverTime() / 1000
-  -- More is left only when the clock was set back.
-  return left <= 0 or left > openEveryMs
-end
-local function openDoor(since)
-  if openEveryMs == 0 then return false end
-  local isTime, isFirst = isTimeToOpen(since)
-  if not isTime and not isFirst then return false end
-  local receivers = isTime and ${freed}
-  local isHeard = receivers and receivers ~= 0
-  -- Rounded down, or at once more would be left than can be.
-  local nowMs = math.floor(serverTime() / 1000)
-  local untilMs = isHeard and nowMs + ${String(STAND_BACK_MS)} or 0
-  local times = string.format('%.0f %.0f', nowMs + openEveryMs, untilMs)
-  redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
-  return isHeard
-end`;
-
-/**
- * Lua: `openDoor(since)` leaves the lock to those who are in no line, if the last time is long enough
- * ago and somebody hears it; or, when no last time is known, if somebody has waited since then for so
- * long. `handOver(from)` makes the process that has waited longest the owner, but not this one. Both
- * answer whether it is so, and are called by `tried`. No time for outsiders at all when `openEveryMs`
- * is 0. Needs `leftMs`, of the lock that was freed. Brings `leavePlace` as well.
+ * Lua: `openDoor(since, callers)` leaves the lock to those who are in no line, once their share of the
+ * time since they had it last is worth it, by how many `callers` of this process wait, and goes on while that lasts; where nothing is known of them,
+ * someone in line has waited since then. `handOver(from)` makes the process that has waited longest the
+ * owner, but not this one. Both answer whether it is so, and are called by `tried`. No time for
+ * outsiders at all when `openEveryMs` is 0. Needs `leftMs`, of the lock that was freed. Brings
+ * `leavePlace` as well.
  */
 export const handOver = (kind: HandedLock) => `
 ${LEAVE_PLACE}
 ${giving(kind)}
+${OUTSIDERS}
 ${TELL_SHORTER}
-${openDoor(kind)}
+${DOOR}
+${openDoor(kind.freed)}
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, manner = string.match(record, ${RECORD})
   if not manner or tonumber(aliveUntil) * 1000 < serverTime() then return false end
@@ -316,13 +253,16 @@ end`;
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leavePlace(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-if tried(openDoor, since) then return 'opened' end
+if tried(openDoor, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
-/** Lua that ends a release with an heir, who stands in line if others go first; he waits from `since` on. */
+/**
+ * Lua that ends a release with an heir, who stands in line if others go first, and waits from `since` on
+ * with so many `callers`.
+ */
 export const takeTurns = ({ onWaiting }: HandedLock) => `
-local isOpened = tried(openDoor, since)
+local isOpened = tried(openDoor, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
   standInLine(heir)
   ${onWaiting}

@@ -16,6 +16,13 @@ import { defineScript, type RawReply } from './script.js';
 export const GRANTED = 1;
 export const LOST = 0;
 
+/** Beside a lease that is left, that the line stands back for so long (ms). */
+const STANDS_BACK = 3;
+
+/** Lua: what those are answered who do not get it: how much is left, of the lease and of standing back. */
+export const refusal = (left: string, standBackMs: string) =>
+  `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
+
 const refuseUnless = (isLock: string) => `
 if not (${isLock}) then
   local isReadWrite = redis.call('hexists', lock, 'mode') == 1
@@ -193,23 +200,24 @@ return {redis.call('pttl', lock), holder}`,
 
 export function enterAnswer(raw: RawReply): EnterAnswer | undefined {
   if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
-  return refusal(raw);
+  return refused(raw);
 }
 
 export function fencedAnswer(raw: RawReply): EnterAnswer | undefined {
-  if (typeof raw !== 'string') return refusal(raw);
+  if (typeof raw !== 'string') return refused(raw);
   const fencingToken = Number(raw);
   const isToken = Number.isSafeInteger(fencingToken) && fencingToken > 0;
   return isToken ? { kind: 'granted', fencingToken } : undefined;
 }
 
-function refusal(raw: RawReply): EnterAnswer | undefined {
+function refused(raw: RawReply): EnterAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
   const [pttl, place = 0, sibling = ''] = typeof raw === 'object' ? raw : [];
   if (typeof pttl !== 'number') return undefined;
   const remainingMs = remainingOf(pttl);
   if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
   if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
+  if (place === STANDS_BACK) return { kind: 'busy', remainingMs, standBackMs: Number(sibling) };
   if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
   return { kind: 'busy', remainingMs };
 }

@@ -42,6 +42,8 @@ export interface Heir {
   readonly starts: boolean;
   /** For how long it has waited. */
   readonly waitedMs: number;
+  /** How many wait in its process. */
+  readonly callers: number;
   /** With it another process goes first, if one waits, and the heir stands in line. */
   readonly claim: Claim | undefined;
 }
@@ -70,6 +72,8 @@ export type EnterAnswer =
       readonly remainingMs: number;
       /** It has a place in the queue that it had not before. */
       readonly isNew?: true;
+      /** Those who stand in line leave it to others, and need not ask for so long. */
+      readonly standBackMs?: number;
       /** Before it comes one of the same process, which hands it on. */
       readonly isBehindOwn?: true;
       /** The first owner of the queue, if it is another one of the same process. */
@@ -158,6 +162,8 @@ export interface HoldProtocol {
     renewals: readonly Renewal[],
     minReplicas: number,
   ): Promise<Reply<readonly RenewalAnswer[]>>;
+  /** Whoever leaves counts who listens for wake-ups and is no process of ours. */
+  readonly countsOutsiders?: boolean;
   /** The channel on which this owner is told to try again. */
   wakeUpChannel(key: string, owner: OwnerId): string;
   /**

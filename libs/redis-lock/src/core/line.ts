@@ -1,6 +1,6 @@
 import type { Callers } from './callers.js';
 import type { Contender, Grant, HandOff } from './contender.js';
-import { isAmongPolls, openEveryMs } from './hand-off.js';
+import { isAmongPolls, openEveryMs } from './outsiders.js';
 import type { Hold, Succession } from './hold.js';
 import type { Claim, Handed, Heir, LeaveAnswer, OwnerId } from './hold-protocol.js';
 import type { LockContext } from './lock-context.js';
@@ -63,6 +63,7 @@ export class Line {
       starts: candidate.starts,
       leaseTimeMs: next.leaseTimeMs,
       waitedMs: next.waitedMs,
+      callers: this.callers.size,
       claim: isTurnOver ? this.#place.claim(next, this.queue.isTold) : undefined,
     };
     this.queue.expectAnswer(next);

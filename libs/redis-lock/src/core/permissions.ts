@@ -14,7 +14,7 @@ export interface Permissions {
 const LINE = (kind: string) => ['queue', 'claims', 'opened'].map((of) => `nestjs_${kind}_${of}:`);
 const HASH = ['del', 'exists', 'hexists', 'hget', 'hkeys', 'hlen', 'hset', 'pexpire', 'pttl'];
 const TOKEN = ['get', 'set', 'time'];
-const IN_LINE = ['hdel', 'zadd', 'zpopmin', 'zrange', 'zrem'];
+const IN_LINE = ['hdel', 'pubsub|numsub', 'zadd', 'zpopmin', 'zrange', 'zrem'];
 
 /** Of every connection, whatever is locked. */
 export const CONNECTION = [

@@ -1,6 +1,6 @@
 import { queueMicrotask, type Clock, type Timer } from './clock.js';
 import type { Channels } from './contender.js';
-import { SHORTER } from './hand-off.js';
+import { SHORTER } from './outsiders.js';
 import { outOfScope } from './owner-scope.js';
 import type { ChannelListener, RedisConnection } from './redis-connection.js';
 
@@ -9,6 +9,8 @@ const MOMENT_MS = 50;
 
 /** That a lock is free. */
 const FREE = '0';
+
+const NOTHING: ChannelListener = { message: () => undefined, confirmed: () => undefined };
 
 export interface QueueListener {
   /** It may be worth to ask. */
@@ -47,7 +49,7 @@ export class QueueMessages {
   /** Somebody elsewhere has it. */
   listen(): void {
     if (this.#stops !== undefined) return;
-    const { wakeUp, handOff } = this.channels;
+    const { wakeUp, nodes, handOff } = this.channels;
     const isShared = handOff?.grants === wakeUp;
     const grants: ChannelListener = {
       message: (payload) => {
@@ -59,25 +61,26 @@ export class QueueMessages {
         this.#hint();
       },
     };
-    this.#stops = isShared
-      ? []
-      : [
-          this.connection.listen(wakeUp, {
-            // Whoever stands in line knows who has it.
-            message: (payload) => {
-              if (payload !== SHORTER) this.#hint();
-            },
-            confirmed: () => {
-              this.#hint();
-            },
-          }),
-        ];
+    // First, and last to leave: else others would take this process for an outsider.
+    this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, NOTHING)];
+    if (!isShared) {
+      const wakeUps: ChannelListener = {
+        // Whoever stands in line knows who has it.
+        message: (payload) => {
+          if (payload !== SHORTER) this.#hint();
+        },
+        confirmed: () => {
+          this.#hint();
+        },
+      };
+      this.#stops.push(this.connection.listen(wakeUp, wakeUps));
+    }
     if (handOff !== undefined) this.#stops.push(this.connection.listen(handOff.grants, grants));
   }
 
   stop(): void {
     this.clock.cancel(this.#later);
-    for (const stop of this.#stops ?? []) stop();
+    for (const stop of this.#stops?.reverse() ?? []) stop();
     this.#stops = [];
   }
 

@@ -162,21 +162,23 @@ function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values i
   return Array.isArray(values);
 }
 
-const announceBy = (command: string, answer: string) => `local function announce(channel, message)
+const announceBy = (command: string, answer: string, countBy: string) => `local countBy = ${countBy}
+local function announce(channel, message)
   local receivers = redis.pcall('${command}', channel, message)
   return type(receivers) ~= 'table' and ${answer}
 end`;
 
 /**
  * Whether the message went out: to how many, or true where nobody can say. A missing right to publish
- * must not hide what the script has done.
+ * must not hide what the script has done. By `countBy` PUBSUB tells how many listen, where it can.
  */
 const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
-  plain: announceBy('publish', 'receivers'),
+  plain: announceBy('publish', 'receivers', `'numsub'`),
   // One node of a Cluster counts only those who listen there.
-  broadcast: announceBy('publish', 'true'),
-  sharded: announceBy('spublish', 'receivers'),
-  both: `local function announce(channel, message)
+  broadcast: announceBy('publish', 'true', 'nil'),
+  sharded: announceBy('spublish', 'receivers', `'shardnumsub'`),
+  both: `local countBy
+local function announce(channel, message)
   local toAll = redis.pcall('publish', channel, message)
   local toShard = redis.pcall('spublish', channel, message)
   return type(toAll) ~= 'table' or type(toShard) ~= 'table'

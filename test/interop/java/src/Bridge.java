@@ -11,6 +11,7 @@ import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -117,11 +118,49 @@ public final class Bridge {
     String kind = call.get("object").getAsString();
     if (kind.equals("isParked")) return isParked(call.get("thread").getAsString());
     if (kind.equals("owner")) return redisson.getId() + ":" + Thread.currentThread().getId();
+    if (kind.equals("load")) return load(call.get("method").getAsString(), call);
     // As in a Java service: an object belongs to whoever asked for it, because it keeps the lease.
     String id = call.get("thread") + " " + kind + " " + call.get("name");
     Object object = objects.get(id);
     if (object == null) objects.put(id, object = objectOf(kind, call.get("name")));
     return invoke(object, call.get("method").getAsString(), call.getAsJsonArray("args"));
+  }
+
+  /**
+   * For each section of many threads, which all take the lock of this kind again and again and work in
+   * it for so long, how long it was waited for, in microseconds. Arguments: threads, work, time in ms.
+   */
+  private List<Long> load(String kind, JsonObject call) throws Exception {
+    JsonArray args = call.getAsJsonArray("args");
+    long workMs = args.get(1).getAsLong();
+    long end = System.nanoTime() + args.get(2).getAsLong() * 1_000_000;
+    RLock lock = (RLock) objectOf(kind, call.get("name"));
+    List<Long> waits = Collections.synchronizedList(new ArrayList<>());
+    List<Throwable> failed = Collections.synchronizedList(new ArrayList<>());
+    List<Thread> callers = new ArrayList<>();
+    for (int i = 0; i < args.get(0).getAsInt(); i += 1) {
+      Thread caller =
+          new Thread(
+              () -> {
+                try {
+                  while (System.nanoTime() < end) {
+                    long since = System.nanoTime();
+                    // A spin lock of 3.16.8 that waits until the end may be left held.
+                    if (!lock.tryLock(60, TimeUnit.SECONDS)) throw new IllegalStateException("too late");
+                    waits.add((System.nanoTime() - since) / 1_000);
+                    Thread.sleep(workMs);
+                    lock.unlock();
+                  }
+                } catch (Throwable thrown) {
+                  failed.add(thrown);
+                }
+              });
+      callers.add(caller);
+      caller.start();
+    }
+    for (Thread caller : callers) caller.join();
+    if (!failed.isEmpty()) throw new IllegalStateException(failed.get(0));
+    return waits;
   }
 
   private Object objectOf(String kind, JsonElement name) throws Exception {

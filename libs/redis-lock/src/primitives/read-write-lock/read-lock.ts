@@ -18,6 +18,7 @@ export class ReadLockProtocol implements LockProtocol {
   readonly options = READ_OPTIONS;
   readonly nesting = 'together';
   readonly waiting = 'together';
+  readonly countsOutsiders = true;
   readonly isShared = true;
   readonly remembersWaiters = true;
 

@@ -1,13 +1,7 @@
 import { takeToken } from '../../core/fencing-token.js';
-import {
-  CHECK_CLAIM,
-  LINE,
-  LINE_KEYS,
-  SERVER_TIME,
-  STAND_IN_LINE,
-  STANDING_BACK,
-} from '../../core/hand-off.js';
-import { enterAnswer, fencedAnswer, GRANTED, LOST } from '../../core/hash-lock.js';
+import { CHECK_CLAIM, LINE, LINE_KEYS, SERVER_TIME, STAND_IN_LINE } from '../../core/hand-off.js';
+import { STANDING_BACK } from '../../core/outsiders.js';
+import { enterAnswer, fencedAnswer, GRANTED, LOST, refusal } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   ANNOUNCE_TO_ALL,
@@ -21,7 +15,7 @@ import {
 import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
 
 /** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
-const refuse = ({ standsBack, stands }: typeof IN_LINE) => `
+const refuse = ({ standsBack, isRefused, stands, refused }: typeof IN_LINE) => `
 local left
 if mode == 'write' then
   ${refuseUnheld(WRITER)}
@@ -41,10 +35,10 @@ if not left and redis.call('exists', turn, readers) > 0 then
   if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
 end
 ${standsBack}
-if left then
+if ${isRefused} then
   if memoryMs > 0 then waitToWrite(owner) end
   ${stands}
-  return {left}
+  return ${refused}
 end`;
 
 /** Lua of those who stand in the line of core/hand-off.ts. */
@@ -52,15 +46,19 @@ const IN_LINE = {
   check: `${CHECK_CLAIM}
 local holdCount = 1`,
   line: `${LINE}${STAND_IN_LINE}${STANDING_BACK}`,
-  standsBack: 'left = left or standingBack()',
+  standsBack: 'local standBackMs = standingBack(left)',
+  isRefused: 'left or standBackMs',
   stands: 'standInLine(owner)',
+  refused: refusal('left', 'standBackMs'),
+  takesBack: 'takeBack()',
   leaves: 'leaveLine(processOf(owner))',
   /** Whoever entered more than once since this was first sent is left alone. */
   isOther: `held == '0'`,
 };
 
 const ALONE: typeof IN_LINE = {
-  ...{ check: '', line: '', standsBack: '', stands: '', leaves: '' },
+  ...{ check: '', line: '', standsBack: '', stands: '', takesBack: '', leaves: '' },
+  ...{ isRefused: 'left', refused: '{left}' },
   isOther: 'tonumber(held) ~= holdCount',
 };
 
@@ -100,6 +98,7 @@ if not held then
   end
   -- A key of another type must not make an enter fail that is done.
   pcall(forget, owner)
+  ${way.takesBack}
 else
   -- Last what Redis refuses with its memory full, unless something else was written before.
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end

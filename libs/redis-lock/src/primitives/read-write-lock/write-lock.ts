@@ -3,11 +3,11 @@ import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
 import {
   grantChannel,
   lineKeys,
-  openEveryMs,
   passingOn,
   takingTurns,
   writtenClaim,
 } from '../../core/hand-off.js';
+import { openEveryMs } from '../../core/outsiders.js';
 import { renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
@@ -41,6 +41,7 @@ export class WriteLockProtocol implements LockProtocol {
   readonly options = LOCK_OPTIONS;
   readonly nesting = 'in turn';
   readonly waiting = 'in turn';
+  readonly countsOutsiders = true;
   readonly isShared = false;
   readonly remembersWaiters = true;
   /** By the writer's own reads. */

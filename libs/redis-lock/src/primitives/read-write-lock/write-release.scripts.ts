@@ -125,9 +125,9 @@ export const WRITE_TAKE_TURNS = defineScript({
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
   args: [
     ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
-    ...(['claim', 'waitedMs', 'memoryMs', 'openEveryMs'] as const),
+    ...(['claim', 'waitedMs', 'callers', 'memoryMs', 'openEveryMs'] as const),
   ],
-  numbers: ['leaseMs', 'starts', 'waitedMs', 'memoryMs', 'openEveryMs'],
+  numbers: ['leaseMs', 'starts', 'waitedMs', 'callers', 'memoryMs', 'openEveryMs'],
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}

@@ -11,10 +11,10 @@ import {
   passOn,
   SERVER_TIME,
   STAND_IN_LINE,
-  STANDING_BACK,
   refuseAbsent,
   takeTurns,
 } from '../../core/hand-off.js';
+import { STANDING_BACK } from '../../core/outsiders.js';
 import {
   CREATE,
   enterAnswer,
@@ -23,6 +23,7 @@ import {
   GRANTED,
   leaveAnswer,
   REFUSE_OTHERS,
+  refusal,
 } from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 
@@ -49,17 +50,17 @@ if not held then
   if redis.call('exists', lock) == 1 then
     ${REFUSE_OTHERS}
     left = redis.call('pttl', lock)
-  else
-    left = standingBack()
   end
-  if left then
+  local standBackMs = standingBack(left)
+  if left or standBackMs then
     standInLine(owner)
-    return {left}
+    return ${refusal('left', 'standBackMs')}
   end
 end
 ${token}
 if not held then
   ${CREATE}
+  takeBack()
 else
   -- Last what Redis refuses with its memory full, unless something else was written before.
   if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
@@ -144,8 +145,11 @@ ${passOn(HASH_LOCK)}`,
 export const TAKE_TURNS = defineScript({
   name: 'lock.take-turns',
   keys: ['lock', ...LINE_KEYS],
-  args: ['owner', 'heir', 'leaseMs', 'starts', 'claim', 'waitedMs', 'channel', 'openEveryMs'],
-  numbers: ['leaseMs', 'starts', 'waitedMs', 'openEveryMs'],
+  args: [
+    ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
+    ...(['claim', 'waitedMs', 'callers', 'openEveryMs'] as const),
+  ],
+  numbers: ['leaseMs', 'starts', 'waitedMs', 'callers', 'openEveryMs'],
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}

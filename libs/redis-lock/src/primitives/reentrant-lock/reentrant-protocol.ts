@@ -1,13 +1,12 @@
 import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import {
   grantChannel,
-  isAmongPolls,
   lineKeys,
-  openEveryMs,
   passingOn,
   takingTurns,
   writtenClaim,
 } from '../../core/hand-off.js';
+import { isAmongPolls, openEveryMs } from '../../core/outsiders.js';
 import {
   ENTER,
   ENTER_FENCED,
@@ -45,6 +44,7 @@ export class ReentrantProtocol implements LockProtocol {
   readonly options = REENTRANT_OPTIONS;
   readonly nesting = 'in turn';
   readonly waiting = 'in turn';
+  readonly countsOutsiders = true;
   readonly isShared = false;
   readonly remembersWaiters = false;
   readonly #connection: RedisConnection;
