@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 
+import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
@@ -37,7 +39,8 @@ describe('while a slot of a Cluster is on its way', () => {
     await eventually(() => app.locks.get('warm').remainingTimeMs(), { withinMs: 15_000 });
     return app;
   };
-  const beginToMove = async (name: string) => {
+  /** Moves these keys of its slot, and leaves the others where they are. */
+  const beginToMove = async (name: string, ...keys: string[]) => {
     const slot = hashSlot(name);
     const from = await group.masterOf(slot);
     const to = group.masters.find((node) => node !== from) as Node;
@@ -45,6 +48,8 @@ describe('while a slot of a Cluster is on its way', () => {
     const [source, target] = [from, to].map(({ admin }) => admin.call('CLUSTER', 'MYID'));
     await to.admin.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', String(await source));
     await from.admin.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', String(await target));
+    const place = ['127.0.0.1', String(to.server.port), '', '0', '5000'];
+    if (keys.length > 0) await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys);
   };
 
   it('the locks of other slots have their lines', async () => {
@@ -96,4 +101,29 @@ describe('while a slot of a Cluster is on its way', () => {
     await next.release();
     await (await ours.acquire('moving', { waitTimeMs: 30_000 })).release();
   }, 60_000);
+
+  it.each([
+    ['lock', LockService, []],
+    ['fair lock', FairLockService, []],
+    ['lock whose token has gone ahead', LockService, [tokenKey('moving')]],
+  ])(
+    'a fenced %s gets larger and larger tokens',
+    async (_what, Service, ahead) => {
+      const [ours, others] = [await process(), await process()].map(
+        ({ context }) => new Service(context),
+      ) as [LockService, LockService];
+      const held = await ours.acquire('moving', { fenced: true });
+      await beginToMove('moving', ...ahead);
+      const waiting = others.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
+      await ours.using('other', () => undefined);
+      await held.release();
+      const next = await waiting;
+      expect(next.fencingToken).toBeGreaterThan(Number(held.fencingToken));
+      await next.release();
+      const last = await ours.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
+      expect(last.fencingToken).toBeGreaterThan(Number(next.fencingToken));
+      await last.release();
+    },
+    60_000,
+  );
 });

@@ -1,3 +1,4 @@
+import { TAKE_TOKEN } from '../core/enter-alone.js';
 import { ENTER, ENTER_FENCED, INSPECT, LEAVE as LEAVE_ALONE, RENEW } from '../core/hash-lock.js';
 import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
 import { PING } from '../core/lock-monitor.js';
@@ -165,6 +166,9 @@ const HASHES: readonly Answer[] = [
     const { tokenTtlMs } = numbers;
     return enter(server, { ...numbers, lock, owner }, { token, tokenTtlMs });
   }),
+  answer(TAKE_TOKEN, 'acquire', (server, { keys: { token }, numbers: { tokenTtlMs } }) =>
+    granted(tokenFor(server, { token, tokenTtlMs }, true)),
+  ),
   answer(LEAVE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
     leave(server, keys.lock, { ...texts, holdCount }),
   ),

@@ -1,11 +1,7 @@
+import { enterHashAlone } from '../../core/enter-alone.js';
 import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import { passingOn, writtenTerms } from '../../core/hand-off.js';
-import {
-  ENTER as ENTER_ALONE,
-  INSPECT,
-  LEAVE as LEAVE_ALONE,
-  renewHashes,
-} from '../../core/hash-lock.js';
+import { INSPECT, LEAVE as LEAVE_ALONE, renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
   EnterAnswer,
@@ -109,23 +105,19 @@ class FairProtocol implements LockProtocol {
     const channelPrefix = channelOf(key);
     const waitMs = this.#waitMs(request);
     const aliveMs = this.#aliveMs;
-    const { connection, clock } = this.context;
+    const { connection, clock, settings } = this.context;
     // Rounded down: what is told later of this question must not seem newer than it is.
     const askedAt = Math.floor(clock.now());
     const args = { owner, holdCount, leaseMs, waitMs, aliveMs, askedAt, terms, channelPrefix };
-    if (!request.fenced) {
-      return this.#slots.ask(
-        key,
-        () => connection.run(ENTER, keysOf(key), args, minReplicas),
-        () =>
-          connection.run(ENTER_ALONE, { lock: key }, { owner, holdCount, leaseMs }, minReplicas),
-      );
-    }
-    return connection.run(
-      ENTER_FENCED,
-      { ...keysOf(key), token: tokenKey(key) },
-      { ...args, tokenTtlMs: tokenTtlMs(this.context.settings) },
-      minReplicas,
+    const ttlMs = tokenTtlMs(settings);
+    const together = () => {
+      if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
+      const withToken = { ...keysOf(key), token: tokenKey(key) };
+      return connection.run(ENTER_FENCED, withToken, { ...args, tokenTtlMs: ttlMs }, minReplicas);
+    };
+    const leave = (count: number) => this.#leaveAlone(key, owner, count);
+    return this.#slots.ask(key, together, () =>
+      enterHashAlone(connection, owner, { key, request, tokenTtlMs: ttlMs, leave }),
     );
   }
 

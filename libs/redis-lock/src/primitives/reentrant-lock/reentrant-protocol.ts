@@ -1,3 +1,4 @@
+import { enterHashAlone } from '../../core/enter-alone.js';
 import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
 import {
   grantChannel,
@@ -69,7 +70,11 @@ export class ReentrantProtocol implements LockProtocol {
     }
     const args = { owner, holdCount, leaseMs, tokenTtlMs: this.#tokenTtlMs };
     const keys = { lock: key, token: tokenKey(key) };
-    return this.#connection.run(ENTER_FENCED, keys, args, minReplicas);
+    return this.#slots.ask(
+      key,
+      () => this.#connection.run(ENTER_FENCED, keys, args, minReplicas),
+      () => this.#enterAlone(key, owner, request),
+    );
   }
 
   claim(
@@ -81,16 +86,13 @@ export class ReentrantProtocol implements LockProtocol {
     const { leaseTimeMs: leaseMs, minReplicas, fenced } = request;
     const keys = keysOf(key);
     const args = { owner, leaseMs, claim: writtenClaim(claim) };
-    if (fenced) {
+    const together = () => {
+      if (!fenced) return this.#connection.run(CLAIM, keys, args, minReplicas);
       const withToken = { ...keys, token: tokenKey(key) };
       const fencedArgs = { ...args, tokenTtlMs: this.#tokenTtlMs };
       return this.#connection.run(CLAIM_FENCED, withToken, fencedArgs, minReplicas);
-    }
-    return this.#slots.ask(
-      key,
-      () => this.#connection.run(CLAIM, keys, args, minReplicas),
-      () => this.enter(key, owner, request),
-    );
+    };
+    return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
   leave(
@@ -147,6 +149,12 @@ export class ReentrantProtocol implements LockProtocol {
 
   grantChannel(key: string): string {
     return grantChannel(key, this.context.id);
+  }
+
+  #enterAlone(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    const leave = (holdCount: number) => this.#leaveAlone(key, owner, holdCount);
+    const alone = { key, request, tokenTtlMs: this.#tokenTtlMs, leave };
+    return enterHashAlone(this.#connection, owner, alone);
   }
 
   /** Nobody stands in line: those of other processes get a chance before the heir asks. */
