@@ -5,6 +5,10 @@ import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import {
+  ReadWriteLockService,
+  type ReadWriteLock,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
@@ -31,11 +35,11 @@ describe('while a slot of a Cluster is on its way', () => {
       }
     }
   });
-  const process = async (): Promise<Application> => {
+  const process = async (publish: 'auto' | 'plain' = 'auto'): Promise<Application> => {
     const cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
     cluster.on('error', () => undefined);
     clusters.push(cluster);
-    const app = open(cluster, { settings: { pollIntervalMs: 500 } });
+    const app = open(cluster, { publish, settings: { pollIntervalMs: 500 } });
     await eventually(() => app.locks.get('warm').remainingTimeMs(), { withinMs: 15_000 });
     return app;
   };
@@ -123,6 +127,91 @@ describe('while a slot of a Cluster is on its way', () => {
       const last = await ours.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
       expect(last.fencingToken).toBeGreaterThan(Number(next.fencingToken));
       await last.release();
+    },
+    60_000,
+  );
+
+  it('a read lock is renewed and given back', async () => {
+    const { context } = await process();
+    const { read } = new ReadWriteLockService(context).get('moving');
+    const [one, other] = [await read.acquire(), await read.acquire()];
+    await beginToMove('moving');
+    await one.renew(60_000);
+    expect(one.remainingMs).toBeGreaterThan(30_000);
+    await Promise.all([one.release(), other.release()]);
+    for (const { admin } of group.masters) expect(await admin.keys('*moving*')).toEqual([]);
+  }, 60_000);
+
+  it.each(['the lock', 'its lease'])(
+    'a reader of whom only %s has moved is not taken for dead',
+    async (what) => {
+      const [ours, others] = [await process(), await process()].map(({ context }) =>
+        new ReadWriteLockService(context).get('moving'),
+      ) as [ReadWriteLock, ReadWriteLock];
+      const [one, other] = [await ours.read.acquire(), await ours.read.acquire()];
+      const lease = `{moving}:${one.owner}:rwlock_timeout:1`;
+      await beginToMove('moving', what === 'the lock' ? 'moving' : lease);
+      await Promise.all([one.renew(60_000), other.renew(60_000)]);
+      expect(await others.read.isLocked()).toBe(true);
+      await one.release();
+      expect(await others.write.tryAcquire()).toBeNull();
+      await other.renew(90_000);
+      expect(other.state).toBe('held');
+      await other.release();
+      await (await others.write.acquire({ waitTimeMs: 30_000 })).release();
+      for (const { admin } of group.masters) expect(await admin.keys('*moving*')).toEqual([]);
+    },
+    60_000,
+  );
+
+  it.each([false, true])(
+    'a read-write lock is taken, waited for and given back (fenced: %p)',
+    async (fenced) => {
+      const processes = [await process('plain'), await process('plain')];
+      const locks = processes.map(({ context }) => new ReadWriteLockService(context).get('moving'));
+      const [ours, others] = locks as [ReadWriteLock, ReadWriteLock];
+      const held = await ours.write.acquire({ fenced });
+      await beginToMove('moving');
+      const waits = { waitTimeMs: 30_000 };
+      const tokens: number[] = [];
+      const [readers, writers] = [new Set<number>(), new Set<number>()];
+      let readTogether = 0;
+      const writing = (lock: ReadWriteLock, i: number) =>
+        lock.write.using(
+          async (lease) => {
+            expect([readers.size, writers.size]).toEqual([0, 0]);
+            writers.add(i);
+            if (lease.fencingToken !== undefined) tokens.push(lease.fencingToken);
+            // The writer may read.
+            await lock.read.using(() => undefined);
+            await lock.write.using(() => undefined);
+            writers.delete(i);
+          },
+          { ...waits, fenced },
+        );
+      const reading = (lock: ReadWriteLock, i: number) =>
+        lock.read.using(async (lease) => {
+          expect(writers.size).toBe(0);
+          readers.add(i);
+          readTogether = Math.max(readTogether, readers.size);
+          await lease.renew();
+          await lock.read.using(() => undefined);
+          expect(writers.size).toBe(0);
+          readers.delete(i);
+        }, waits);
+      const waiting = [0, 1, 2, 3].flatMap((i) => [
+        ...[writing(ours, i), writing(others, i + 4)],
+        ...[reading(ours, i), reading(others, i + 4)],
+      ]);
+      await processes[0]?.locks.using('other', () => undefined);
+      await held.renew(60_000);
+      await held.release();
+      await Promise.all(waiting);
+      expect(readTogether).toBeGreaterThan(1);
+      expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
+      expect(new Set(tokens).size).toBe(fenced ? 8 : 0);
+      const left = await Promise.all(group.masters.map(({ admin }) => admin.keys('*moving*')));
+      expect(left.flat().filter((key) => !key.includes('token'))).toEqual([]);
     },
     60_000,
   );

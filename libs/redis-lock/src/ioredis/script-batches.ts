@@ -201,6 +201,7 @@ export class ScriptBatches {
         this.#end(batch);
       },
       (error) => {
+        this.#noteMoving(batch, error);
         this.#fail(job, error, sending);
         this.#end(batch);
       },
@@ -227,7 +228,7 @@ export class ScriptBatches {
         this.#end(batch);
       },
       (error) => {
-        if (isMovingSlot(error)) this.#movingUntil.set(tagOf(batch), performance.now() + MOVING_MS);
+        this.#noteMoving(batch, error);
         if (isRefusedUnrun(error)) {
           this.#sendEach(batch, sending);
           return;
@@ -236,6 +237,10 @@ export class ScriptBatches {
         this.#end(batch);
       },
     );
+  }
+
+  #noteMoving(batch: Batch, error: unknown): void {
+    if (isMovingSlot(error)) this.#movingUntil.set(tagOf(batch), performance.now() + MOVING_MS);
   }
 
   #isMoving(batch: Batch, { sentAt }: Sending): boolean {

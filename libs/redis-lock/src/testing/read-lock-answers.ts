@@ -1,4 +1,10 @@
-import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import type { EnterAnswer, Inspection, LeaveAnswer } from '../core/hold-protocol.js';
+import {
+  LEASE_ALONE,
+  READ_ENTER_ALONE,
+  READ_INSPECT_ALONE,
+  READ_RENEW_ALONE,
+} from '../primitives/read-write-lock/alone.scripts.js';
 import {
   READ_ENTER,
   READ_INSPECT,
@@ -12,6 +18,8 @@ import type { InProcessServer } from './in-process-server.js';
 import { granted } from './lock-answers.js';
 import { leaveToReaders, ReadWriteHold, shrink } from './read-write-hold.js';
 import { WaitingTurns, type TurnKeys } from './waiting-turns.js';
+
+export const NO_TURNS = { writers: '', patience: '', readers: '', turn: '' };
 
 type Entry = Omit<
   Call<never, 'owner' | 'holdCount' | 'leaseMs' | 'companion' | 'memoryMs' | 'channel'>,
@@ -68,7 +76,7 @@ function refusalMs(
   return turns.isTurnOf(owner) ? undefined : turns.patienceMs;
 }
 
-function leaveReading(
+export function leaveReading(
   server: InProcessServer,
   lock: string,
   { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
@@ -83,6 +91,25 @@ function leaveReading(
   if (hold.writer !== undefined || leaveToReaders(server, lock, hold) > 0) return 'done';
   server.publish(channel, FOR_NEXT);
   return 'done';
+}
+
+/** How many holds were prolonged of a reader; 0 if it is dead. */
+function renew(server: InProcessServer, lock: string, owner: string, leaseMs: number): number {
+  const hold = server.peek(lock);
+  const ends = hold instanceof ReadWriteHold ? hold.readers.get(owner) : undefined;
+  if (hold === undefined || ends === undefined || Math.max(...ends) <= server.now) return 0;
+  ends.forEach((end, n) => {
+    if (end > server.now) ends[n] = Math.max(end, server.now + leaseMs);
+  });
+  server.prolong(hold, leaseMs);
+  return ends.length;
+}
+
+function inspect(server: InProcessServer, lock: string): Inspection {
+  const hold = server.find(lock, ReadWriteHold);
+  const until = hold?.readUntil(server.now);
+  if (hold === undefined || until === undefined) return { remainingMs: 0, owners: [] };
+  return { remainingMs: until - server.now, owners: [...hold.readers.keys()] };
 }
 
 export const READ_LOCK_ANSWERS: readonly Answer[] = [
@@ -100,24 +127,19 @@ export const READ_LOCK_ANSWERS: readonly Answer[] = [
   }),
   answerMany(READ_RENEW, 'renew', (server, keys, args) =>
     keys
-      .filter((_, i) => i % 2 === 0)
-      .map((lock, i) => {
-        const hold = server.peek(lock);
-        if (!(hold instanceof ReadWriteHold)) return false;
-        const leaseMs = Number(args[2 * i + 1]);
-        const ends = hold.readers.get(String(args[2 * i]));
-        if (ends === undefined || Math.max(...ends) <= server.now) return false;
-        ends.forEach((end, n) => {
-          if (end > server.now) ends[n] = Math.max(end, server.now + leaseMs);
-        });
-        server.prolong(hold, leaseMs);
-        return true;
-      }),
+      .filter((_key, i) => i % 2 === 0)
+      .map((lock, i) => renew(server, lock, String(args[2 * i]), Number(args[2 * i + 1])) > 0),
   ),
-  answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => {
-    const hold = server.find(lock, ReadWriteHold);
-    const until = hold?.readUntil(server.now);
-    if (hold === undefined || until === undefined) return { remainingMs: 0, owners: [] };
-    return { remainingMs: until - server.now, owners: [...hold.readers.keys()] };
+  answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => inspect(server, lock)),
+  // No slot is on its way here: these are asked for by nobody.
+  answer(READ_ENTER_ALONE, 'acquire', (server, { keys, texts, numbers }) => {
+    const call = { ...numbers, channel: 0, memoryMs: 0 };
+    const named = { ...texts, channel: '', memoryMs: '0' };
+    return enterToRead(server, { ...keys, ...NO_TURNS }, { texts: named, numbers: call });
   }),
+  answer(READ_RENEW_ALONE, 'renew', (server, { keys, texts, numbers }) =>
+    renew(server, keys.lock, texts.owner, numbers.leaseMs),
+  ),
+  answer(LEASE_ALONE, undefined, (): boolean => true),
+  answer(READ_INSPECT_ALONE, undefined, (server, { keys: { lock } }) => inspect(server, lock)),
 ];

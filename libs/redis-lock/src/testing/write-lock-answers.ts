@@ -1,5 +1,6 @@
 import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
 import { FOR_ALL } from '../primitives/read-write-lock/read-write-hash.js';
+import { LEAVE_ALONE, WRITE_ENTER_ALONE } from '../primitives/read-write-lock/alone.scripts.js';
 import {
   WRITE_CLAIM,
   WRITE_CLAIM_FENCED,
@@ -16,6 +17,7 @@ import {
 import { answer, type Answer, type Call } from './answers.js';
 import type { InProcessServer } from './in-process-server.js';
 import { granted, tokenFor, type Entry, type Passing, type TokenOf } from './lock-answers.js';
+import { leaveReading, NO_TURNS } from './read-lock-answers.js';
 import { leaveToReaders, ReadWriteHold } from './read-write-hold.js';
 import { WaitingTurns, type TurnKeys } from './waiting-turns.js';
 
@@ -99,6 +101,20 @@ function passOn(
   return 'passed';
 }
 
+function leaveWriting(
+  server: InProcessServer,
+  keys: Keys,
+  { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
+): LeaveAnswer {
+  const writer = server.find(keys.lock, ReadWriteHold)?.writer;
+  if (writer?.owner !== owner) return 'absent';
+  writer.holdCount = Math.min(writer.holdCount, holdCount);
+  if (holdCount > 0) return 'done';
+  letGo(server, keys, owner);
+  server.publish(channel, FOR_ALL);
+  return 'done';
+}
+
 type Fenced = Call<never, 'tokenTtlMs'>['numbers'];
 const tokenOf = ({ token }: { readonly token: string }, { tokenTtlMs }: Fenced): TokenOf => ({
   token,
@@ -119,15 +135,22 @@ export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
     const entry = { ...numbers, owner, channel, holdCount: undefined };
     return enterToWrite(server, keys, entry, tokenOf(keys, numbers));
   }),
-  answer(WRITE_LEAVE, 'release', (server, { keys, texts: { owner, channel }, numbers }) => {
-    const writer = server.find(keys.lock, ReadWriteHold)?.writer;
-    if (writer?.owner !== owner) return 'absent';
-    const { holdCount } = numbers;
-    writer.holdCount = Math.min(writer.holdCount, holdCount);
-    if (holdCount > 0) return 'done';
-    letGo(server, keys, owner);
-    server.publish(channel, FOR_ALL);
-    return 'done';
+  answer(WRITE_LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+    leaveWriting(server, keys, { ...texts, holdCount }),
+  ),
+  // No slot is on its way here: these are asked for by nobody.
+  answer(WRITE_ENTER_ALONE, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+    const entry = { ...numbers, owner, channel: '', memoryMs: 0 };
+    return enterToWrite(server, { ...keys, ...NO_TURNS }, entry);
+  }),
+  answer(LEAVE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
+    const [owner = '', isWriter] = texts.field.split(':write');
+    const call = { owner, channel: texts.channel, holdCount };
+    const answer =
+      isWriter === undefined
+        ? leaveReading(server, keys.lock, call)
+        : leaveWriting(server, { ...keys, ...NO_TURNS }, call);
+    return { answer, leases: 0 };
   }),
   answer(WRITE_PASS_ON, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys, { ...texts, leaseMs, starts }),

@@ -1,7 +1,10 @@
 import type { EnterRequest, LockProtocol, OwnerId, Renewal } from '../../core/hold-protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/moving-slots.js';
 import { READ_OPTIONS } from '../../core/options.js';
 import { surroundingLease } from '../../core/owner-scope.js';
+import { enterReadingAlone, leaveReadingAlone, renewReadingAlone } from './alone.js';
+import { READ_INSPECT_ALONE } from './alone.scripts.js';
 import {
   READ_ENTER,
   READ_INSPECT,
@@ -21,11 +24,14 @@ export class ReadLockProtocol implements LockProtocol {
   readonly countsOutsiders = true;
   readonly isShared = true;
   readonly remembersWaiters = true;
+  readonly #slots: MovingSlots;
 
   constructor(
     private readonly context: LockContext,
     private readonly writeLock: LockProtocol,
-  ) {}
+  ) {
+    this.#slots = new MovingSlots(context);
+  }
 
   /** The owner of a write hold that surrounds the call: whoever writes may read as well. */
   companion(key: string): OwnerId | undefined {
@@ -39,46 +45,65 @@ export class ReadLockProtocol implements LockProtocol {
   enter(key: string, owner: OwnerId, request: EnterRequest) {
     const { holdCount, leaseTimeMs: leaseMs, companion = '', waitTimeMs, minReplicas } = request;
     const { pollIntervalMs } = this.context.settings;
+    const { connection } = this.context;
     const { writers, patience, readers, turn } = turnKeys(key);
-    return this.context.connection.run(
-      READ_ENTER,
-      { lock: key, prefix: readersPrefix(key), writers, patience, readers, turn },
-      {
-        owner,
-        holdCount,
-        leaseMs,
-        companion,
-        memoryMs: waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs),
-        channel: channelOf(key),
-      },
-      minReplicas,
+    const keys = { lock: key, prefix: readersPrefix(key), writers, patience, readers, turn };
+    const args = {
+      owner,
+      holdCount,
+      leaseMs,
+      companion,
+      memoryMs: waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs),
+      channel: channelOf(key),
+    };
+    return this.#slots.ask(
+      key,
+      () => connection.run(READ_ENTER, keys, args, minReplicas),
+      () => enterReadingAlone(connection, key, owner, request),
     );
   }
 
   leave(key: string, owner: OwnerId, holdCount: number) {
+    const { connection } = this.context;
     const keys = { lock: key, prefix: readersPrefix(key) };
-    return this.context.connection.run(READ_LEAVE, keys, {
-      owner,
-      holdCount,
-      channel: channelOf(key),
-    });
+    const args = { owner, holdCount, channel: channelOf(key) };
+    return this.#slots.ask(
+      key,
+      () => connection.run(READ_LEAVE, keys, args),
+      () => leaveReadingAlone(connection, key, owner, holdCount),
+    );
   }
 
   withdraw(key: string, owner: OwnerId) {
     const { readers, turn } = turnKeys(key);
     const keys = { lock: key, prefix: readersPrefix(key), readers, turn };
-    return this.context.connection.run(READ_WITHDRAW, keys, { owner, channel: channelOf(key) });
+    const { connection } = this.context;
+    return this.#slots.ask(
+      key,
+      () => connection.run(READ_WITHDRAW, keys, { owner, channel: channelOf(key) }),
+      () => leaveReadingAlone(connection, key, owner, 0),
+    );
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
+    const { connection } = this.context;
     const keys = renewals.flatMap(({ key }) => [key, readersPrefix(key)]);
     const args = renewals.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
-    return this.context.connection.run(READ_RENEW, keys, args, minReplicas);
+    return this.#slots.ask(
+      keys[0] ?? '',
+      () => connection.run(READ_RENEW, keys, args, minReplicas),
+      () => renewReadingAlone(connection, renewals, minReplicas),
+    );
   }
 
   inspect(key: string) {
     const keys = { lock: key, prefix: readersPrefix(key) };
-    return this.context.connection.run(READ_INSPECT, keys, {});
+    const { connection } = this.context;
+    return this.#slots.ask(
+      key,
+      () => connection.run(READ_INSPECT, keys, {}),
+      () => connection.run(READ_INSPECT_ALONE, { lock: key }, {}),
+    );
   }
 
   wakeUpChannel(key: string): string {

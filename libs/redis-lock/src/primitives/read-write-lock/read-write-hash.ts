@@ -34,7 +34,11 @@ export function writerOf(owner: string): string {
   return `${owner}:write`;
 }
 
-/** What the keys of all readers' leases begin with. */
+/**
+ * What the keys of all readers' leases begin with. It is a key of every script that looks at leases: as
+ * one that never exists it makes Redis refuse them while the slot is on its way, when a lease that is
+ * elsewhere would be taken for one that is over.
+ */
 export function readersPrefix(key: string): string {
   return suffixedKey(key, '');
 }

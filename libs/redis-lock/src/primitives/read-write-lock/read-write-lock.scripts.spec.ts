@@ -6,6 +6,13 @@ import { inOrder, type Script } from '../../core/script.js';
 import { lineKeys } from '../../core/hand-off.js';
 import { RENEW } from '../../core/hash-lock.js';
 import {
+  LEASE_ALONE,
+  LEAVE_ALONE,
+  READ_ENTER_ALONE,
+  READ_INSPECT_ALONE,
+  WRITE_ENTER_ALONE,
+} from './alone.scripts.js';
+import {
   READ_ENTER,
   READ_INSPECT,
   READ_LEAVE,
@@ -484,6 +491,7 @@ describe('the scripts of the read-write lock', () => {
   const ALL = [
     ...[READ_ENTER, READ_LEAVE, READ_WITHDRAW, READ_RENEW, READ_INSPECT],
     ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_LEAVE, WRITE_WITHDRAW, WRITE_INSPECT, RENEW],
+    ...[READ_ENTER_ALONE, WRITE_ENTER_ALONE, LEAVE_ALONE, LEASE_ALONE, READ_INSPECT_ALONE],
   ] as Script<string, string, unknown>[];
 
   it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {

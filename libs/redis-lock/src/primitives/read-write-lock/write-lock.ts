@@ -8,17 +8,24 @@ import {
   writtenClaim,
 } from '../../core/hand-off.js';
 import { openEveryMs } from '../../core/outsiders.js';
+import { enterFenced } from '../../core/enter-alone.js';
 import { renewHashes } from '../../core/hash-lock.js';
 import type {
   Claim,
+  EnterAnswer,
   EnterRequest,
   Heir,
+  LeaveAnswer,
   LockProtocol,
   OwnerId,
   Renewal,
 } from '../../core/hold-protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/moving-slots.js';
 import { LOCK_OPTIONS } from '../../core/options.js';
+import type { Reply } from '../../core/redis-connection.js';
+import { leaveWritingAlone } from './alone.js';
+import { WRITE_ENTER_ALONE } from './alone.scripts.js';
 import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 import { memoryMs, turnKeys } from './turns.js';
 import {
@@ -46,12 +53,15 @@ export class WriteLockProtocol implements LockProtocol {
   readonly remembersWaiters = true;
   /** By the writer's own reads. */
   readonly outlastsLease = true;
+  readonly #slots: MovingSlots;
 
   /** @param isUpgrade whether the call is inside a read hold, and in no write hold that it joins */
   constructor(
     private readonly context: LockContext,
     private readonly isUpgrade: (key: string) => boolean,
-  ) {}
+  ) {
+    this.#slots = new MovingSlots(context);
+  }
 
   /** @throws {LockStateError} a reader would wait for itself, and two of them for each other */
   companion(key: string, name: string): undefined {
@@ -67,19 +77,33 @@ export class WriteLockProtocol implements LockProtocol {
     const keys = keysOf(key);
     const args = this.#entering(key, owner, request);
     const { connection } = this.context;
-    if (!request.fenced) return connection.run(WRITE_ENTER, keys, args, request.minReplicas);
-    return connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), request.minReplicas);
+    const together = () =>
+      request.fenced
+        ? connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), request.minReplicas)
+        : connection.run(WRITE_ENTER, keys, args, request.minReplicas);
+    return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
   claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
     const keys = keysOf(key);
     const args = { ...this.#entering(key, owner, request), claim: writtenClaim(claim) };
     const { connection } = this.context;
-    if (!request.fenced) return connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
-    return connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas);
+    const together = () =>
+      request.fenced
+        ? connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas)
+        : connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
+    return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
+  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+    return this.#slots.ask(
+      key,
+      () => this.#leave(key, owner, holdCount, heir),
+      () => this.#leaveAlone(key, owner, holdCount, heir),
+    );
+  }
+
+  #leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
     const { connection, settings } = this.context;
     const keys = keysOf(key);
     const channel = channelOf(key);
@@ -98,7 +122,11 @@ export class WriteLockProtocol implements LockProtocol {
   withdraw(key: string, owner: OwnerId) {
     const { connection, settings } = this.context;
     const args = { owner, channel: channelOf(key), openEveryMs: openEveryMs(settings) };
-    return connection.run(WRITE_WITHDRAW, keysOf(key), args);
+    return this.#slots.ask(
+      key,
+      () => connection.run(WRITE_WITHDRAW, keysOf(key), args),
+      () => leaveWritingAlone(connection, key, owner, 0),
+    );
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -116,6 +144,26 @@ export class WriteLockProtocol implements LockProtocol {
 
   grantChannel(key: string): string {
     return grantChannel(key, this.context.id, 'rwlock');
+  }
+
+  #enterAlone(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+    const { connection } = this.context;
+    const { holdCount, leaseTimeMs: leaseMs, minReplicas, fenced } = request;
+    const args = { owner, holdCount, leaseMs };
+    const enter = () => connection.run(WRITE_ENTER_ALONE, { lock: key }, args, minReplicas);
+    if (!fenced) return enter();
+    const leave = (count: number) => leaveWritingAlone(connection, key, owner, count);
+    const tokenTtlMs = TOKEN_TTL_MS;
+    const field = writerOf(owner);
+    return enterFenced(connection, { key, field, request, tokenTtlMs, enter, leave });
+  }
+
+  /** An heir asks by itself; when the turn of its process is over, behind those of others. */
+  async #leaveAlone(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
+    const reply = await leaveWritingAlone(this.context.connection, key, owner, holdCount);
+    if (heir === undefined || reply.value !== 'done') return reply;
+    const value: LeaveAnswer = heir.claim === undefined ? 'yielded' : 'opened';
+    return { ...reply, value };
   }
 
   #entering(key: string, owner: OwnerId, request: EnterRequest) {

@@ -1,0 +1,173 @@
+import { enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import type { LeaveAnswer } from '../../core/hold-protocol.js';
+import { defineScript, type RawReply } from '../../core/script.js';
+import { inspection, MODE, READER, refuseUnheld, WRITER } from './read-write-hash.js';
+
+/**
+ * Scripts of one key each, for a slot that is on its way to another node: there the lock may be here and
+ * the lease of a reader there. So none of them takes a reader for dead, nor looks at who waits; and a
+ * count is never made smaller before the last lease is left, as every script takes one that is too large.
+ */
+
+const CHECK = `
+if holdCount == 0 or leaseMs == 0 then
+  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+end`;
+
+/** Lua that writes the lock for `field`, of which `held` was read; `mode` is nil if the lock is free. */
+const write = (as: string) => `
+local left = mode and redis.call('pttl', lock) or 0
+if not mode then
+  redis.call('hset', lock, 'mode', '${as}', field, holdCount)
+elseif not held or tonumber(held) < holdCount then
+  redis.call('hset', lock, field, holdCount)
+end
+if left < leaseMs then
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    if not mode then redis.call('del', lock) elseif not held then redis.call('hdel', lock, field) end
+    return expiry
+  end
+end
+return ${String(GRANTED)}`;
+
+/** Free or ours → written by this owner. */
+export const WRITE_ENTER_ALONE = defineScript({
+  name: 'write-lock.enter-alone',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'leaseMs'],
+  numbers: ['holdCount', 'leaseMs'],
+  body: `
+${CHECK}
+${MODE}
+local field = owner .. ':write'
+local held = mode == 'write' and redis.call('hget', lock, field)
+if not held then
+  if holdCount > 1 then return ${String(LOST)} end
+  if mode then
+    ${refuseUnheld(`mode == 'read' and ${READER} or ${WRITER}`)}
+    return {redis.call('pttl', lock)}
+  end
+end
+${write('write')}`,
+  reply: enterAnswer,
+});
+
+/** Free, read, or written by the companion → read by this owner too, who has its lease already. */
+export const READ_ENTER_ALONE = defineScript({
+  name: 'read-lock.enter-alone',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'leaseMs', 'companion'],
+  numbers: ['holdCount', 'leaseMs'],
+  body: `
+${CHECK}
+${MODE}
+local field = owner
+local held = mode and redis.call('hget', lock, field)
+if not held then
+  if holdCount > 1 then return ${String(LOST)} end
+  local isOurs = companion ~= '' and redis.call('hexists', lock, companion .. ':write') == 1
+  if mode == 'write' and not isOurs then
+    ${refuseUnheld(WRITER)}
+    return {redis.call('pttl', lock)}
+  end
+end
+${write('read')}`,
+  reply: enterAnswer,
+});
+
+/** What became of a hold, and how many leases it had. */
+export interface Left {
+  readonly answer: LeaveAnswer;
+  readonly leases: number;
+}
+
+/** More holds than any reader has: a corrupt count must not stop anybody. */
+const COUNT = `math.min(tonumber(held) or 0, 10000)`;
+
+/** Ours → out; whoever else has a field reads on, and with the last one the lock is free. */
+export const LEAVE_ALONE = defineScript({
+  name: 'read-write-lock.leave-alone',
+  keys: ['lock'],
+  args: ['field', 'holdCount', 'channel', 'message'],
+  numbers: ['holdCount'],
+  channels: ['channel'],
+  body: `
+local held = redis.call('hget', lock, field)
+if not held then return {'absent', 0} end
+if holdCount > 0 then return {'done', 0} end
+local leases = ${COUNT}
+if redis.call('hlen', lock) > 2 then
+  redis.call('hdel', lock, field)
+  if not string.find(field, ${WRITER}) then return {'done', leases} end
+  redis.call('hset', lock, 'mode', 'read')
+else
+  redis.call('del', lock)
+end
+return {announce(channel, message) and 'done' or 'unannounced', leases}`,
+  reply: (raw): Left | undefined => {
+    const [word, leases] = typeof raw === 'object' ? raw : [];
+    const answer = word === undefined ? undefined : leaveAnswer(word);
+    return answer === undefined || typeof leases !== 'number' ? undefined : { answer, leases };
+  },
+});
+
+/** Prolongs the lock for a reader; answers how many leases that one has, 0 if it does not read. */
+export const READ_RENEW_ALONE = defineScript({
+  name: 'read-lock.renew-alone',
+  keys: ['lock'],
+  args: ['owner', 'leaseMs'],
+  numbers: ['leaseMs'],
+  body: `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+local held = redis.pcall('hget', lock, owner)
+if type(held) == 'table' then
+  -- A key of another type is a no. That Redis may not be asked is none.
+  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  held = false
+end
+if not held then return 0 end
+if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+return ${COUNT}`,
+  reply: (raw) => (typeof raw === 'number' ? raw : undefined),
+});
+
+/** A lease of a reader → as long at least; whether it is there, which it always is if it is created. */
+export const LEASE_ALONE = defineScript({
+  name: 'read-lock.lease-alone',
+  keys: ['lease'],
+  args: ['leaseMs', 'creates'],
+  numbers: ['leaseMs', 'creates'],
+  body: `
+if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+local left = redis.call('pttl', lease)
+if left >= 0 then
+  if left < leaseMs then redis.call('pexpire', lease, leaseMs) end
+  return 1
+end
+if creates == 0 then return 0 end
+redis.call('set', lease, '1', 'px', leaseMs)
+return 1`,
+  reply: (raw: RawReply) => (raw === 1 || raw === 0 ? raw === 1 : undefined),
+});
+
+/** Those that died count as readers here, for as long as others prolong the lock. */
+export const READ_INSPECT_ALONE = defineScript({
+  name: 'read-lock.inspect-alone',
+  keys: ['lock'],
+  args: [],
+  body: `
+${MODE}
+if not mode then return {0} end
+${refuseUnheld(`mode == 'read' and ${READER} or ${WRITER}`)}
+local answer = {0}
+for _, field in ipairs(redis.call('hkeys', lock)) do
+  if string.find(field, ${READER}) then
+    answer[1] = redis.call('pttl', lock)
+    answer[#answer + 1] = field
+  end
+end
+return answer`,
+  reply: inspection,
+});
