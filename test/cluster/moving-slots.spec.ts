@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Cluster } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 
 import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
 import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
@@ -11,50 +10,13 @@ import {
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
-import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';
-import { ClusterGroup, type Node } from '../support/topology.js';
+import { fairKeysOf } from '../support/redisson-fair.js';
+import { useMovingSlots } from './use-moving-slots.js';
 
 /** A slot can stay half way for minutes, as when somebody moves it by hand. */
 describe('while a slot of a Cluster is on its way', () => {
-  const open = useApplications();
-  let group: ClusterGroup;
-  const clusters: Cluster[] = [];
-  const opened: [number, Node, Node][] = [];
-
-  beforeAll(async () => {
-    group = await ClusterGroup.start({ masters: 2, replicated: false });
-  }, 60_000);
-  afterAll(() => group.stop());
-  afterEach(async () => {
-    for (const cluster of clusters.splice(0)) cluster.disconnect();
-    for (const [slot, from, to] of opened.splice(0)) {
-      for (const { admin } of [from, to]) {
-        await admin.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
-        await admin.flushall();
-      }
-    }
-  });
-  const process = async (publish: 'auto' | 'plain' = 'auto'): Promise<Application> => {
-    const cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
-    cluster.on('error', () => undefined);
-    clusters.push(cluster);
-    const app = open(cluster, { publish, settings: { pollIntervalMs: 500 } });
-    await eventually(() => app.locks.get('warm').remainingTimeMs(), { withinMs: 15_000 });
-    return app;
-  };
-  /** Moves these keys of its slot, and leaves the others where they are. */
-  const beginToMove = async (name: string, ...keys: string[]) => {
-    const slot = hashSlot(name);
-    const from = await group.masterOf(slot);
-    const to = group.masters.find((node) => node !== from) as Node;
-    opened.push([slot, from, to]);
-    const [source, target] = [from, to].map(({ admin }) => admin.call('CLUSTER', 'MYID'));
-    await to.admin.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', String(await source));
-    await from.admin.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', String(await target));
-    const place = ['127.0.0.1', String(to.server.port), '', '0', '5000'];
-    if (keys.length > 0) await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys);
-  };
+  const { group, process, beginToMove } = useMovingSlots();
 
   it('the locks of other slots have their lines', async () => {
     const [ours, others] = [await process(), await process()];
@@ -66,7 +28,7 @@ describe('while a slot of a Cluster is on its way', () => {
     const other = await ours.locks.acquire('other');
     const waiting = others.locks.acquire('other', { waitTimeMs: 30_000 });
     const { queue } = lineKeys('other');
-    const { admin } = await group.masterOf(hashSlot('other'));
+    const { admin } = await group().masterOf(hashSlot('other'));
     await eventually(async () => (await admin.exists(queue)) === 1);
     await other.release();
     await (await waiting).release();
@@ -106,6 +68,29 @@ describe('while a slot of a Cluster is on its way', () => {
     await (await ours.acquire('moving', { waitTimeMs: 30_000 })).release();
   }, 60_000);
 
+  it('who waited for a fair lock leaves the queue when the slot has arrived', async () => {
+    const [ours, others, third] = [await process(), await process(), await process()].map(
+      ({ context }) => new FairLockService(context),
+    ) as [FairLockService, FairLockService, FairLockService];
+    const held = await ours.acquire('moving');
+    const waits = { waitTimeMs: 30_000 };
+    let done = 0;
+    const waiting = [1, 2, 3, 4].map(() => others.using('moving', () => (done += 1), waits));
+    const { queue, timeouts, waiting: records } = fairKeysOf('moving');
+    const { admin } = await group().masterOf(hashSlot('moving'));
+    await eventually(async () => (await admin.llen(queue)) === 4);
+    const finish = await beginToMove('moving', 'moving');
+    await held.release();
+    await Promise.all(waiting);
+    expect(done).toBe(4);
+    expect(await admin.llen(queue)).toBe(4);
+    await finish();
+    // They would keep everybody out for as long as their process asks.
+    const now = (await group().masterOf(hashSlot('moving'))).admin;
+    await eventually(async () => (await now.exists(queue, timeouts, records)) === 0);
+    await third.using('moving', () => undefined, waits);
+  }, 60_000);
+
   it.each([
     ['lock', LockService, []],
     ['fair lock', FairLockService, []],
@@ -139,7 +124,7 @@ describe('while a slot of a Cluster is on its way', () => {
     await one.renew(60_000);
     expect(one.remainingMs).toBeGreaterThan(30_000);
     await Promise.all([one.release(), other.release()]);
-    for (const { admin } of group.masters) expect(await admin.keys('*moving*')).toEqual([]);
+    for (const { admin } of group().masters) expect(await admin.keys('*moving*')).toEqual([]);
   }, 60_000);
 
   it.each(['the lock', 'its lease'])(
@@ -159,7 +144,7 @@ describe('while a slot of a Cluster is on its way', () => {
       expect(other.state).toBe('held');
       await other.release();
       await (await others.write.acquire({ waitTimeMs: 30_000 })).release();
-      for (const { admin } of group.masters) expect(await admin.keys('*moving*')).toEqual([]);
+      for (const { admin } of group().masters) expect(await admin.keys('*moving*')).toEqual([]);
     },
     60_000,
   );
@@ -210,7 +195,7 @@ describe('while a slot of a Cluster is on its way', () => {
       expect(readTogether).toBeGreaterThan(1);
       expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
       expect(new Set(tokens).size).toBe(fenced ? 8 : 0);
-      const left = await Promise.all(group.masters.map(({ admin }) => admin.keys('*moving*')));
+      const left = await Promise.all(group().masters.map(({ admin }) => admin.keys('*moving*')));
       expect(left.flat().filter((key) => !key.includes('token'))).toEqual([]);
     },
     60_000,

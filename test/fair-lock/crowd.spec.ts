@@ -152,6 +152,22 @@ describe('a crowd before a fair lock', () => {
       expect(await view.queue()).toEqual([]);
     });
 
+    it('leaves the lock to a holder that still has its place', async () => {
+      const { client, first, second } = await crowd();
+      const record = (await view.records())[first.owner] ?? '';
+      await freed();
+      const lease = await first.promise;
+      // As it is when it got in while a slot of a Cluster was half way.
+      await redis.admin.lpush(view.keys.queue, first.owner);
+      await redis.admin.hset(view.keys.waiting, first.owner, record);
+      const owners = asking(client);
+      await eventually(() => owners.length > POLLS || second.state !== 'pending');
+      expect(second.state).toBe('pending');
+      expect(await redis.admin.hexists('a', first.owner)).toBe(1);
+      await lease.release();
+      await (await second.promise).release();
+    });
+
     it('tells both what is known of the lock', async () => {
       const { client, first, second } = await crowd();
       const third = client.locks.acquire('a', { waitTimeMs: 300 });

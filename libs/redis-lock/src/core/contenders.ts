@@ -164,8 +164,10 @@ export class Contenders implements Successors, QueueHost {
     const waiting = this.#queues.get(sibling ?? '');
     waiting?.ask();
     const stray = waiting === undefined ? sibling : undefined;
-    // Named a second time, by an answer to a later question, it was granted nothing.
-    if (stray !== undefined && stray === crowd.stray) void place.withdraw?.(stray);
+    // Named a second time, by an answer to a later question, it was granted nothing; unless it got in while
+    // a slot of a Cluster was half way, without a look at the queue.
+    const isStray = stray !== undefined && stray === crowd.stray;
+    if (isStray && !this.#isHeldBy(stray)) void place.withdraw?.(stray);
     crowd.stray = stray;
   }
 
@@ -202,6 +204,10 @@ export class Contenders implements Successors, QueueHost {
     const waiters =
       line === key ? this.#queues.get(line)?.waiters : this.#crowds.get(key)?.lines.size;
     return waiters ?? 0;
+  }
+
+  #isHeldBy(stray: OwnerId): boolean {
+    return this.context.keeper.holds.some(({ owner }) => owner === stray);
   }
 
   #forget(hold: Hold): boolean {

@@ -31,6 +31,13 @@ export class FairLockService extends NamedLocks {
   }
 }
 
+/** While a slot is half way nobody is told of a release: who waits asks so often at least. */
+const ALONE_POLL_MS = 100;
+/** So many of a key are remembered who have left without a look at the queue. */
+const MOST_STRAYS = 10_000;
+/** For how long it is tried to take them out of it. */
+const INSIST_MS = 5 * 60 * 1_000;
+
 class FairProtocol implements LockProtocol {
   readonly kind = 'fair';
   readonly options = LOCK_OPTIONS;
@@ -40,6 +47,8 @@ class FairProtocol implements LockProtocol {
   readonly remembersWaiters = true;
   readonly #aliveMs: number;
   readonly #slots: MovingSlots;
+  /** By key those who may still have a place in the queue, which would stop everybody behind it. */
+  readonly #strays = new Map<string, OwnerId[]>();
 
   constructor(private readonly context: LockContext) {
     this.#slots = new MovingSlots(context);
@@ -59,14 +68,21 @@ class FairProtocol implements LockProtocol {
   leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
     const { connection } = this.context;
     const channelPrefix = channelOf(key);
-    const alone = () => this.#leaveAlone(key, owner, holdCount);
     if (heir === undefined) {
       const args = { owner, holdCount, channelPrefix };
-      return this.#slots.ask(key, () => connection.run(LEAVE, keysOf(key), args), alone);
+      return this.#slots.ask(
+        key,
+        () => connection.run(LEAVE, keysOf(key), args),
+        () => this.#leaveAlone(key, owner, holdCount),
+      );
     }
     const { heir: next, leaseMs, starts } = passingOn(owner, heir, channelPrefix);
     const args = { owner, heir: next, leaseMs, starts, channelPrefix };
-    return this.#slots.ask(key, () => connection.run(PASS_ON, keysOf(key), args), alone);
+    return this.#slots.ask(
+      key,
+      () => connection.run(PASS_ON, keysOf(key), args),
+      () => this.#yieldAlone(key, owner),
+    );
   }
 
   withdraw(key: string, owner: OwnerId, request: EnterRequest) {
@@ -116,15 +132,53 @@ class FairProtocol implements LockProtocol {
       return connection.run(ENTER_FENCED, withToken, { ...args, tokenTtlMs: ttlMs }, minReplicas);
     };
     const leave = (count: number) => this.#leaveAlone(key, owner, count);
-    return this.#slots.ask(key, together, () =>
-      enterHashAlone(connection, owner, { key, request, tokenTtlMs: ttlMs, leave }),
-    );
+    return this.#slots.ask(key, together, async () => {
+      const alone = { key, request, tokenTtlMs: ttlMs, leave };
+      const reply = await enterHashAlone(connection, owner, alone);
+      const { value } = reply;
+      if (value.kind !== 'busy') return reply;
+      const remainingMs = Math.min(value.remainingMs, ALONE_POLL_MS);
+      return { ...reply, value: { ...value, remainingMs } };
+    });
   }
 
   /** Waiters in the queue, which may be on another node, find out by their poll. */
-  #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+  async #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
     const args = { owner, holdCount, channel: channelOf(key) };
-    return this.context.connection.run(LEAVE_ALONE, { lock: key }, args);
+    const reply = await this.context.connection.run(LEAVE_ALONE, { lock: key }, args);
+    if (holdCount === 0) this.#leaveQueue(key, owner);
+    return reply;
+  }
+
+  /** Nobody is handed it: the heir asks by itself. */
+  async #yieldAlone(key: string, owner: OwnerId): Promise<Reply<LeaveAnswer>> {
+    const reply = await this.#leaveAlone(key, owner, 0);
+    return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
+  }
+
+  /** As soon as the slot has arrived. Until then one for each key finds out when that is. */
+  #leaveQueue(key: string, owner: OwnerId): void {
+    const others = this.#strays.get(key);
+    if (others !== undefined) {
+      if (others.length < MOST_STRAYS) others.push(owner);
+      return;
+    }
+    const strays: OwnerId[] = [];
+    this.#strays.set(key, strays);
+    const { connection, keeper } = this.context;
+    const withdraw = (stray: OwnerId) =>
+      connection.run(WITHDRAW, keysOf(key), {
+        owner: stray,
+        waitMs: 0,
+        channelPrefix: channelOf(key),
+      });
+    const of = { name: key, kind: this.kind } as const;
+    void keeper
+      .insist(of, INSIST_MS, () => withdraw(owner))
+      .then(() => {
+        this.#strays.delete(key);
+        for (const stray of strays) void keeper.insist(of, INSIST_MS, () => withdraw(stray));
+      });
   }
 
   /** What the waiter adds to the score of everybody behind it, as in Redisson. */
