@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { LockBackendError } from '../core/errors.js';
+import { LockBackendError, MovingSlotError } from '../core/errors.js';
 import { isOfReplica, lockErrorOf, noConnectionError } from './reply-error.js';
 
 /** As ioredis makes them, with everything that must not get out. */
@@ -96,6 +96,18 @@ describe('lockErrorOf', () => {
   ])('knows that after %p nobody knows what happened', (message) => {
     expect(lockErrorOf(new Error(message))).toMatchObject(UNKNOWN);
   });
+
+  it.each(['TRYAGAIN x', 'ASK 1 x:1', 'MOVED 1 x:1'])(
+    'knows that ioredis has sent a request from node to node, and none has run it: %s',
+    (refusal) => {
+      const message = `Too many Cluster redirections. Last error: ReplyError: ${refusal}`;
+      const error = lockErrorOf(new Error(message));
+      expect(error).toBeInstanceOf(MovingSlotError);
+      const what = { message: 'the slot of the lock is moving', retryable: true, outcome: 'none' };
+      expect(error).toMatchObject(what);
+      expect(lockErrorOf(new Error(message), true)).toMatchObject({ outcome: 'unknown' });
+    },
+  );
 
   it('knows that nobody knows what happened to a request that was refused the second time', () => {
     for (const message of ['READONLY x', 'OOM x', 'NOPERM x', 'ERR x']) {

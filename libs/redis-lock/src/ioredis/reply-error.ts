@@ -54,10 +54,12 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   const cause = new Error(message);
-  const ErrorClass = isMovingSlot(error) ? MovingSlotError : LockBackendError;
-  if (!isReply(error)) return backendError(connectionMeaning(message), cause, ErrorClass);
+  const isMoving = isMovingSlot(error);
+  if (!isReply(error) && !isMoving) return backendError(connectionMeaning(message), cause);
 
-  const word = firstWord(message);
+  // Else each node has sent ioredis on to another one, until it gave up.
+  const refusal = isReply(error) ? message : 'TRYAGAIN';
+  const word = firstWord(refusal);
   if (word === 'WRONGTYPE') {
     return new LockStateError(
       'The key holds another kind of value: take another name, or a keyPrefix',
@@ -75,8 +77,9 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
       cause,
     });
   }
-  const meaning = replyMeaning(message);
+  const meaning = replyMeaning(refusal);
   const outcome = mayHaveRun ? 'unknown' : meaning.outcome;
+  const ErrorClass = isMoving ? MovingSlotError : LockBackendError;
   return backendError({ ...meaning, outcome }, cause, ErrorClass);
 }
 
