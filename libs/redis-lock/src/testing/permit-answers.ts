@@ -11,7 +11,7 @@ import {
   TRY_SET,
   UPDATE_LEASE,
 } from '../primitives/semaphore/capacity.scripts.js';
-import { ENTER, LEAVE, RENEW, WITHDRAW } from '../primitives/semaphore/permits.scripts.js';
+import { END, ENTER, LEAVE, RENEW, WITHDRAW } from '../primitives/semaphore/permits.scripts.js';
 import { answer, answerMany, type Answer, type Call } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
@@ -177,6 +177,14 @@ export const PERMIT_ANSWERS: readonly Answer[] = [
   ...CAPACITY,
   answer(ENTER, 'acquire', (server, { keys, ...wish }) => enter(server, keys, wish)),
   answer(LEAVE, 'release', (server, { keys, texts }) => leave(server, keys, texts, false)),
+  // No slot is on its way here: nobody asks for it.
+  answer(END, 'release', (server, { keys, texts }) => {
+    const leases = leasesOf(server, keys);
+    const held = texts.permits.split(',').filter((id) => (leases.get(id) ?? 0) > server.now);
+    for (const id of held) leases.set(id, server.now);
+    if (held.length > 0) tell(server, texts.channel, held.length);
+    return held.length * 33 < texts.permits.length ? 'absent' : 'done';
+  }),
   answer(WITHDRAW, undefined, (server, { keys, texts }) => {
     const isMine = server.find(keys.waiting, Mark)?.waiter === texts.permits.split(',')[0];
     if (isMine) server.delete(keys.waiting);

@@ -8,9 +8,10 @@ import type {
 } from '../../core/hold-protocol.js';
 import { helperKey, suffixedKey } from '../../core/key-space.js';
 import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/options.js';
 import type { Reply } from '../../core/redis-connection.js';
-import { ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
+import { END, ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
 
 /** Of an id and a comma. */
 const ID_LENGTH = 33;
@@ -32,7 +33,11 @@ export class PermitProtocol implements HoldProtocol {
   readonly isShared = true;
   readonly remembersWaiters = true;
 
-  constructor(private readonly context: LockContext) {}
+  readonly #slots: MovingSlots;
+
+  constructor(private readonly context: LockContext) {
+    this.#slots = new MovingSlots(context);
+  }
 
   newOwner({ permits }: ResolvedAcquireOptions): OwnerId {
     return this.context.newIds(permits).join(',');
@@ -54,13 +59,11 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   leave(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    const args = { permits, channel: permitChannel(key) };
-    return this.context.connection.run(LEAVE, keysOf(key), args);
+    return this.#leave(key, permits, LEAVE);
   }
 
   withdraw(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    const args = { permits, channel: permitChannel(key) };
-    return this.context.connection.run(WITHDRAW, keysOf(key), args);
+    return this.#leave(key, permits, WITHDRAW);
   }
 
   async renew(
@@ -82,6 +85,21 @@ export class PermitProtocol implements HoldProtocol {
 
   wakeUpChannel(key: string): string {
     return permitChannel(key);
+  }
+
+  #leave(
+    key: string,
+    permits: OwnerId,
+    script: typeof LEAVE | typeof WITHDRAW,
+  ): Promise<Reply<LeaveAnswer>> {
+    const { connection } = this.context;
+    const keys = keysOf(key);
+    const args = { permits, channel: permitChannel(key) };
+    return this.#slots.ask(
+      key,
+      () => connection.run(script, keys, args),
+      () => connection.run(END, { leases: keys.leases }, args),
+    );
   }
 }
 

@@ -179,6 +179,36 @@ if isMine then redis.call('del', waiting) end`,
   reply: leaveAnswer,
 });
 
+/**
+ * Ours → over and announced, as if its lease had ended: the next who acquires counts it as free. While a
+ * slot of a Cluster is half way, the counter may be on another node, and is no part of this step.
+ */
+export const END = defineScript({
+  name: 'semaphore.end',
+  keys: ['leases'],
+  args: ['permits', 'channel'],
+  channels: ['channel'],
+  body: `
+${IDS}
+${NOW}
+local entries = {}
+for i = 1, #ids do
+  local ends = redis.call('zscore', leases, ids[i])
+  if ends and tonumber(ends) > now then
+    entries[#entries + 1] = string.format('%.0f', now)
+    entries[#entries + 1] = ids[i]
+  end
+end
+if #entries == 0 then return 'absent' end
+-- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+redis.call('zrem', leases, '')
+redis.call('zadd', leases, 'xx', unpack(entries))
+local isTold = announce(channel, string.format('%.0f', #entries / 2))
+if #entries < 2 * #ids then return 'absent' end
+return isTold and 'done' or 'unannounced'`,
+  reply: leaveAnswer,
+});
+
 /** For each set of leases permits and a lease: prolongs them if all are there, and creates nothing. */
 export const RENEW = defineScript({
   name: 'semaphore.renew',
