@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import { useMovingSlots } from './use-moving-slots.js';
@@ -13,7 +14,7 @@ const REFUSED = {
 };
 
 describe('while a slot of a Cluster is on its way', () => {
-  const { process, beginToMove } = useMovingSlots();
+  const { group, process, beginToMove } = useMovingSlots();
 
   it.each([
     ['nothing', []],
@@ -47,6 +48,23 @@ describe('while a slot of a Cluster is on its way', () => {
     },
     60_000,
   );
+
+  it('who takes back the last lease of all waits on', async () => {
+    const { context } = await process();
+    const semaphore = new SemaphoreService(context).get('moving');
+    const waiting = 'nestjs_semaphore_waiting:{moving}';
+    const { admin } = await group().masterOf(hashSlot('moving'));
+    await admin.set('moving', '0');
+    await admin.zadd(LEASES, Date.now() - 1_000, 'of the last year');
+    await admin.set(waiting, `${'a0'.repeat(16)}:2`, 'PX', 3_000);
+    const finish = await beginToMove('moving');
+    // All keys are there, and the script deletes one of them that it reads again.
+    const next = semaphore.acquire({ waitTimeMs: 30_000 });
+    await eventually(async () => (await admin.get('moving')) === '1');
+    await finish();
+    await (await next).release();
+    expect(await semaphore.availablePermits()).toBe(1);
+  }, 60_000);
 
   it('permits that are no leases are given back when it has arrived', async () => {
     const { context } = await process();

@@ -16,11 +16,13 @@ export class MovingSlots {
   /** Asks by a script of several keys, or while their slot moves by one that has the first alone. */
   ask<R>(key: string, together: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
     if (this.#isMoving(key)) return alone();
-    return together().catch((error: unknown) => {
+    return together().catch(async (error: unknown) => {
       if (!(error instanceof MovingSlotError)) throw error;
       const { connection, clock } = this.context;
       this.#until.set(connection.place(key).slot, clock.now() + MOVING_MS);
-      return alone();
+      const reply = await alone();
+      // It may have done a part before it was stopped.
+      return error.outcome === 'unknown' ? { ...reply, resent: true } : reply;
     });
   }
 

@@ -109,6 +109,16 @@ describe('lockErrorOf', () => {
     },
   );
 
+  it.each([
+    'ERR Script attempted to access a non local key in a cluster node script: 3f33, on @user_script:65.',
+    'ERR Error running script (call to f_3f33): @user_script:65: @user_script: 65: ' +
+      'Lua script attempted to access a non local key in a cluster node',
+  ])('knows that a script was stopped half way, as its slot is: %s', (message) => {
+    const error = lockErrorOf(replyError(message));
+    expect(error).toBeInstanceOf(MovingSlotError);
+    expect(error).toMatchObject({ ...UNKNOWN, message: 'the slot of the lock is moving' });
+  });
+
   it('knows that nobody knows what happened to a request that was refused the second time', () => {
     for (const message of ['READONLY x', 'OOM x', 'NOPERM x', 'ERR x']) {
       const error = lockErrorOf(replyError(message), true);

@@ -20,6 +20,7 @@ const PASSING = (what: string): Meaning => ({ retryable: true, outcome: 'none', 
 const LASTING = (what: string): Meaning => ({ retryable: false, outcome: 'none', what });
 const UNKNOWN = (what: string): Meaning => ({ retryable: true, outcome: 'unknown', what });
 
+const MOVING = 'the slot of the lock is moving';
 const BROKEN = UNKNOWN('the connection to Redis broke');
 const CROWDED = PASSING('Redis accepts no more clients');
 const SUBSCRIBED = LASTING(
@@ -33,9 +34,9 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   MASTERDOWN: PASSING('the replica has lost its master'),
   READONLY: PASSING('the server is a replica now'),
   NOREPLICAS: PASSING('Redis has too few replicas to accept writes'),
-  TRYAGAIN: PASSING('the slot of the lock is moving'),
+  TRYAGAIN: PASSING(MOVING),
   MOVED: PASSING('the slot of the lock has moved'),
-  ASK: PASSING('the slot of the lock is moving'),
+  ASK: PASSING(MOVING),
   CLUSTERDOWN: UNKNOWN('the cluster is down'),
   OOM: LASTING('Redis has no memory left'),
   MISCONF: LASTING('Redis refuses writes because it cannot save them'),
@@ -54,6 +55,10 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   const cause = new Error(message);
+  // A key that the script has deleted, or that was never there, counts as one of the node the slot is on
+  // its way to: Redis stops the script, which has done a part by then.
+  const isStopped = message.includes('attempted to access a non local key');
+  if (isStopped) return backendError(UNKNOWN(MOVING), cause, MovingSlotError);
   const isMoving = isMovingSlot(error);
   if (!isReply(error) && !isMoving) return backendError(connectionMeaning(message), cause);
 
