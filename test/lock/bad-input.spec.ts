@@ -238,6 +238,8 @@ describe('LockService given bad input', () => {
       throw new TypeError('not here');
     };
     const signal = { aborted: false, addEventListener, removeEventListener: () => undefined };
+    // What the client says when it connects is not meant.
+    expect(await locks.get('a').isLocked()).toBe(false);
     const sent = await redis.commandsDuring(async () => {
       const refused = locks.acquire('a', { signal } as never);
       await expect(refused).rejects.toThrow(LockArgumentError);

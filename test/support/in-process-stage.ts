@@ -61,7 +61,7 @@ export class InProcessStage implements Stage {
 
   wakeUpChannels(): Promise<string[]> {
     const { channels } = this.#server;
-    return Promise.resolve(channels.filter((channel) => !channel.startsWith('nestjs_')));
+    return Promise.resolve(channels.filter((channel) => !/^nestjs_|:nodes$/.test(channel)));
   }
 
   /** Another client of the server, as that of another process is. */
