@@ -23,7 +23,7 @@ const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: DOOR.t
 /** What is too short for a spec by nature: whoever stands back does so until time is moved. */
 const LONGER = [
   ['longestMs = 20, 1000', `longestMs = ${[DOOR.shortestMs, DOOR.longestMs].join()}`],
-  ['= ears and not ears.err and', `= ears and not ears.err and ${String(DOOR.share / FAVOUR)} *`],
+  ['= isTold and', `= isTold and ${String(DOOR.share / FAVOUR)} *`],
   ["times, 'px', 3000", `times, 'px', ${String(DOOR.ttlMs)}`],
 ] as const;
 

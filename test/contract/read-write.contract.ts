@@ -169,7 +169,8 @@ export function describeReadWriteBehaviour({
         const sent = await redis.commandsDuring(() =>
           expect(read.acquire()).rejects.toThrow(LeaseLostError),
         );
-        expect(sent).toEqual({});
+        // A renewal may have been on its way.
+        expect(sent).not.toHaveProperty('hget');
       });
       await expect(work).rejects.toThrow(LeaseLostError);
     });

@@ -111,6 +111,7 @@ describe('lockErrorOf', () => {
 
   it.each([
     'ERR Script attempted to access a non local key in a cluster node script: 3f33, on @user_script:65.',
+    'ERR Attempted to access a non local key in a cluster node script: on @user_script:66.',
     'ERR Error running script (call to f_3f33): @user_script:65: @user_script: 65: ' +
       'Lua script attempted to access a non local key in a cluster node',
   ])('knows that a script was stopped half way, as its slot is: %s', (message) => {

@@ -57,7 +57,7 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const cause = new Error(message);
   // A key that the script has deleted, or that was never there, counts as one of the node the slot is on
   // its way to: Redis stops the script, which has done a part by then.
-  const isStopped = message.includes('attempted to access a non local key');
+  const isStopped = /attempted to access a non local key/i.test(message);
   if (isStopped) return backendError(UNKNOWN(MOVING), cause, MovingSlotError);
   const isMoving = isMovingSlot(error);
   if (!isReply(error) && !isMoving) return backendError(connectionMeaning(message), cause);
