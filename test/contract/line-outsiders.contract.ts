@@ -320,10 +320,10 @@ end\n`;
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
-      it('opens after each section with 1, and only for a moment', async () => {
+      it.each([0, 1])('opens after each section with 1, for a moment (%d ms)', async (lastedMs) => {
         await begin();
         await listenAsNodes(3);
-        expect(await release({ lastedMs: 1 }, { openEveryMs: 1 })).toBe('opened');
+        expect(await release({ lastedMs }, { openEveryMs: 1 })).toBe('opened');
         const { sinceMs, endMs } = await view.door();
         expect(endMs - sinceMs).toBe(STAND_BACK_MS);
         await eventually(async () => (await claim('B1')).kind === 'granted');

@@ -126,7 +126,7 @@ export const openDoor = (freed: string) => `
 -- Up to when outsiders may have it, if it is time; or nil.
 local function openUntil(since, nowMs, callers)
   -- Later than now only when the clock was set back.
-  local lastedMs = since > nowMs and openEveryMs or nowMs - since
+  local lastedMs = since > nowMs and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= ${String(MANY_CALLERS)} and ${String(1 / FAVOUR)} or ${String(FAVOUR)})
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))

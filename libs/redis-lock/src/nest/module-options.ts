@@ -61,7 +61,7 @@ const SLOW_FACTORY_MS = 10_000;
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
 export function optionsGiven(given: unknown, from: string): NamedOptions {
   const { isGlobal, ...options } = objectOf(given, from);
-  refuseUnknown(options, [...SETTINGS, 'name'], from);
+  refuseUnknown(options, [...SETTINGS, 'isGlobal', 'name'], from);
   checkIsGlobal(isGlobal, from);
   return named(options);
 }
