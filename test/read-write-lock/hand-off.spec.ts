@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
+import { nodesChannel } from '../../libs/redis-lock/src/core/outsiders.js';
 import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
@@ -56,6 +57,30 @@ describe('a write lock that is handed on, and readers, which go first', () => {
       expect(order).toEqual(['first', 'second', 'third']);
     },
   );
+
+  it('are of no outsider when one of them waits no more, and a writer of its process does', async () => {
+    const [holder, waiter] = [opened().locks, opened().locks];
+    const held = [await holder.get('a').write.acquire(), await holder.get('b').write.acquire()];
+    const writing = waiter.get('a').write.acquire(PATIENT);
+    const abort = new AbortController();
+    const reading = ['a', 'b'].map((name) =>
+      expect(waiter.get(name).read.acquire({ ...PATIENT, signal: abort.signal })).rejects.toThrow(
+        'enough',
+      ),
+    );
+    const [ofA, ofB] = [channelOf('a'), channelOf('b')];
+    for (const one of [ofA, nodesChannel(ofA), ofB]) await redis.listening(one);
+    abort.abort(new Error('enough'));
+    await Promise.all(reading);
+    // What nobody hears any more is unsubscribed from together.
+    await redis.listening(ofB, 0);
+    expect(await redis.admin.pubsub('NUMSUB', ofA, nodesChannel(ofA))).toEqual([
+      ...[ofA, 1],
+      ...[nodesChannel(ofA), 1],
+    ]);
+    for (const lease of held) await lease.release();
+    await (await writing).release();
+  });
 
   it('before the process that has waited longest', async () => {
     const [holder, waiter] = [opened(), opened()];

@@ -62,7 +62,8 @@ export class QueueMessages {
       },
     };
     // First, and last to leave: else others would take this process for an outsider.
-    this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, NOTHING)];
+    // Each with a listener of its own: a reader and a writer of one lock listen here both.
+    this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, { ...NOTHING })];
     if (!isShared) {
       const wakeUps: ChannelListener = {
         // Whoever stands in line knows who has it.
