@@ -1,7 +1,15 @@
 import { enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
 import type { LeaveAnswer } from '../../core/hold-protocol.js';
 import { defineScript, type RawReply } from '../../core/script.js';
-import { inspection, MODE, READER, refuseUnheld, WRITER } from './read-write-hash.js';
+import {
+  ANNOUNCE_TO_ALL,
+  FOR_NEXT,
+  inspection,
+  MODE,
+  READER,
+  refuseUnheld,
+  WRITER,
+} from './read-write-hash.js';
 
 /**
  * Scripts of one key each, for a slot that is on its way to another node: there the lock may be here and
@@ -90,22 +98,26 @@ const COUNT = `math.min(tonumber(held) or 0, 10000)`;
 export const LEAVE_ALONE = defineScript({
   name: 'read-write-lock.leave-alone',
   keys: ['lock'],
-  args: ['field', 'holdCount', 'channel', 'message'],
+  args: ['field', 'holdCount', 'channel'],
   numbers: ['holdCount'],
   channels: ['channel'],
   body: `
+${ANNOUNCE_TO_ALL}
 local held = redis.call('hget', lock, field)
 if not held then return {'absent', 0} end
 if holdCount > 0 then return {'done', 0} end
 local leases = ${COUNT}
+local isWriter = string.find(field, ${WRITER})
 if redis.call('hlen', lock) > 2 then
   redis.call('hdel', lock, field)
-  if not string.find(field, ${WRITER}) then return {'done', leases} end
+  if not isWriter then return {'done', leases} end
   redis.call('hset', lock, 'mode', 'read')
 else
   redis.call('del', lock)
 end
-return {announce(channel, message) and 'done' or 'unannounced', leases}`,
+local isTold
+if isWriter then isTold = announceToAll() else isTold = announce(channel, '${FOR_NEXT}') end
+return {isTold and 'done' or 'unannounced', leases}`,
   reply: (raw): Left | undefined => {
     const [word, leases] = typeof raw === 'object' ? raw : [];
     const answer = word === undefined ? undefined : leaveAnswer(word);

@@ -8,7 +8,7 @@ import type {
 import type { RedisConnection, Reply } from '../../core/redis-connection.js';
 import { FORGET } from '../../core/requests.js';
 import { LEASE_ALONE, LEAVE_ALONE, READ_ENTER_ALONE, READ_RENEW_ALONE } from './alone.scripts.js';
-import { channelOf, FOR_ALL, FOR_NEXT, readersPrefix, writerOf } from './read-write-hash.js';
+import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 
 /** What is done by scripts of one key each, while the slot of a lock is on its way. */
 
@@ -35,7 +35,7 @@ export async function leaveReadingAlone(
   owner: OwnerId,
   holdCount: number,
 ): Promise<Reply<LeaveAnswer>> {
-  const args = { field: owner, holdCount, channel: channelOf(key), message: FOR_NEXT };
+  const args = { field: owner, holdCount, channel: channelOf(key) };
   const reply = await connection.run(LEAVE_ALONE, { lock: key }, args);
   const { answer, leases } = reply.value;
   if (holdCount === 0) {
@@ -53,7 +53,7 @@ export async function leaveWritingAlone(
   owner: OwnerId,
   holdCount: number,
 ): Promise<Reply<LeaveAnswer>> {
-  const args = { field: writerOf(owner), holdCount, channel: channelOf(key), message: FOR_ALL };
+  const args = { field: writerOf(owner), holdCount, channel: channelOf(key) };
   const reply = await connection.run(LEAVE_ALONE, { lock: key }, args);
   return { ...reply, value: reply.value.answer };
 }
