@@ -10,9 +10,9 @@ import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
  *   each, however many callers it has.
  * - `claims`, process → `number aliveUntil nonce leaseMs manner`: what whoever leaves has to know to
  *   make `<process>:<number>` the next owner.
- * - `opened`, `since until end`: since when the line has the lock, and while it is left to those who
- *   are in no line, as Java services are, up to when the line stands back for them, and when their time
- *   is over at the latest (ms, by the server).
+ * - `opened`, `since until end` (ms, by the server): since when the line has the lock. While it is left
+ *   to outsiders, as Java services are: since when, up to when the line stands back for them, and when
+ *   their time is over at the latest.
  *
  * A process is told of its grant on the channel `queue:<process>` by `number nonce`.
  */
@@ -193,12 +193,11 @@ local function leavePlace(one, hadIt)
 end`;
 
 /**
- * Lua: `openDoor(since, callers)` leaves the lock to those who are in no line, once their share of the
- * time since they had it last is worth it, by how many `callers` of this process wait, and goes on while that lasts; where nothing is known of them,
- * someone in line has waited since then. `handOver(from)` makes the process that has waited longest the
- * owner, but not this one. Both answer whether it is so, and are called by `tried`. No time for
- * outsiders at all when `openEveryMs` is 0. Needs `leftMs`, of the lock that was freed. Brings
- * `leavePlace` as well.
+ * Lua: `openDoor(since, callers)` leaves the lock to outsiders if it is their time, never when
+ * `openEveryMs` is 0. The line has had it since `opened` says so, or else `since`, which may be nil;
+ * `callers` of this process wait. `handOver(from)` makes the process that has waited longest the owner,
+ * but not `from`. Both answer whether it is so, and are called by `tried`. Needs `leftMs`, of the lock
+ * that was freed. Brings `leavePlace` as well.
  */
 export const handOver = (kind: HandedLock) => `
 ${LEAVE_PLACE}
@@ -258,8 +257,8 @@ if since and tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
 /**
- * Lua that ends a release with an heir, who stands in line if others go first, and waits from `since` on
- * with so many `callers`.
+ * Lua that ends a release with an heir, who stands in line if others go first. The heir has waited from
+ * `since` on, among so many `callers`.
  */
 export const takeTurns = ({ onWaiting }: HandedLock) => `
 local isOpened = tried(openDoor, since, callers)

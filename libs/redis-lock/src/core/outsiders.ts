@@ -2,10 +2,10 @@ import type { LockSettings } from './options.js';
 import { LAST_BACKOFF_MS } from './poll.js';
 
 /**
- * The share of those that are in no line, as Java services are. They race for a lock that is free, and
- * a lock that is handed on never is. So the line leaves it to them for as long as the line has had it,
- * times the outsiders that listen, divided by the processes of ours that do; and stands back meanwhile,
- * as long as they use that time.
+ * The share of outsiders, which are in no line, as Java services are. They race for a lock that is free,
+ * and a lock that is handed on never is. So the line leaves it to them now and then, and stands back as
+ * long as they use that time: for as long as the line has had it, × the outsiders that listen ÷ the
+ * processes of ours that do.
  */
 
 /** How long those in line stand back for an outsider that was told that the lock is free, or had it. */
