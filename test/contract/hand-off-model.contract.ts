@@ -18,7 +18,11 @@ const LEASES_MS = [25_000, 45_000] as const;
 const CLAIM_MS = 15_000;
 const ALIVE_MS = [5_000, 35_000] as const;
 /** No end of a time that is left to outsiders falls together with a step of time. */
-const DOOR = { share: 0.75, shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 };
+const OPEN_EVERY_MS = 16_000;
+const DOOR = {
+  ...{ share: 0.75, leastShare: 5_000 / OPEN_EVERY_MS },
+  ...{ shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 },
+};
 const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: DOOR.ttlMs };
 /** What is too short for a spec by nature: whoever stands back does so until time is moved. */
 const LONGER = [
@@ -146,7 +150,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       ...{ aliveMs, manner, leaseTimeMs: CLAIM_MS },
       nonce: (model.nonce += 1).toString(16).padStart(4, '0'),
     });
-    const announcing = { openEveryMs: 15_000 };
+    const announcing = { openEveryMs: OPEN_EVERY_MS };
 
     const claims = (owner: string, leaseMs: number, terms: Terms): Call => ({
       shows: `${owner} claims`,

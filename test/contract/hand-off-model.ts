@@ -10,9 +10,19 @@ interface Place {
   readonly terms: Terms;
 }
 
+/** How often in a row nobody has used it, besides. */
+interface Opening {
+  readonly since: number;
+  readonly until: number;
+  readonly end: number;
+  readonly unused: number;
+}
+
 /** The time of outsiders: their share of the time of the line, from the shortest to the longest. */
 export interface Door {
   readonly share: number;
+  /** Their share at least, while they listen. */
+  readonly leastShare: number;
   readonly shortestMs: number;
   readonly longestMs: number;
   readonly ttlMs: number;
@@ -22,7 +32,7 @@ export interface Door {
 export class HandOffModel {
   lock: { owner: string; count: number; endsAt: number } | undefined;
   /** Since when the line has had it, and the time of outsiders. */
-  opened: { since: number; until: number; end: number; endsAt: number } | undefined;
+  opened: (Opening & { readonly endsAt: number }) | undefined;
   hasOutsiders = true;
   readonly messages: string[] = [];
   #line: Place[] = [];
@@ -68,7 +78,7 @@ export class HandOffModel {
       this.#stand(owner, terms);
       return 'busy';
     }
-    if (!isOurs && this.opened !== undefined) this.#set({ since: this.#now, until: 0, end: 0 });
+    if (!isOurs && this.opened !== undefined) this.#takeBack(this.opened);
     this.#take(owner, Math.max(1, isOurs ? (this.lock?.count ?? 0) : 0), leaseMs);
     this.#drop(owner.charAt(0));
     return 'granted';
@@ -158,7 +168,7 @@ export class HandOffModel {
     const { opened, lock } = this;
     if (opened === undefined || opened.end <= this.#now) return false;
     const until = Math.min(this.#now + this.door.shortestMs, opened.end);
-    if (lock !== undefined) this.#set({ ...opened, until });
+    if (lock !== undefined) this.#set({ ...opened, until, unused: 0 });
     return (this.opened?.until ?? 0) > this.#now;
   }
 
@@ -166,23 +176,34 @@ export class HandOffModel {
     if (!this.hasOutsiders) return false;
     const { share, shortestMs, longestMs } = this.door;
     const now = this.#now;
-    let end = this.opened?.end ?? 0;
-    if (end <= now) {
+    let { until = 0, end = 0, unused = 0 } = this.opened ?? {};
+    if (end <= now || until <= now) {
+      if (end > 0) unused += 1;
       const first = this.opened?.since ?? since;
       if (first === undefined) return false;
-      const dueMs = share * (now - first);
-      if (dueMs < shortestMs) {
-        if (this.opened === undefined) this.#set({ since: first, until: 0, end: 0 });
+      const lastedMs = Math.max(0, now - first);
+      const dueMs = (share * lastedMs) / 2 ** Math.max(0, unused - 1);
+      if (Math.max(dueMs, lastedMs * this.door.leastShare) < shortestMs) {
+        if (this.opened === undefined) this.#set({ since: first, until: 0, end: 0, unused: 0 });
         return false;
       }
       end = now + Math.max(Math.min(dueMs, longestMs), shortestMs);
     }
     this.#announce();
-    this.#set({ since: now, until: Math.min(now + shortestMs, end), end });
+    until = Math.min(now + shortestMs, end);
+    this.#set({ since: now, until, end, unused });
     return true;
   }
 
-  #set(times: { since: number; until: number; end: number }): void {
+  /** For how long outsiders had it much too long, those in line have it before it is left again. */
+  #takeBack({ since, end, unused }: Opening): void {
+    const tooLong = this.#now - end - (end - since);
+    const overMs = end > 0 && unused === 0 ? Math.max(0, tooLong) : 0;
+    const times = { since: this.#now + overMs, until: 0, end: 0 };
+    this.#set({ ...times, unused: end > 0 ? unused + 1 : unused });
+  }
+
+  #set(times: Opening): void {
     this.opened = { ...times, endsAt: this.#now + this.door.ttlMs };
   }
 

@@ -36,6 +36,8 @@ interface Before {
   readonly lastedMs?: number;
   /** Up to when the line stands back, and when the outsiders' time is over. */
   readonly open?: readonly [number, number];
+  /** How often in a row nobody has used their time. */
+  readonly unused?: number;
   /** B has stood in line for so long. */
   readonly waitedMs?: number;
 }
@@ -65,14 +67,19 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
     type AnyScript = LineKindUnderTest['claim'] | LineKindUnderTest['leave'];
 
     /** Everything happens in one moment of the server, on which nothing comes in between. */
-    const before = <S extends AnyScript>(script: S, { lastedMs, open, waitedMs }: Before): S => {
+    const before = <S extends AnyScript>(
+      script: S,
+      { lastedMs, open, unused = 0, waitedMs }: Before,
+    ): S => {
       const key = (name: string) => `KEYS[${String(script.keys.indexOf(name) + 1)}]`;
       const [untilMs = 0, endMs = 0] = open ?? [];
       const at = (ms: number) => `nowMs + ${String(ms)}`;
       const times = open ? `${at(untilMs)}, ${at(endMs)}` : '0, 0';
       const steps = [STOPPED_CLOCK];
       if (lastedMs !== undefined) {
-        steps.push(`local times = string.format('%.0f %.0f %.0f', ${at(-lastedMs)}, ${times})`);
+        steps.push(
+          `local times = string.format('%.0f %.0f %.0f %.0f', ${at(-lastedMs)}, ${times}, ${String(unused)})`,
+        );
         steps.push(`redis.call('set', ${key('opened')}, times, 'px', 3000)`);
       }
       if (waitedMs !== undefined) {
@@ -130,9 +137,9 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       const handedOver = { ...handedTo('B1'), ...(isTurn && standing('A2')) };
 
       it.each([
-        [16, STAND_BACK_MS],
-        [300, 375],
-        [800, LONGEST_OPEN_MS],
+        [14, 21],
+        [300, 450],
+        [667, LONGEST_OPEN_MS],
         [2 * LONGEST_OPEN_MS, LONGEST_OPEN_MS],
       ])('leaves it, after the line has had it for %d ms, for %d ms', async (lastedMs, forMs) => {
         await begin();
@@ -152,7 +159,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         expect(await release({ waitedMs: 300 })).toBe('opened');
         const { sinceMs, endMs } = await view.door();
-        expect(endMs - sinceMs).toBe(375);
+        expect(endMs - sinceMs).toBe(450);
       });
 
       it('begins to count when somebody waits, and hands over', async () => {
@@ -168,7 +175,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         expect(await ear.heard()).toEqual(toldShorter);
       });
 
-      it.each([0, 15])(
+      it.each([0, 13])(
         'hands over after %d ms, however long somebody has waited',
         async (lastedMs) => {
           await begin();
@@ -182,14 +189,14 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       );
 
       it.each([
-        [1, 100, 125],
-        [2, 100, 62],
-        [4, 100, 31],
-        [5, 100, 25],
-        [6, 100, 20],
+        [1, 100, 150],
+        [2, 100, 75],
+        [4, 100, 37],
+        [5, 100, 30],
+        [6, 100, 25],
         [9, 100, 0],
-        [10, 160, 20],
-        [10, 159, 0],
+        [10, 134, 20],
+        [10, 133, 0],
         // Once a second at least.
         [100, EVERY_MS - 1, 0],
         [100, EVERY_MS, STAND_BACK_MS],
@@ -261,7 +268,7 @@ end\n`;
         [LONGEST_OPEN_MS, STAND_BACK_MS],
       ])('leaves it again while %d ms of their time are left', async (leftMs, forMs) => {
         await begin();
-        expect(await release({ lastedMs: 0, open: [-5, leftMs] })).toBe('opened');
+        expect(await release({ lastedMs: 0, open: [1, leftMs] })).toBe('opened');
         expect(await look()).toEqual(opened('B1'));
         const { sinceMs, untilMs, endMs } = await view.door();
         expect([untilMs - sinceMs, endMs - sinceMs]).toEqual([forMs, leftMs]);
@@ -270,7 +277,40 @@ end\n`;
 
       it.each([0, -1, LONGEST_OPEN_MS + 1])('does not when %d ms are left', async (leftMs) => {
         await begin();
-        expect(await release({ lastedMs: 0, open: [-5, leftMs] })).toBe('done');
+        expect(await release({ lastedMs: 0, open: [5, leftMs] })).toBe('done');
+        expect(await look()).toEqual({ ...handedOver, isOpened: true });
+      });
+
+      it.each([
+        [1, 300, 450],
+        [2, 300, 225],
+        [3, 300, 112],
+        [4, 300, 56],
+        [5, 300, 28],
+        [6, 300, 0],
+        [30, EVERY_MS, STAND_BACK_MS],
+      ])(
+        'leaves it for a shorter time after they have not used it %d times: %d ms, %d ms',
+        async (unused, lastedMs, forMs) => {
+          await begin();
+          expect(await release({ lastedMs, unused })).toBe(forMs > 0 ? 'opened' : 'done');
+          const { sinceMs, endMs, unused: then } = await view.door();
+          expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(forMs);
+          expect(then).toBe(unused);
+        },
+      );
+
+      it('counts a time that nobody has used, and that a first attempt has ended', async () => {
+        await begin();
+        const was: Before = { lastedMs: 300, open: [-1, 700], unused: 1 };
+        expect(await release(was)).toBe('opened');
+        const { sinceMs, endMs, unused } = await view.door();
+        expect([endMs - sinceMs, unused]).toEqual([225, 2]);
+      });
+
+      it('waits until the line has had it as long as outsiders had it too long', async () => {
+        await begin();
+        expect(await release({ lastedMs: -LONGEST_OPEN_MS })).toBe('done');
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
       });
 
@@ -331,10 +371,10 @@ end\n`;
     });
 
     it.each([
-      [1, 375],
-      [MANY_CALLERS - 1, 375],
-      [MANY_CALLERS, 240],
-      [1_000, 240],
+      [1, 450],
+      [MANY_CALLERS - 1, 450],
+      [MANY_CALLERS, 200],
+      [1_000, 200],
     ])('have it beside a process with %d callers for %d ms of 300', async (callers, forMs) => {
       await begin();
       const args = { ...ours, ...turn, callers, openEveryMs: EVERY_MS };
@@ -385,7 +425,7 @@ end\n`;
         async (untilMs, endMs, thenMs) => {
           for (const script of CLAIMS) {
             await hold('X1', 1);
-            const was: Before = { lastedMs: 100, open: [untilMs, endMs] };
+            const was: Before = { lastedMs: 100, open: [untilMs, endMs], unused: 3 };
             const answer = await claimWith(was, 'B1', script);
             expect(answer).toMatchObject({ ...busy, remainingMs: expect.any(Number) });
             const { remainingMs, standBackMs } = timesOf(answer);
@@ -393,6 +433,7 @@ end\n`;
             expect(standBackMs).toBeGreaterThan(0);
             expect(standBackMs).toBeLessThanOrEqual(thenMs);
             const door = await view.door();
+            expect(door.unused).toBe(0);
             expect(door.endMs - door.sinceMs).toBe(endMs + 100);
             expect(door.untilMs - door.sinceMs).toBe(thenMs + 100);
           }
@@ -402,7 +443,6 @@ end\n`;
       it.each([
         ['their time is over', [0, 0]],
         ['they have not used it for a moment', [0, 300]],
-        ['it was over', [-100, -50]],
         ['the clock was set back', [STAND_BACK_MS + 5, 300]],
         ['the clock was set back by far', [100_000, 100_000]],
       ] as const)('get in when %s, and count anew', async (_, open) => {
@@ -418,6 +458,28 @@ end\n`;
           await redis.admin.del('k');
         }
       });
+
+      it.each([
+        [30, 0, 0, 1],
+        [50, 0, 20, 1],
+        [5_000, 0, LONGEST_OPEN_MS, 1],
+        [50, 1, 0, 2],
+        [50, 2, 0, 3],
+      ])(
+        'have it the longer, %d ms after 30 ms of outsiders that left it unused %d times: %d ms',
+        async (agoMs, unused, longerMs, then) => {
+          for (const script of CLAIMS) {
+            const sentAt = await view.now();
+            const was: Before = { lastedMs: agoMs + 30, open: [-agoMs, -agoMs], unused };
+            expect(await claimWith(was, 'B1', script)).toMatchObject({ kind: 'granted' });
+            const door = await view.door();
+            expect(door.sinceMs - longerMs).toBeGreaterThanOrEqual(sentAt);
+            expect(door.sinceMs - longerMs).toBeLessThanOrEqual(door.now);
+            expect(door).toMatchObject({ untilMs: 0, endMs: 0, unused: then });
+            await redis.admin.del('k');
+          }
+        },
+      );
 
       it.each([
         ['their time is over', [0, 0]],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
 import type { HandedLocks } from '../contract/handed.js';
 import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -180,7 +181,7 @@ function describeNodeHolds<Locks>(sides: Sides<Locks>): void {
 }
 
 function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): void {
-  const { java, open, ours, theirs } = sides;
+  const { redis, java, open, ours, theirs } = sides;
   const on = [theirs, 'a'] as const;
 
   describe('when Node hands it on for a shorter time to one that does not use it, Java', () => {
@@ -196,6 +197,11 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
       await handed.claim(context, 'a', gone, { ...claim, manner: 'polls' });
       const waiting = java.current.call('A', on, method, ...args);
       await java.current.parked('A');
+      // The line has it for a while yet: else the release would leave it to Java.
+      const soon = String(Date.now() + 500);
+      for (const kind of ['lock', 'rwlock'] as const) {
+        await redis.admin.set(lineKeys('a', kind).opened, `${soon} 0 0 0`, 'PX', 500);
+      }
       const sinceRelease = new Stopwatch();
       await lease.release();
       await waiting;

@@ -158,8 +158,8 @@ export class LineView {
       admin.pttl(opened),
       this.now(),
     ]);
-    const [sinceMs = 0, untilMs = 0, endMs = 0] = (times ?? '').split(' ').map(Number);
-    return { sinceMs, untilMs, endMs, ttlMs, now };
+    const [sinceMs = 0, untilMs = 0, endMs = 0, unused = 0] = (times ?? '').split(' ').map(Number);
+    return { sinceMs, untilMs, endMs, unused, ttlMs, now };
   }
 
   /** The line has it for so long, and outsiders have time yet, of which a moment is left. */
@@ -167,7 +167,7 @@ export class LineView {
     const now = await this.now();
     const times = leftMs === 0 ? [0, 0] : [now + Math.min(leftMs, STAND_BACK_MS), now + leftMs];
     const { opened = '' } = this.keys;
-    await this.redis.admin.set(opened, [now - lastedMs, ...times].join(' '), 'PX', 3_000);
+    await this.redis.admin.set(opened, [now - lastedMs, ...times, 0].join(' '), 'PX', 3_000);
   }
 
   /** Moves all there is as it would be so much later; what ends until then is gone. */
@@ -184,8 +184,9 @@ export class LineView {
       const record = [number, Number(aliveUntil) - ms, ...terms].join(' ');
       await admin.hset(claims, process, record);
     }
-    const times = (await admin.get(opened))?.split(' ').map((time) => Math.max(0, +time - ms));
-    if (times !== undefined) await admin.set(opened, times.join(' '), 'KEEPTTL');
+    const [unused, ...times] = (await admin.get(opened))?.split(' ').reverse() ?? [];
+    const earlier = times.reverse().map((time) => Math.max(0, +time - ms));
+    if (unused !== undefined) await admin.set(opened, [...earlier, unused].join(' '), 'KEEPTTL');
   }
 
   /** The server's time in ms. */

@@ -10,7 +10,7 @@ import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
  *   each, however many callers it has.
  * - `claims`, process → `number aliveUntil nonce leaseMs manner`: what whoever leaves has to know to
  *   make `<process>:<number>` the next owner.
- * - `opened`, `since until end` (ms, by the server): since when the line has the lock. While it is left
+ * - `opened`, `since until end unused` (ms, by the server): since when the line has the lock. While it is left
  *   to outsiders, as Java services are: since when, up to when the line stands back for them, and when
  *   their time is over at the latest.
  *

@@ -16,7 +16,7 @@ export const LONGEST_OPEN_MS = 1_000;
  * Nobody can say how many threads of an outsider wait. It counts as more than a process of ours with few
  * callers, and as less than one with many: each side is to get half of its share of the callers at least.
  */
-export const FAVOUR = 1.25;
+export const FAVOUR = 1.5;
 export const MANY_CALLERS = 8;
 /** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
 const OPENED_TTL_MS = 3_000;
@@ -54,12 +54,12 @@ export const DOOR = `
 local shortestMs, longestMs = ${String(STAND_BACK_MS)}, ${String(LONGEST_OPEN_MS)}
 local function door()
   local times = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+)$'
-  local since, untilMs, endMs = string.match(type(times) == 'string' and times or '', pattern)
-  return tonumber(since), tonumber(untilMs), tonumber(endMs)
+  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
+  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
+  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
 end
-local function setDoor(since, untilMs, endMs)
-  local times = string.format('%.0f %.0f %.0f', since, untilMs, endMs)
+local function setDoor(since, untilMs, endMs, unused)
+  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
   redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
 end
 local function isOpen(endMs, nowMs)
@@ -79,13 +79,19 @@ local function standingBack(isHeld)
   if not isOpen(endMs, nowMs) then return end
   if isHeld then
     untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
-    setDoor(since, untilMs, endMs)
+    setDoor(since, untilMs, endMs, 0)
   end
   local left = math.ceil(untilMs - nowMs)
   return left > 0 and left <= shortestMs and left or nil
 end
 local function takeBack()
-  if door() then setDoor(math.floor(serverTime() / 1000), 0, 0) end
+  local since, _, endMs, unused = door()
+  if not since then return end
+  local nowMs = math.floor(serverTime() / 1000)
+  -- They may be faster in a race for it. Up to as much again as was due to them costs them nothing.
+  local overMs = nowMs - endMs - (endMs - since)
+  overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
+  setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end`;
 
 /** What those are told who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
@@ -124,10 +130,13 @@ end`;
  */
 export const openDoor = (freed: string) => `
 -- Up to when outsiders may have it, if it is time; or nil.
-local function openUntil(since, nowMs, callers)
-  -- Later than now only when the clock was set back.
-  local lastedMs = since > nowMs and openEveryMs or math.max(1, nowMs - since)
+local function openUntil(since, nowMs, callers, unused)
+  -- Later than that only when the clock was set back.
+  local isSetBack = since > nowMs + longestMs
+  local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= ${String(MANY_CALLERS)} and ${String(1 / FAVOUR)} or ${String(FAVOUR)})
+  -- Once may be by chance: they had it between two looks.
+  part = part / 2 ^ math.max(0, unused - 1)
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
   return nowMs + math.max(dueMs, shortestMs)
@@ -136,16 +145,18 @@ local function openDoor(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
   -- Rounded down, or at once more would be left than can be.
   local nowMs = math.floor(serverTime() / 1000)
-  local begun, _, endMs = door()
-  if not isOpen(endMs, nowMs) then
+  local begun, untilMs, endMs, unused = door()
+  unused = unused or 0
+  if not isOpen(endMs, nowMs) or untilMs <= nowMs then
+    if endMs and endMs > 0 then unused = unused + 1 end
     local first = begun or since and math.floor(since / 1000)
-    endMs = first and openUntil(first, nowMs, callers)
-    if first and not endMs and not begun then setDoor(first, 0, 0) end
+    endMs = first and openUntil(first, nowMs, callers, unused)
+    if first and not endMs and not begun then setDoor(first, 0, 0, 0) end
     if not endMs then return false end
   end
   local receivers = ${freed}
   local isHeard = receivers and receivers ~= 0
-  local untilMs = math.min(nowMs + shortestMs, endMs)
-  setDoor(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0)
+  untilMs = math.min(nowMs + shortestMs, endMs)
+  setDoor(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
   return isHeard
 end`;
