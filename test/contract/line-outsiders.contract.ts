@@ -30,7 +30,7 @@ import type { LineKindUnderTest } from '../support/line-kinds.js';
 const OPENED_TTL_MS = 3_000;
 const EVERY_MS = openEveryMs({ interop: 'auto' });
 
-/** What there is at the moment of a call, by the clock of the server. */
+/** The state at the moment of a call, by the clock of the server. */
 interface Before {
   /** The line has had it for so long. */
   readonly lastedMs?: number;
@@ -52,7 +52,7 @@ function redis.call(command, ...)
   return command == 'time' and time or running.call(command, ...)
 end`;
 
-/** What one was answered who did not get it. */
+/** The times in the answer to a refused claim. */
 function timesOf(answer: EnterAnswer) {
   if (answer.kind !== 'busy') throw new Error(`The answer is ${answer.kind}`);
   return { remainingMs: answer.remainingMs, standBackMs: answer.standBackMs ?? 0 };

@@ -153,7 +153,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
         confirmation.heal();
         await eventually(() => refusal.hits === 1);
         await lease.release();
-        // Whoever hears of this one has heard of the other before.
+        // A listener of this one has heard of the other before.
         await other.release();
         await eventually(async () => !(await far.call('B', ['isParked', ''], '')));
         refusal.heal();

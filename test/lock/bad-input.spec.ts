@@ -238,7 +238,7 @@ describe('LockService given bad input', () => {
       throw new TypeError('not here');
     };
     const signal = { aborted: false, addEventListener, removeEventListener: () => undefined };
-    // What the client says when it connects is not meant.
+    // The greeting of the client does not count.
     expect(await locks.get('a').isLocked()).toBe(false);
     const sent = await redis.commandsDuring(async () => {
       const refused = locks.acquire('a', { signal } as never);

@@ -72,7 +72,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     for (const one of [ofA, nodesChannel(ofA), ofB]) await redis.listening(one);
     abort.abort(new Error('enough'));
     await Promise.all(reading);
-    // What nobody hears any more is unsubscribed from together.
+    // Channels that nobody hears any more are left together.
     await redis.listening(ofB, 0);
     expect(await redis.admin.pubsub('NUMSUB', ofA, nodesChannel(ofA))).toEqual([
       ...[ofA, 1],

@@ -20,7 +20,7 @@ export interface GoldenOptions {
   readonly ours?: RegExp;
   /** Redisson's keys that get a TTL by us and none by Redisson. */
   readonly mortal?: RegExp;
-  /** What ours says at once behind a message of Redisson's, by that. */
+  /** Ours says it at once behind a message of Redisson's, by that. */
   readonly behind?: Readonly<Record<string, string>>;
 }
 

@@ -162,7 +162,7 @@ export interface HoldProtocol {
     renewals: readonly Renewal[],
     minReplicas: number,
   ): Promise<Reply<readonly RenewalAnswer[]>>;
-  /** Whoever leaves counts who listens for wake-ups and is no process of ours. */
+  /** A release counts who listens for wake-ups and is no process of ours. */
   readonly countsOutsiders?: boolean;
   /** The channel on which this owner is told to try again. */
   wakeUpChannel(key: string, owner: OwnerId): string;

@@ -94,7 +94,7 @@ local function takeBack()
   setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end`;
 
-/** What those are told who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
+/** Tells those who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
 export const SHORTER = '00';
 
 /**

@@ -66,7 +66,7 @@ export class QueueMessages {
     this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, { ...NOTHING })];
     if (!isShared) {
       const wakeUps: ChannelListener = {
-        // Whoever stands in line knows who has it.
+        // Those in line know who has it.
         message: (payload) => {
           if (payload !== SHORTER) this.#hint();
         },

@@ -85,7 +85,7 @@ ${write('read')}`,
   reply: enterAnswer,
 });
 
-/** What became of a hold, and how many leases it had. */
+/** The answer about a hold, and how many leases it had. */
 export interface Left {
   readonly answer: LeaveAnswer;
   readonly leases: number;

@@ -10,7 +10,7 @@ import { FORGET } from '../../core/requests.js';
 import { LEASE_ALONE, LEAVE_ALONE, READ_ENTER_ALONE, READ_RENEW_ALONE } from './alone.scripts.js';
 import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 
-/** What is done by scripts of one key each, while the slot of a lock is on its way. */
+/** The steps of a lock by scripts of one key each, while its slot is on its way. */
 
 /** First the lease: a reader without one is taken for dead. */
 export async function enterReadingAlone(

@@ -10,7 +10,7 @@ import type { RawReply } from '../../core/script.js';
  * lease. Whatever may let others in is announced on `redisson_rwlock:{name}`.
  */
 
-/** What all who wait for a lock are told to try again by; `0` is for whoever is next. */
+/** Makes all who wait for a lock try again; `0` is for the one that is next. */
 export const FOR_ALL = '1';
 export const FOR_NEXT = '0';
 
@@ -35,7 +35,7 @@ export function writerOf(owner: string): string {
 }
 
 /**
- * What the keys of all readers' leases begin with. It is a key of every script that looks at leases: as
+ * The keys of all readers' leases begin so. Every script that looks at leases has it as a key: as
  * one that never exists it makes Redis refuse them while the slot is on its way, when a lease that is
  * elsewhere would be taken for one that is over.
  */
