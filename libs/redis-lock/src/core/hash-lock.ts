@@ -16,6 +16,12 @@ import { defineScript, type RawReply } from './script.js';
 export const GRANTED = 1;
 export const LOST = 0;
 
+/** Lua that refuses an entry that would hold nothing, before anything is written. */
+export const CHECK_ENTRY = `
+if holdCount == 0 or leaseMs == 0 then
+  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+end`;
+
 /** Beside a lease that is left, that the line stands back for so long (ms). */
 const STANDS_BACK = 3;
 
@@ -75,9 +81,7 @@ end`;
  * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
  */
 const enter = (token: string, granted: string) => `
-if holdCount == 0 or leaseMs == 0 then
-  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
-end
+${CHECK_ENTRY}
 local held = redis.call('hget', lock, owner)
 if not held then
   if holdCount > 1 then return ${String(LOST)} end

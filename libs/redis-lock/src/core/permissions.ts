@@ -42,19 +42,8 @@ export const PERMISSIONS = {
   },
   FairLockService: {
     commands: [
-      ...[
-        ...HASH,
-        ...TOKEN,
-        'hdel',
-        'hmget',
-        'lindex',
-        'linsert',
-        'llen',
-        'lpop',
-        'lpos',
-        'lrange',
-      ],
-      ...['lrem', 'rpush', 'zadd', 'zcard', 'zrem', 'zscore'],
+      ...[...HASH, ...TOKEN, 'hdel', 'hmget', 'lindex', 'linsert', 'llen', 'lpop', 'lpos'],
+      ...['lrange', 'lrem', 'rpush', 'zadd', 'zcard', 'zrem', 'zscore'],
     ],
     keys: [
       ...['redisson_lock_token:', 'redisson_lock_queue:', 'redisson_lock_timeout:'],

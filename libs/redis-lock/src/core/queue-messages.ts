@@ -10,8 +10,6 @@ const MOMENT_MS = 50;
 /** That a lock is free. */
 const FREE = '0';
 
-const NOTHING: ChannelListener = { message: () => undefined, confirmed: () => undefined };
-
 export interface QueueListener {
   /** It may be worth to ask. */
   hint(): void;
@@ -63,7 +61,8 @@ export class QueueMessages {
     };
     // First, and last to leave: else others would take this process for an outsider.
     // Each with a listener of its own: a reader and a writer of one lock listen here both.
-    this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, { ...NOTHING })];
+    const silent: ChannelListener = { message: () => undefined, confirmed: () => undefined };
+    this.#stops = nodes === undefined ? [] : [this.connection.listen(nodes, silent)];
     if (!isShared) {
       const wakeUps: ChannelListener = {
         // Those in line know who has it.

@@ -86,10 +86,9 @@ class FairProtocol implements LockProtocol {
   }
 
   withdraw(key: string, owner: OwnerId, request: EnterRequest) {
-    const args = { owner, waitMs: this.#waitMs(request), channelPrefix: channelOf(key) };
     return this.#slots.ask(
       key,
-      () => this.context.connection.run(WITHDRAW, keysOf(key), args),
+      () => this.#withdraw(key, owner, this.#waitMs(request)),
       () => this.#leaveAlone(key, owner, 0),
     );
   }
@@ -165,13 +164,8 @@ class FairProtocol implements LockProtocol {
     }
     const strays: OwnerId[] = [];
     this.#strays.set(key, strays);
-    const { connection, keeper } = this.context;
-    const withdraw = (stray: OwnerId) =>
-      connection.run(WITHDRAW, keysOf(key), {
-        owner: stray,
-        waitMs: 0,
-        channelPrefix: channelOf(key),
-      });
+    const { keeper } = this.context;
+    const withdraw = (stray: OwnerId) => this.#withdraw(key, stray, 0);
     const of = { name: key, kind: this.kind } as const;
     void keeper
       .insist(of, INSIST_MS, () => withdraw(owner))
@@ -179,6 +173,11 @@ class FairProtocol implements LockProtocol {
         this.#strays.delete(key);
         for (const stray of strays) void keeper.insist(of, INSIST_MS, () => withdraw(stray));
       });
+  }
+
+  #withdraw(key: string, owner: OwnerId, waitMs: number): Promise<Reply<LeaveAnswer>> {
+    const args = { owner, waitMs, channelPrefix: channelOf(key) };
+    return this.context.connection.run(WITHDRAW, keysOf(key), args);
   }
 
   /** What the waiter adds to the score of everybody behind it, as in Redisson. */

@@ -1,4 +1,4 @@
-import { enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import { CHECK_ENTRY, enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
 import type { LeaveAnswer } from '../../core/hold-protocol.js';
 import { defineScript, type RawReply } from '../../core/script.js';
 import {
@@ -16,11 +16,6 @@ import {
  * the lease of a reader there. So none of them takes a reader for dead, nor looks at who waits; and a
  * count is never made smaller before the last lease is left, as every script takes one that is too large.
  */
-
-const CHECK = `
-if holdCount == 0 or leaseMs == 0 then
-  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
-end`;
 
 /** Lua that writes the lock for `field`, of which `held` was read; `mode` is nil if the lock is free. */
 const write = (as: string) => `
@@ -47,7 +42,7 @@ export const WRITE_ENTER_ALONE = defineScript({
   args: ['owner', 'holdCount', 'leaseMs'],
   numbers: ['holdCount', 'leaseMs'],
   body: `
-${CHECK}
+${CHECK_ENTRY}
 ${MODE}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
@@ -69,7 +64,7 @@ export const READ_ENTER_ALONE = defineScript({
   args: ['owner', 'holdCount', 'leaseMs', 'companion'],
   numbers: ['holdCount', 'leaseMs'],
   body: `
-${CHECK}
+${CHECK_ENTRY}
 ${MODE}
 local field = owner
 local held = mode and redis.call('hget', lock, field)

@@ -1,5 +1,12 @@
 import { SERVER_TIME } from '../../core/hand-off.js';
-import { enterAnswer, GRANTED, leaveAnswer, LOST, fewer } from '../../core/hash-lock.js';
+import {
+  CHECK_ENTRY,
+  enterAnswer,
+  GRANTED,
+  leaveAnswer,
+  LOST,
+  fewer,
+} from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   ANNOUNCE_TO_ALL,
@@ -26,9 +33,7 @@ export const READ_ENTER = defineScript({
   numbers: ['holdCount', 'leaseMs', 'memoryMs'],
   channels: ['channel'],
   body: `
-if holdCount == 0 or leaseMs == 0 then
-  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
-end
+${CHECK_ENTRY}
 ${MODE}
 ${READERS}
 ${SHRINK}

@@ -1,7 +1,14 @@
 import { takeToken } from '../../core/fencing-token.js';
 import { CHECK_CLAIM, LINE, LINE_KEYS, SERVER_TIME, STAND_IN_LINE } from '../../core/hand-off.js';
 import { STANDING_BACK } from '../../core/outsiders.js';
-import { enterAnswer, fencedAnswer, GRANTED, LOST, refusal } from '../../core/hash-lock.js';
+import {
+  CHECK_ENTRY,
+  enterAnswer,
+  fencedAnswer,
+  GRANTED,
+  LOST,
+  refusal,
+} from '../../core/hash-lock.js';
 import { defineScript } from '../../core/script.js';
 import {
   ANNOUNCE_TO_ALL,
@@ -69,9 +76,7 @@ const ALONE: typeof IN_LINE = {
  */
 const enter = (way: typeof IN_LINE, isFenced: boolean) => `
 ${way.check}
-if holdCount == 0 or leaseMs == 0 then
-  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
-end
+${CHECK_ENTRY}
 ${MODE}
 ${READERS}
 ${ANNOUNCE_TO_ALL}
