@@ -110,7 +110,12 @@ function permits(context: LockContext): Primitive {
       await prepare(name);
       return semaphores.get(name).acquire({ permits: count, waitTimeMs });
     };
-  return { take: taking(1), against: taking(CAPACITY), prepare };
+  /** Nobody but the next to acquire takes back a permit whose release died with its server. */
+  const prepareAndReclaim = async (name: string) => {
+    await prepare(name);
+    await (await semaphores.get(name).tryAcquire())?.release();
+  };
+  return { take: taking(1), against: taking(CAPACITY), prepare: prepareAndReclaim };
 }
 
 /**
