@@ -30,7 +30,7 @@ describe('LatchService in four processes, on a network that fails', () => {
     await Promise.all(herd.map(({ call }) => call.open(proxy.url, referee.url)));
     const size = { lanes: LANES, rounds: ROUNDS, processes: PROCESSES };
     const running = Promise.all(herd.map(({ call }) => call.run(size)));
-    const violations = await cutDuring(proxy, seededRandom('latch/faults'), 30, running);
+    const violations = await cutDuring(proxy, seededRandom('latch/faults'), 20, running);
 
     expect(violations.flat()).toEqual([]);
     expect(proxy.counts.cut).toBeGreaterThan(50);

@@ -288,7 +288,7 @@ class Trial {
     await Promise.all(granted.map((lease) => lease.release()));
   }
 
-  /** What nobody else does: for the names of the load, too. */
+  /** Each name, also one of the load, becomes as its holders and waiters need it. */
   async prepare(): Promise<void> {
     for (const name of this.names) {
       await this.holder.prepare?.(name);
