@@ -1,3 +1,4 @@
+import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Heir, OwnerId } from './hold-protocol.js';
 import { helperKey } from './key-space.js';
 import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
@@ -109,7 +110,7 @@ aliveMs = tonumber(aliveMs)`;
  * @param held Lua that says whether it is
  */
 export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 if not ${held} then
   -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
   return redis.call('hexists', lock, ${field('heir')}) == 1 and 'had' or 'absent'

@@ -22,6 +22,17 @@ if holdCount == 0 or leaseMs == 0 then
   return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
 end`;
 
+/** Lua that refuses a lease that would be over at once, before anything is written. */
+export const CHECK_LEASE = `if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end`;
+
+/** Lua that gives the lock its lease, or answers the refusal of Redis after `undo`. */
+export const expireOr = (undo: string) => `local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  ${undo}
+  return expiry
+end`;
+
 /** Beside a lease that is left, that the line stands back for so long (ms). */
 const STANDS_BACK = 3;
 
@@ -51,12 +62,7 @@ export const REFUSE_OTHERS_OF = refuseUnless(
 /** Lua that makes a free lock the owner's. */
 export const CREATE = `
 redis.call('hset', lock, owner, holdCount)
-local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
-if type(expiry) == 'table' then
-  redis.call('del', lock)
-  return expiry
-end`;
+${expireOr(`redis.call('del', lock)`)}`;
 
 /**
  * Lua of a release that is not the last one: the field of the owner, of whom `held` was read, goes down

@@ -1,8 +1,17 @@
-import { CHECK_ENTRY, enterAnswer, GRANTED, leaveAnswer, LOST } from '../../core/hash-lock.js';
+import {
+  CHECK_ENTRY,
+  CHECK_LEASE,
+  enterAnswer,
+  expireOr,
+  GRANTED,
+  leaveAnswer,
+  LOST,
+} from '../../core/hash-lock.js';
 import type { LeaveAnswer } from '../../core/hold-protocol.js';
 import { defineScript, type RawReply } from '../../core/script.js';
 import {
   ANNOUNCE_TO_ALL,
+  BEGIN_INSPECTION,
   FOR_NEXT,
   inspection,
   MODE,
@@ -26,12 +35,7 @@ elseif not held or tonumber(held) < holdCount then
   redis.call('hset', lock, field, holdCount)
 end
 if left < leaseMs then
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
-  -- A user without the right to expire keys must not leave a lock that never ends.
-  if type(expiry) == 'table' then
-    if not mode then redis.call('del', lock) elseif not held then redis.call('hdel', lock, field) end
-    return expiry
-  end
+  ${expireOr(`if not mode then redis.call('del', lock) elseif not held then redis.call('hdel', lock, field) end`)}
 end
 return ${String(GRANTED)}`;
 
@@ -49,7 +53,7 @@ local held = mode == 'write' and redis.call('hget', lock, field)
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
   if mode then
-    ${refuseUnheld(`mode == 'read' and ${READER} or ${WRITER}`)}
+    ${refuseUnheld()}
     return {redis.call('pttl', lock)}
   end
 end
@@ -127,7 +131,7 @@ export const READ_RENEW_ALONE = defineScript({
   args: ['owner', 'leaseMs'],
   numbers: ['leaseMs'],
   body: `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 local held = redis.pcall('hget', lock, owner)
 if type(held) == 'table' then
   -- A key of another type is a no. That Redis may not be asked is none.
@@ -147,7 +151,7 @@ export const LEASE_ALONE = defineScript({
   args: ['leaseMs', 'creates'],
   numbers: ['leaseMs', 'creates'],
   body: `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 local left = redis.call('pttl', lease)
 if left >= 0 then
   if left < leaseMs then redis.call('pexpire', lease, leaseMs) end
@@ -165,9 +169,7 @@ export const READ_INSPECT_ALONE = defineScript({
   keys: ['lock'],
   args: [],
   body: `
-${MODE}
-if not mode then return {0} end
-${refuseUnheld(`mode == 'read' and ${READER} or ${WRITER}`)}
+${BEGIN_INSPECTION}
 local answer = {0}
 for _, field in ipairs(redis.call('hkeys', lock)) do
   if string.find(field, ${READER}) then

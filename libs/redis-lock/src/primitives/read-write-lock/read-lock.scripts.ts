@@ -2,6 +2,7 @@ import { SERVER_TIME } from '../../core/hand-off.js';
 import {
   CHECK_ENTRY,
   enterAnswer,
+  expireOr,
   GRANTED,
   leaveAnswer,
   LOST,
@@ -84,14 +85,10 @@ elseif tonumber(held or 0) ~= holdCount then
   redis.call('hset', lock, owner, holdCount)
 end
 if left < leaseMs then
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
-  -- A user without the right to expire keys must not leave a lock that never ends.
-  if type(expiry) == 'table' then
+  ${expireOr(`
     if not held then redis.call('del', key .. holdCount) end
     if not held then redis.call('hdel', lock, owner) end
-    if not mode then redis.call('del', lock) end
-    return expiry
-  end
+    if not mode then redis.call('del', lock) end`)}
 end
 -- Keys of another type must not make an enter fail that is done.
 if not isAlone then

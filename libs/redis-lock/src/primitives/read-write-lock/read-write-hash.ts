@@ -58,7 +58,7 @@ if mode ~= 'read' and mode ~= 'write' then
 end`;
 
 /** A hash in which nobody holds anything is neither ours to wait for nor to delete. */
-export function refuseUnheld(holder: string): string {
+export function refuseUnheld(holder = `mode == 'read' and ${READER} or ${WRITER}`): string {
   return `
 local isHeld = false
 for _, field in ipairs(redis.call('hkeys', lock)) do
@@ -68,6 +68,12 @@ if not isHeld then
   return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
 end`;
 }
+
+/** Lua that answers for a lock that is free, and refuses what is no lock. */
+export const BEGIN_INSPECTION = `
+${MODE}
+if not mode then return {0} end
+${refuseUnheld()}`;
 
 /**
  * The leases of readers. A reader lives as long as one of its keys; its field in the hash may outlast

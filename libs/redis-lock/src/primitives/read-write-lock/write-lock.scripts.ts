@@ -4,6 +4,7 @@ import { STANDING_BACK } from '../../core/outsiders.js';
 import {
   CHECK_ENTRY,
   enterAnswer,
+  expireOr,
   fencedAnswer,
   GRANTED,
   LOST,
@@ -12,9 +13,9 @@ import {
 import { defineScript } from '../../core/script.js';
 import {
   ANNOUNCE_TO_ALL,
+  BEGIN_INSPECTION,
   inspection,
   MODE,
-  READER,
   READERS,
   refuseUnheld,
   WRITER,
@@ -95,12 +96,7 @@ end
 ${isFenced ? takeToken(`not held or ${way.isOther}`) : ''}
 if not held then
   redis.call('hset', lock, 'mode', 'write', field, holdCount)
-  local expiry = redis.pcall('pexpire', lock, leaseMs)
-  -- A user without the right to expire keys must not leave a lock that never ends.
-  if type(expiry) == 'table' then
-    redis.call('del', lock)
-    return expiry
-  end
+  ${expireOr(`redis.call('del', lock)`)}
   -- A key of another type must not make an enter fail that is done.
   pcall(forget, owner)
   ${way.takesBack}
@@ -160,9 +156,7 @@ export const WRITE_INSPECT = defineScript({
   keys: ['lock'],
   args: [],
   body: `
-${MODE}
-if not mode then return {0} end
-${refuseUnheld(`mode == 'read' and ${READER} or ${WRITER}`)}
+${BEGIN_INSPECTION}
 if mode == 'read' then return {0} end
 local answer = {redis.call('pttl', lock)}
 for _, field in ipairs(redis.call('hkeys', lock)) do

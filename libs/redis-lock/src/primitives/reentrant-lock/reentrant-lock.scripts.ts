@@ -16,6 +16,7 @@ import {
 } from '../../core/hand-off.js';
 import { STANDING_BACK } from '../../core/outsiders.js';
 import {
+  CHECK_LEASE,
   CREATE,
   enterAnswer,
   fencedAnswer,
@@ -37,7 +38,7 @@ import { defineScript } from '../../core/script.js';
  * more than once since this was first sent is left alone.
  */
 const claim = (token: string, granted: string) => `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 ${CHECK_CLAIM}
 ${SERVER_TIME}
 ${LINE}

@@ -1,3 +1,4 @@
+import { CHECK_LEASE } from '../../core/hash-lock.js';
 import { LARGEST_COUNT } from '../../core/options.js';
 import { counted, ONCE } from '../../core/requests.js';
 import { defineScript, type RawReply } from '../../core/script.js';
@@ -137,7 +138,7 @@ export const UPDATE_LEASE = defineScript({
   args: ['permits', 'leaseMs'],
   numbers: ['leaseMs'],
   body: `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 ${REMAINING}
 if remaining == 0 then return 0 end
 redis.call('zadd', leases, 'xx', string.format('%.0f', now + leaseMs), ids[1])

@@ -1,4 +1,4 @@
-import { GRANTED, leaveAnswer, remainingOf } from '../../core/hash-lock.js';
+import { CHECK_LEASE, GRANTED, leaveAnswer, remainingOf } from '../../core/hash-lock.js';
 import type { EnterAnswer } from '../../core/hold-protocol.js';
 import { numberIn } from '../../core/requests.js';
 import { defineScript, type RawReply } from '../../core/script.js';
@@ -106,7 +106,7 @@ export const ENTER = defineScript({
   numbers: ['leaseMs', 'markMs'],
   channels: ['channel'],
   body: `
-if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end
+${CHECK_LEASE}
 ${IDS}
 ${NOW}
 ${FREE}
