@@ -35,8 +35,13 @@ const ROOMS = [
     says: 'core imports node:* and core only',
   },
   {
+    files: new RegExp(`^${LIB}/primitives/[^/]+/[^/]+-service\\.ts$`),
+    allows: () => [NODE, CORE, PRIMITIVES],
+    says: 'a service imports core and primitives only',
+  },
+  {
     files: PRIMITIVES,
-    allows: (file) => [CORE, new RegExp(`^${posix.dirname(file)}/`)],
+    allows: (file) => [NODE, CORE, new RegExp(`^${posix.dirname(file)}/`)],
     says: 'a primitive imports core and its own folder only; what two primitives need is in core',
   },
   {

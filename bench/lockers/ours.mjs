@@ -1,4 +1,4 @@
-import { LockService } from '../../libs/redis-lock/dist/esm/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../libs/redis-lock/dist/esm/primitives/lock/lock-service.js';
 import { openContext, ourLocks } from './our-context.mjs';
 
 export const label = 'nestjs-redis-lock';

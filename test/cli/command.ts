@@ -1,6 +1,6 @@
 import { runCommandLine } from '../../libs/redis-lock/src/cli/command-line.js';
 import type { Finding } from '../../libs/redis-lock/src/cli/finding.js';
-import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 
 export interface Outcome {
   code: number;

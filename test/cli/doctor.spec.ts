@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { eventually } from '../support/eventually.js';
 import { useProxy } from '../support/lock-client.js';

@@ -5,7 +5,7 @@ import {
   COMMANDS,
   keyPatterns,
 } from '../../libs/redis-lock/src/cli/permissions.js';
-import { aclRules } from '../../libs/redis-lock/src/core/permissions.js';
+import { aclRules } from '../../libs/redis-lock/src/cli/footprints.js';
 import { eventually } from '../support/eventually.js';
 import { RedisFixture, useRedis } from '../support/redis-server.js';
 import { doctor } from './command.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
-import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
+import { lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import {
   ReadWriteLockService,
   type ReadWriteLock,

@@ -6,7 +6,7 @@ import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-service.js';
-import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import { AgedServer } from '../support/red-lock-client.js';

@@ -7,7 +7,7 @@ import {
   CONNECTION,
   PERMISSIONS,
   type PermissionsOf,
-} from '../../libs/redis-lock/src/core/permissions.js';
+} from '../../libs/redis-lock/src/cli/footprints.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';

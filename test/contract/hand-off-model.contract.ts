@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { writtenClaim } from '../../libs/redis-lock/src/core/hand-off.js';
-import { FAVOUR } from '../../libs/redis-lock/src/core/outsiders.js';
-import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import { writtenClaim } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { FAVOUR } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from '../support/deliver.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';
 import { LineView, ownerOf, useListeners, type Values } from '../support/line-view.js';

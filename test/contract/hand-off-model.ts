@@ -1,4 +1,4 @@
-import type { Claim } from '../../libs/redis-lock/src/core/hold-protocol.js';
+import type { Claim } from '../../libs/redis-lock/src/core/holding/protocol.js';
 
 export type Terms = Claim;
 

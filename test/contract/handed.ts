@@ -1,19 +1,19 @@
 import type { Redis } from 'ioredis';
-import type { LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import type { LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type {
   Claim,
-  EnterAnswer,
-  EnterRequest,
+  AcquireAnswer,
+  AcquireRequest,
   HoldProtocol,
-} from '../../libs/redis-lock/src/core/hold-protocol.js';
+} from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.js';
-import { WRITE_TAKE_TURNS } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
-import { WRITE_ENTER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
-import { ReentrantProtocol } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-protocol.js';
-import { TAKE_TURNS } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { WRITE_PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
+import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
+import { PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-write.js';
 import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
 import type { ServerSuite } from './suite.js';
@@ -36,7 +36,7 @@ export interface HandedLocks {
     key: string,
     owner: string,
     claim: Claim,
-  ): Promise<Reply<EnterAnswer>>;
+  ): Promise<Reply<AcquireAnswer>>;
   /** A Java service, whose scripts nobody comes between. */
   readonly java: {
     tryLock(redis: Redis, key: string): Promise<boolean>;
@@ -48,14 +48,14 @@ export interface HandedSuite extends ServerSuite {
   readonly handed: HandedLocks;
 }
 
-const REQUEST: EnterRequest = {
+const REQUEST: AcquireRequest = {
   ...{ holdCount: 1, leaseTimeMs: 30_000, fenced: false, waitTimeMs: 60_000, minReplicas: 0 },
   companion: undefined,
 };
 const claimBy =
   (protocolOf: (context: LockContext) => HoldProtocol): HandedLocks['claim'] =>
   (context, key, owner, claim) => {
-    const answer = protocolOf(context).claim?.(key, owner, REQUEST, claim);
+    const answer = protocolOf(context).acquireOrQueue?.(key, owner, REQUEST, claim);
     if (answer === undefined) throw new Error('It is not handed on');
     return answer;
   };
@@ -82,9 +82,9 @@ export const HANDED_LOCK: HandedLocks = {
   channel: channelOf,
   freed: ['0'],
   commandsOfAPass: 6,
-  enter: ENTER,
-  takeTurns: TAKE_TURNS,
-  claim: claimBy((context) => new ReentrantProtocol(context)),
+  enter: ACQUIRE,
+  takeTurns: PASS_IN_ORDER,
+  claim: claimBy((context) => new ReentrantLockProtocol(context)),
   java: javaOf(heldLock, channelOf, '0'),
 };
 
@@ -95,8 +95,8 @@ export const HANDED_WRITE_LOCK: HandedLocks = {
   channel: writeChannelOf,
   freed: ['1', '0'],
   commandsOfAPass: 8,
-  enter: WRITE_ENTER,
-  takeTurns: WRITE_TAKE_TURNS,
+  enter: WRITE_ACQUIRE,
+  takeTurns: WRITE_PASS_IN_ORDER,
   claim: claimBy((context) => new WriteLockProtocol(context, () => false)),
   java: javaOf(heldToWrite, writeChannelOf, '1'),
 };

@@ -15,7 +15,7 @@ import {
   useLineScripts,
 } from '../support/line-scripts.js';
 import { ownerOf, type Values } from '../support/line-view.js';
-import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';
 /** What the scripts of a lock that is handed on do when they cannot do what they are for. */
 export function describeLineFaults(name: string, kind: LineKindUnderTest): void {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { EnterAnswer } from '../../libs/redis-lock/src/core/hold-protocol.js';
+import type { AcquireAnswer } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import {
   LONGEST_OPEN_MS,
   MANY_CALLERS,
   nodesChannel,
   openEveryMs,
   STAND_BACK_MS,
-} from '../../libs/redis-lock/src/core/outsiders.js';
+} from '../../libs/redis-lock/src/core/lua/outsiders.js';
 import { eventually } from '../support/eventually.js';
 import {
   FREE,
@@ -61,7 +61,7 @@ end
 `;
 
 /** The times in the answer to a refused claim. */
-function timesOf(answer: EnterAnswer) {
+function timesOf(answer: AcquireAnswer) {
   if (answer.kind !== 'busy') throw new Error(`The answer is ${answer.kind}`);
   return { remainingMs: answer.remainingMs, standBackMs: answer.standBackMs ?? 0 };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LeaseLostError, LockArgumentError, LockBackendError } from 'nestjs-redis-lock';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { eventually } from '../support/eventually.js';
 import {
   afterSending,

@@ -21,7 +21,7 @@ describe('docs/observability.md', () => {
 
   it('has every event', () => {
     const types = found(
-      pageOf('libs/redis-lock/src/core/observer.ts'),
+      pageOf('libs/redis-lock/src/core/api/observer.ts'),
       /readonly type: '([\w-]+)'/g,
     );
     const table = PAGE.slice(PAGE.indexOf('## Events'), PAGE.indexOf('## Channels'));

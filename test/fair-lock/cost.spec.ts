@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import {
-  LEAVE,
-  PASS_ON,
-  WITHDRAW,
+  RELEASE,
+  PASS,
+  CANCEL,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';
@@ -25,12 +25,12 @@ describe('what a fair lock costs', () => {
   const open = useLocks(redis, (context) => new FairLockService(context));
   const channelPrefix = channelOf('a');
   const enter = (owner: string) => () => view.enter({ owner });
-  const leave = (owner: string) => () => view.run(LEAVE, { owner, holdCount: 0, channelPrefix });
+  const leave = (owner: string) => () => view.run(RELEASE, { owner, holdCount: 0, channelPrefix });
   const withdraw = (owner: string) => () =>
-    view.run(WITHDRAW, { owner, waitMs: 300_000, channelPrefix });
+    view.run(CANCEL, { owner, waitMs: 300_000, channelPrefix });
 
   const passOn = (owner: string, heir: string) => () =>
-    view.run(PASS_ON, { owner, heir, leaseMs: 30_000, starts: 1, channelPrefix });
+    view.run(PASS, { owner, heir, leaseMs: 30_000, starts: 1, channelPrefix });
 
   it('is what docs/fair-lock.md says, in Redis commands', async () => {
     const ear = redis.admin.duplicate();

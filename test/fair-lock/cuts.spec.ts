@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from 'nestjs-redis-lock';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import {
-  ENTER,
-  LEAVE,
-  WITHDRAW,
+  ACQUIRE,
+  RELEASE,
+  CANCEL,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -39,7 +39,7 @@ describe('FairLockService when an answer is lost', () => {
 
   it('enters the queue once', async () => {
     const { locks, lease } = await opened();
-    const fault = loseAnswerTo(ENTER);
+    const fault = loseAnswerTo(ACQUIRE);
     const waiter = await view.enqueue(locks, { waitTimeMs: 40_000 });
     await eventually(() => fault.hits === 1);
     await view.everybodyListens();
@@ -56,7 +56,7 @@ describe('FairLockService when an answer is lost', () => {
     await view.everybodyListens();
     const java = new JavaFairLock(redis.admin, 'a');
     await java.tryLock(20_000);
-    const fault = loseAnswerTo(ENTER);
+    const fault = loseAnswerTo(ACQUIRE);
     // Freed by somebody who only says so.
     await redis.admin.del('a');
     await redis.admin.publish(`redisson_lock__channel:{a}:${waiter.owner}`, '0');
@@ -78,7 +78,7 @@ describe('FairLockService when an answer is lost', () => {
     await view.everybodyListens();
     const java = new JavaFairLock(redis.admin, 'a');
     await java.tryLock(20_000);
-    const fault = loseAnswerTo(WITHDRAW);
+    const fault = loseAnswerTo(CANCEL);
     abort.abort(new Error('no time'));
     await expect(waiter.promise).rejects.toThrow('no time');
     await eventually(() => fault.hits === 1);
@@ -97,7 +97,7 @@ describe('FairLockService when an answer is lost', () => {
     const other = open({ pollIntervalMs: 60_000 });
     const waiter = await view.enqueue(other.locks);
     await view.everybodyListens();
-    const fault = loseAnswerTo(LEAVE);
+    const fault = loseAnswerTo(RELEASE);
     await ours.release();
     expect(fault.hits).toBe(1);
     expect(eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
-import { ENTER } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import type { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
 import { watch, type Watched } from '../contract/suite.js';
@@ -95,7 +95,7 @@ export class FairView {
   async enter(entry: Entry) {
     const usual = { holdCount: 1, waitMs: 300_000, leaseMs: 30_000, terms: '' };
     const alive = { aliveMs: 5_000, askedAt: 0 };
-    return this.run(ENTER, { ...usual, ...alive, channelPrefix: channelOf(this.key), ...entry });
+    return this.run(ACQUIRE, { ...usual, ...alive, channelPrefix: channelOf(this.key), ...entry });
   }
 
   async run<R>(script: Script<string, string, R>, args: Record<string, string | number>) {

@@ -36,7 +36,7 @@ describe('FairLockService hands a lock on', () => {
     return ran;
   };
   const releases = (...all: Record<string, number>[]) =>
-    all.reduce((sum, ran) => sum + (ran['fair.leave'] ?? 0) + (ran['fair.pass-on'] ?? 0), 0);
+    all.reduce((sum, ran) => sum + (ran['fair.release'] ?? 0) + (ran['fair.pass'] ?? 0), 0);
   /** What is published while this runs, on channels of the lock. */
   const told = async (work: () => Promise<void>) => {
     const heard: [string, string][] = [];
@@ -57,7 +57,7 @@ describe('FairLockService hands a lock on', () => {
       const sent = await redis.commandsDuring(() => expectOrder(locks, count));
       expect(releases(ran)).toBe(count);
       // To stand in the queue, and at most once more to say that it is told.
-      expect(ran['fair.enter']).toBeLessThanOrEqual(2 * count);
+      expect(ran['fair.acquire']).toBeLessThanOrEqual(2 * count);
       expect(sent.publish).toBeUndefined();
     },
   );
@@ -78,7 +78,7 @@ describe('FairLockService hands a lock on', () => {
         await eventually(async () => (await view.queue()).length === i + 1, { everyMs: 1 });
       }
       await view.everybodyListens();
-      for (const { ran } of clients) ran['fair.enter'] = 0;
+      for (const { ran } of clients) ran['fair.acquire'] = 0;
       const sent = await redis.commandsDuring(async () => {
         await held.release();
         await Promise.all(callers);
@@ -86,7 +86,7 @@ describe('FairLockService hands a lock on', () => {
       expect(served).toEqual(Array.from({ length: count }, (_, i) => i));
       expect(section.most).toBe(1);
       expect(releases(...clients.map(({ ran }) => ran))).toBe(count + 1);
-      expect(clients.map(({ ran }) => ran['fair.enter'])).toEqual([0, 0]);
+      expect(clients.map(({ ran }) => ran['fair.acquire'])).toEqual([0, 0]);
       expect(sent.publish).toBe(count);
     },
     20_000,

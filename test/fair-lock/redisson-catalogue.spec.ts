@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from 'nestjs-redis-lock';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import {
-  LEAVE,
-  WITHDRAW,
+  RELEASE,
+  CANCEL,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import { PROMPT_MS } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -23,8 +23,8 @@ describe('FairLockService and RedissonFairLockTest', () => {
   const open = useLocks(redis, (context) => new FairLockService(context));
   const channelPrefix = channelOf('a');
   const enter = (owner: string) => view.enter({ owner, waitMs: WAIT_MS, aliveMs: 60_000 });
-  const leave = (owner: string) => view.run(LEAVE, { owner, holdCount: 0, channelPrefix });
-  const giveUp = (owner: string) => view.run(WITHDRAW, { owner, waitMs: WAIT_MS, channelPrefix });
+  const leave = (owner: string) => view.run(RELEASE, { owner, holdCount: 0, channelPrefix });
+  const giveUp = (owner: string) => view.run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix });
 
   it('testLeaseTimeout: waiters with leases that nobody gives back follow in their order', async () => {
     const { locks } = open();

@@ -7,7 +7,7 @@ import {
 } from '../../libs/redis-lock/src/cli/permissions.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { doctor, run } from '../cli/command.js';
 import { ClusterGroup, SentinelGroup } from '../support/topology.js';
 

@@ -1,14 +1,14 @@
 import {
-  READ_ENTER,
-  READ_LEAVE,
+  READ_ACQUIRE,
+  READ_RELEASE,
   READ_RENEW,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
 import {
   ReadWriteLockService,
   type ReadWriteLock,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { WRITE_LEAVE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
-import { WRITE_ENTER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
+import { WRITE_RELEASE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
+import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { demand, type Lab, ROUND_TRIP_MS, within } from './support/lab.js';
 import { script } from './support/planted.js';
@@ -52,7 +52,7 @@ describeCases([
     workload: endNested('read'),
     planted: {
       'a release deletes instead of counting': script(
-        READ_LEAVE,
+        READ_RELEASE,
         'if holdCount > 0 then',
         'if false then',
       ),
@@ -63,7 +63,7 @@ describeCases([
     workload: endNested('write'),
     planted: {
       'a release deletes instead of counting': script(
-        WRITE_LEAVE,
+        WRITE_RELEASE,
         'if holdCount > 0 then',
         'if false then',
       ),
@@ -74,7 +74,7 @@ describeCases([
     workload: nestLonger('read'),
     planted: {
       'an entry of a reader sets no TTL': script(
-        READ_ENTER,
+        READ_ACQUIRE,
         'if left < leaseMs then',
         'if not mode then',
       ),
@@ -85,7 +85,7 @@ describeCases([
     workload: nestLonger('write'),
     planted: {
       'an entry of a writer sets no TTL': script(
-        WRITE_ENTER,
+        WRITE_ACQUIRE,
         `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
         '',
       ),
@@ -130,7 +130,7 @@ describeCases([
     },
     planted: {
       'a downgrade is not announced': script(
-        WRITE_LEAVE,
+        WRITE_RELEASE,
         `if isForReaders(letGo(field)) then`,
         `if isForReaders(letGo(field)) then do return 'done' end`,
       ),
@@ -155,7 +155,7 @@ describeCases([
     },
     planted: {
       'nobody looks for the mark of a writer': script(
-        READ_ENTER,
+        READ_ACQUIRE,
         'isAwaited(writers) and',
         'false and',
       ),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/random.js';
 import {
@@ -36,7 +36,7 @@ function acceptLateVotes({ connection }: RedLockClient): void {
 class SlowAnswers extends AgedServer {
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
     const reply = await super.around(script, run);
-    if (script === ENTER.name) await pause(SLOW_MS);
+    if (script === ACQUIRE.name) await pause(SLOW_MS);
     return reply;
   }
 }

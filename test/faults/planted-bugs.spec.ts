@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { eventually } from '../support/eventually.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { seededRandom } from '../support/random.js';

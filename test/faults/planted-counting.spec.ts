@@ -2,19 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { Requests } from '../../libs/redis-lock/src/core/requests.js';
+import { OnceOnly } from '../../libs/redis-lock/src/core/once-only.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import {
   COUNT_DOWN,
   TRY_SET_COUNT,
-} from '../../libs/redis-lock/src/primitives/count-down-latch/count-down-latch.scripts.js';
+} from '../../libs/redis-lock/src/primitives/count-down-latch/latch.scripts.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import {
   ACQUIRE,
   CANCEL,
   CHANGE,
-} from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.scripts.js';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
+} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { PassThrough } from '../support/pass-through.js';
@@ -149,15 +149,15 @@ describe('bugs that are planted into what counts', () => {
   });
 
   it('are found: a caller that nobody takes anything back from', async () => {
-    const original = Object.getOwnPropertyDescriptor(Requests.prototype, 'undo') ?? {};
-    Object.defineProperty(Requests.prototype, 'undo', {
+    const original = Object.getOwnPropertyDescriptor(OnceOnly.prototype, 'undo') ?? {};
+    Object.defineProperty(OnceOnly.prototype, 'undo', {
       ...original,
       value: async () => undefined,
     });
     try {
       await expect(takesBack()).rejects.toThrow(/Not within|Expected/);
     } finally {
-      Object.defineProperty(Requests.prototype, 'undo', original);
+      Object.defineProperty(OnceOnly.prototype, 'undo', original);
     }
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
 
-import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { useWorkers } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/random.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 
-import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
+import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/random.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
+import { lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { HandedLocks } from '../contract/handed.js';
 import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';

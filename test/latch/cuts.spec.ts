@@ -4,7 +4,7 @@ import {
   DELETE,
   GET_COUNT,
   TRY_SET_COUNT,
-} from '../../libs/redis-lock/src/primitives/count-down-latch/count-down-latch.scripts.js';
+} from '../../libs/redis-lock/src/primitives/count-down-latch/latch.scripts.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';

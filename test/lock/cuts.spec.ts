@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService, type Lease } from 'nestjs-redis-lock';
-import { ENTER, ENTER_FENCED, RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
-import { LEAVE } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { ACQUIRE, ACQUIRE_FENCED, RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { RELEASE } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { seededRandom } from '../support/random.js';
@@ -30,7 +30,7 @@ describe('LockService when an answer is lost', () => {
 
   it('grants once what was acquired twice', async () => {
     const { locks } = await opened();
-    const fault = loseAnswerTo(ENTER);
+    const fault = loseAnswerTo(ACQUIRE);
     const lease = await locks.acquire('a');
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
@@ -40,7 +40,7 @@ describe('LockService when an answer is lost', () => {
 
   it('grants one token to what was acquired twice', async () => {
     const { locks } = await opened();
-    const fault = loseAnswerTo(ENTER_FENCED);
+    const fault = loseAnswerTo(ACQUIRE_FENCED);
     const lease = await locks.acquire('a', { fenced: true });
     expect(fault.hits).toBe(1);
     expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(lease.fencingToken));
@@ -49,7 +49,7 @@ describe('LockService when an answer is lost', () => {
   it('counts a nested hold once', async () => {
     const { locks } = await opened();
     await locks.using('a', async ({ owner }) => {
-      const fault = loseAnswerTo(ENTER);
+      const fault = loseAnswerTo(ACQUIRE);
       await locks.using('a', async () => {
         expect(fault.hits).toBe(1);
         expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
@@ -62,7 +62,7 @@ describe('LockService when an answer is lost', () => {
     const { locks } = await opened();
     await locks.using('a', async ({ owner }) => {
       const inner = await locks.acquire('a');
-      const fault = loseAnswerTo(LEAVE);
+      const fault = loseAnswerTo(RELEASE);
       await inner.release();
       expect(fault.hits).toBe(1);
       expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
@@ -72,7 +72,7 @@ describe('LockService when an answer is lost', () => {
   it('counts a release as done whose owner is absent then, while the lease was valid', async () => {
     const client = await opened();
     const lease = await client.locks.acquire('a');
-    const fault = loseAnswerTo(LEAVE);
+    const fault = loseAnswerTo(RELEASE);
     await lease.release();
     expect(fault.hits).toBe(1);
     expect(client.eventsOf('released').at(-1)).toMatchObject({ name: 'a', outcome: 'unknown' });
@@ -82,7 +82,7 @@ describe('LockService when an answer is lost', () => {
   it('leaves whoever came in between alone', async () => {
     const client = await opened();
     const lease = await client.locks.acquire('a');
-    loseAnswerTo(LEAVE);
+    loseAnswerTo(RELEASE);
     const present = proxy.current.counts.accepted;
     const again = proxy.current.hold('toServer', {
       containing: lease.owner,
@@ -109,7 +109,7 @@ describe('LockService when an answer is lost', () => {
     const work = locks.using('a', async () => {
       const inner = await locks.acquire('a');
       await redis.admin.del('a');
-      loseAnswerTo(LEAVE);
+      loseAnswerTo(RELEASE);
       await expect(inner.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
     });
     await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST' });
@@ -127,7 +127,7 @@ describe('LockService when an answer is lost', () => {
 
   it('gets through an attempt that was lost before it was executed', async () => {
     const { locks } = await opened();
-    const fault = proxy.current.loseRequest({ containing: ENTER.sha1, times: 1 });
+    const fault = proxy.current.loseRequest({ containing: ACQUIRE.sha1, times: 1 });
     const lease = await locks.acquire('a');
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
@@ -140,10 +140,10 @@ describe('LockService when an answer is lost', () => {
       script: { sha1: string },
       step: (c: Client, l: Lease) => unknown,
     ][] = [
-      ['to acquire', ENTER, ({ locks }) => locks.acquire('b')],
-      ['to a nested acquire', ENTER, ({ locks }) => locks.acquire('a')],
+      ['to acquire', ACQUIRE, ({ locks }) => locks.acquire('b')],
+      ['to a nested acquire', ACQUIRE, ({ locks }) => locks.acquire('a')],
       ['to renew', RENEW, (_, lease) => lease.renew()],
-      ['to release', LEAVE, (_, lease) => lease.release()],
+      ['to release', RELEASE, (_, lease) => lease.release()],
     ];
 
     it.each(steps)(
@@ -189,11 +189,11 @@ describe('LockService when an answer is lost', () => {
     // Something in between turns numbers into texts.
     client.evalsha = (async (...args: Parameters<typeof evalsha>) => {
       const answer = await evalsha.apply(client, args);
-      return args[0] === ENTER.sha1 ? String(answer) : answer;
+      return args[0] === ACQUIRE.sha1 ? String(answer) : answer;
     }) as never;
     try {
       const { locks, close } = open({ connection: client });
-      await redis.admin.script('LOAD', ENTER.lua);
+      await redis.admin.script('LOAD', ACQUIRE.lua);
       await eventually(() => client.status === 'ready');
       const granted = await redis.commandsDuring(async () => {
         await expect(locks.acquire('a')).rejects.toMatchObject({

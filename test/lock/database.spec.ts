@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LockService } from '../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock';
-import { tell } from '../../libs/redis-lock/src/core/observer.js';
+import { tell } from '../../libs/redis-lock/src/core/api/observer.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';
@@ -120,10 +120,10 @@ describe('LockService when the caller has given up before the grant arrives', ()
       connection: { host: '127.0.0.1', port: proxy.current.port, maxRetriesPerRequest: 0 },
     });
     await (await client.locks.acquire('w')).release();
-    proxy.current.loseReply({ containing: ENTER.sha1, times: 1 });
+    proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
     const present = proxy.current.counts.accepted;
     const second = proxy.current.hold('toServer', {
-      containing: ENTER.sha1,
+      containing: ACQUIRE.sha1,
       where: ({ index }) => index > present,
     });
     const acquiring = client.locks.acquire('a', { waitTimeMs: 500 });
@@ -141,10 +141,10 @@ describe('LockService when the caller has given up before the grant arrives', ()
 
   it('gives back what the first delivery got when the second is refused', async () => {
     const client = await opened();
-    proxy.current.loseReply({ containing: ENTER.sha1, times: 1 });
+    proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
     const present = proxy.current.counts.accepted;
     const second = proxy.current.hold('toServer', {
-      containing: ENTER.sha1,
+      containing: ACQUIRE.sha1,
       where: ({ index }) => index > present,
     });
     const acquiring = client.locks.acquire('a', { waitTimeMs: 1_500 });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock';
 import { once } from 'node:events';
-import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
-import { grantChannel } from '../../libs/redis-lock/src/core/hand-off.js';
-import { LEAVE_LATER } from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { grantChannel } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { RELEASE_LATER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { roundTrips, watch } from '../contract/suite.js';
 import { deliver } from '../support/deliver.js';
 import { eventually } from '../support/eventually.js';
@@ -177,7 +177,7 @@ describe('a lock with a shortest time', () => {
   it('is left to nobody by whoever does not hold it, and twice as once', async () => {
     await redis.admin.hset('a', 'other', 1);
     const leave = (owner: string) =>
-      deliver(redis.admin, LEAVE_LATER, ['a'], { owner, keepMs: 1_000, channel: 'c' });
+      deliver(redis.admin, RELEASE_LATER, ['a'], { owner, keepMs: 1_000, channel: 'c' });
     expect(await leave('me')).toBe('absent');
     expect(await redis.admin.pttl('a')).toBe(-1);
     expect([await leave('other'), await leave('other')]).toEqual(['done', 'done']);

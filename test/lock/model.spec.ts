@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LeaseLostError, LockService } from 'nestjs-redis-lock';
-import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
-import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
+import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
+import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {
   expectToFollowModel,
   stepOnGrant,

@@ -6,7 +6,7 @@ import {
   LockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';

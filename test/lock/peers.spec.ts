@@ -6,7 +6,7 @@ import {
   LockStateError,
   LockTimeoutError,
 } from 'nestjs-redis-lock';
-import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Cluster } from 'ioredis';
 import { LockConfigurationError } from 'nestjs-redis-lock';
 
-import { aclRules, CLUSTER } from '../../libs/redis-lock/src/core/permissions.js';
-import { defineScript } from '../../libs/redis-lock/src/core/script.js';
+import { aclRules, CLUSTER } from '../../libs/redis-lock/src/cli/footprints.js';
+import { defineScript } from '../../libs/redis-lock/src/core/redis/script.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { useApplications } from '../faults/support/applications.js';

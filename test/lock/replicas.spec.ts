@@ -10,8 +10,8 @@ import {
   type LockEvent,
 } from 'nestjs-redis-lock';
 
-import { ReplicationError } from '../../libs/redis-lock/src/core/errors.js';
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
@@ -405,7 +405,7 @@ describe('minReplicas', () => {
       async (command) => {
         const { connection } = application.context;
         const args = { owner: 'somebody:1', holdCount: 1, leaseMs: 30_000 };
-        const enter = () => connection.run(ENTER, { lock: NAME }, args, REPLICAS);
+        const enter = () => connection.run(ACQUIRE, { lock: NAME }, args, REPLICAS);
         // The connection is there, and the script known.
         expect(await enter()).toMatchObject({ resent: false });
         await master.admin.del(NAME);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type Lease, type LockEvent } from 'nestjs-redis-lock';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { useWorkers } from '../support/child.js';

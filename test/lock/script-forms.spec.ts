@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import * as hashLock from '../../libs/redis-lock/src/core/hash-lock.js';
+import * as hashLock from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import {
   callOf,
   forMany,
   type PublishMode,
   type Script,
-} from '../../libs/redis-lock/src/core/script.js';
-import * as latch from '../../libs/redis-lock/src/primitives/count-down-latch/count-down-latch.scripts.js';
+} from '../../libs/redis-lock/src/core/redis/script.js';
+import * as latch from '../../libs/redis-lock/src/primitives/count-down-latch/latch.scripts.js';
 import * as fairLock from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import * as fencingGuard from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
 import * as readLock from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
@@ -14,7 +14,7 @@ import * as writeReleases from '../../libs/redis-lock/src/primitives/read-write-
 import * as writeLock from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import * as redLock from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
 import * as capacity from '../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
-import * as counting from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.scripts.js';
+import * as counting from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
 import * as permits from '../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
 import { useRedis } from '../support/redis-server.js';
 

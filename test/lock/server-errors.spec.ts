@@ -12,7 +12,7 @@ import {
 } from 'nestjs-redis-lock';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
+import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { PROMPT_MS } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { ENDLESS, useLocks } from '../support/lock-client.js';

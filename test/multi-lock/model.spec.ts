@@ -8,8 +8,8 @@ import {
   type Lease,
   type Lock,
 } from 'nestjs-redis-lock';
-import type { ScopedLease } from '../../libs/redis-lock/src/core/lease.js';
-import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
+import type { ScopedLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
+import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {
   expectToFollowModel,
   stepOnGrant,

@@ -12,7 +12,7 @@ import {
   type Lock,
   type MultiLease,
 } from 'nestjs-redis-lock';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';

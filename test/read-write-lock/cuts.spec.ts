@@ -1,24 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
-import { RENEW } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
-import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
+import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
+import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {
-  READ_ENTER,
-  READ_LEAVE,
+  READ_ACQUIRE,
+  READ_RELEASE,
   READ_RENEW,
-  READ_WITHDRAW,
+  READ_CANCEL,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
 import {
-  WRITE_LEAVE,
-  WRITE_PASS_ON,
-  WRITE_TAKE_TURNS,
-  WRITE_WITHDRAW,
+  WRITE_RELEASE,
+  WRITE_PASS,
+  WRITE_PASS_IN_ORDER,
+  WRITE_CANCEL,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import {
-  WRITE_CLAIM,
-  WRITE_CLAIM_FENCED,
-  WRITE_ENTER,
-  WRITE_ENTER_FENCED,
+  WRITE_ACQUIRE_OR_QUEUE,
+  WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  WRITE_ACQUIRE,
+  WRITE_ACQUIRE_FENCED,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -29,9 +29,9 @@ import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 const SCRIPTS = [
-  ...[READ_ENTER, READ_LEAVE, READ_RENEW, READ_WITHDRAW, RENEW],
-  ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_CLAIM, WRITE_CLAIM_FENCED],
-  ...[WRITE_LEAVE, WRITE_PASS_ON, WRITE_TAKE_TURNS, WRITE_WITHDRAW],
+  ...[READ_ACQUIRE, READ_RELEASE, READ_RENEW, READ_CANCEL, RENEW],
+  ...[WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_ACQUIRE_OR_QUEUE, WRITE_ACQUIRE_OR_QUEUE_FENCED],
+  ...[WRITE_RELEASE, WRITE_PASS, WRITE_PASS_IN_ORDER, WRITE_CANCEL],
 ];
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
@@ -61,15 +61,15 @@ describe('a read-write lock when an answer is lost', () => {
 
   it('a read is granted once, counted once when nested, and given back once', async () => {
     const { read } = (await opened()).locks.get('a');
-    const taking = loseAnswerTo(READ_ENTER);
+    const taking = loseAnswerTo(READ_ACQUIRE);
     await read.using(async (outer) => {
       expect(taking.hits).toBe(1);
       expect(await look(redis.admin)).toEqual(readers(outer, 1));
-      const nesting = loseAnswerTo(READ_ENTER);
+      const nesting = loseAnswerTo(READ_ACQUIRE);
       const inner = await read.acquire();
       expect(nesting.hits).toBe(1);
       expect(await look(redis.admin)).toEqual(readers(outer, 2));
-      const leaving = loseAnswerTo(READ_LEAVE);
+      const leaving = loseAnswerTo(READ_RELEASE);
       await inner.release();
       expect(leaving.hits).toBe(1);
       expect(await look(redis.admin)).toEqual(readers(outer, 1));
@@ -79,16 +79,16 @@ describe('a read-write lock when an answer is lost', () => {
 
   it('a write is granted once, with one token, counted once, and given back once', async () => {
     const { write } = (await opened()).locks.get('a');
-    const taking = loseAnswerTo(WRITE_ENTER_FENCED);
+    const taking = loseAnswerTo(WRITE_ACQUIRE_FENCED);
     await write.using(
       async ({ owner, fencingToken }) => {
         expect(taking.hits).toBe(1);
         expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(fencingToken));
-        const nesting = loseAnswerTo(WRITE_ENTER);
+        const nesting = loseAnswerTo(WRITE_ACQUIRE);
         const inner = await write.acquire();
         expect(nesting.hits).toBe(1);
         expect(await redis.admin.hget('a', `${owner}:write`)).toBe('2');
-        const leaving = loseAnswerTo(WRITE_LEAVE);
+        const leaving = loseAnswerTo(WRITE_RELEASE);
         await inner.release();
         expect(leaving.hits).toBe(1);
         expect(await redis.admin.hget('a', `${owner}:write`)).toBe('1');
@@ -99,8 +99,8 @@ describe('a read-write lock when an answer is lost', () => {
   });
 
   it.each([
-    ['read', READ_LEAVE],
-    ['write', WRITE_LEAVE],
+    ['read', READ_RELEASE],
+    ['write', WRITE_RELEASE],
   ] as const)('the last release of a %s hold counts as done', async (side, script) => {
     const client = await opened();
     const lease = await client.locks.get('a')[side].acquire();
@@ -121,7 +121,7 @@ describe('a read-write lock when an answer is lost', () => {
     const first = await write.acquire();
     const waiting = write.acquire(options);
     const behind = watch(write.acquire());
-    const fault = loseAnswerTo(WRITE_PASS_ON);
+    const fault = loseAnswerTo(WRITE_PASS);
     await first.release();
     const second = await waiting;
     expect(fault.hits).toBe(1);
@@ -141,7 +141,9 @@ describe('a read-write lock when an answer is lost', () => {
     ['enters by itself', { fenced: true }],
   ])('a claim that is sent again has one place in line: of one that %s', async (_, options) => {
     const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
-    const fault = loseAnswerTo('fenced' in options ? WRITE_CLAIM_FENCED : WRITE_CLAIM);
+    const fault = loseAnswerTo(
+      'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE_FENCED : WRITE_ACQUIRE_OR_QUEUE,
+    );
     const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
     await eventually(() => fault.hits === 1);
     await untilInLine(redis, 'a', [client], 'rwlock');
@@ -173,11 +175,11 @@ describe('a read-write lock when an answer is lost', () => {
     const writing = await write.acquire();
     await redis.admin.hset('a', THREAD_1, 1);
     await redis.admin.set(timeoutKey('a', THREAD_1, 1), 1, 'PX', 30_000);
-    const fault = loseAnswerTo(WRITE_LEAVE);
+    const fault = loseAnswerTo(WRITE_RELEASE);
     await writing.release();
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
-    const entering = loseAnswerTo(READ_ENTER);
+    const entering = loseAnswerTo(READ_ACQUIRE);
     await (await read.acquire()).release();
     expect(entering.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
@@ -197,8 +199,8 @@ describe('a read-write lock when an answer is lost', () => {
   });
 
   it.each([
-    ['read', READ_WITHDRAW],
-    ['write', WRITE_WITHDRAW],
+    ['read', READ_CANCEL],
+    ['write', WRITE_CANCEL],
   ] as const)('who gives up waiting to %s leaves nothing', async (side, script) => {
     const client = await opened();
     const holder = await open().locks.get('a').write.acquire();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import type { HeldLease } from '../../libs/redis-lock/src/core/lease.js';
-import { nodesChannel } from '../../libs/redis-lock/src/core/outsiders.js';
-import { runInScope } from '../../libs/redis-lock/src/core/owner-scope.js';
+import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
+import { nodesChannel } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';

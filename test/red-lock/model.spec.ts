@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LockBackendError } from 'nestjs-redis-lock';
-import { LEAVE } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
-import type { EnterRequest } from '../../libs/redis-lock/src/core/hold-protocol.js';
+import { RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
+import type { AcquireRequest } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockProtocol } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-protocol.js';
@@ -34,7 +34,7 @@ class FickleConnection extends PassThrough {
     // Read again: it may have become deaf meanwhile.
     if ((this.way as Way) === 'deaf') throw failure('unknown');
     // What was sent twice counts for no vote; here the repeated scripts are to count.
-    return { ...reply, resent: this.deliveries > 1 && script === LEAVE.name };
+    return { ...reply, resent: this.deliveries > 1 && script === RELEASE.name };
   }
 
   override onUp(listener: () => void) {
@@ -87,7 +87,7 @@ interface Model {
   lastToken: number;
 }
 
-const requestOf = (fenced: boolean): EnterRequest => ({
+const requestOf = (fenced: boolean): AcquireRequest => ({
   ...{ holdCount: 1, leaseTimeMs: LEASE_MS, fenced, waitTimeMs: 0 },
   ...{ companion: undefined, minReplicas: 0 },
 });
@@ -108,7 +108,7 @@ describe('RedLockProtocol and its model', () => {
     command(`client ${String(index)} enters${fenced ? ', fenced' : ''}`, async (model) => {
       const { protocol, newOwner, reachable } = bound(clientOf(index));
       const owner = newOwner();
-      const entering = protocol.enter(KEY, owner, requestOf(fenced));
+      const entering = protocol.acquire(KEY, owner, requestOf(fenced));
       const answer = await entering.then(({ value }) => value, asBackendError);
       if (reachable < 2) expect(answer).toBeInstanceOf(LockBackendError);
       if (answer instanceof LockBackendError || answer.kind !== 'granted') return;
@@ -148,13 +148,13 @@ describe('RedLockProtocol and its model', () => {
     if (reachable === NODES) expect(answer).toBe(false);
     else expect(answer).not.toBe(true);
     // Whoever is not told gives it back when it is over by the local clock.
-    if (answer !== false) await protocol.leave(KEY, holder.owner, 0).catch(asBackendError);
+    if (answer !== false) await protocol.release(KEY, holder.owner, 0).catch(asBackendError);
     model.holder = undefined;
   });
 
   const leaves = onHolder('the holder leaves', async (model, { client, owner }) => {
     const { protocol, reachable } = bound(clientOf(client));
-    const leaving = protocol.leave(KEY, owner, 0);
+    const leaving = protocol.release(KEY, owner, 0);
     const answer = await leaving.then((reply) => reply, asBackendError);
     if (reachable === NODES) expect(answer).not.toBeInstanceOf(LockBackendError);
     if (!(answer instanceof LockBackendError) && answer.value === 'absent')
@@ -181,7 +181,7 @@ describe('RedLockProtocol and its model', () => {
   /** With all ways open nothing is left but what the holder has. */
   async function settle(holder: Holder | undefined) {
     for (const way of clients.flatMap(({ ways }) => ways)) way.heal();
-    if (holder !== undefined) await clientOf(holder.client).protocol.leave(KEY, holder.owner, 0);
+    if (holder !== undefined) await clientOf(holder.client).protocol.release(KEY, holder.owner, 0);
     for (const { admin } of servers)
       await eventually(async () => (await admin.exists(KEY)) === 0, { everyMs: 1 });
   }

@@ -6,8 +6,8 @@ import {
   LockTimeoutError,
   type Lease,
 } from 'nestjs-redis-lock';
-import { ENTER, LEAVE } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import { ACQUIRE, RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import {
   GIVE_BACK,
   IDENTIFY,
@@ -49,7 +49,7 @@ class Recorded extends AgedServer {
 
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
     const reply = await super.around(script, run);
-    if (script === ENTER.name) await this.entered();
+    if (script === ACQUIRE.name) await this.entered();
     if (script !== IDENTIFY.name) this.ran.push(script);
     return reply;
   }
@@ -187,7 +187,7 @@ describe('RedLockService on three servers', () => {
     const { locks } = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
     await Promise.all([0, 2].map((node) => occupy(servers[node] as RedisFixture)));
     // Or its answer, which is held, would be that it does not know the script.
-    await servers[1]?.admin.script('LOAD', ENTER.lua);
+    await servers[1]?.admin.script('LOAD', ACQUIRE.lua);
     const fault = proxies[1]?.hold('toClient');
     expect(await locks.tryAcquire('a')).toBeNull();
     await eventually(async () => (await servers[1]?.admin.exists('a')) === 1);
@@ -305,12 +305,12 @@ describe('RedLockService on three servers', () => {
     await lease.release();
     await servers[2]?.admin.del('a');
     answer();
-    await eventually(() => expect(ran).toContain(LEAVE.name));
+    await eventually(() => expect(ran).toContain(RELEASE.name));
     // The owner's steps are in turn: another entry would have been sent by now, before this one.
     const last = (redis: RedisConnection) =>
       redis.run(GIVE_BACK, { lock: 'b' }, { owner: STRANGER });
     await connection.nodes[2]?.ask(5_000, last);
-    expect(ran).toEqual([ENTER.name, LEAVE.name, GIVE_BACK.name]);
+    expect(ran).toEqual([ACQUIRE.name, RELEASE.name, GIVE_BACK.name]);
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
   });
 

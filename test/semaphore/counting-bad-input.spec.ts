@@ -3,7 +3,7 @@ import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lo
 import {
   CountingSemaphores,
   type CountingSemaphore,
-} from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
+} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';

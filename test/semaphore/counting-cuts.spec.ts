@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from 'nestjs-redis-lock';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import {
   ACQUIRE,
   CHANGE,
   DRAIN,
   TRY_SET_PERMITS,
-} from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.scripts.js';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
+} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';

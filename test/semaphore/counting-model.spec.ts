@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   CountingSemaphores,
   type CountingSemaphore,
-} from '../../libs/redis-lock/src/primitives/semaphore/counting-semaphore.js';
+} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { eventually } from '../support/eventually.js';
 import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';

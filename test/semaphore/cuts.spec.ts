@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   ADD,
-  RELEASE,
+  RELEASE_PERMITS,
   SET,
   TRY_SET,
 } from '../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
 import {
-  ENTER,
-  LEAVE,
+  ACQUIRE,
+  RELEASE,
   RENEW,
 } from '../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
@@ -43,7 +43,7 @@ describe('SemaphoreService when an answer is lost', () => {
 
   it('takes once what was acquired twice', async () => {
     const { semaphore } = await opened();
-    const fault = loseAnswerTo(ENTER);
+    const fault = loseAnswerTo(ACQUIRE);
     const lease = await semaphore.acquire({ permits: 3 });
     expect(fault.hits).toBe(1);
     expect(await redis.admin.get('a')).toBe('2');
@@ -54,7 +54,7 @@ describe('SemaphoreService when an answer is lost', () => {
 
   it('takes once what were the last permits', async () => {
     const { semaphore } = await opened();
-    const fault = loseAnswerTo(ENTER);
+    const fault = loseAnswerTo(ACQUIRE);
     expect((await semaphore.tryAcquire({ permits: 5 }))?.permitIds).toHaveLength(5);
     expect(fault.hits).toBe(1);
     expect(await redis.admin.get('a')).toBe('0');
@@ -63,7 +63,7 @@ describe('SemaphoreService when an answer is lost', () => {
   it('gives back once what was released twice, and does not call it lost', async () => {
     const { client, semaphore } = await opened();
     const lease = await semaphore.acquire({ permits: 3 });
-    const fault = loseAnswerTo(LEAVE);
+    const fault = loseAnswerTo(RELEASE);
     await lease.release();
     expect(fault.hits).toBe(1);
     expect(await redis.admin.get('a')).toBe('5');
@@ -74,13 +74,13 @@ describe('SemaphoreService when an answer is lost', () => {
   it('gives back by id once, and answers as it did the first time', async () => {
     const { semaphore } = await opened();
     const [first, second] = [await semaphore.acquire({ permits: 2 }), await semaphore.acquire()];
-    const fault = loseAnswerTo(RELEASE);
+    const fault = loseAnswerTo(RELEASE_PERMITS);
     expect(await semaphore.tryRelease(first.permitIds)).toBe(true);
-    const again = loseAnswerTo(RELEASE);
+    const again = loseAnswerTo(RELEASE_PERMITS);
     await semaphore.release(second.permitIds);
     expect([fault.hits, again.hits]).toEqual([1, 1]);
     expect(await redis.admin.get('a')).toBe('5');
-    const refused = loseAnswerTo(RELEASE);
+    const refused = loseAnswerTo(RELEASE_PERMITS);
     expect(await semaphore.tryRelease(first.permitIds)).toBe(false);
     expect(refused.hits).toBe(1);
   });

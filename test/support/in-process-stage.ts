@@ -1,8 +1,8 @@
 import { afterEach, expect } from '@jest/globals';
-import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
-import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { InProcessConnection } from '../../libs/redis-lock/src/testing/in-process-connection.js';
 import { Count, InProcessServer } from '../../libs/redis-lock/src/testing/in-process-server.js';
 import { PermitLeases } from '../../libs/redis-lock/src/testing/permit-answers.js';

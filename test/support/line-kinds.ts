@@ -1,31 +1,31 @@
-import type { LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
-import { ENTER } from '../../libs/redis-lock/src/core/hash-lock.js';
-import type { Script } from '../../libs/redis-lock/src/core/script.js';
+import type { LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/turns.js';
 import {
-  WRITE_LEAVE,
-  WRITE_PASS_ON,
-  WRITE_TAKE_TURNS,
-  WRITE_WITHDRAW,
+  WRITE_RELEASE,
+  WRITE_PASS,
+  WRITE_PASS_IN_ORDER,
+  WRITE_CANCEL,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import {
-  WRITE_CLAIM,
-  WRITE_CLAIM_FENCED,
-  WRITE_ENTER,
+  WRITE_ACQUIRE_OR_QUEUE,
+  WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  WRITE_ACQUIRE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import {
-  CLAIM,
-  CLAIM_FENCED,
-  LEAVE,
-  PASS_ON,
-  TAKE_TURNS,
-  WITHDRAW,
-} from '../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+  ACQUIRE_OR_QUEUE,
+  ACQUIRE_OR_QUEUE_FENCED,
+  RELEASE,
+  PASS,
+  PASS_IN_ORDER,
+  CANCEL,
+} from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 
 type Named<R> = Script<string, string, R>;
 type AnswerOf<S> = S extends Script<string, string, infer R> ? R : never;
-type Enters = Named<AnswerOf<typeof CLAIM>>;
-type Leaves = Named<AnswerOf<typeof LEAVE>>;
+type Enters = Named<AnswerOf<typeof ACQUIRE_OR_QUEUE>>;
+type Leaves = Named<AnswerOf<typeof RELEASE>>;
 
 /** A kind of lock that is handed on, for those who run its scripts themselves. */
 export interface LineKindUnderTest {
@@ -62,13 +62,13 @@ const MEMORY_MS = 3_000;
 
 const LOCK: LineKindUnderTest = {
   line: 'lock',
-  claim: CLAIM,
-  claimFenced: CLAIM_FENCED,
-  enter: ENTER,
-  leave: LEAVE,
-  passOn: PASS_ON,
-  takeTurns: TAKE_TURNS,
-  withdraw: WITHDRAW,
+  claim: ACQUIRE_OR_QUEUE,
+  claimFenced: ACQUIRE_OR_QUEUE_FENCED,
+  enter: ACQUIRE,
+  leave: RELEASE,
+  passOn: PASS,
+  takeTurns: PASS_IN_ORDER,
+  withdraw: CANCEL,
   channel: 'redisson_lock__channel:{k}',
   freed: ['0'],
   keys: {},
@@ -85,13 +85,13 @@ const LOCK: LineKindUnderTest = {
 
 const WRITE_LOCK: LineKindUnderTest = {
   line: 'rwlock',
-  claim: WRITE_CLAIM,
-  claimFenced: WRITE_CLAIM_FENCED,
-  enter: WRITE_ENTER,
-  leave: WRITE_LEAVE,
-  passOn: WRITE_PASS_ON,
-  takeTurns: WRITE_TAKE_TURNS,
-  withdraw: WRITE_WITHDRAW,
+  claim: WRITE_ACQUIRE_OR_QUEUE,
+  claimFenced: WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  enter: WRITE_ACQUIRE,
+  leave: WRITE_RELEASE,
+  passOn: WRITE_PASS,
+  takeTurns: WRITE_PASS_IN_ORDER,
+  withdraw: WRITE_CANCEL,
   channel: 'redisson_rwlock:{k}',
   freed: ['1', '0'],
   keys: { prefix: '{k}:', ...turnKeys('k') },

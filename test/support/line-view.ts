@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { tokenKey } from '../../libs/redis-lock/src/core/fencing-token.js';
-import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/hand-off.js';
-import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/outsiders.js';
-import { inOrder, type Script } from '../../libs/redis-lock/src/core/script.js';
+import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
+import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from './deliver.js';
 import { LINE_KINDS, type LineKindUnderTest } from './line-kinds.js';
 import type { RedisFixture } from './redis-server.js';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
-import { lineKeys, type LineKind } from '../../libs/redis-lock/src/core/hand-off.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { lineKeys, type LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
-import type { RedisConnection } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
+import type { RedisConnection } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import type { PublishOption } from '../../libs/redis-lock/src/ioredis/publish-option.js';
 import { eventually } from './eventually.js';

@@ -3,8 +3,12 @@ import type {
   KeyPlace,
   RedisConnection,
   Reply,
-} from '../../libs/redis-lock/src/core/redis-connection.js';
-import type { Script, ScriptArgs, ScriptKeys } from '../../libs/redis-lock/src/core/script.js';
+} from '../../libs/redis-lock/src/core/redis/connection.js';
+import type {
+  Script,
+  ScriptArgs,
+  ScriptKeys,
+} from '../../libs/redis-lock/src/core/redis/script.js';
 
 /** A connection that does what another does; its heirs watch it, or break it on purpose. */
 export class PassThrough implements RedisConnection {

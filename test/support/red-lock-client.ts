@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { systemClock, type Clock } from '../../libs/redis-lock/src/core/clock.js';
-import { LockBackendError } from '../../libs/redis-lock/src/core/errors.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockEvent } from '../../libs/redis-lock/src/core/observer.js';
-import { DEFAULT_SETTINGS, type LockSettings } from '../../libs/redis-lock/src/core/options.js';
-import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis-connection.js';
+import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
+import { DEFAULT_SETTINGS, type LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
+import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-service.js';

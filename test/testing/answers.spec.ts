@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { LockStateError } from 'nestjs-redis-lock';
-import { systemClock } from '../../libs/redis-lock/src/core/clock.js';
-import { defineScript } from '../../libs/redis-lock/src/core/script.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { defineScript } from '../../libs/redis-lock/src/core/redis/script.js';
 import {
   ANSWERS,
   InProcessConnection,

@@ -7,7 +7,7 @@ import { Journal } from '../faults/support/journal.js';
 import * as handOffBugs from '../faults/support/planted-hand-off.js';
 import * as lockBugs from '../faults/support/planted.js';
 import { setBackClock } from '../faults/support/set-back-clock.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { Random } from '../support/random.js';
 import { serve } from '../support/worker.js';
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { LockBackendError } from '../../libs/redis-lock/src/core/errors.js';
+import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 
 import {
   LatchService,

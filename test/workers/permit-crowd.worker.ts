@@ -3,10 +3,10 @@ import {
   LeaseLostError,
   LockBackendError,
   LockTimeoutError,
-} from '../../libs/redis-lock/src/core/errors.js';
+} from '../../libs/redis-lock/src/core/api/errors.js';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { PermitReferee } from '../faults/support/permit-referee.js';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { LockError } from '../../libs/redis-lock/src/core/errors.js';
+import { LockError } from '../../libs/redis-lock/src/core/api/errors.js';
 
-import type { LockSettings } from '../../libs/redis-lock/src/core/options.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { report, serve } from '../support/worker.js';
 

@@ -1,4 +1,4 @@
-export type { AcquisitionOutcome, LockAcquisitionMessage } from './core/acquisition-trace.js';
+export type { AcquisitionOutcome, LockAcquisitionMessage } from './core/trace.js';
 export {
   LeaseLostError,
   LockArgumentError,
@@ -17,16 +17,16 @@ export {
   type LeaseLostReason,
   type LockErrorCode,
   type LockErrorDetails,
-} from './core/errors.js';
-export type { Lease, LeaseState, PermitLease } from './core/lease.js';
-export { LockMonitor, type LockStatus } from './core/lock-monitor.js';
-export type { AcquireOptions, Lock, LockedWork } from './core/lock.js';
-export type { MultiLease } from './core/multi-lease.js';
-export type { MultiLock } from './core/multi-lock.js';
+} from './core/api/errors.js';
+export type { Lease, LeaseState, PermitLease } from './core/holding/held-lease.js';
+export { LockMonitor, type LockStatus } from './core/monitor.js';
+export type { AcquireOptions, Lock, LockedWork } from './core/api/lock.js';
+export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
+export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';
-export type { LockedKind, LockEvent, LockObserver, Subject } from './core/observer.js';
-export type { LockSettings } from './core/options.js';
-export { CurrentLock } from './core/owner-scope.js';
+export type { LockedKind, LockEvent, LockObserver, Subject } from './core/api/observer.js';
+export type { LockSettings } from './core/api/options.js';
+export { CurrentLock } from './core/holding/scope.js';
 
 export {
   LatchService,
@@ -44,11 +44,11 @@ export {
   type ReadWriteLock,
 } from './primitives/read-write-lock/read-write-lock-service.js';
 export { RedLockService } from './primitives/red-lock/red-lock-service.js';
-export { LockService } from './primitives/reentrant-lock/lock-service.js';
+export { LockService } from './primitives/lock/lock-service.js';
 export type {
   CountingAcquireOptions,
   CountingSemaphore,
-} from './primitives/semaphore/counting-semaphore.js';
+} from './primitives/counting-semaphore/counting-semaphore.js';
 export type {
   PermittedWork,
   Semaphore,

@@ -3,7 +3,7 @@ import {
   LockBackendError,
   LockShutdownError,
   LockTimeoutError,
-} from '../../../libs/redis-lock/src/core/errors.js';
+} from '../../../libs/redis-lock/src/core/api/errors.js';
 
 import type { Random } from '../../support/random.js';
 import type { Guard } from './counters.js';

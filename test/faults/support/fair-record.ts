@@ -2,22 +2,26 @@ import { createHash } from 'node:crypto';
 
 import type { Redis } from 'ioredis';
 
-import type { RedisConnection, Reply } from '../../../libs/redis-lock/src/core/redis-connection.js';
+import type { RedisConnection, Reply } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { PassThrough } from '../../support/pass-through.js';
-import type { Script, ScriptArgs, ScriptKeys } from '../../../libs/redis-lock/src/core/script.js';
+import type {
+  Script,
+  ScriptArgs,
+  ScriptKeys,
+} from '../../../libs/redis-lock/src/core/redis/script.js';
 
 const RECORD = 'record';
 const GIVEN = 'remove(waiter, place, 1, record)';
 
 /** Lua texts of each script, each with what Redis writes down beside it. */
 const STEPS: Readonly<Record<string, [text: string, note: string, owner: string][]>> = {
-  'fair.enter': [
+  'fair.acquire': [
     [`redis.call('rpush', queue, owner)`, 'queued', 'owner'],
     [`redis.call('hset', lock, owner, holdCount)\nlocal expiry`, 'granted', 'owner'],
   ],
-  'fair.leave': [[GIVEN, 'granted', 'waiter']],
-  'fair.pass-on': [[GIVEN, 'granted', 'waiter']],
-  'fair.withdraw': [[GIVEN, 'granted', 'waiter']],
+  'fair.release': [[GIVEN, 'granted', 'waiter']],
+  'fair.pass': [[GIVEN, 'granted', 'waiter']],
+  'fair.cancel': [[GIVEN, 'granted', 'waiter']],
 };
 
 /** Lets Redis itself write down who enters the queue and who gets the lock, in its own order. */
@@ -36,7 +40,7 @@ export class RecordingConnection extends PassThrough {
     args: ScriptArgs<A>,
     minReplicas?: number,
   ): Promise<Reply<R>> {
-    if (script.name !== 'fair.enter' || Array.isArray(args)) {
+    if (script.name !== 'fair.acquire' || Array.isArray(args)) {
       return super.run(script, keys, args, minReplicas);
     }
     const named = args as Record<A, string | number>;

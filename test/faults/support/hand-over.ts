@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import { helperKey } from '../../../libs/redis-lock/src/core/key-space.js';
+import { helperKey } from '../../../libs/redis-lock/src/core/redis/key-names.js';
 import { eventually } from '../../support/eventually.js';
 import type { Application } from './application.js';
 

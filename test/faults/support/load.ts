@@ -1,4 +1,4 @@
-import type { LockErrorCode } from '../../../libs/redis-lock/src/core/errors.js';
+import type { LockErrorCode } from '../../../libs/redis-lock/src/core/api/errors.js';
 import type { Primitive, Take } from './primitives.js';
 
 const WAIT_MS = 5_000;

@@ -1,4 +1,4 @@
-import { ENTER } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
+import { ACQUIRE } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import { PassThrough } from '../../support/pass-through.js';
 import { brokenScript, connection, script, type Bug } from './planted.js';
 
@@ -11,7 +11,7 @@ export const CLIENT_TIME: Bug = connection(
     readonly #aheadMs = clock.aheadMs;
 
     protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S): S {
-      if (script.name !== ENTER.name) return script;
+      if (script.name !== ACQUIRE.name) return script;
       const seconds = Math.floor((Date.now() + this.#aheadMs) / 1_000);
       const time = `{ '${String(seconds)}', '0' }`;
       return { ...script, ...brokenScript(script, `redis.call('time')`, time) };
@@ -21,14 +21,14 @@ export const CLIENT_TIME: Bug = connection(
 
 /** Only the score says whether a waiter is still there. */
 export const NO_HORIZON: Bug = script(
-  ENTER,
+  ACQUIRE,
   'if record then isGone = record.life.aliveUntil <= now else',
   'if true then',
 );
 
 /** As Redisson does it: who has no score is new. */
 export const LOST_SCORE: Bug = script(
-  ENTER,
+  ACQUIRE,
   `local place = not isNew and redis.call('lpos', queue, owner)`,
   'local place = false',
 );

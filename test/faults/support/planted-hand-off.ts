@@ -1,17 +1,20 @@
-import type { Contender, Grant } from '../../../libs/redis-lock/src/core/contender.js';
-import type { Claim } from '../../../libs/redis-lock/src/core/hold-protocol.js';
-import { PlaceInLine, type ToldGrant } from '../../../libs/redis-lock/src/core/place-in-line.js';
+import type { Contender, Grant } from '../../../libs/redis-lock/src/core/waiting/contender.js';
+import type { Claim } from '../../../libs/redis-lock/src/core/holding/protocol.js';
 import {
-  LEAVE,
-  TAKE_TURNS,
-  WITHDRAW,
-} from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+  PlaceInLine,
+  type ToldGrant,
+} from '../../../libs/redis-lock/src/core/waiting/place-in-line.js';
+import {
+  RELEASE,
+  PASS_IN_ORDER,
+  CANCEL,
+} from '../../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { member, scripts, together, wallClock, type Bug } from './planted.js';
 import { setBackClock } from './set-back-clock.js';
 
 /** Whoever is made the owner is believed to have heard of it. */
 export const DEAD_ARE_GRANTED: Bug = scripts(
-  [LEAVE, TAKE_TURNS, WITHDRAW],
+  [RELEASE, PASS_IN_ORDER, CANCEL],
   'if receivers and receivers ~= 0 then',
   'if receivers then',
 );

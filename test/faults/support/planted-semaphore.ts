@@ -1,43 +1,43 @@
 import {
-  ENTER,
-  LEAVE,
+  ACQUIRE,
+  RELEASE,
   RENEW,
-  WITHDRAW,
+  CANCEL,
 } from '../../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
-import { RELEASE } from '../../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
+import { RELEASE_PERMITS } from '../../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
 import { script, type Bug } from './planted.js';
 
 /** As a plain semaphore does it: a release that is sent again counts again. */
 export const RELEASE_COUNTS_AGAIN: Bug = script(
-  LEAVE,
+  RELEASE,
   `if removed > 0 and free then free = redis.call('incrby', counter, removed) end`,
   `if free then free = redis.call('incrby', counter, #ids) end`,
 );
 
 /** A release by id that is sent again finds nothing, and says that nothing was given back. */
 export const RELEASE_FORGETS_ITS_ANSWER: Bug = script(
-  RELEASE,
+  RELEASE_PERMITS,
   'if known then return {1, 1} end',
   '',
 );
 
 export const ENTRY_COUNTS_AGAIN: Bug = script(
-  ENTER,
+  ACQUIRE,
   /if added > 0 then([^]*?)'decrby', counter, added\)/,
   `if true then\n  local counted = redis.pcall('decrby', counter, #ids)`,
 );
 
 /** The last permits are refused to whoever has them already. */
-export const ENTRY_DOES_NOT_KNOW_ITS_OWN: Bug = script(ENTER, 'missing = missing - 1', '');
+export const ENTRY_DOES_NOT_KNOW_ITS_OWN: Bug = script(ACQUIRE, 'missing = missing - 1', '');
 
 export const NOTHING_IS_TAKEN_BACK: Bug = script(
-  ENTER,
+  ACQUIRE,
   'if ends and tonumber(ends) <= now then',
   'if false then',
 );
 
 export const EXPIRED_ONES_ARE_DROPPED: Bug = script(
-  ENTER,
+  ACQUIRE,
   `if free then free = redis.call('incrby', counter, some) end`,
   '',
 );
@@ -49,19 +49,19 @@ export const RENEWAL_CREATES: Bug = script(
 );
 
 export const MARKS_ARE_IGNORED: Bug = script(
-  ENTER,
+  ACQUIRE,
   'free - missing >= reserved',
   'free - missing >= 0',
 );
 
 export const MARK_IS_LEFT: Bug = script(
-  WITHDRAW,
+  CANCEL,
   `if isMine then redis.call('del', waiting) end`,
   'isMine = false',
 );
 
 export const RELEASE_TELLS_NOBODY: Bug = script(
-  LEAVE,
+  RELEASE,
   /isTold = announce\(.*$/m,
   'isTold = true end',
 );

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
 
-import type { Clock } from '../../../libs/redis-lock/src/core/clock.js';
-import { ENTER, ENTER_FENCED, RENEW } from '../../../libs/redis-lock/src/core/hash-lock.js';
-import { Hold } from '../../../libs/redis-lock/src/core/hold.js';
-import { Keeper } from '../../../libs/redis-lock/src/core/keeper.js';
-import { HeldLease } from '../../../libs/redis-lock/src/core/lease.js';
-import { HeldMultiLease } from '../../../libs/redis-lock/src/core/multi-lease.js';
-import { Poll } from '../../../libs/redis-lock/src/core/poll.js';
+import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
+import { ACQUIRE, ACQUIRE_FENCED, RENEW } from '../../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { Hold } from '../../../libs/redis-lock/src/core/holding/hold.js';
+import { Keeper } from '../../../libs/redis-lock/src/core/holding/holds.js';
+import { HeldLease } from '../../../libs/redis-lock/src/core/holding/held-lease.js';
+import { HeldMultiLease } from '../../../libs/redis-lock/src/primitives/multi-lock/multi-lease.js';
+import { Poll } from '../../../libs/redis-lock/src/core/waiting/poll.js';
 import type {
   ChannelListener,
   RedisConnection,
   Reply,
-} from '../../../libs/redis-lock/src/core/redis-connection.js';
+} from '../../../libs/redis-lock/src/core/redis/connection.js';
 import {
-  CLAIM,
-  CLAIM_FENCED,
-  LEAVE,
-  PASS_ON,
-  TAKE_TURNS,
-} from '../../../libs/redis-lock/src/primitives/reentrant-lock/reentrant-lock.scripts.js';
+  ACQUIRE_OR_QUEUE,
+  ACQUIRE_OR_QUEUE_FENCED,
+  RELEASE,
+  PASS,
+  PASS_IN_ORDER,
+} from '../../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import type { ApplicationOptions } from './application.js';
 import { PassThrough } from '../../support/pass-through.js';
 
@@ -100,7 +100,7 @@ export function member<T extends object>(
 }
 
 export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = scripts(
-  [ENTER, ENTER_FENCED, CLAIM, CLAIM_FENCED],
+  [ACQUIRE, ACQUIRE_FENCED, ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE_FENCED],
   "if redis.call('exists', lock) == 1 then",
   'if false then',
 );
@@ -108,29 +108,33 @@ export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = scripts(
 /** As a plain lock does it: every entry of the owner is one more, also one that is sent again. */
 export const ENTRY_COUNTS_UP: Bug = together(
   scripts(
-    [ENTER, ENTER_FENCED],
+    [ACQUIRE, ACQUIRE_FENCED],
     `if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end`,
     `redis.call('hincrby', lock, owner, 1)`,
   ),
   scripts(
-    [CLAIM, CLAIM_FENCED],
+    [ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE_FENCED],
     `if held == '0' then redis.call('hset', lock, owner, holdCount) end`,
     `redis.call('hincrby', lock, owner, 1)`,
   ),
 );
 
 export const RELEASE_COUNTS_DOWN: Bug = script(
-  LEAVE,
+  RELEASE,
   /if holdCount > 0 then[^]*?\n {2}return 'done'\nend/,
   `if redis.call('hincrby', lock, owner, -1) > 0 then return 'done' end`,
 );
 
-export const RELEASE_FREES_ALL_HOLDS: Bug = script(LEAVE, 'if holdCount > 0 then', 'if false then');
+export const RELEASE_FREES_ALL_HOLDS: Bug = script(
+  RELEASE,
+  'if holdCount > 0 then',
+  'if false then',
+);
 
 export const RELEASE_OF_WHOEVER_HOLDS: Bug = together(
-  script(LEAVE, `redis.call('hget', lock, owner)`, `redis.call('hvals', lock)[1]`),
+  script(RELEASE, `redis.call('hget', lock, owner)`, `redis.call('hvals', lock)[1]`),
   scripts(
-    [PASS_ON, TAKE_TURNS],
+    [PASS, PASS_IN_ORDER],
     `if not redis.call('hget', lock, owner) then`,
     `if redis.call('exists', lock) == 0 then`,
   ),
@@ -148,13 +152,13 @@ export const RELEASE_HIDES_THE_LOSS: Bug = connection(
 );
 
 export const ENTRY_WITHOUT_TTL: Bug = script(
-  ENTER,
+  ACQUIRE,
   `redis.pcall('pexpire', lock, leaseMs)`,
   `redis.pcall('exists', lock)`,
 );
 
 export const NESTED_ENTRY_WITHOUT_TTL: Bug = script(
-  ENTER,
+  ACQUIRE,
   `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
   '',
 );
@@ -181,12 +185,12 @@ export const RENEWAL_SHORTENS: Bug = script(
 const NEXT_TOKEN = 'math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))';
 
 export const TOKEN_STAYS: Bug = scripts(
-  [ENTER_FENCED, CLAIM_FENCED],
+  [ACQUIRE_FENCED, ACQUIRE_OR_QUEUE_FENCED],
   NEXT_TOKEN,
   'math.max(counter, 1)',
 );
 
-export const TOKEN_WITHOUT_TIME: Bug = script(ENTER_FENCED, NEXT_TOKEN, 'counter + 1');
+export const TOKEN_WITHOUT_TIME: Bug = script(ACQUIRE_FENCED, NEXT_TOKEN, 'counter + 1');
 
 /** Every renewal is said to have gone through, and none is sent. */
 export const NO_WATCHDOG: Bug = connection(

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { LockTimeoutError } from '../../../libs/redis-lock/src/core/errors.js';
+import { LockTimeoutError } from '../../../libs/redis-lock/src/core/api/errors.js';
 import { LatchService } from '../../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { LockService } from '../../../libs/redis-lock/src/primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 
 import type { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';

@@ -1,5 +1,5 @@
 import type { Lease } from 'nestjs-redis-lock';
-import { LockError } from '../../../libs/redis-lock/src/core/errors.js';
+import { LockError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
 import type { Random } from '../../support/random.js';
 import type { RedLockClient } from '../../support/red-lock-client.js';

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../../../libs/redis-lock/src/core/clock.js';
+import { systemClock, type Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
 
 const EVERY_MS = 100;
 const BACK_MS = 50;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import type { Clock } from '../core/clock.js';
+import type { Clock } from '../core/time/clock.js';
 import { ask } from './answers.js';
 import { ok, unchecked, warn, type Finding } from './finding.js';
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 
-import { systemClock, type Clock } from '../core/clock.js';
-import { LockError } from '../core/errors.js';
-import { KeySpace } from '../core/key-space.js';
+import { systemClock, type Clock } from '../core/time/clock.js';
+import { LockError } from '../core/api/errors.js';
+import { KeySpace } from '../core/redis/key-names.js';
 import { DEFAULT_URL, disconnect } from '../ioredis/redis-client.js';
 import { isReply } from '../ioredis/reply-error.js';
 import { textOf, UnreachableError, within } from './answers.js';

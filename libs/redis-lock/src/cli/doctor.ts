@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
 
-import type { Clock } from '../core/clock.js';
+import type { Clock } from '../core/time/clock.js';
 import { isCluster } from '../ioredis/redis-client.js';
 import { detectMode } from '../ioredis/publish-option.js';
 import { ask, askText, field } from './answers.js';

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { tokenKey } from '../core/fencing-token.js';
-import { suffixedKey } from '../core/key-space.js';
+import { tokenKey } from '../core/lua/fencing-token.js';
+import { suffixedKey } from '../core/redis/key-names.js';
 import { isReply } from '../ioredis/reply-error.js';
 import { textOf, UnreachableError } from './answers.js';
 import type { Holder, Inspection, Kind, Permits, Token } from './inspection.js';

@@ -1,4 +1,4 @@
-import { suffixedKey } from '../core/key-space.js';
+import { suffixedKey } from '../core/redis/key-names.js';
 import {
   CLUSTER,
   CONNECTION,
@@ -6,7 +6,7 @@ import {
   PERMISSIONS,
   type Permissions,
   type PermissionsOf,
-} from '../core/permissions.js';
+} from './footprints.js';
 
 /** To wake those who wait. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Clock } from '../core/clock.js';
-import { helperKey } from '../core/key-space.js';
-import type { Lease } from '../core/lease.js';
+import type { Clock } from '../core/time/clock.js';
+import { helperKey } from '../core/redis/key-names.js';
+import type { Lease } from '../core/holding/held-lease.js';
 import { LockContext } from '../core/lock-context.js';
-import type { LockEvent } from '../core/observer.js';
-import type { RedisConnection } from '../core/redis-connection.js';
+import type { LockEvent } from '../core/api/observer.js';
+import type { RedisConnection } from '../core/redis/connection.js';
 import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
-import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import { textOf, within } from './answers.js';
 import { rounded } from './clocks.js';
 import { fail, ok, warn, type Finding } from './finding.js';

@@ -1,5 +1,5 @@
-import { lineKeys, type LineKind } from '../core/hand-off.js';
-import { helperKey } from '../core/key-space.js';
+import { lineKeys, type LineKind } from '../core/lua/hand-off.js';
+import { helperKey } from '../core/redis/key-names.js';
 import { turnKeys } from '../primitives/read-write-lock/turns.js';
 import type { Queue, Waiter } from './inspection.js';
 import { scoreOf, scoresIn, SHOWN, ttlOf, type Client } from './reading.js';

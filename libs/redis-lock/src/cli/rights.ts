@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import { helperKey } from '../core/key-space.js';
+import { helperKey } from '../core/redis/key-names.js';
 import { another, disconnect } from '../ioredis/redis-client.js';
 import { ask, within } from './answers.js';
 import { fail, ok, warn, type Finding } from './finding.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
-import { LockConfigurationError } from '../core/errors.js';
+import { LockConfigurationError } from '../core/api/errors.js';
 import { chooseClient, isCluster } from '../ioredis/redis-client.js';
 import { isReply } from '../ioredis/reply-error.js';
 import { ask, textOf, UnreachableError, within } from './answers.js';

@@ -1,30 +1,30 @@
-import { traced } from './acquisition-trace.js';
+import { traced } from './trace.js';
 import type { Acquisition, Attempt } from './acquisition.js';
-import type { Contenders } from './contenders.js';
-import { Deadline } from './deadline.js';
+import type { WaitQueues } from './waiting/wait-queues.js';
+import { Deadline } from './time/deadline.js';
 import { enterFirst } from './enter-first.js';
-import { enterNested } from './enter-nested.js';
-import { describeValue, LockArgumentError, withLockName } from './errors.js';
-import type { HoldProtocol } from './hold-protocol.js';
-import { HeldLease } from './lease.js';
+import { enterNested } from './join.js';
+import { describeValue, LockArgumentError, withLockName } from './api/errors.js';
+import type { HoldProtocol } from './holding/protocol.js';
+import { HeldLease } from './holding/held-lease.js';
 import type { LockContext } from './lock-context.js';
-import { tell } from './observer.js';
-import { resolveAcquireOptions, type AnyAcquireOptions } from './options.js';
-import { surroundingLease } from './owner-scope.js';
-import { ANSWER_MS, type Reply } from './redis-connection.js';
-import { runLocked } from './run-locked.js';
-import { answerWithin } from './until-answered.js';
-import { timeoutError, type Refusal } from './wait-in-turn.js';
+import { tell } from './api/observer.js';
+import { resolveAcquireOptions, type AnyAcquireOptions } from './api/options.js';
+import { surroundingLease } from './holding/scope.js';
+import { ANSWER_MS, type Reply } from './redis/connection.js';
+import { runLocked } from './holding/run-locked.js';
+import { answerWithin } from './redis/retry.js';
+import { timeoutError, type Refusal } from './waiting/waiter.js';
 
 /** The three verbs by which leases are had, for everything of one kind on one connection. */
 export class Acquirer {
-  readonly #contenders: Contenders;
+  readonly #contenders: WaitQueues;
 
   constructor(
     private readonly context: LockContext,
     private readonly protocol: HoldProtocol,
   ) {
-    this.#contenders = context.contenders(protocol.isShared);
+    this.#contenders = context.queues(protocol.isShared);
   }
 
   acquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease> {

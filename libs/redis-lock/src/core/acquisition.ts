@@ -1,9 +1,9 @@
-import type { EnterRequest, HoldProtocol, OwnerId } from './hold-protocol.js';
-import type { Hold } from './hold.js';
-import { HeldLease } from './lease.js';
-import { tell } from './observer.js';
-import type { ResolvedAcquireOptions } from './options.js';
-import type { Call, Refusal } from './wait-in-turn.js';
+import type { AcquireRequest, HoldProtocol, OwnerId } from './holding/protocol.js';
+import type { Hold } from './holding/hold.js';
+import { HeldLease } from './holding/held-lease.js';
+import { tell } from './api/observer.js';
+import type { ResolvedAcquireOptions } from './api/options.js';
+import type { Call, Refusal } from './waiting/waiter.js';
 
 /** One call for a lease: what is wanted, and how long the caller is willing to wait. */
 export interface Acquisition extends Call {
@@ -19,7 +19,7 @@ export interface Acquisition extends Call {
 /** `again`: what the attempt was built on is gone, and there is time for another. */
 export type Attempt = HeldLease | Refusal | 'again';
 
-export function requestOf({ options, companion }: Acquisition, holdCount: number): EnterRequest {
+export function requestOf({ options, companion }: Acquisition, holdCount: number): AcquireRequest {
   const { leaseTimeMs, fenced, waitTimeMs, minReplicas } = options;
   return { holdCount, leaseTimeMs, fenced, waitTimeMs, companion, minReplicas };
 }

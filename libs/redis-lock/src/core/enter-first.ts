@@ -1,16 +1,16 @@
 import { leaseOf, requestOf, type Acquisition, type Attempt } from './acquisition.js';
-import type { Candidate, Channels } from './contender.js';
-import type { Contenders } from './contenders.js';
-import type { Claim, EnterAnswer, EnterRequest, OwnerId } from './hold-protocol.js';
-import { nodesChannel } from './outsiders.js';
-import { Hold } from './hold.js';
-import type { Reply } from './redis-connection.js';
-import { waitInTurn, type Turn } from './wait-in-turn.js';
+import type { Candidate, Channels } from './waiting/contender.js';
+import type { WaitQueues } from './waiting/wait-queues.js';
+import type { Claim, AcquireAnswer, AcquireRequest, OwnerId } from './holding/protocol.js';
+import { nodesChannel } from './lua/outsiders.js';
+import { Hold } from './holding/hold.js';
+import type { Reply } from './redis/connection.js';
+import { waitInTurn, type Turn } from './waiting/waiter.js';
 
 /** Acquires a lease for a new owner, in turn with the other callers of this process. */
 export async function enterFirst(
   acquisition: Acquisition,
-  contenders: Contenders,
+  contenders: WaitQueues,
 ): Promise<Attempt> {
   const { context, protocol, name, key, options } = acquisition;
   const owner = protocol.newOwner?.(options) ?? context.newOwner();
@@ -50,7 +50,7 @@ class FirstTurn implements Turn {
   readonly leaseTimeMs: number;
   readonly leavesTrace: boolean;
   readonly isLetIn: boolean;
-  readonly #request: EnterRequest;
+  readonly #request: AcquireRequest;
 
   constructor(
     private readonly acquisition: Acquisition,
@@ -90,7 +90,7 @@ class FirstTurn implements Turn {
     return keeper.insist(this.acquisition, settings.claimTimeMs, withdraw);
   }
 
-  ask(claim?: Claim): Promise<Reply<EnterAnswer>> {
+  ask(claim?: Claim): Promise<Reply<AcquireAnswer>> {
     if (claim !== undefined) this.hold.mayBeTold = true;
     return this.hold.enter(this.#request, claim);
   }
@@ -107,6 +107,6 @@ class FirstTurn implements Turn {
   }
 
   #withdraw(owner: OwnerId): Promise<Reply<unknown>> {
-    return this.acquisition.protocol.withdraw(this.key, owner, this.#request);
+    return this.acquisition.protocol.cancel(this.key, owner, this.#request);
   }
 }

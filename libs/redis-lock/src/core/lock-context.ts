@@ -1,13 +1,13 @@
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 
-import { systemClock, type Clock } from './clock.js';
-import { Contenders } from './contenders.js';
-import type { OwnerId } from './hold-protocol.js';
-import { Keeper } from './keeper.js';
-import { KeySpace } from './key-space.js';
-import { KeysInUse } from './keys-in-use.js';
-import { resolveSettings, type LockSettings } from './options.js';
-import { ANSWER_MS, type RedisConnection } from './redis-connection.js';
+import { systemClock, type Clock } from './time/clock.js';
+import { WaitQueues } from './waiting/wait-queues.js';
+import type { OwnerId } from './holding/protocol.js';
+import { Keeper } from './holding/holds.js';
+import { KeySpace } from './redis/key-names.js';
+import { KeysInUse } from './waiting/keys-in-use.js';
+import { resolveSettings, type LockSettings } from './api/options.js';
+import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 
 const NONCE_BYTES = 8;
 
@@ -22,7 +22,7 @@ export class LockContext {
   readonly keysInUse: KeysInUse;
   /** Of this client, among all that share a Redis. */
   readonly id = randomUUID();
-  readonly #contenders: Contenders[] = [];
+  readonly #contenders: WaitQueues[] = [];
   #nestedWaiting = 0;
   #lastOwner = 0;
   readonly #mark = randomBytes(NONCE_BYTES).toString('hex');
@@ -73,8 +73,8 @@ export class LockContext {
   }
 
   /** Those who wait for one kind of thing. */
-  contenders(isShared: boolean): Contenders {
-    const contenders = new Contenders(this, isShared);
+  queues(isShared: boolean): WaitQueues {
+    const contenders = new WaitQueues(this, isShared);
     this.#contenders.push(contenders);
     return contenders;
   }

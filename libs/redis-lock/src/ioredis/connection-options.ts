@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 
-import { describeValue, quoteName } from '../core/errors.js';
-import { isPlainObject } from '../core/shapes.js';
+import { describeValue, quoteName } from '../core/api/errors.js';
+import { isPlainObject } from '../core/api/shapes.js';
 
 /** The kind of value that an option takes, as a sentence says it. */
 interface Kind {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import type { LockBackendError } from '../core/errors.js';
+import type { LockBackendError } from '../core/api/errors.js';
 import { unconfirmedDatabaseError } from './reply-error.js';
 
 /** Who wants to know what Redis says of the database. */

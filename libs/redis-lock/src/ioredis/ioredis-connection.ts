@@ -1,14 +1,14 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { LockBackendError } from '../core/errors.js';
-import type { LockObserver } from '../core/observer.js';
-import { outOfScope } from '../core/owner-scope.js';
+import { LockBackendError } from '../core/api/errors.js';
+import type { LockObserver } from '../core/api/observer.js';
+import { outOfScope } from '../core/holding/scope.js';
 import type {
   ChannelListener,
   KeyPlace,
   RedisConnection,
   Reply,
-} from '../core/redis-connection.js';
+} from '../core/redis/connection.js';
 import {
   callOf,
   type PublishMode,
@@ -16,7 +16,7 @@ import {
   type ScriptArgs,
   type ScriptCall,
   type ScriptKeys,
-} from '../core/script.js';
+} from '../core/redis/script.js';
 import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
@@ -24,7 +24,7 @@ import { hashSlot } from './hash-slot.js';
 import { publishOption } from './publish-option.js';
 import { another, chooseClient, disconnect, isCluster } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
-import { ReplicatedLines } from './replicated-lines.js';
+import { ReplicatedConnections } from './replicated-connections.js';
 import { ScriptBatches } from './script-batches.js';
 import { askServers, clientWarning, runIdIn, warningsIn } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
@@ -82,7 +82,7 @@ interface Messages {
 export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
   readonly #batches: ScriptBatches;
-  readonly #replicated: ReplicatedLines;
+  readonly #replicated: ReplicatedConnections;
   readonly #cluster: Cluster | undefined;
   /** A Cluster has only one. */
   readonly #database: Database | undefined;
@@ -108,7 +108,7 @@ export class IoredisConnection implements RedisConnection {
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
     });
-    this.#replicated = new ReplicatedLines(client, {
+    this.#replicated = new ReplicatedConnections(client, {
       database: () => this.#database?.number ?? 0,
       runId: () => this.#runId,
       disagree: this.#leaveServer,

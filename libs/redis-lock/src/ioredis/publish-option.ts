@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 
-import { describeValue, LockConfigurationError } from '../core/errors.js';
-import { ANSWER_MS } from '../core/redis-connection.js';
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { ANSWER_MS } from '../core/redis/connection.js';
 import { isRefusal } from './reply-error.js';
 
 /** How releases are announced and heard in a Cluster; elsewhere always by PUBLISH. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { LockConfigurationError } from '../core/errors.js';
+import { LockConfigurationError } from '../core/api/errors.js';
 import {
   chooseClient,
   isCluster,

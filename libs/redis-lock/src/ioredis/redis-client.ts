@@ -1,7 +1,7 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 
-import { describeValue, LockConfigurationError } from '../core/errors.js';
-import { hasMethods, isPlainObject } from '../core/shapes.js';
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { hasMethods, isPlainObject } from '../core/api/shapes.js';
 import { optionsProblem, problemOfValue, urlProblem } from './connection-options.js';
 
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { LockBackendError, MovingSlotError } from '../core/errors.js';
+import { LockBackendError, MovingSlotError } from '../core/api/errors.js';
 import { isOfReplica, lockErrorOf, noConnectionError } from './reply-error.js';
 
 /** As ioredis makes them, with everything that must not get out. */

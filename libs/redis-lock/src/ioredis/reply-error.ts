@@ -8,7 +8,7 @@ import {
   ReplicationError,
   type BackendOutcome,
   type LockError,
-} from '../core/errors.js';
+} from '../core/api/errors.js';
 
 interface Meaning {
   readonly retryable: boolean;

@@ -5,9 +5,9 @@ import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup } from '../../../../test/support/topology.js';
-import { RENEW } from '../core/hash-lock.js';
-import type { RedisConnection } from '../core/redis-connection.js';
-import { callOf, defineScript, forMany } from '../core/script.js';
+import { RENEW } from '../core/lua/hash-lock.js';
+import type { RedisConnection } from '../core/redis/connection.js';
+import { callOf, defineScript, forMany } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
 import { openIoredisConnection } from './ioredis-connection.js';
 

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { MOVING_MS, type Reply } from '../core/redis-connection.js';
-import { forMany, type ScriptCall, type ScriptText } from '../core/script.js';
+import { MOVING_MS, type Reply } from '../core/redis/connection.js';
+import { forMany, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import { hashTag } from './hash-slot.js';
 import { isCluster } from './redis-client.js';
 import {

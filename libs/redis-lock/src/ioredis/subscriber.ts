@@ -1,7 +1,7 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-import { outOfScope } from '../core/owner-scope.js';
-import { ANSWER_MS, type ChannelListener } from '../core/redis-connection.js';
+import { outOfScope } from '../core/holding/scope.js';
+import { ANSWER_MS, type ChannelListener } from '../core/redis/connection.js';
 import { disconnect, reconnectDelayMs } from './redis-client.js';
 
 /** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */

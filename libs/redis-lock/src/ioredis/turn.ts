@@ -1,5 +1,5 @@
-import type { Reply } from '../core/redis-connection.js';
-import type { ScriptCall } from '../core/script.js';
+import type { Reply } from '../core/redis/connection.js';
+import type { ScriptCall } from '../core/redis/script.js';
 
 /**
  * Calls in one EVALSHA. Of 64 callers on 64 keys, in acquisitions and releases a second: 8 made 127,000,

@@ -1,8 +1,8 @@
-import { systemClock, type Clock } from '../core/clock.js';
+import { systemClock, type Clock } from '../core/time/clock.js';
 import { LockContext } from '../core/lock-context.js';
-import type { LockObserver } from '../core/observer.js';
-import type { LockSettings } from '../core/options.js';
-import type { RedisConnection } from '../core/redis-connection.js';
+import type { LockObserver } from '../core/api/observer.js';
+import type { LockSettings } from '../core/api/options.js';
+import type { RedisConnection } from '../core/redis/connection.js';
 
 /** A connection that can be told when to connect. */
 export type BackendConnection = RedisConnection & {

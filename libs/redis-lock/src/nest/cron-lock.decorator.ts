@@ -1,6 +1,6 @@
-import { describeValue, LockConfigurationError } from '../core/errors.js';
-import { LEASE, timeProblem } from '../core/options.js';
-import { isPlainObject } from '../core/shapes.js';
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { LEASE, timeProblem } from '../core/api/options.js';
+import { isPlainObject } from '../core/api/shapes.js';
 import { refuseUnknown } from './module-options.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 
-import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
+import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 /**
  * What subscribers of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel` are given.

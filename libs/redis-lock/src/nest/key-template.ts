@@ -4,8 +4,8 @@ import {
   LockError,
   LockKeyError,
   quoteName,
-} from '../core/errors.js';
-import { KeySpace, MAX_KEY_BYTES, UNSAFE_CHARACTERS } from '../core/key-space.js';
+} from '../core/api/errors.js';
+import { KeySpace, MAX_KEY_BYTES, UNSAFE_CHARACTERS } from '../core/redis/key-names.js';
 
 /** `<order.items.0>` has the head `order` and the path `items`, `0`. */
 export interface Placeholder {

@@ -15,7 +15,7 @@ import {
   LockError,
   LockTimeoutError,
   type LockErrorCode,
-} from '../core/errors.js';
+} from '../core/api/errors.js';
 
 interface Answer {
   readonly status: number;

@@ -8,11 +8,11 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { isDeepStrictEqual } from 'node:util';
 
-import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
-import type { Lock } from '../core/lock.js';
-import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/options.js';
-import { isPlainObject, withDefaultOptions } from '../core/shapes.js';
-import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
+import type { Lock } from '../core/api/lock.js';
+import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/api/options.js';
+import { isPlainObject, withDefaultOptions } from '../core/api/shapes.js';
+import type { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate } from './key-template.js';
 import { refuseLookAlikes } from './look-alikes.js';

@@ -1,7 +1,7 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
 
-import { LockConfigurationError } from '../core/errors.js';
-import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockConfigurationError } from '../core/api/errors.js';
+import type { LockService } from '../primitives/lock/lock-service.js';
 import { SERVICE_OF, type KindService, type LockKind, type LockServices } from './lock-kinds.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';

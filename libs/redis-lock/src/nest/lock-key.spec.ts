@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Body, createParamDecorator, Headers, Param, Query } from '@nestjs/common';
 
-import { LockConfigurationError, LockKeyError } from '../core/errors.js';
+import { LockConfigurationError, LockKeyError } from '../core/api/errors.js';
 import { LockKey, nameFromArguments } from './lock-key.js';
 
 /** Makes the name as `@WithLock` does, for a method of a decorated class. */

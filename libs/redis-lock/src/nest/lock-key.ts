@@ -1,4 +1,4 @@
-import { describeValue, LockConfigurationError, quoteName } from '../core/errors.js';
+import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { refuseLookAlikes } from './look-alikes.js';
 import { compileTemplate, type Placeholder, type Source } from './key-template.js';
 

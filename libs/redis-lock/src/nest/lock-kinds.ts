@@ -1,15 +1,15 @@
-import type { Lease } from '../core/lease.js';
-import type { Lock } from '../core/lock.js';
+import type { Lease } from '../core/holding/held-lease.js';
+import type { Lock } from '../core/api/lock.js';
 import {
   LOCK_OPTIONS,
   REENTRANT_OPTIONS,
   PERMIT_OPTIONS,
   READ_OPTIONS,
   type AnyAcquireOptions,
-} from '../core/options.js';
+} from '../core/api/options.js';
 import type { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import type { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
-import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import type { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import type { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
-import { quoteName } from '../core/errors.js';
-import { tell, type LockEvent, type LockObserver } from '../core/observer.js';
+import { quoteName } from '../core/api/errors.js';
+import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 type Level = 'error' | 'warn' | 'log' | 'debug';
 

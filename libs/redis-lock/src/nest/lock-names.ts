@@ -1,4 +1,4 @@
-import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import type { LockNames } from './lock-kinds.js';
 
 /** What makes the names of a decorated method's locks from its input: arguments, or a context. */

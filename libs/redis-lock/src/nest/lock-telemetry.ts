@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import type { LockAcquisitionMessage } from '../core/acquisition-trace.js';
-import type { LockedKind, Subject } from '../core/observer.js';
+import type { LockAcquisitionMessage } from '../core/trace.js';
+import type { LockedKind, Subject } from '../core/api/observer.js';
 import type { LockEventMessage } from './event-channel.js';
 
 /** By what measurements are told apart: few values each, and none that a visitor has sent. */

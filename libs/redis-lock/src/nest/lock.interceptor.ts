@@ -8,8 +8,8 @@ import {
 import { ModuleRef } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
-import { LockConfigurationError, quoteName } from '../core/errors.js';
-import type { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockConfigurationError, quoteName } from '../core/api/errors.js';
+import type { LockService } from '../primitives/lock/lock-service.js';
 import { compileTemplate } from './key-template.js';
 import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';

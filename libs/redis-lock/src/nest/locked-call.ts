@@ -3,9 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
 
-import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/errors.js';
-import type { AnyAcquireOptions } from '../core/options.js';
-import { runInScope } from '../core/owner-scope.js';
+import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/api/errors.js';
+import type { AnyAcquireOptions } from '../core/api/options.js';
+import { runInScope } from '../core/holding/scope.js';
 import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
 
 /** Something to be done under a lock, and what the decorator said about it. */

@@ -1,4 +1,4 @@
-import { LockConfigurationError, quoteName } from '../core/errors.js';
+import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 
 const NAME = String.raw`([A-Za-z_]\w*(?:\.\w+)*|\d+)`;
 const WORD = String.raw`([A-Za-z](?:\w*[A-Za-z\d])?)`;

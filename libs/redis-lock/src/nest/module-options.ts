@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common';
 
-import { describeValue, LockConfigurationError } from '../core/errors.js';
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import {
   DEFAULT_NAME,
   isConnectionName,
   unusableName,
   type LockSettings,
-} from '../core/options.js';
-import { isPlainObject, unknownOption } from '../core/shapes.js';
+} from '../core/api/options.js';
+import { isPlainObject, unknownOption } from '../core/api/shapes.js';
 
 /** The servers of the red lock, and the longest lease that any process asks them for. */
 export interface RedLockChoice {

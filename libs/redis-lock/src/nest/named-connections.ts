@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 
-import { LockConfigurationError, quoteName } from '../core/errors.js';
-import { DEFAULT_NAME } from '../core/options.js';
+import { LockConfigurationError, quoteName } from '../core/api/errors.js';
+import { DEFAULT_NAME } from '../core/api/options.js';
 
 /** One connection of an application. */
 export interface NamedConnection {

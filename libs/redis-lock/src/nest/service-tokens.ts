@@ -1,14 +1,14 @@
 import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 
 import type { LockContext } from '../core/lock-context.js';
-import { LockMonitor } from '../core/lock-monitor.js';
-import { DEFAULT_NAME } from '../core/options.js';
+import { LockMonitor } from '../core/monitor.js';
+import { DEFAULT_NAME } from '../core/api/options.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
-import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
 /** How the module of a connection is made, for messages. */

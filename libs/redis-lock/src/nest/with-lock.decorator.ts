@@ -3,8 +3,8 @@ import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
 import { isGenerator } from '../core/acquirer.js';
-import { LockConfigurationError, quoteName } from '../core/errors.js';
-import { isLabel } from '../core/options.js';
+import { LockConfigurationError, quoteName } from '../core/api/errors.js';
+import { isLabel } from '../core/api/options.js';
 import { installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { LockKind, LockNames } from './lock-kinds.js';

@@ -4,16 +4,16 @@ import {
   LockConfigurationError,
   type LockBackendError,
   type LockTimeoutError,
-} from '../core/errors.js';
-import type { AcquireOptions } from '../core/lock.js';
+} from '../core/api/errors.js';
+import type { AcquireOptions } from '../core/api/lock.js';
 import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,
   isConnectionName,
   resolveAcquireOptions,
   type AnyAcquireOptions,
-} from '../core/options.js';
-import { isPlainObject } from '../core/shapes.js';
+} from '../core/api/options.js';
+import { isPlainObject } from '../core/api/shapes.js';
 import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
 import { refuseUnknown } from './module-options.js';
 

@@ -1,4 +1,4 @@
-import type { Script } from '../core/script.js';
+import type { Script } from '../core/redis/script.js';
 import type { InProcessServer } from './in-process-server.js';
 
 /** What a test can make fail. */

@@ -1,13 +1,13 @@
-import { LockStateError } from '../core/errors.js';
-import type { EnterAnswer } from '../core/hold-protocol.js';
-import { LARGEST_COUNT } from '../core/options.js';
-import { FORGET, type Counted } from '../core/requests.js';
+import { LockStateError } from '../core/api/errors.js';
+import type { AcquireAnswer } from '../core/holding/protocol.js';
+import { LARGEST_COUNT } from '../core/api/options.js';
+import { FORGET, type Counted } from '../core/once-only.js';
 import {
   COUNT_DOWN,
   DELETE,
   GET_COUNT,
   TRY_SET_COUNT,
-} from '../primitives/count-down-latch/count-down-latch.scripts.js';
+} from '../primitives/count-down-latch/latch.scripts.js';
 import { GUARDED_WRITE } from '../primitives/fencing-guard/fencing-guard.scripts.js';
 import {
   ACQUIRE,
@@ -16,7 +16,7 @@ import {
   CHANGE,
   DRAIN,
   TRY_SET_PERMITS,
-} from '../primitives/semaphore/counting-semaphore.scripts.js';
+} from '../primitives/counting-semaphore/counting-semaphore.scripts.js';
 import { answer, answerMany, type Answer } from './answers.js';
 import { Count, type InProcessServer } from './in-process-server.js';
 
@@ -36,13 +36,18 @@ const COUNTING: readonly Answer[] = [
     tell(server, texts.channel, permits);
     return counted(1);
   }),
-  answer(ACQUIRE, 'acquire', (server, { keys, numbers: { permits, markerTtlMs } }): EnterAnswer => {
-    const free = server.find(keys.counter, Count);
-    if (free === undefined || free.count < permits) return { kind: 'busy', remainingMs: Infinity };
-    free.count -= permits;
-    server.put(keys.marker, new Count(permits), markerTtlMs);
-    return { kind: 'granted', fencingToken: undefined };
-  }),
+  answer(
+    ACQUIRE,
+    'acquire',
+    (server, { keys, numbers: { permits, markerTtlMs } }): AcquireAnswer => {
+      const free = server.find(keys.counter, Count);
+      if (free === undefined || free.count < permits)
+        return { kind: 'busy', remainingMs: Infinity };
+      free.count -= permits;
+      server.put(keys.marker, new Count(permits), markerTtlMs);
+      return { kind: 'granted', fencingToken: undefined };
+    },
+  ),
   answer(CANCEL, undefined, (server, { keys, texts }) => {
     const taken = server.find(keys.marker, Count);
     const free = server.find(keys.counter, Count);

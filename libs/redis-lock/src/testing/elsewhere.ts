@@ -1,14 +1,14 @@
-import type { Clock } from '../core/clock.js';
-import type { Hold } from '../core/hold.js';
-import type { Lease } from '../core/lease.js';
+import type { Clock } from '../core/time/clock.js';
+import type { Hold } from '../core/holding/hold.js';
+import type { Lease } from '../core/holding/held-lease.js';
 import { LockContext } from '../core/lock-context.js';
-import type { Lock } from '../core/lock.js';
-import type { RedisConnection } from '../core/redis-connection.js';
+import type { Lock } from '../core/api/lock.js';
+import type { RedisConnection } from '../core/redis/connection.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
-import { LockService } from '../primitives/reentrant-lock/lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { InProcessConnection } from './in-process-connection.js';
 

@@ -1,10 +1,10 @@
-import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
 import {
-  ENTER,
-  ENTER_FENCED,
-  LEAVE,
-  PASS_ON,
-  WITHDRAW,
+  ACQUIRE,
+  ACQUIRE_FENCED,
+  RELEASE,
+  PASS,
+  CANCEL,
 } from '../primitives/fair-lock/fair-lock.scripts.js';
 import { answer, type Answer, type Call } from './answers.js';
 import { Value, type InProcessServer } from './in-process-server.js';
@@ -54,7 +54,7 @@ function enterFairly(
     numbers: { holdCount, leaseMs, waitMs, aliveMs },
   }: Omit<Call<never, FairArgument>, 'keys'>,
   token?: TokenOf,
-): EnterAnswer {
+): AcquireAnswer {
   const { lock } = keys;
   const held = server.find(lock, HeldLock);
   const queue = queueOf(server, keys);
@@ -96,7 +96,7 @@ function passOn(
     texts,
     numbers,
   }: Omit<Call<never, 'owner' | 'heir' | 'channelPrefix' | 'leaseMs' | 'starts'>, 'keys'>,
-): LeaveAnswer {
+): ReleaseAnswer {
   const { owner, heir, channelPrefix } = texts;
   if (heldBy(server, keys.lock, owner) === undefined) {
     return heldBy(server, keys.lock, heir) === undefined ? 'absent' : 'had';
@@ -115,13 +115,13 @@ function passOn(
 }
 
 export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
-  answer(ENTER, 'acquire', (server, { keys, ...call }) => enterFairly(server, keys, call)),
-  answer(ENTER_FENCED, 'acquire', (server, { keys, ...call }) => {
+  answer(ACQUIRE, 'acquire', (server, { keys, ...call }) => enterFairly(server, keys, call)),
+  answer(ACQUIRE_FENCED, 'acquire', (server, { keys, ...call }) => {
     const { token } = keys;
     const { tokenTtlMs } = call.numbers;
     return enterFairly(server, keys, call, { token, tokenTtlMs });
   }),
-  answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
+  answer(RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
     const held = heldBy(server, keys.lock, texts.owner);
     if (held === undefined) return 'absent';
     held.holdCount = Math.min(held.holdCount, holdCount);
@@ -130,8 +130,8 @@ export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
     tellHead(server, keys, texts.channelPrefix);
     return 'done';
   }),
-  answer(PASS_ON, 'release', (server, { keys, ...call }) => passOn(server, keys, call)),
-  answer(WITHDRAW, undefined, (server, { keys, texts: { owner, channelPrefix } }): LeaveAnswer => {
+  answer(PASS, 'release', (server, { keys, ...call }) => passOn(server, keys, call)),
+  answer(CANCEL, undefined, (server, { keys, texts: { owner, channelPrefix } }): ReleaseAnswer => {
     const queue = queueOf(server, keys);
     const wasNext = queue.head(server.now) === owner;
     queue.waiters.delete(owner);

@@ -1,9 +1,9 @@
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 
-import type { Clock } from '../core/clock.js';
+import type { Clock } from '../core/time/clock.js';
 import { LockContext } from '../core/lock-context.js';
-import type { LockSettings } from '../core/options.js';
-import type { RedisConnection } from '../core/redis-connection.js';
+import type { LockSettings } from '../core/api/options.js';
+import type { RedisConnection } from '../core/redis/connection.js';
 import type { Backend, BackendConnection } from '../nest/backend.js';
 import type { LockOperation } from './answers.js';
 import { Elsewhere } from './elsewhere.js';

@@ -1,11 +1,11 @@
-import { LockBackendError, LockStateError } from '../core/errors.js';
+import { LockBackendError, LockStateError } from '../core/api/errors.js';
 import type {
   ChannelListener,
   KeyPlace,
   RedisConnection,
   Reply,
-} from '../core/redis-connection.js';
-import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/script.js';
+} from '../core/redis/connection.js';
+import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/redis/script.js';
 import type { Answer, LockOperation } from './answers.js';
 import { COUNT_ANSWERS } from './count-answers.js';
 import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Clock } from '../core/clock.js';
-import { LockStateError } from '../core/errors.js';
-import type { ChannelListener } from '../core/redis-connection.js';
+import type { Clock } from '../core/time/clock.js';
+import { LockStateError } from '../core/api/errors.js';
+import type { ChannelListener } from '../core/redis/connection.js';
 
 /** What a key holds. */
 export abstract class Value {

@@ -1,17 +1,23 @@
-import { TAKE_TOKEN } from '../core/enter-alone.js';
-import { ENTER, ENTER_FENCED, INSPECT, LEAVE as LEAVE_ALONE, RENEW } from '../core/hash-lock.js';
-import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
-import { PING } from '../core/lock-monitor.js';
+import { TAKE_TOKEN } from '../core/lua/acquire-alone.js';
+import {
+  ACQUIRE,
+  ACQUIRE_FENCED,
+  INSPECT,
+  RELEASE as LEAVE_ALONE,
+  RENEW,
+} from '../core/lua/hash-lock.js';
+import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
+import { PING } from '../core/monitor.js';
 import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';
 import {
-  CLAIM,
-  CLAIM_FENCED,
-  LEAVE,
-  LEAVE_LATER,
-  PASS_ON,
-  TAKE_TURNS,
-  WITHDRAW,
-} from '../primitives/reentrant-lock/reentrant-lock.scripts.js';
+  ACQUIRE_OR_QUEUE,
+  ACQUIRE_OR_QUEUE_FENCED,
+  RELEASE,
+  RELEASE_LATER,
+  PASS,
+  PASS_IN_ORDER,
+  CANCEL,
+} from '../primitives/lock/lock.scripts.js';
 import { answer, answerMany, type Answer } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
@@ -60,11 +66,11 @@ export function tokenFor(
   return last.count;
 }
 
-export function granted(fencingToken?: number): EnterAnswer {
+export function granted(fencingToken?: number): AcquireAnswer {
   return { kind: 'granted', fencingToken };
 }
 
-export function enter(server: InProcessServer, entry: Entry, token?: TokenOf): EnterAnswer {
+export function enter(server: InProcessServer, entry: Entry, token?: TokenOf): AcquireAnswer {
   const { lock, owner, leaseMs } = entry;
   const held = server.find(lock, HeldLock);
   const isOurs = held?.owner === owner;
@@ -99,7 +105,7 @@ function leave(
   server: InProcessServer,
   lock: string,
   { owner, holdCount, channel }: { owner: string; holdCount: number; channel: string },
-): LeaveAnswer {
+): ReleaseAnswer {
   const held = heldBy(server, lock, owner);
   if (held === undefined) return 'absent';
   if (holdCount > 0) {
@@ -115,7 +121,7 @@ function passOn(
   server: InProcessServer,
   lock: string,
   { owner, heir, leaseMs, starts }: Passing,
-): LeaveAnswer {
+): ReleaseAnswer {
   if (heldBy(server, lock, owner) === undefined) {
     return heldBy(server, lock, heir) === undefined ? 'absent' : 'had';
   }
@@ -125,31 +131,34 @@ function passOn(
 
 /** Those of other clients stand in no line: they are told when it is free. */
 const REENTRANT: readonly Answer[] = [
-  answer(CLAIM, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers: { leaseMs } }) =>
-    enter(server, { lock, owner, holdCount: undefined, leaseMs }),
+  answer(
+    ACQUIRE_OR_QUEUE,
+    'acquire',
+    (server, { keys: { lock }, texts: { owner }, numbers: { leaseMs } }) =>
+      enter(server, { lock, owner, holdCount: undefined, leaseMs }),
   ),
-  answer(CLAIM_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+  answer(ACQUIRE_OR_QUEUE_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
     const { lock, token } = keys;
     const { leaseMs, tokenTtlMs } = numbers;
     return enter(server, { lock, owner, holdCount: undefined, leaseMs }, { token, tokenTtlMs });
   }),
-  answer(LEAVE_LATER, 'release', (server, { keys: { lock }, texts, numbers: { keepMs } }) => {
+  answer(RELEASE_LATER, 'release', (server, { keys: { lock }, texts, numbers: { keepMs } }) => {
     const held = heldBy(server, lock, texts.owner);
     if (held === undefined) return 'absent';
     server.put(lock, held, keepMs);
     server.publish(texts.channel, '0');
     return 'done';
   }),
-  answer(LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+  answer(RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
     leave(server, keys.lock, { ...texts, holdCount }),
   ),
-  answer(PASS_ON, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+  answer(PASS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys.lock, { ...texts, leaseMs, starts }),
   ),
-  answer(TAKE_TURNS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+  answer(PASS_IN_ORDER, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys.lock, { ...texts, leaseMs, starts }),
   ),
-  answer(WITHDRAW, undefined, (server, { keys: { lock }, texts }) =>
+  answer(CANCEL, undefined, (server, { keys: { lock }, texts }) =>
     server.peek(lock) instanceof HeldLock
       ? leave(server, lock, { ...texts, holdCount: 0 })
       : 'absent',
@@ -158,10 +167,10 @@ const REENTRANT: readonly Answer[] = [
 
 /** What the locks share that are a hash with their owner. */
 const HASHES: readonly Answer[] = [
-  answer(ENTER, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers }) =>
+  answer(ACQUIRE, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers }) =>
     enter(server, { ...numbers, lock, owner }),
   ),
-  answer(ENTER_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+  answer(ACQUIRE_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
     const { lock, token } = keys;
     const { tokenTtlMs } = numbers;
     return enter(server, { ...numbers, lock, owner }, { token, tokenTtlMs });

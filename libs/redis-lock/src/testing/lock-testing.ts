@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
 
-import { systemClock } from '../core/clock.js';
+import { systemClock } from '../core/time/clock.js';
 import {
   describeValue,
   LockArgumentError,
@@ -8,11 +8,11 @@ import {
   LockConfigurationError,
   LockTimeoutError,
   quoteName,
-} from '../core/errors.js';
-import type { Hold } from '../core/hold.js';
-import type { Lease } from '../core/lease.js';
+} from '../core/api/errors.js';
+import type { Hold } from '../core/holding/hold.js';
+import type { Lease } from '../core/holding/held-lease.js';
 import type { LockContext } from '../core/lock-context.js';
-import { DEFAULT_NAME } from '../core/options.js';
+import { DEFAULT_NAME } from '../core/api/options.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import type { LockOperation } from './answers.js';
 import type { ElsewhereOptions, HeldKind } from './elsewhere.js';

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../core/clock.js';
-import { describeValue, LockArgumentError } from '../core/errors.js';
+import type { Clock, Timer } from '../core/time/clock.js';
+import { describeValue, LockArgumentError } from '../core/api/errors.js';
 
 /** As real timers would be: a test that has faked those must not stand still. */
 const { setImmediate } = globalThis;

@@ -1,17 +1,17 @@
-import { LockStateError } from '../core/errors.js';
-import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
-import { LARGEST_COUNT } from '../core/options.js';
-import type { Counted } from '../core/requests.js';
+import { LockStateError } from '../core/api/errors.js';
+import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
+import { LARGEST_COUNT } from '../core/api/options.js';
+import type { Counted } from '../core/once-only.js';
 import {
   ADD,
   LEASE_TIME,
   LOOK,
-  RELEASE,
+  RELEASE_PERMITS,
   SET,
   TRY_SET,
   UPDATE_LEASE,
 } from '../primitives/semaphore/capacity.scripts.js';
-import { END, ENTER, LEAVE, RENEW, WITHDRAW } from '../primitives/semaphore/permits.scripts.js';
+import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from '../primitives/semaphore/permits.scripts.js';
 import { answer, answerMany, type Answer, type Call } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
@@ -61,7 +61,7 @@ function enter(
   server: InProcessServer,
   keys: Keys & { readonly waiting: string },
   { texts, numbers: { leaseMs, markMs } }: Wish,
-): EnterAnswer {
+): AcquireAnswer {
   const ids = texts.permits.split(',');
   const counter = server.find(keys.counter, Count);
   const leases = leasesOf(server, keys);
@@ -114,7 +114,7 @@ function leave(
   keys: Keys,
   { permits, channel }: { readonly permits: string; readonly channel: string },
   hadMark: boolean,
-): LeaveAnswer {
+): ReleaseAnswer {
   const ids = permits.split(',');
   const removed = remove(server, keys, ids);
   if (removed > 0 || hadMark) tell(server, channel, server.find(keys.counter, Count)?.count);
@@ -154,7 +154,7 @@ const CAPACITY: readonly Answer[] = [
     if (permits > 0) tell(server, texts.channel, free);
     return CHANGED;
   }),
-  answer(RELEASE, 'release', (server, { keys, texts }) => {
+  answer(RELEASE_PERMITS, 'release', (server, { keys, texts }) => {
     const ids = texts.permits.split(',');
     const leases = leasesOf(server, keys);
     if (ids.some((id) => (leases.get(id) ?? 0) <= server.now)) return UNCHANGED;
@@ -175,8 +175,8 @@ const CAPACITY: readonly Answer[] = [
 
 export const PERMIT_ANSWERS: readonly Answer[] = [
   ...CAPACITY,
-  answer(ENTER, 'acquire', (server, { keys, ...wish }) => enter(server, keys, wish)),
-  answer(LEAVE, 'release', (server, { keys, texts }) => leave(server, keys, texts, false)),
+  answer(ACQUIRE, 'acquire', (server, { keys, ...wish }) => enter(server, keys, wish)),
+  answer(RELEASE, 'release', (server, { keys, texts }) => leave(server, keys, texts, false)),
   // No slot is on its way here: nobody asks for it.
   answer(END, 'release', (server, { keys, texts }) => {
     const leases = leasesOf(server, keys);
@@ -185,7 +185,7 @@ export const PERMIT_ANSWERS: readonly Answer[] = [
     if (held.length > 0) tell(server, texts.channel, held.length);
     return held.length * 33 < texts.permits.length ? 'absent' : 'done';
   }),
-  answer(WITHDRAW, undefined, (server, { keys, texts }) => {
+  answer(CANCEL, undefined, (server, { keys, texts }) => {
     const isMine = server.find(keys.waiting, Mark)?.waiter === texts.permits.split(',')[0];
     if (isMine) server.delete(keys.waiting);
     return leave(server, keys, texts, isMine);

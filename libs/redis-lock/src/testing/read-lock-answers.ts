@@ -1,16 +1,16 @@
-import type { EnterAnswer, Inspection, LeaveAnswer } from '../core/hold-protocol.js';
+import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../core/holding/protocol.js';
 import {
   LEASE_ALONE,
-  READ_ENTER_ALONE,
+  READ_ACQUIRE_ALONE,
   READ_INSPECT_ALONE,
   READ_RENEW_ALONE,
 } from '../primitives/read-write-lock/alone.scripts.js';
 import {
-  READ_ENTER,
+  READ_ACQUIRE,
   READ_INSPECT,
-  READ_LEAVE,
+  READ_RELEASE,
   READ_RENEW,
-  READ_WITHDRAW,
+  READ_CANCEL,
 } from '../primitives/read-write-lock/read-lock.scripts.js';
 import { FOR_ALL, FOR_NEXT } from '../primitives/read-write-lock/read-write-hash.js';
 import { answer, answerMany, type Answer, type Call } from './answers.js';
@@ -30,7 +30,7 @@ function enterToRead(
   server: InProcessServer,
   keys: TurnKeys & { readonly lock: string },
   call: Entry,
-): EnterAnswer {
+): AcquireAnswer {
   const { owner } = call.texts;
   const { holdCount, leaseMs } = call.numbers;
   const turns = new WaitingTurns(server, keys);
@@ -80,7 +80,7 @@ export function leaveReading(
   server: InProcessServer,
   lock: string,
   { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
-): LeaveAnswer {
+): ReleaseAnswer {
   const hold = server.find(lock, ReadWriteHold);
   const ends = hold?.readers.get(owner);
   if (hold === undefined || ends === undefined) return 'absent';
@@ -113,11 +113,11 @@ function inspect(server: InProcessServer, lock: string): Inspection {
 }
 
 export const READ_LOCK_ANSWERS: readonly Answer[] = [
-  answer(READ_ENTER, 'acquire', (server, { keys, ...call }) => enterToRead(server, keys, call)),
-  answer(READ_LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+  answer(READ_ACQUIRE, 'acquire', (server, { keys, ...call }) => enterToRead(server, keys, call)),
+  answer(READ_RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
     leaveReading(server, keys.lock, { ...texts, holdCount }),
   ),
-  answer(READ_WITHDRAW, undefined, (server, { keys, texts }) => {
+  answer(READ_CANCEL, undefined, (server, { keys, texts }) => {
     const turns = new WaitingTurns(server, { ...keys, writers: '', patience: '' });
     const endsTurn = turns.forgetReader(texts.owner);
     const left = leaveReading(server, keys.lock, { ...texts, holdCount: 0 });
@@ -132,7 +132,7 @@ export const READ_LOCK_ANSWERS: readonly Answer[] = [
   ),
   answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => inspect(server, lock)),
   // No slot is on its way here: these are asked for by nobody.
-  answer(READ_ENTER_ALONE, 'acquire', (server, { keys, texts, numbers }) => {
+  answer(READ_ACQUIRE_ALONE, 'acquire', (server, { keys, texts, numbers }) => {
     const call = { ...numbers, channel: 0, memoryMs: 0 };
     const named = { ...texts, channel: '', memoryMs: '0' };
     return enterToRead(server, { ...keys, ...NO_TURNS }, { texts: named, numbers: call });

@@ -1,18 +1,18 @@
-import type { EnterAnswer, LeaveAnswer } from '../core/hold-protocol.js';
+import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
 import { FOR_ALL } from '../primitives/read-write-lock/read-write-hash.js';
-import { LEAVE_ALONE, WRITE_ENTER_ALONE } from '../primitives/read-write-lock/alone.scripts.js';
+import { RELEASE_ALONE, WRITE_ACQUIRE_ALONE } from '../primitives/read-write-lock/alone.scripts.js';
 import {
-  WRITE_CLAIM,
-  WRITE_CLAIM_FENCED,
-  WRITE_ENTER,
-  WRITE_ENTER_FENCED,
+  WRITE_ACQUIRE_OR_QUEUE,
+  WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  WRITE_ACQUIRE,
+  WRITE_ACQUIRE_FENCED,
   WRITE_INSPECT,
 } from '../primitives/read-write-lock/write-lock.scripts.js';
 import {
-  WRITE_LEAVE,
-  WRITE_PASS_ON,
-  WRITE_TAKE_TURNS,
-  WRITE_WITHDRAW,
+  WRITE_RELEASE,
+  WRITE_PASS,
+  WRITE_PASS_IN_ORDER,
+  WRITE_CANCEL,
 } from '../primitives/read-write-lock/write-release.scripts.js';
 import { answer, type Answer, type Call } from './answers.js';
 import type { InProcessServer } from './in-process-server.js';
@@ -33,7 +33,7 @@ function enterToWrite(
   keys: Keys,
   entry: WriteEntry,
   token?: TokenOf,
-): EnterAnswer {
+): AcquireAnswer {
   const { owner, leaseMs, memoryMs } = entry;
   const hold = server.find(keys.lock, ReadWriteHold);
   const writer = hold?.writer?.owner === owner ? hold.writer : undefined;
@@ -87,7 +87,7 @@ function passOn(
   server: InProcessServer,
   keys: Keys,
   { owner, heir, leaseMs, starts, channel }: Passing & { readonly channel: string },
-): LeaveAnswer {
+): ReleaseAnswer {
   const isForReaders = letGo(server, keys, owner);
   if (isForReaders === undefined) {
     return server.find(keys.lock, ReadWriteHold)?.writer?.owner === heir ? 'had' : 'absent';
@@ -105,7 +105,7 @@ function leaveWriting(
   server: InProcessServer,
   keys: Keys,
   { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
-): LeaveAnswer {
+): ReleaseAnswer {
   const writer = server.find(keys.lock, ReadWriteHold)?.writer;
   if (writer?.owner !== owner) return 'absent';
   writer.holdCount = Math.min(writer.holdCount, holdCount);
@@ -122,28 +122,35 @@ const tokenOf = ({ token }: { readonly token: string }, { tokenTtlMs }: Fenced):
 });
 
 export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
-  answer(WRITE_ENTER, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
+  answer(WRITE_ACQUIRE, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
     enterToWrite(server, keys, { ...numbers, owner, channel }),
   ),
-  answer(WRITE_ENTER_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
+  answer(WRITE_ACQUIRE_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
     enterToWrite(server, keys, { ...numbers, owner, channel }, tokenOf(keys, numbers)),
   ),
-  answer(WRITE_CLAIM, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
-    enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }),
+  answer(
+    WRITE_ACQUIRE_OR_QUEUE,
+    'acquire',
+    (server, { keys, texts: { owner, channel }, numbers }) =>
+      enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }),
   ),
-  answer(WRITE_CLAIM_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) => {
-    const entry = { ...numbers, owner, channel, holdCount: undefined };
-    return enterToWrite(server, keys, entry, tokenOf(keys, numbers));
-  }),
-  answer(WRITE_LEAVE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
+  answer(
+    WRITE_ACQUIRE_OR_QUEUE_FENCED,
+    'acquire',
+    (server, { keys, texts: { owner, channel }, numbers }) => {
+      const entry = { ...numbers, owner, channel, holdCount: undefined };
+      return enterToWrite(server, keys, entry, tokenOf(keys, numbers));
+    },
+  ),
+  answer(WRITE_RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
     leaveWriting(server, keys, { ...texts, holdCount }),
   ),
   // No slot is on its way here: these are asked for by nobody.
-  answer(WRITE_ENTER_ALONE, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
+  answer(WRITE_ACQUIRE_ALONE, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
     const entry = { ...numbers, owner, channel: '', memoryMs: 0 };
     return enterToWrite(server, { ...keys, ...NO_TURNS }, entry);
   }),
-  answer(LEAVE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
+  answer(RELEASE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
     const [owner = '', isWriter] = texts.field.split(':write');
     const call = { owner, channel: texts.channel, holdCount };
     const answer =
@@ -152,13 +159,13 @@ export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
         : leaveWriting(server, { ...keys, ...NO_TURNS }, call);
     return { answer, leases: 0 };
   }),
-  answer(WRITE_PASS_ON, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+  answer(WRITE_PASS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys, { ...texts, leaseMs, starts }),
   ),
-  answer(WRITE_TAKE_TURNS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
+  answer(WRITE_PASS_IN_ORDER, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys, { ...texts, leaseMs, starts }),
   ),
-  answer(WRITE_WITHDRAW, undefined, (server, { keys, texts: { owner, channel } }) => {
+  answer(WRITE_CANCEL, undefined, (server, { keys, texts: { owner, channel } }) => {
     const wasOurs = letGo(server, keys, owner) !== undefined;
     const isLast = new WaitingTurns(server, keys).forgetWriter(owner);
     if (wasOurs || isLast) server.publish(channel, FOR_ALL);

@@ -8,8 +8,8 @@ import {
   type TracerProvider,
 } from '@opentelemetry/api';
 
-import { describeValue, LockConfigurationError, LockError } from '../../core/errors.js';
-import { isPlainObject } from '../../core/shapes.js';
+import { describeValue, LockConfigurationError, LockError } from '../../core/api/errors.js';
+import { isPlainObject } from '../../core/api/shapes.js';
 import {
   listenToLocks,
   type LockAcquisition,

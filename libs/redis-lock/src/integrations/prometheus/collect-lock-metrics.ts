@@ -1,6 +1,6 @@
 import { register as globalRegister, type Registry } from 'prom-client';
 
-import { describeValue, LockConfigurationError } from '../../core/errors.js';
+import { describeValue, LockConfigurationError } from '../../core/api/errors.js';
 import { listenToLocks } from '../../nest/lock-telemetry.js';
 import { LockMetrics } from './lock-metrics.js';
 

@@ -2,9 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
-import { describeValue, LockConfigurationError, LockError, quoteName } from '../../core/errors.js';
-import type { LockMonitor, LockStatus } from '../../core/lock-monitor.js';
-import { isPlainObject } from '../../core/shapes.js';
+import {
+  describeValue,
+  LockConfigurationError,
+  LockError,
+  quoteName,
+} from '../../core/api/errors.js';
+import type { LockMonitor, LockStatus } from '../../core/monitor.js';
+import { isPlainObject } from '../../core/api/shapes.js';
 import { refuseUnknown } from '../../nest/module-options.js';
 import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
 

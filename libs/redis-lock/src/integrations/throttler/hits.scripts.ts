@@ -1,4 +1,4 @@
-import { defineScript } from '../../core/script.js';
+import { defineScript } from '../../core/redis/script.js';
 
 /** What became of one request. Times are in milliseconds. */
 export interface Hit {

@@ -2,13 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { createHash, randomBytes } from 'node:crypto';
 
-import { describeValue, LockArgumentError, LockBackendError } from '../../core/errors.js';
-import { helperKey } from '../../core/key-space.js';
+import { describeValue, LockArgumentError, LockBackendError } from '../../core/api/errors.js';
+import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, LARGEST_COUNT, type Range } from '../../core/options.js';
-import { ANSWER_MS } from '../../core/redis-connection.js';
-import type { ScriptArgs } from '../../core/script.js';
-import { answerWithin } from '../../core/until-answered.js';
+import { checkCount, LARGEST_COUNT, type Range } from '../../core/api/options.js';
+import { ANSWER_MS } from '../../core/redis/connection.js';
+import type { ScriptArgs } from '../../core/redis/script.js';
+import { answerWithin } from '../../core/redis/retry.js';
 import { HIT, type Hit } from './hits.scripts.js';
 
 /** What `@nestjs/throttler` is told of a request. */

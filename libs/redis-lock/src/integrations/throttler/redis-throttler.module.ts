@@ -1,8 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 
-import { describeValue, LockConfigurationError } from '../../core/errors.js';
-import { isConnectionName, unusableName } from '../../core/options.js';
-import { isPlainObject } from '../../core/shapes.js';
+import { describeValue, LockConfigurationError } from '../../core/api/errors.js';
+import { isConnectionName, unusableName } from '../../core/api/options.js';
+import { isPlainObject } from '../../core/api/shapes.js';
 import { getLockContextToken } from '../../nest/service-tokens.js';
 import {
   ON_THROTTLER_BACKEND_ERROR,

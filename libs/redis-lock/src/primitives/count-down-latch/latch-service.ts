@@ -1,14 +1,14 @@
 import { askOnce } from '../../core/acquirer.js';
-import type { Contenders } from '../../core/contenders.js';
-import { Deadline, OVER } from '../../core/deadline.js';
-import { withLockName } from '../../core/errors.js';
-import type { EnterAnswer } from '../../core/hold-protocol.js';
+import type { WaitQueues } from '../../core/waiting/wait-queues.js';
+import { Deadline, OVER } from '../../core/time/deadline.js';
+import { withLockName } from '../../core/api/errors.js';
+import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/options.js';
-import type { RedisConnection, Reply } from '../../core/redis-connection.js';
-import { MARKER_TTL_MS as markerTtlMs, Requests } from '../../core/requests.js';
-import { waitInTurn, type Turn } from '../../core/wait-in-turn.js';
-import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './count-down-latch.scripts.js';
+import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
+import { waitInTurn, type Turn } from '../../core/waiting/waiter.js';
+import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './latch.scripts.js';
 
 /** How to wait for a latch. */
 export interface WaitOptions {
@@ -69,12 +69,12 @@ const WAIT_OPTIONS = ['waitTimeMs', 'signal'] as const satisfies readonly (keyof
 
 /** Count-down latches on Redis, shared with Java services that use Redisson's `RCountDownLatch`. */
 export class LatchService {
-  readonly #requests: Requests;
-  readonly #contenders: Contenders;
+  readonly #requests: OnceOnly;
+  readonly #contenders: WaitQueues;
 
   constructor(private readonly context: LockContext) {
-    this.#requests = new Requests(context, 'nestjs_latch_request', 'latch');
-    this.#contenders = context.contenders(true);
+    this.#requests = new OnceOnly(context, 'nestjs_latch_request', 'latch');
+    this.#contenders = context.queues(true);
   }
 
   /**
@@ -160,7 +160,7 @@ export class LatchService {
       channels: () => ({ wakeUp: channelOf(connection, latch) }),
       leaseTimeMs: 0,
       leavesTrace: false,
-      ask: async (): Promise<Reply<EnterAnswer>> => {
+      ask: async (): Promise<Reply<AcquireAnswer>> => {
         const reply = await connection.run(GET_COUNT, { latch }, {});
         return { ...reply, value: reply.value === 0 ? OPEN : CLOSED };
       },
@@ -169,8 +169,8 @@ export class LatchService {
   }
 }
 
-const OPEN: EnterAnswer = { kind: 'granted', fencingToken: undefined, isForAll: true };
-const CLOSED: EnterAnswer = { kind: 'busy', remainingMs: Infinity };
+const OPEN: AcquireAnswer = { kind: 'granted', fencingToken: undefined, isForAll: true };
+const CLOSED: AcquireAnswer = { kind: 'busy', remainingMs: Infinity };
 
 /**
  * Redisson adds braces also to a name with a hash tag of its own, which in Cluster makes another slot:

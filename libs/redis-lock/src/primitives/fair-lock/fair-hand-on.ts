@@ -1,4 +1,4 @@
-import { giving, HASH_LOCK } from '../../core/hand-off.js';
+import { giving, HASH_LOCK } from '../../core/lua/hand-off.js';
 import { TERMS } from './fair-scores.js';
 
 /** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */

@@ -1,25 +1,25 @@
-import { enterHashAlone } from '../../core/enter-alone.js';
-import { tokenKey, tokenTtlMs } from '../../core/fencing-token.js';
-import { passingOn, writtenTerms } from '../../core/hand-off.js';
-import { INSPECT, LEAVE as LEAVE_ALONE, renewHashes } from '../../core/hash-lock.js';
+import { acquireHashAlone } from '../../core/lua/acquire-alone.js';
+import { tokenKey, tokenTtlMs } from '../../core/lua/fencing-token.js';
+import { passingOn, writtenTerms } from '../../core/lua/hand-off.js';
+import { INSPECT, RELEASE as LEAVE_ALONE, renewHashes } from '../../core/lua/hash-lock.js';
 import type {
   Claim,
-  EnterAnswer,
-  EnterRequest,
-  Heir,
-  LeaveAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  Successor,
+  ReleaseAnswer,
   LockProtocol,
   OwnerId,
   Renewal,
-} from '../../core/hold-protocol.js';
-import { helperKey } from '../../core/key-space.js';
+} from '../../core/holding/protocol.js';
+import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/moving-slots.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { NamedLocks } from '../../core/named-locks.js';
-import { LOCK_OPTIONS } from '../../core/options.js';
-import { aliveMs } from '../../core/poll.js';
-import type { Reply } from '../../core/redis-connection.js';
-import { ENTER, ENTER_FENCED, LEAVE, PASS_ON, WITHDRAW } from './fair-lock.scripts.js';
+import { LOCK_OPTIONS } from '../../core/api/options.js';
+import { aliveMs } from '../../core/waiting/poll.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { ACQUIRE, ACQUIRE_FENCED, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
 /**
  * Fair locks on Redis: who asked first gets the lock first, among all processes that share the
@@ -55,24 +55,29 @@ class FairProtocol implements LockProtocol {
     this.#aliveMs = aliveMs(context.settings.pollIntervalMs);
   }
 
-  enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+  acquire(key: string, owner: OwnerId, request: AcquireRequest): Promise<Reply<AcquireAnswer>> {
     return this.#enter(key, owner, request, '');
   }
 
-  claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
+  acquireOrQueue(key: string, owner: OwnerId, request: AcquireRequest, claim: Claim) {
     // One that polls gets the lock no sooner by being handed it: it is first in the queue, or not.
     const terms = claim.manner === 'polls' ? '' : writtenTerms(claim);
     return this.#enter(key, owner, request, terms);
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+  release(
+    key: string,
+    owner: OwnerId,
+    holdCount: number,
+    heir?: Successor,
+  ): Promise<Reply<ReleaseAnswer>> {
     const { connection } = this.context;
     const channelPrefix = channelOf(key);
     if (heir === undefined) {
       const args = { owner, holdCount, channelPrefix };
       return this.#slots.ask(
         key,
-        () => connection.run(LEAVE, keysOf(key), args),
+        () => connection.run(RELEASE, keysOf(key), args),
         () => this.#leaveAlone(key, owner, holdCount),
       );
     }
@@ -80,12 +85,12 @@ class FairProtocol implements LockProtocol {
     const args = { owner, heir: next, leaseMs, starts, channelPrefix };
     return this.#slots.ask(
       key,
-      () => connection.run(PASS_ON, keysOf(key), args),
+      () => connection.run(PASS, keysOf(key), args),
       () => this.#yieldAlone(key, owner),
     );
   }
 
-  withdraw(key: string, owner: OwnerId, request: EnterRequest) {
+  cancel(key: string, owner: OwnerId, request: AcquireRequest) {
     return this.#slots.ask(
       key,
       () => this.#withdraw(key, owner, this.#waitMs(request)),
@@ -113,9 +118,9 @@ class FairProtocol implements LockProtocol {
   #enter(
     key: string,
     owner: OwnerId,
-    request: EnterRequest,
+    request: AcquireRequest,
     terms: string,
-  ): Promise<Reply<EnterAnswer>> {
+  ): Promise<Reply<AcquireAnswer>> {
     const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
     const channelPrefix = channelOf(key);
     const waitMs = this.#waitMs(request);
@@ -126,14 +131,14 @@ class FairProtocol implements LockProtocol {
     const args = { owner, holdCount, leaseMs, waitMs, aliveMs, askedAt, terms, channelPrefix };
     const ttlMs = tokenTtlMs(settings);
     const together = () => {
-      if (!request.fenced) return connection.run(ENTER, keysOf(key), args, minReplicas);
+      if (!request.fenced) return connection.run(ACQUIRE, keysOf(key), args, minReplicas);
       const withToken = { ...keysOf(key), token: tokenKey(key) };
-      return connection.run(ENTER_FENCED, withToken, { ...args, tokenTtlMs: ttlMs }, minReplicas);
+      return connection.run(ACQUIRE_FENCED, withToken, { ...args, tokenTtlMs: ttlMs }, minReplicas);
     };
     const leave = (count: number) => this.#leaveAlone(key, owner, count);
     return this.#slots.ask(key, together, async () => {
       const alone = { key, request, tokenTtlMs: ttlMs, leave };
-      const reply = await enterHashAlone(connection, owner, alone);
+      const reply = await acquireHashAlone(connection, owner, alone);
       const { value } = reply;
       if (value.kind !== 'busy') return reply;
       const remainingMs = Math.min(value.remainingMs, ALONE_POLL_MS);
@@ -142,7 +147,7 @@ class FairProtocol implements LockProtocol {
   }
 
   /** Waiters in the queue, which may be on another node, find out by their poll. */
-  async #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+  async #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<ReleaseAnswer>> {
     const args = { owner, holdCount, channel: channelOf(key) };
     const reply = await this.context.connection.run(LEAVE_ALONE, { lock: key }, args);
     if (holdCount === 0) this.#leaveQueue(key, owner);
@@ -150,7 +155,7 @@ class FairProtocol implements LockProtocol {
   }
 
   /** Nobody is handed it: the heir asks by itself. */
-  async #yieldAlone(key: string, owner: OwnerId): Promise<Reply<LeaveAnswer>> {
+  async #yieldAlone(key: string, owner: OwnerId): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#leaveAlone(key, owner, 0);
     return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
   }
@@ -175,13 +180,13 @@ class FairProtocol implements LockProtocol {
       });
   }
 
-  #withdraw(key: string, owner: OwnerId, waitMs: number): Promise<Reply<LeaveAnswer>> {
+  #withdraw(key: string, owner: OwnerId, waitMs: number): Promise<Reply<ReleaseAnswer>> {
     const args = { owner, waitMs, channelPrefix: channelOf(key) };
-    return this.context.connection.run(WITHDRAW, keysOf(key), args);
+    return this.context.connection.run(CANCEL, keysOf(key), args);
   }
 
   /** What the waiter adds to the score of everybody behind it, as in Redisson. */
-  #waitMs({ waitTimeMs }: EnterRequest): number {
+  #waitMs({ waitTimeMs }: AcquireRequest): number {
     return waitTimeMs === Infinity ? this.context.settings.fairLockWaitTimeMs : waitTimeMs;
   }
 }

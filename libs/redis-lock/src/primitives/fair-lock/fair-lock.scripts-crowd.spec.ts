@@ -3,8 +3,8 @@ import { deliver } from '../../../../../test/support/deliver.js';
 import { seededRandom } from '../../../../../test/support/random.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, JavaFairLock } from '../../../../../test/support/redisson-fair.js';
-import type { Script } from '../../core/script.js';
-import { ENTER, LEAVE, PASS_ON, WITHDRAW } from './fair-lock.scripts.js';
+import type { Script } from '../../core/redis/script.js';
+import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
 const CHANNEL = 'redisson_lock__channel:{k}';
 const { queue, timeouts, waiting } = fairKeysOf('k');
@@ -28,7 +28,7 @@ describe('the scripts of the fair lock before a long queue', () => {
   ) => deliver(redis.admin, script, KEYS, args);
   const enter = (owner: string, waitMs: number) => {
     const usual = { holdCount: 1, leaseMs: 600_000, aliveMs: 600_000, askedAt: 0, terms: '' };
-    return run(ENTER, { ...usual, channelPrefix: CHANNEL, owner, waitMs });
+    return run(ACQUIRE, { ...usual, channelPrefix: CHANNEL, owner, waitMs });
   };
   const score = async (owner: string) => Number(await redis.admin.zscore(timeouts, owner));
 
@@ -73,7 +73,7 @@ describe('the scripts of the fair lock before a long queue', () => {
           await expectAccount(waiters, leaseEnd, 1);
           if (random.next() < 0.5) await head.java.giveUp(head.waitMs);
           else {
-            await run(LEAVE, { owner: holder, holdCount: 0, channelPrefix: CHANNEL });
+            await run(RELEASE, { owner: holder, holdCount: 0, channelPrefix: CHANNEL });
             expect(await head.java.tryLock(head.waitMs)).toBeNull();
             await head.java.unlock();
             await redis.admin.del('k');
@@ -83,7 +83,7 @@ describe('the scripts of the fair lock before a long queue', () => {
           waiters.shift();
         } else if (random.next() < 0.7) {
           const args = { heir: head?.owner ?? '', leaseMs: 600_000, starts: 1 };
-          const answer = await run(PASS_ON, { ...args, owner: holder, channelPrefix: CHANNEL });
+          const answer = await run(PASS, { ...args, owner: holder, channelPrefix: CHANNEL });
           expect(answer).toBe('passed');
           holder = head?.owner ?? '';
           waiters.shift();
@@ -91,7 +91,7 @@ describe('the scripts of the fair lock before a long queue', () => {
           const place = random.int(0, waiters.length - 1);
           const [leaving] = waiters.splice(place, 1);
           const { owner = '', waitMs = 0, java } = leaving ?? {};
-          if (java === undefined) await run(WITHDRAW, { owner, waitMs, channelPrefix: CHANNEL });
+          if (java === undefined) await run(CANCEL, { owner, waitMs, channelPrefix: CHANNEL });
           else await java.giveUp(waitMs);
         }
       }
@@ -105,11 +105,11 @@ describe('the scripts of the fair lock before a long queue', () => {
     const last = `${'abc'.charAt(SIZE % 3)}:${SIZE}`;
     const before = await score(last);
     const sent = await redis.commandsDuring(async () => {
-      await run(PASS_ON, {
+      await run(PASS, {
         ...{ owner: 'a:0', heir: 'b:1', leaseMs: 600_000, starts: 1, channelPrefix: CHANNEL },
       });
       for (const owner of ['b:100', 'c:2', last])
-        await run(WITHDRAW, { owner, waitMs: 1, channelPrefix: CHANNEL });
+        await run(CANCEL, { owner, waitMs: 1, channelPrefix: CHANNEL });
     });
     expect(before).toBeGreaterThan(0);
     expect(sent).not.toHaveProperty('zadd');

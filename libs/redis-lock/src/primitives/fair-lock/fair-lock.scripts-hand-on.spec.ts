@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
-import { INSPECT, RENEW } from '../../core/hash-lock.js';
-import { inOrder, type Script } from '../../core/script.js';
-import { ENTER, ENTER_FENCED, LEAVE, PASS_ON, WITHDRAW } from './fair-lock.scripts.js';
+import { INSPECT, RENEW } from '../../core/lua/hash-lock.js';
+import { inOrder, type Script } from '../../core/redis/script.js';
+import { ACQUIRE, ACQUIRE_FENCED, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
 const [A = '', B = '', C = '', D = ''] = [1, 2, 3, 4].map(
   (n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:${String(n)}`,
@@ -32,13 +32,13 @@ describe('the scripts of the fair lock hand it on', () => {
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner: string, terms = '', args: Partial<typeof enterArgs> = {}) =>
-    run(ENTER, { ...enterArgs, ...args, owner, terms });
-  const leave = (owner: string) => run(LEAVE, { owner, holdCount: 0, channelPrefix: CHANNEL });
+    run(ACQUIRE, { ...enterArgs, ...args, owner, terms });
+  const leave = (owner: string) => run(RELEASE, { owner, holdCount: 0, channelPrefix: CHANNEL });
   const passArgs = { leaseMs: 20_000, starts: 1, channelPrefix: CHANNEL };
   const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
-    run(PASS_ON, { ...passArgs, ...args, owner, heir });
+    run(PASS, { ...passArgs, ...args, owner, heir });
   const withdraw = (owner: string) =>
-    run(WITHDRAW, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
+    run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
 
   /** What these owners hear from now on. */
   const hearing = async (...owners: string[]) => {
@@ -96,7 +96,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await queued(termsOf(B, 'e'), B);
       expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
       expect(await look()).toEqual({ ...held(B, 0), ...NOBODY });
-      const granted = (await repeatedly(() => run(ENTER_FENCED, { ...enterArgs, owner: B }))) as {
+      const granted = (await repeatedly(() => run(ACQUIRE_FENCED, { ...enterArgs, owner: B }))) as {
         fencingToken: number;
       };
       expect(String(granted.fencingToken)).toBe(await redis.admin.get('token'));
@@ -264,8 +264,8 @@ describe('the scripts of the fair lock hand it on', () => {
       const poor = redis.admin.duplicate({ username: 'poor', password: 'pw' });
       ears.push(poor);
       const args = { owner: A, holdCount: 0, channelPrefix: CHANNEL };
-      const values = inOrder<string | number>(LEAVE.args, args);
-      return poor.eval(LEAVE.lua, 4, ...KEYS, ...values);
+      const values = inOrder<string | number>(RELEASE.args, args);
+      return poor.eval(RELEASE.lua, 4, ...KEYS, ...values);
     };
 
     it.each([
@@ -306,7 +306,7 @@ describe('the scripts of the fair lock hand it on', () => {
       const before = await redis.changes();
       for (const bad of [...NO_NUMBERS, ...(name === 'leaseMs' ? ['0'] : [])]) {
         const args = { ...passArgs, owner: A, heir: B, [name]: bad };
-        await expect(run(PASS_ON, args)).rejects.toThrow('LOCKARG');
+        await expect(run(PASS, args)).rejects.toThrow('LOCKARG');
       }
       expect(await redis.changes()).toBe(before);
     });

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
-import { inOrder, type Script } from '../../core/script.js';
-import { ENTER, ENTER_FENCED, LEAVE, WITHDRAW } from './fair-lock.scripts.js';
+import { inOrder, type Script } from '../../core/redis/script.js';
+import { ACQUIRE, ACQUIRE_FENCED, RELEASE, CANCEL } from './fair-lock.scripts.js';
 
 const [A, B, C, D] = [1, 2, 3, 4].map((n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:1`);
 const CHANNEL = 'redisson_lock__channel:{k}';
@@ -25,13 +25,13 @@ describe('the scripts of the fair lock', () => {
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner = '', options: Partial<typeof entering> = {}) =>
-    run(ENTER, { ...entering, owner, ...options });
+    run(ACQUIRE, { ...entering, owner, ...options });
   const enterFenced = (owner = '', options: Partial<typeof entering> = {}) =>
-    run(ENTER_FENCED, { ...entering, owner, ...options });
+    run(ACQUIRE_FENCED, { ...entering, owner, ...options });
   const leave = (owner = '', holdCount = 0) =>
-    run(LEAVE, { owner, holdCount, channelPrefix: CHANNEL });
+    run(RELEASE, { owner, holdCount, channelPrefix: CHANNEL });
   const withdraw = (owner = '', waitMs = WAIT_MS) =>
-    run(WITHDRAW, { owner, waitMs, channelPrefix: CHANNEL });
+    run(CANCEL, { owner, waitMs, channelPrefix: CHANNEL });
 
   /** Everything there is to see; times as seconds from now on. */
   const look = async () => {
@@ -231,8 +231,8 @@ describe('the scripts of the fair lock', () => {
     const user = ['SETUSER', 'poor', 'reset', 'on', '>pw', '~*', '&*', '+@all', '-pexpire'];
     await redis.admin.acl(...(user as ['SETUSER', string]));
     const poor = redis.admin.duplicate({ username: 'poor', password: 'pw' });
-    const values = inOrder<string | number>(ENTER.args, { ...entering, owner: B ?? '' });
-    await expect(poor.eval(ENTER.lua, 4, ...KEYS, ...values)).rejects.toThrow();
+    const values = inOrder<string | number>(ACQUIRE.args, { ...entering, owner: B ?? '' });
+    await expect(poor.eval(ACQUIRE.lua, 4, ...KEYS, ...values)).rejects.toThrow();
     poor.disconnect();
     expect(await redis.admin.keys('*')).toEqual(['k']);
   });
@@ -262,10 +262,10 @@ describe('the scripts of the fair lock', () => {
     const user = ['SETUSER', 'mute', 'reset', 'on', '>pw', '~*', 'resetchannels', '+@all'];
     await redis.admin.acl(...(user as ['SETUSER', string]));
     const mute = redis.admin.duplicate({ username: 'mute', password: 'pw' });
-    const values = inOrder<string | number>(LEAVE.args, {
+    const values = inOrder<string | number>(RELEASE.args, {
       ...{ owner: A ?? '', holdCount: 0, channelPrefix: CHANNEL },
     });
-    expect(await mute.eval(LEAVE.lua, 4, ...KEYS, ...values)).toBe('unannounced');
+    expect(await mute.eval(RELEASE.lua, 4, ...KEYS, ...values)).toBe('unannounced');
     mute.disconnect();
     expect(await redis.admin.exists('k')).toBe(0);
   });
@@ -293,14 +293,14 @@ describe('the scripts of the fair lock', () => {
     const scripts: [string, (bad: string) => Promise<unknown>][] = [
       ...numbers.map((name): [string, (bad: string) => Promise<unknown>] => [
         `enter: ${name}`,
-        (bad) => run(ENTER, { ...entering, owner: C ?? '', [name]: bad }),
+        (bad) => run(ACQUIRE, { ...entering, owner: C ?? '', [name]: bad }),
       ]),
       ...[...numbers, 'tokenTtlMs'].map((name): [string, (bad: string) => Promise<unknown>] => [
         `enter-fenced: ${name}`,
-        (bad) => run(ENTER_FENCED, { ...entering, owner: C ?? '', [name]: bad }),
+        (bad) => run(ACQUIRE_FENCED, { ...entering, owner: C ?? '', [name]: bad }),
       ]),
-      ['leave', (bad) => run(LEAVE, { owner: A ?? '', holdCount: bad, channelPrefix: CHANNEL })],
-      ['withdraw', (bad) => run(WITHDRAW, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
+      ['leave', (bad) => run(RELEASE, { owner: A ?? '', holdCount: bad, channelPrefix: CHANNEL })],
+      ['withdraw', (bad) => run(CANCEL, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
     ];
 
     it.each(scripts)('%s is refused before the first write', async (_, call) => {
@@ -318,7 +318,7 @@ describe('the scripts of the fair lock', () => {
     });
   });
 
-  it.each([ENTER, ENTER_FENCED, LEAVE, WITHDRAW])(
+  it.each([ACQUIRE, ACQUIRE_FENCED, RELEASE, CANCEL])(
     '$name is plain text: no value of a user is ever part of it',
     ({ lua, sha1 }) => {
       expect(sha1).toMatch(/^[0-9a-f]{40}$/);
@@ -327,10 +327,10 @@ describe('the scripts of the fair lock', () => {
   );
 
   it.each([
-    [ENTER, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
-    [ENTER_FENCED, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
-    [LEAVE, [0, 1, 'other', null, []]],
-    [WITHDRAW, [0, 1, 'other', null, []]],
+    [ACQUIRE, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
+    [ACQUIRE_FENCED, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
+    [RELEASE, [0, 1, 'other', null, []]],
+    [CANCEL, [0, 1, 'other', null, []]],
   ] as [Script<string, string, unknown>, unknown[]][])(
     '$name takes no answer it does not know for a success',
     (script, replies) => {

@@ -1,16 +1,16 @@
-import { takeToken } from '../../core/fencing-token.js';
-import { HASH_LOCK, refuseAbsent } from '../../core/hand-off.js';
+import { takeToken } from '../../core/lua/fencing-token.js';
+import { HASH_LOCK, refuseAbsent } from '../../core/lua/hand-off.js';
 import {
   CREATE,
-  enterAnswer,
+  acquireAnswer,
   fencedAnswer,
   fewer,
   GRANTED,
-  leaveAnswer,
+  releaseAnswer,
   LOST,
   REFUSE_OTHERS_OF,
-} from '../../core/hash-lock.js';
-import { defineScript } from '../../core/script.js';
+} from '../../core/lua/hash-lock.js';
+import { defineScript } from '../../core/redis/script.js';
 import { CHECK_TERMS, HAND_ON } from './fair-hand-on.js';
 import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.js';
 import { READ_QUEUE } from './fair-scores.js';
@@ -75,20 +75,20 @@ ${CREATE}
 if leaveQueue then leaveQueue() end
 return ${granted}`;
 
-export const ENTER = defineScript({
-  name: 'fair.enter',
+export const ACQUIRE = defineScript({
+  name: 'fair.acquire',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
   args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'terms', 'channelPrefix'],
   numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt'],
   channels: ['channelPrefix'],
   inOrder: true,
   body: enter('', String(GRANTED)),
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** As ENTER, with a token that is larger than every one before. */
-export const ENTER_FENCED = defineScript({
-  name: 'fair.enter-fenced',
+export const ACQUIRE_FENCED = defineScript({
+  name: 'fair.acquire-fenced',
   keys: ['lock', 'queue', 'timeouts', 'waiting', 'token'],
   args: [
     'owner',
@@ -109,8 +109,8 @@ export const ENTER_FENCED = defineScript({
 });
 
 /** Ours → fewer, or of the next one, or free and the next one told. */
-export const LEAVE = defineScript({
-  name: 'fair.leave',
+export const RELEASE = defineScript({
+  name: 'fair.release',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
   args: ['owner', 'holdCount', 'channelPrefix'],
   numbers: ['holdCount'],
@@ -128,15 +128,15 @@ ${READ_QUEUE}
 ${SWEEP}
 ${HAND_ON}
 return handOn()`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /**
  * As LEAVE to 0, and if the first in the queue is the heir, a waiter of the same process, it has the
  * lock with its own lease, and is told by the answer.
  */
-export const PASS_ON = defineScript({
-  name: 'fair.pass-on',
+export const PASS = defineScript({
+  name: 'fair.pass',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
   args: ['owner', 'heir', 'leaseMs', 'starts', 'channelPrefix'],
   numbers: ['leaseMs', 'starts'],
@@ -149,12 +149,12 @@ ${READ_QUEUE}
 ${SWEEP}
 ${HAND_ON}
 return handOn(heir, leaseMs, starts)`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** Takes a waiter from the queue, and what it was granted, whichever it is. */
-export const WITHDRAW = defineScript({
-  name: 'fair.withdraw',
+export const CANCEL = defineScript({
+  name: 'fair.cancel',
   keys: ['lock', 'queue', 'timeouts', 'waiting'],
   args: ['owner', 'waitMs', 'channelPrefix'],
   numbers: ['waitMs'],
@@ -172,5 +172,5 @@ local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 if (isOurs or wasNext) and redis.call('exists', lock) == 0 then return handOn() end
 return 'done'`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });

@@ -1,4 +1,4 @@
-import { defineScript } from '../../core/script.js';
+import { defineScript } from '../../core/redis/script.js';
 
 /** Lua hands on no more than 8,000 values at a time. */
 export const MOST_ARGUMENTS = 7_000;

@@ -1,9 +1,9 @@
-import { describeValue, LeaseLostError, LockArgumentError } from '../../core/errors.js';
-import { TOKEN_TTL_MS } from '../../core/fencing-token.js';
-import { helperKey, KeySpace } from '../../core/key-space.js';
+import { describeValue, LeaseLostError, LockArgumentError } from '../../core/api/errors.js';
+import { TOKEN_TTL_MS } from '../../core/lua/fencing-token.js';
+import { helperKey, KeySpace } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { ANSWER_MS } from '../../core/redis-connection.js';
-import { answerWithin } from '../../core/until-answered.js';
+import { ANSWER_MS } from '../../core/redis/connection.js';
+import { answerWithin } from '../../core/redis/retry.js';
 import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
 /** Commands that write to one key, and that change nothing when they are sent twice in a row. */

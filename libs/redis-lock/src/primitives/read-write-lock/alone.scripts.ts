@@ -1,14 +1,14 @@
 import {
   CHECK_ENTRY,
   CHECK_LEASE,
-  enterAnswer,
+  acquireAnswer,
   expireOr,
   GRANTED,
-  leaveAnswer,
+  releaseAnswer,
   LOST,
-} from '../../core/hash-lock.js';
-import type { LeaveAnswer } from '../../core/hold-protocol.js';
-import { defineScript, type RawReply } from '../../core/script.js';
+} from '../../core/lua/hash-lock.js';
+import type { ReleaseAnswer } from '../../core/holding/protocol.js';
+import { defineScript, type RawReply } from '../../core/redis/script.js';
 import {
   ANNOUNCE_TO_ALL,
   BEGIN_INSPECTION,
@@ -40,8 +40,8 @@ end
 return ${String(GRANTED)}`;
 
 /** Free or ours → written by this owner. */
-export const WRITE_ENTER_ALONE = defineScript({
-  name: 'write-lock.enter-alone',
+export const WRITE_ACQUIRE_ALONE = defineScript({
+  name: 'write-lock.acquire-alone',
   keys: ['lock'],
   args: ['owner', 'holdCount', 'leaseMs'],
   numbers: ['holdCount', 'leaseMs'],
@@ -58,12 +58,12 @@ if not held then
   end
 end
 ${write('write')}`,
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** Free, read, or written by the companion → read by this owner too, who has its lease already. */
-export const READ_ENTER_ALONE = defineScript({
-  name: 'read-lock.enter-alone',
+export const READ_ACQUIRE_ALONE = defineScript({
+  name: 'read-lock.acquire-alone',
   keys: ['lock'],
   args: ['owner', 'holdCount', 'leaseMs', 'companion'],
   numbers: ['holdCount', 'leaseMs'],
@@ -81,12 +81,12 @@ if not held then
   end
 end
 ${write('read')}`,
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** The answer about a hold, and how many leases it had. */
 export interface Left {
-  readonly answer: LeaveAnswer;
+  readonly answer: ReleaseAnswer;
   readonly leases: number;
 }
 
@@ -94,8 +94,8 @@ export interface Left {
 const COUNT = `math.min(tonumber(held) or 0, 10000)`;
 
 /** Ours → out; whoever else has a field reads on, and with the last one the lock is free. */
-export const LEAVE_ALONE = defineScript({
-  name: 'read-write-lock.leave-alone',
+export const RELEASE_ALONE = defineScript({
+  name: 'read-write-lock.release-alone',
   keys: ['lock'],
   args: ['field', 'holdCount', 'channel'],
   numbers: ['holdCount'],
@@ -119,7 +119,7 @@ if isWriter then isTold = announceToAll() else isTold = announce(channel, '${FOR
 return {isTold and 'done' or 'unannounced', leases}`,
   reply: (raw): Left | undefined => {
     const [word, leases] = typeof raw === 'object' ? raw : [];
-    const answer = word === undefined ? undefined : leaveAnswer(word);
+    const answer = word === undefined ? undefined : releaseAnswer(word);
     return answer === undefined || typeof leases !== 'number' ? undefined : { answer, leases };
   },
 });

@@ -1,42 +1,47 @@
 import type {
-  EnterAnswer,
-  EnterRequest,
-  LeaveAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  ReleaseAnswer,
   OwnerId,
   Renewal,
-} from '../../core/hold-protocol.js';
-import type { RedisConnection, Reply } from '../../core/redis-connection.js';
-import { FORGET } from '../../core/requests.js';
-import { LEASE_ALONE, LEAVE_ALONE, READ_ENTER_ALONE, READ_RENEW_ALONE } from './alone.scripts.js';
+} from '../../core/holding/protocol.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { FORGET } from '../../core/once-only.js';
+import {
+  LEASE_ALONE,
+  RELEASE_ALONE,
+  READ_ACQUIRE_ALONE,
+  READ_RENEW_ALONE,
+} from './alone.scripts.js';
 import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 
 /** The steps of a lock by scripts of one key each, while its slot is on its way. */
 
 /** First the lease: a reader without one is taken for dead. */
-export async function enterReadingAlone(
+export async function acquireReadingAlone(
   connection: RedisConnection,
   key: string,
   owner: OwnerId,
-  request: EnterRequest,
-): Promise<Reply<EnterAnswer>> {
+  request: AcquireRequest,
+): Promise<Reply<AcquireAnswer>> {
   const { holdCount, leaseTimeMs: leaseMs, companion = '', minReplicas } = request;
   const lease = leaseKey(key, owner, holdCount);
   const leased = await connection.run(LEASE_ALONE, { lease }, { leaseMs, creates: 1 }, minReplicas);
   const args = { owner, holdCount, leaseMs, companion };
-  const entered = await connection.run(READ_ENTER_ALONE, { lock: key }, args, minReplicas);
+  const entered = await connection.run(READ_ACQUIRE_ALONE, { lock: key }, args, minReplicas);
   if (entered.value.kind !== 'granted') await forgetLeases(connection, [lease]);
   return merged([leased, entered], entered.value);
 }
 
 /** The lock first: what is left of the leases then ends by itself at the latest. */
-export async function leaveReadingAlone(
+export async function releaseReadingAlone(
   connection: RedisConnection,
   key: string,
   owner: OwnerId,
   holdCount: number,
-): Promise<Reply<LeaveAnswer>> {
+): Promise<Reply<ReleaseAnswer>> {
   const args = { field: owner, holdCount, channel: channelOf(key) };
-  const reply = await connection.run(LEAVE_ALONE, { lock: key }, args);
+  const reply = await connection.run(RELEASE_ALONE, { lock: key }, args);
   const { answer, leases } = reply.value;
   if (holdCount === 0) {
     // One that was refused has a lease, and no more.
@@ -47,14 +52,14 @@ export async function leaveReadingAlone(
   return { ...reply, value: answer };
 }
 
-export async function leaveWritingAlone(
+export async function releaseWritingAlone(
   connection: RedisConnection,
   key: string,
   owner: OwnerId,
   holdCount: number,
-): Promise<Reply<LeaveAnswer>> {
+): Promise<Reply<ReleaseAnswer>> {
   const args = { field: writerOf(owner), holdCount, channel: channelOf(key) };
-  const reply = await connection.run(LEAVE_ALONE, { lock: key }, args);
+  const reply = await connection.run(RELEASE_ALONE, { lock: key }, args);
   return { ...reply, value: reply.value.answer };
 }
 

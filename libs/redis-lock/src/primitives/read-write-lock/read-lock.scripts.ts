@@ -1,14 +1,14 @@
-import { SERVER_TIME } from '../../core/hand-off.js';
+import { SERVER_TIME } from '../../core/lua/hand-off.js';
 import {
   CHECK_ENTRY,
-  enterAnswer,
+  acquireAnswer,
   expireOr,
   GRANTED,
-  leaveAnswer,
+  releaseAnswer,
   LOST,
   fewer,
-} from '../../core/hash-lock.js';
-import { defineScript } from '../../core/script.js';
+} from '../../core/lua/hash-lock.js';
+import { defineScript } from '../../core/redis/script.js';
 import {
   ANNOUNCE_TO_ALL,
   FOR_NEXT,
@@ -27,8 +27,8 @@ import { GIVE_TURN, TURN_KEYS, WAITING } from './turns.js';
  * wait only a reader gets in that holds the lock already, or whose turn it is.
  * Nobody's lease becomes shorter; a nested entry (count > 1) never creates a hold.
  */
-export const READ_ENTER = defineScript({
-  name: 'read-lock.enter',
+export const READ_ACQUIRE = defineScript({
+  name: 'read-lock.acquire',
   keys: ['lock', 'prefix', ...TURN_KEYS],
   args: ['owner', 'holdCount', 'leaseMs', 'companion', 'memoryMs', 'channel'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs'],
@@ -96,7 +96,7 @@ if not isAlone then
   redis.pcall('zrem', turn, owner)
 end
 return ${String(GRANTED)}`,
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** The lock may outlive the longest lease by so much (ms), and time goes on while a script runs. */
@@ -139,8 +139,8 @@ local function leave()
 end`;
 
 /** Ours → fewer holds, or out; the last reader that lives frees the lock and says so. */
-export const READ_LEAVE = defineScript({
-  name: 'read-lock.leave',
+export const READ_RELEASE = defineScript({
+  name: 'read-lock.release',
   keys: ['lock', 'prefix'],
   args: ['owner', 'holdCount', 'channel'],
   numbers: ['holdCount'],
@@ -150,12 +150,12 @@ ${READERS}
 ${SHRINK}
 ${LEAVE}
 return leave()`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** A reader that has given up: forgets that it waited, also in its turn, and what it was granted. */
-export const READ_WITHDRAW = defineScript({
-  name: 'read-lock.withdraw',
+export const READ_CANCEL = defineScript({
+  name: 'read-lock.cancel',
   keys: ['lock', 'prefix', 'readers', 'turn'],
   args: ['owner', 'channel'],
   channels: ['channel'],
@@ -170,7 +170,7 @@ local answer = leave()
 -- The writers that let it go first need not wait any more.
 if endsTurn and answer == 'absent' then announce(channel, '${FOR_NEXT}') end
 return answer`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** For each lock and reader a lease: prolongs what that reader holds, and creates nothing. */

@@ -1,16 +1,21 @@
-import type { EnterRequest, LockProtocol, OwnerId, Renewal } from '../../core/hold-protocol.js';
+import type {
+  AcquireRequest,
+  LockProtocol,
+  OwnerId,
+  Renewal,
+} from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/moving-slots.js';
-import { READ_OPTIONS } from '../../core/options.js';
-import { surroundingLease } from '../../core/owner-scope.js';
-import { enterReadingAlone, leaveReadingAlone, renewReadingAlone } from './alone.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
+import { READ_OPTIONS } from '../../core/api/options.js';
+import { surroundingLease } from '../../core/holding/scope.js';
+import { acquireReadingAlone, releaseReadingAlone, renewReadingAlone } from './alone.js';
 import { READ_INSPECT_ALONE } from './alone.scripts.js';
 import {
-  READ_ENTER,
+  READ_ACQUIRE,
   READ_INSPECT,
-  READ_LEAVE,
+  READ_RELEASE,
   READ_RENEW,
-  READ_WITHDRAW,
+  READ_CANCEL,
 } from './read-lock.scripts.js';
 import { channelOf, readersPrefix } from './read-write-hash.js';
 import { memoryMs, turnKeys } from './turns.js';
@@ -42,7 +47,7 @@ export class ReadLockProtocol implements LockProtocol {
     return write.owner;
   }
 
-  enter(key: string, owner: OwnerId, request: EnterRequest) {
+  acquire(key: string, owner: OwnerId, request: AcquireRequest) {
     const { holdCount, leaseTimeMs: leaseMs, companion = '', waitTimeMs, minReplicas } = request;
     const { pollIntervalMs } = this.context.settings;
     const { connection } = this.context;
@@ -58,30 +63,30 @@ export class ReadLockProtocol implements LockProtocol {
     };
     return this.#slots.ask(
       key,
-      () => connection.run(READ_ENTER, keys, args, minReplicas),
-      () => enterReadingAlone(connection, key, owner, request),
+      () => connection.run(READ_ACQUIRE, keys, args, minReplicas),
+      () => acquireReadingAlone(connection, key, owner, request),
     );
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number) {
+  release(key: string, owner: OwnerId, holdCount: number) {
     const { connection } = this.context;
     const keys = { lock: key, prefix: readersPrefix(key) };
     const args = { owner, holdCount, channel: channelOf(key) };
     return this.#slots.ask(
       key,
-      () => connection.run(READ_LEAVE, keys, args),
-      () => leaveReadingAlone(connection, key, owner, holdCount),
+      () => connection.run(READ_RELEASE, keys, args),
+      () => releaseReadingAlone(connection, key, owner, holdCount),
     );
   }
 
-  withdraw(key: string, owner: OwnerId) {
+  cancel(key: string, owner: OwnerId) {
     const { readers, turn } = turnKeys(key);
     const keys = { lock: key, prefix: readersPrefix(key), readers, turn };
     const { connection } = this.context;
     return this.#slots.ask(
       key,
-      () => connection.run(READ_WITHDRAW, keys, { owner, channel: channelOf(key) }),
-      () => leaveReadingAlone(connection, key, owner, 0),
+      () => connection.run(READ_CANCEL, keys, { owner, channel: channelOf(key) }),
+      () => releaseReadingAlone(connection, key, owner, 0),
     );
   }
 

@@ -1,7 +1,7 @@
-import { remainingOf } from '../../core/hash-lock.js';
-import type { Inspection } from '../../core/hold-protocol.js';
-import { helperKey, suffixedKey } from '../../core/key-space.js';
-import type { RawReply } from '../../core/script.js';
+import { remainingOf } from '../../core/lua/hash-lock.js';
+import type { Inspection } from '../../core/holding/protocol.js';
+import { helperKey, suffixedKey } from '../../core/redis/key-names.js';
+import type { RawReply } from '../../core/redis/script.js';
 
 /**
  * The read-write lock on the wire is Redisson's RReadWriteLock: a hash `name` with the field `mode`

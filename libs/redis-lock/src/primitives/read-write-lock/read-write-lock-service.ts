@@ -1,7 +1,7 @@
 import type { LockContext } from '../../core/lock-context.js';
-import type { Lock } from '../../core/lock.js';
+import type { Lock } from '../../core/api/lock.js';
 import { NamedLocks } from '../../core/named-locks.js';
-import { surroundingLease } from '../../core/owner-scope.js';
+import { surroundingLease } from '../../core/holding/scope.js';
 import { ReadLockProtocol } from './read-lock.js';
 import { WriteLockProtocol } from './write-lock.js';
 

@@ -2,26 +2,26 @@ import { describe, expect, it } from '@jest/globals';
 import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { inOrder, type Script } from '../../core/script.js';
-import { lineKeys } from '../../core/hand-off.js';
-import { RENEW } from '../../core/hash-lock.js';
+import { inOrder, type Script } from '../../core/redis/script.js';
+import { lineKeys } from '../../core/lua/hand-off.js';
+import { RENEW } from '../../core/lua/hash-lock.js';
 import {
   LEASE_ALONE,
-  LEAVE_ALONE,
-  READ_ENTER_ALONE,
+  RELEASE_ALONE,
+  READ_ACQUIRE_ALONE,
   READ_INSPECT_ALONE,
-  WRITE_ENTER_ALONE,
+  WRITE_ACQUIRE_ALONE,
 } from './alone.scripts.js';
 import {
-  READ_ENTER,
+  READ_ACQUIRE,
   READ_INSPECT,
-  READ_LEAVE,
+  READ_RELEASE,
   READ_RENEW,
-  READ_WITHDRAW,
+  READ_CANCEL,
 } from './read-lock.scripts.js';
 import { turnKeys } from './turns.js';
-import { WRITE_LEAVE, WRITE_WITHDRAW } from './write-release.scripts.js';
-import { WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_INSPECT } from './write-lock.scripts.js';
+import { WRITE_RELEASE, WRITE_CANCEL } from './write-release.scripts.js';
+import { WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_INSPECT } from './write-lock.scripts.js';
 
 const CLIENT = '6f1b7c1e-52c4-4a0c-9d2f-0e6d1a4b8c3d';
 const A = `${CLIENT}:1`;
@@ -46,16 +46,17 @@ describe('the scripts of the read-write lock', () => {
     args: Readonly<Record<string, string | number>>,
   ) => deliver(redis.admin, script, inOrder<string>(script.keys, keys), args);
   const read = (owner: string, more: Record<string, string | number> = {}) =>
-    run(READ_ENTER, {
+    run(READ_ACQUIRE, {
       ...{ owner, holdCount: 1, leaseMs: 30_000, companion: '', memoryMs: 0, channel },
       ...more,
     });
   const write = (owner: string, more: Record<string, string | number> = {}) =>
-    run(WRITE_ENTER, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
-  const endRead = (owner: string, holdCount = 0) => run(READ_LEAVE, { owner, holdCount, channel });
+    run(WRITE_ACQUIRE, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
+  const endRead = (owner: string, holdCount = 0) =>
+    run(READ_RELEASE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
-    run(WRITE_LEAVE, { owner, holdCount, channel, openEveryMs: 0 });
-  const withdraw = (owner: string) => run(WRITE_WITHDRAW, { owner, channel, openEveryMs: 0 });
+    run(WRITE_RELEASE, { owner, holdCount, channel, openEveryMs: 0 });
+  const withdraw = (owner: string) => run(WRITE_CANCEL, { owner, channel, openEveryMs: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
     const names = pairs.flatMap(() => ['k', '{k}:']);
     return READ_RENEW.decode(
@@ -82,7 +83,7 @@ describe('the scripts of the read-write lock', () => {
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
     const repeatedly = deliveries(redis, times, look);
 
-    it('read-lock.enter takes a free lock, or one that is read, once', async () => {
+    it('read-lock.acquire takes a free lock, or one that is read, once', async () => {
       expect(await repeatedly(() => read(A))).toEqual(granted);
       expect(await repeatedly(() => read(B, { leaseMs: 60_000 }))).toEqual(granted);
       expect(await look()).toEqual({
@@ -92,7 +93,7 @@ describe('the scripts of the read-write lock', () => {
       });
     });
 
-    it('read-lock.enter goes to the count it names, up or down, and shortens nothing', async () => {
+    it('read-lock.acquire goes to the count it names, up or down, and shortens nothing', async () => {
       await read(A, { leaseMs: 20_000 });
       expect(await repeatedly(() => read(A, { holdCount: 2, leaseMs: 60_000 }))).toEqual(granted);
       expect(await look()).toEqual({
@@ -116,7 +117,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await repeatedly(() => write(B, { holdCount: 2 }))).toEqual({ kind: 'lost' });
     });
 
-    it('read-lock.enter waits for a writer, and is remembered if it has time', async () => {
+    it('read-lock.acquire waits for a writer, and is remembered if it has time', async () => {
       await write(A);
       expect(await read(B)).toEqual(busy);
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
@@ -129,7 +130,7 @@ describe('the scripts of the read-write lock', () => {
       }
     });
 
-    it('read-lock.enter lets the companion of a writer in, and nobody else', async () => {
+    it('read-lock.acquire lets the companion of a writer in, and nobody else', async () => {
       await write(A);
       expect(await repeatedly(() => read(B, { companion: A }))).toEqual(granted);
       expect(await read(C, { companion: B })).toEqual(busy);
@@ -144,7 +145,7 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBeUndefined();
     });
 
-    it('write-lock.enter takes a free lock once, goes to its count, and adds no lease', async () => {
+    it('write-lock.acquire takes a free lock once, goes to its count, and adds no lease', async () => {
       expect(await repeatedly(() => write(A))).toEqual(granted);
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
       await repeatedly(() => write(A, { holdCount: 2, leaseMs: 60_000 }));
@@ -153,9 +154,9 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '3' }, 60) });
     });
 
-    it('write-lock.enter-fenced hands out one token for one hold, and none when refused', async () => {
+    it('write-lock.acquire-fenced hands out one token for one hold, and none when refused', async () => {
       const fenced = (owner: string, holdCount: number) =>
-        run(WRITE_ENTER_FENCED, {
+        run(WRITE_ACQUIRE_FENCED, {
           ...{ owner, holdCount, leaseMs: 30_000, memoryMs: 0, channel, tokenTtlMs: WEEK_MS },
         });
       const first = (await repeatedly(() => fenced(A, 1))) as { fencingToken: number };
@@ -165,7 +166,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await redis.admin.get('t')).toBe(String(nested.fencingToken));
     });
 
-    it('write-lock.enter waits for readers, and marks that it does if it has time', async () => {
+    it('write-lock.acquire waits for readers, and marks that it does if it has time', async () => {
       await read(A, { leaseMs: 10_000 });
       expect(await write(B)).toEqual(busy);
       for (let time = 0; time < times; time += 1) {
@@ -184,7 +185,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${B}:write`]: '1' }) });
     });
 
-    it('write-lock.enter passes readers that are dead, and forgets them', async () => {
+    it('write-lock.acquire passes readers that are dead, and forgets them', async () => {
       await read(A);
       await read(B);
       await redis.admin.del(hold(A, 1));
@@ -195,7 +196,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${C}:write`]: '1' }) });
     });
 
-    it('read-lock.leave goes down to its count and keeps the longest lease', async () => {
+    it('read-lock.release goes down to its count and keeps the longest lease', async () => {
       await read(A, { leaseMs: 20_000 });
       await read(A, { holdCount: 2, leaseMs: 60_000 });
       await read(A, { holdCount: 3, leaseMs: 40_000 });
@@ -208,7 +209,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await redis.admin.hget('k', A)).toBe('1');
     });
 
-    it('read-lock.leave to 0 leaves the lease of the longest other reader, and frees it last', async () => {
+    it('read-lock.release to 0 leaves the lease of the longest other reader, and frees it last', async () => {
       await read(A, { leaseMs: 20_000 });
       await read(B, { leaseMs: 60_000 });
       await redis.resetCommandStats();
@@ -225,7 +226,7 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBe(1);
     });
 
-    it('read-lock.leave looks at no more readers than it has to, however many there are', async () => {
+    it('read-lock.release looks at no more readers than it has to, however many there are', async () => {
       const many = Array.from({ length: 20 }, (_, n) => `${CLIENT}:${String(n + 10)}`);
       const readFor = async (seconds: number, owners: readonly string[]) => {
         const leaseMs = seconds * 1_000;
@@ -250,14 +251,14 @@ describe('the scripts of the read-write lock', () => {
       expect(await leave(two)).toEqual({ pttl: 10, lock: lasting(30) });
     });
 
-    it('read-lock.leave leaves the lock no longer than its readers, however many there are', async () => {
+    it('read-lock.release leaves the lock no longer than its readers, however many there are', async () => {
       for (let n = 10; n < 20; n += 1) await read(`${CLIENT}:${String(n)}`);
       await read(A, { leaseMs: 31_000 });
       expect(await endRead(A)).toBe('done');
       expect(await redis.admin.pttl('k')).toBeLessThanOrEqual(30_000);
     });
 
-    it('write-lock.leave goes down to its count, and frees the lock once', async () => {
+    it('write-lock.release goes down to its count, and frees the lock once', async () => {
       await write(A);
       await write(A, { holdCount: 2 });
       await redis.resetCommandStats();
@@ -270,7 +271,7 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBe(1);
     });
 
-    it('write-lock.leave leaves the writer its reads, and gives those who wait a turn', async () => {
+    it('write-lock.release leaves the writer its reads, and gives those who wait a turn', async () => {
       await write(A, { leaseMs: 60_000 });
       await read(B, { companion: A, leaseMs: 10_000 });
       await write(C, { memoryMs: 3_000 });
@@ -289,7 +290,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await redis.admin.exists(turn)).toBe(0);
     });
 
-    it('write-lock.enter gives readers their turn whose writer has crashed', async () => {
+    it('write-lock.acquire gives readers their turn whose writer has crashed', async () => {
       await write(A);
       await read(B, { memoryMs: 3_000 });
       await redis.admin.del('k');
@@ -317,19 +318,19 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${B}:write`]: '1' }) });
     });
 
-    it('read-lock.withdraw forgets who waited, and gives back what was granted', async () => {
+    it('read-lock.cancel forgets who waited, and gives back what was granted', async () => {
       await write(A);
       await read(B, { memoryMs: 3_000 });
-      await run(READ_WITHDRAW, { owner: B, channel });
-      expect(await repeatedly(() => run(READ_WITHDRAW, { owner: B, channel }))).toBe('absent');
+      await run(READ_CANCEL, { owner: B, channel });
+      expect(await repeatedly(() => run(READ_CANCEL, { owner: B, channel }))).toBe('absent');
       expect(await redis.admin.exists(readers, turn)).toBe(0);
       await endWrite(A);
       await read(B);
-      expect(await run(READ_WITHDRAW, { owner: B, channel })).toBe('done');
+      expect(await run(READ_CANCEL, { owner: B, channel })).toBe('done');
       expect(await look()).toEqual({});
     });
 
-    it('write-lock.withdraw takes the mark away, and says so once', async () => {
+    it('write-lock.cancel takes the mark away, and says so once', async () => {
       await read(A);
       await write(B, { memoryMs: 3_000 });
       await write(C, { memoryMs: 3_000 });
@@ -460,7 +461,7 @@ describe('the scripts of the read-write lock', () => {
       ...['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'].map(
         (number): [string, (bad: string | number) => Promise<unknown>] => [
           `fenced enter: ${number}`,
-          (bad) => run(WRITE_ENTER_FENCED, { ...fenced, [number]: bad }),
+          (bad) => run(WRITE_ACQUIRE_FENCED, { ...fenced, [number]: bad }),
         ],
       ),
       ['read leave', (bad) => endRead(A, bad as number)],
@@ -489,9 +490,9 @@ describe('the scripts of the read-write lock', () => {
   });
 
   const ALL = [
-    ...[READ_ENTER, READ_LEAVE, READ_WITHDRAW, READ_RENEW, READ_INSPECT],
-    ...[WRITE_ENTER, WRITE_ENTER_FENCED, WRITE_LEAVE, WRITE_WITHDRAW, WRITE_INSPECT, RENEW],
-    ...[READ_ENTER_ALONE, WRITE_ENTER_ALONE, LEAVE_ALONE, LEASE_ALONE, READ_INSPECT_ALONE],
+    ...[READ_ACQUIRE, READ_RELEASE, READ_CANCEL, READ_RENEW, READ_INSPECT],
+    ...[WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_RELEASE, WRITE_CANCEL, WRITE_INSPECT, RENEW],
+    ...[READ_ACQUIRE_ALONE, WRITE_ACQUIRE_ALONE, RELEASE_ALONE, LEASE_ALONE, READ_INSPECT_ALONE],
   ] as Script<string, string, unknown>[];
 
   it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {

@@ -1,4 +1,4 @@
-import { helperKey } from '../../core/key-space.js';
+import { helperKey } from '../../core/redis/key-names.js';
 
 /**
  * Who goes first, among Node processes; Java sees nothing of it. Beside the lock, each with a TTL:

@@ -12,11 +12,11 @@ import {
   useLineScripts,
 } from '../../../../../test/support/line-scripts.js';
 import { ownerOf, shortOf } from '../../../../../test/support/line-view.js';
-import { RENEW } from '../../core/hash-lock.js';
-import type { Script } from '../../core/script.js';
-import { LEAVE_ALONE } from './alone.scripts.js';
-import { READ_ENTER, READ_INSPECT } from './read-lock.scripts.js';
-import { WRITE_ENTER, WRITE_INSPECT } from './write-lock.scripts.js';
+import { RENEW } from '../../core/lua/hash-lock.js';
+import type { Script } from '../../core/redis/script.js';
+import { RELEASE_ALONE } from './alone.scripts.js';
+import { READ_ACQUIRE, READ_INSPECT } from './read-lock.scripts.js';
+import { WRITE_ACQUIRE, WRITE_INSPECT } from './write-lock.scripts.js';
 
 const MEMORY_MS = 3_000;
 const READ_MS = 10_000;
@@ -51,7 +51,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
   const NOBODY = { writers: [], readers: [], turn: [], patience: 0 };
 
   const read = (owner: string, companion = '') =>
-    run(READ_ENTER, {
+    run(READ_ACQUIRE, {
       ...{ owner: ownerOf(owner), holdCount: 1, leaseMs: READ_MS },
       ...{ companion: companion && ownerOf(companion), memoryMs: MEMORY_MS },
     });
@@ -147,7 +147,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
   describe.each([1, 2, 3])('delivered %d times in a row, while a slot moves', (times) => {
     const repeatedly = deliveries(redis, times, look);
     const leaveAlone = async (field: string) => {
-      const release = () => run(LEAVE_ALONE, { field, holdCount: 0 });
+      const release = () => run(RELEASE_ALONE, { field, holdCount: 0 });
       const { answer } = await repeatedly(release, { answer: 'absent', leases: 0 });
       return answer;
     };
@@ -195,7 +195,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
 
     it('is forgotten when it was passed on within its process, and others are not', async () => {
       await hold('A1', 1);
-      await run(WRITE_ENTER, { owner: ownerOf('A2'), holdCount: 1, leaseMs: LEASE_MS });
+      await run(WRITE_ACQUIRE, { owner: ownerOf('A2'), holdCount: 1, leaseMs: LEASE_MS });
       expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['A2'], patience: 1 });
       expect(await passOn('A1', 'A2')).toBe('passed');
       expect(await look()).toEqual({ ...heldBy('A2'), ...NOBODY });

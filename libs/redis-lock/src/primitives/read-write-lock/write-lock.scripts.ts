@@ -1,16 +1,22 @@
-import { takeToken } from '../../core/fencing-token.js';
-import { CHECK_CLAIM, LINE, LINE_KEYS, SERVER_TIME, STAND_IN_LINE } from '../../core/hand-off.js';
-import { STANDING_BACK } from '../../core/outsiders.js';
+import { takeToken } from '../../core/lua/fencing-token.js';
+import {
+  CHECK_CLAIM,
+  LINE,
+  LINE_KEYS,
+  SERVER_TIME,
+  STAND_IN_LINE,
+} from '../../core/lua/hand-off.js';
+import { STANDING_BACK } from '../../core/lua/outsiders.js';
 import {
   CHECK_ENTRY,
-  enterAnswer,
+  acquireAnswer,
   expireOr,
   fencedAnswer,
   GRANTED,
   LOST,
   refusal,
-} from '../../core/hash-lock.js';
-import { defineScript } from '../../core/script.js';
+} from '../../core/lua/hash-lock.js';
+import { defineScript } from '../../core/redis/script.js';
 import {
   ANNOUNCE_TO_ALL,
   BEGIN_INSPECTION,
@@ -49,7 +55,7 @@ if ${isRefused} then
   return ${refused}
 end`;
 
-/** Lua of those who stand in the line of core/hand-off.ts. */
+/** Lua of those who stand in the line of core/lua/hand-off.ts. */
 const IN_LINE = {
   check: `${CHECK_CLAIM}
 local holdCount = 1`,
@@ -108,19 +114,19 @@ end
 ${way.leaves}
 return ${isFenced ? 'fence' : String(GRANTED)}`;
 
-export const WRITE_ENTER = defineScript({
-  name: 'write-lock.enter',
+export const WRITE_ACQUIRE = defineScript({
+  name: 'write-lock.acquire',
   keys: ['lock', 'prefix', ...TURN_KEYS],
   args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs'],
   channels: ['channel'],
   body: enter(ALONE, false),
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** As WRITE_ENTER, with a token that is larger than every one before; one for one hold. */
-export const WRITE_ENTER_FENCED = defineScript({
-  name: 'write-lock.enter-fenced',
+export const WRITE_ACQUIRE_FENCED = defineScript({
+  name: 'write-lock.acquire-fenced',
   keys: ['lock', 'prefix', ...TURN_KEYS, 'token'],
   args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel', 'tokenTtlMs'],
   numbers: ['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'],
@@ -130,19 +136,19 @@ export const WRITE_ENTER_FENCED = defineScript({
 });
 
 /** As WRITE_ENTER, once; whoever is refused stands in line from then on. */
-export const WRITE_CLAIM = defineScript({
-  name: 'write-lock.claim',
+export const WRITE_ACQUIRE_OR_QUEUE = defineScript({
+  name: 'write-lock.acquire-or-queue',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
   args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim'],
   numbers: ['leaseMs', 'memoryMs'],
   channels: ['channel'],
   body: enter(IN_LINE, false),
-  reply: enterAnswer,
+  reply: acquireAnswer,
 });
 
 /** As WRITE_CLAIM, with a token that is larger than every one before. */
-export const WRITE_CLAIM_FENCED = defineScript({
-  name: 'write-lock.claim-fenced',
+export const WRITE_ACQUIRE_OR_QUEUE_FENCED = defineScript({
+  name: 'write-lock.acquire-or-queue-fenced',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS, 'token'],
   args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim', 'tokenTtlMs'],
   numbers: ['leaseMs', 'memoryMs', 'tokenTtlMs'],

@@ -1,44 +1,44 @@
-import { LockStateError, quoteName } from '../../core/errors.js';
-import { TOKEN_TTL_MS, tokenKey } from '../../core/fencing-token.js';
+import { LockStateError, quoteName } from '../../core/api/errors.js';
+import { TOKEN_TTL_MS, tokenKey } from '../../core/lua/fencing-token.js';
 import {
   grantChannel,
   lineKeys,
   passingOn,
   takingTurns,
   writtenClaim,
-} from '../../core/hand-off.js';
-import { openEveryMs } from '../../core/outsiders.js';
-import { enterFenced } from '../../core/enter-alone.js';
-import { renewHashes } from '../../core/hash-lock.js';
+} from '../../core/lua/hand-off.js';
+import { openEveryMs } from '../../core/lua/outsiders.js';
+import { acquireFenced } from '../../core/lua/acquire-alone.js';
+import { renewHashes } from '../../core/lua/hash-lock.js';
 import type {
   Claim,
-  EnterAnswer,
-  EnterRequest,
-  Heir,
-  LeaveAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  Successor,
+  ReleaseAnswer,
   LockProtocol,
   OwnerId,
   Renewal,
-} from '../../core/hold-protocol.js';
+} from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/moving-slots.js';
-import { LOCK_OPTIONS } from '../../core/options.js';
-import type { Reply } from '../../core/redis-connection.js';
-import { leaveWritingAlone } from './alone.js';
-import { WRITE_ENTER_ALONE } from './alone.scripts.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
+import { LOCK_OPTIONS } from '../../core/api/options.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { releaseWritingAlone } from './alone.js';
+import { WRITE_ACQUIRE_ALONE } from './alone.scripts.js';
 import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
 import { memoryMs, turnKeys } from './turns.js';
 import {
-  WRITE_LEAVE,
-  WRITE_PASS_ON,
-  WRITE_TAKE_TURNS,
-  WRITE_WITHDRAW,
+  WRITE_RELEASE,
+  WRITE_PASS,
+  WRITE_PASS_IN_ORDER,
+  WRITE_CANCEL,
 } from './write-release.scripts.js';
 import {
-  WRITE_CLAIM,
-  WRITE_CLAIM_FENCED,
-  WRITE_ENTER,
-  WRITE_ENTER_FENCED,
+  WRITE_ACQUIRE_OR_QUEUE,
+  WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  WRITE_ACQUIRE,
+  WRITE_ACQUIRE_FENCED,
   WRITE_INSPECT,
 } from './write-lock.scripts.js';
 
@@ -73,29 +73,39 @@ export class WriteLockProtocol implements LockProtocol {
     );
   }
 
-  enter(key: string, owner: OwnerId, request: EnterRequest) {
+  acquire(key: string, owner: OwnerId, request: AcquireRequest) {
     const keys = keysOf(key);
     const args = this.#entering(key, owner, request);
     const { connection } = this.context;
     const together = () =>
       request.fenced
-        ? connection.run(WRITE_ENTER_FENCED, withToken(keys), withTtl(args), request.minReplicas)
-        : connection.run(WRITE_ENTER, keys, args, request.minReplicas);
+        ? connection.run(WRITE_ACQUIRE_FENCED, withToken(keys), withTtl(args), request.minReplicas)
+        : connection.run(WRITE_ACQUIRE, keys, args, request.minReplicas);
     return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
-  claim(key: string, owner: OwnerId, request: EnterRequest, claim: Claim) {
+  acquireOrQueue(key: string, owner: OwnerId, request: AcquireRequest, claim: Claim) {
     const keys = keysOf(key);
     const args = { ...this.#entering(key, owner, request), claim: writtenClaim(claim) };
     const { connection } = this.context;
     const together = () =>
       request.fenced
-        ? connection.run(WRITE_CLAIM_FENCED, withToken(keys), withTtl(args), request.minReplicas)
-        : connection.run(WRITE_CLAIM, keys, args, request.minReplicas);
+        ? connection.run(
+            WRITE_ACQUIRE_OR_QUEUE_FENCED,
+            withToken(keys),
+            withTtl(args),
+            request.minReplicas,
+          )
+        : connection.run(WRITE_ACQUIRE_OR_QUEUE, keys, args, request.minReplicas);
     return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
-  leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir): Promise<Reply<LeaveAnswer>> {
+  release(
+    key: string,
+    owner: OwnerId,
+    holdCount: number,
+    heir?: Successor,
+  ): Promise<Reply<ReleaseAnswer>> {
     return this.#slots.ask(
       key,
       () => this.#leave(key, owner, holdCount, heir),
@@ -103,29 +113,29 @@ export class WriteLockProtocol implements LockProtocol {
     );
   }
 
-  #leave(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
+  #leave(key: string, owner: OwnerId, holdCount: number, heir?: Successor) {
     const { connection, settings } = this.context;
     const keys = keysOf(key);
     const channel = channelOf(key);
     const announcing = { channel, openEveryMs: openEveryMs(settings) };
     if (heir === undefined) {
-      return connection.run(WRITE_LEAVE, keys, { ...announcing, owner, holdCount });
+      return connection.run(WRITE_RELEASE, keys, { ...announcing, owner, holdCount });
     }
     const { claim } = heir;
     if (claim === undefined)
-      return connection.run(WRITE_PASS_ON, keys, passingOn(owner, heir, channel));
+      return connection.run(WRITE_PASS, keys, passingOn(owner, heir, channel));
     const turn = takingTurns(owner, heir, claim, announcing);
     const args = { ...turn, memoryMs: memoryMs(settings.pollIntervalMs) };
-    return connection.run(WRITE_TAKE_TURNS, keys, args);
+    return connection.run(WRITE_PASS_IN_ORDER, keys, args);
   }
 
-  withdraw(key: string, owner: OwnerId) {
+  cancel(key: string, owner: OwnerId) {
     const { connection, settings } = this.context;
     const args = { owner, channel: channelOf(key), openEveryMs: openEveryMs(settings) };
     return this.#slots.ask(
       key,
-      () => connection.run(WRITE_WITHDRAW, keysOf(key), args),
-      () => leaveWritingAlone(connection, key, owner, 0),
+      () => connection.run(WRITE_CANCEL, keysOf(key), args),
+      () => releaseWritingAlone(connection, key, owner, 0),
     );
   }
 
@@ -146,27 +156,27 @@ export class WriteLockProtocol implements LockProtocol {
     return grantChannel(key, this.context.id, 'rwlock');
   }
 
-  #enterAlone(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+  #enterAlone(key: string, owner: OwnerId, request: AcquireRequest): Promise<Reply<AcquireAnswer>> {
     const { connection } = this.context;
     const { holdCount, leaseTimeMs: leaseMs, minReplicas, fenced } = request;
     const args = { owner, holdCount, leaseMs };
-    const enter = () => connection.run(WRITE_ENTER_ALONE, { lock: key }, args, minReplicas);
+    const enter = () => connection.run(WRITE_ACQUIRE_ALONE, { lock: key }, args, minReplicas);
     if (!fenced) return enter();
-    const leave = (count: number) => leaveWritingAlone(connection, key, owner, count);
+    const leave = (count: number) => releaseWritingAlone(connection, key, owner, count);
     const tokenTtlMs = TOKEN_TTL_MS;
     const field = writerOf(owner);
-    return enterFenced(connection, { key, field, request, tokenTtlMs, enter, leave });
+    return acquireFenced(connection, { key, field, request, tokenTtlMs, enter, leave });
   }
 
   /** An heir asks by itself; when the turn of its process is over, behind those of others. */
-  async #leaveAlone(key: string, owner: OwnerId, holdCount: number, heir?: Heir) {
-    const reply = await leaveWritingAlone(this.context.connection, key, owner, holdCount);
+  async #leaveAlone(key: string, owner: OwnerId, holdCount: number, heir?: Successor) {
+    const reply = await releaseWritingAlone(this.context.connection, key, owner, holdCount);
     if (heir === undefined || reply.value !== 'done') return reply;
-    const value: LeaveAnswer = heir.claim === undefined ? 'yielded' : 'opened';
+    const value: ReleaseAnswer = heir.claim === undefined ? 'yielded' : 'opened';
     return { ...reply, value };
   }
 
-  #entering(key: string, owner: OwnerId, request: EnterRequest) {
+  #entering(key: string, owner: OwnerId, request: AcquireRequest) {
     const { holdCount, leaseTimeMs: leaseMs, waitTimeMs } = request;
     const { pollIntervalMs } = this.context.settings;
     const forgetMs = waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs);

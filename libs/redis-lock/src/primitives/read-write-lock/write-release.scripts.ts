@@ -13,15 +13,15 @@ import {
   STAND_IN_LINE,
   takeTurns,
   type HandedLock,
-} from '../../core/hand-off.js';
-import { fewer, leaveAnswer } from '../../core/hash-lock.js';
-import { defineScript } from '../../core/script.js';
+} from '../../core/lua/hand-off.js';
+import { fewer, releaseAnswer } from '../../core/lua/hash-lock.js';
+import { defineScript } from '../../core/redis/script.js';
 import { ANNOUNCE_TO_ALL, READERS } from './read-write-hash.js';
 import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
 
 /**
  * What a writer leaves goes to readers that wait, to itself as long as it reads, and only then to the
- * next writer, as core/hand-off.ts has it.
+ * next writer, as core/lua/hand-off.ts has it.
  */
 
 const WRITE_LOCK: HandedLock = {
@@ -75,8 +75,8 @@ local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
 held = mode == 'write' and held`;
 
 /** Ours → fewer holds; or for readers, or of the next writer, or free. */
-export const WRITE_LEAVE = defineScript({
-  name: 'write-lock.leave',
+export const WRITE_RELEASE = defineScript({
+  name: 'write-lock.release',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
   args: ['owner', 'holdCount', 'channel', 'openEveryMs'],
   numbers: ['holdCount', 'openEveryMs'],
@@ -92,7 +92,7 @@ ${handOver(WRITE_LOCK)}
 ${letGo('done', 'leavePlace(owner, true)')}
 ${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 const NOT_OURS = `
@@ -100,8 +100,8 @@ ${HELD}
 ${refuseAbsent(WRITE_LOCK, 'held')}`;
 
 /** Ours → for readers; or the heir's. */
-export const WRITE_PASS_ON = defineScript({
-  name: 'write-lock.pass-on',
+export const WRITE_PASS = defineScript({
+  name: 'write-lock.pass',
   keys: ['lock', 'prefix', ...TURN_KEYS],
   args: ['owner', 'heir', 'leaseMs', 'starts', 'channel'],
   numbers: ['leaseMs', 'starts'],
@@ -116,12 +116,12 @@ ${RELEASE}
 ${giving(WRITE_LOCK)}
 ${letGo('yielded')}
 return tried(give, heir, starts, leaseMs) and 'passed' or 'unannounced'`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** Ours → for readers; or of the next writer, and the heir in line; the heir's, if none waits. */
-export const WRITE_TAKE_TURNS = defineScript({
-  name: 'write-lock.take-turns',
+export const WRITE_PASS_IN_ORDER = defineScript({
+  name: 'write-lock.pass-in-order',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
   args: [
     ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
@@ -141,15 +141,15 @@ ${handOver(WRITE_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
 ${takeTurns(WRITE_LOCK)}`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /**
  * One that has given up: forgets that it waited, takes it out of the line, tells the readers that no
  * writer waits, and passes on what it was granted.
  */
-export const WRITE_WITHDRAW = defineScript({
-  name: 'write-lock.withdraw',
+export const WRITE_CANCEL = defineScript({
+  name: 'write-lock.cancel',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
@@ -177,5 +177,5 @@ if isForReaders(longest) then
 end
 ${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.js';
-import { LockBackendError, LockConfigurationError } from '../../core/errors.js';
-import type { RedisConnection } from '../../core/redis-connection.js';
+import type { Clock } from '../../core/time/clock.js';
+import { LockBackendError, LockConfigurationError } from '../../core/api/errors.js';
+import type { RedisConnection } from '../../core/redis/connection.js';
 import { IDENTIFY, type ServerIdentity } from './red-lock.scripts.js';
 
 /**

@@ -1,16 +1,16 @@
-import { systemClock, type Clock } from '../../core/clock.js';
-import { describeValue, LockConfigurationError, LockStateError } from '../../core/errors.js';
-import { Deadline } from '../../core/deadline.js';
-import { tell, type LockObserver } from '../../core/observer.js';
-import { LEASE } from '../../core/options.js';
+import { systemClock, type Clock } from '../../core/time/clock.js';
+import { describeValue, LockConfigurationError, LockStateError } from '../../core/api/errors.js';
+import { Deadline } from '../../core/time/deadline.js';
+import { tell, type LockObserver } from '../../core/api/observer.js';
+import { LEASE } from '../../core/api/options.js';
 import {
   ANSWER_MS,
   type ChannelListener,
   type KeyPlace,
   type RedisConnection,
-} from '../../core/redis-connection.js';
-import { untilAnswered } from '../../core/until-answered.js';
-import { Poll, quorumOf } from './poll.js';
+} from '../../core/redis/connection.js';
+import { untilAnswered } from '../../core/redis/retry.js';
+import { Ballot, quorumOf } from './ballot.js';
 import { VotingNode } from './voting-node.js';
 
 /** A node that takes longer has not voted; for short leases it is a tenth of the lease. */
@@ -107,8 +107,8 @@ export class QuorumConnection implements RedisConnection {
     return Math.min(LONGEST_VOTE_MS, Math.max(SHORTEST_VOTE_MS, leaseTimeMs / 10));
   }
 
-  poll<R>(ask: (node: VotingNode) => Promise<R>): Poll<R> {
-    return new Poll(this.nodes.map(ask), this.quorum);
+  poll<R>(ask: (node: VotingNode) => Promise<R>): Ballot<R> {
+    return new Ballot(this.nodes.map(ask), this.quorum);
   }
 
   /** Each node is asked by itself: there is no server that could run a script for all. */

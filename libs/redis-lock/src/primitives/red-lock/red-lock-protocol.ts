@@ -1,31 +1,37 @@
-import { LockArgumentError, LockBackendError } from '../../core/errors.js';
-import { tokenKey } from '../../core/fencing-token.js';
-import { ENTER, ENTER_FENCED, INSPECT, LEAVE, renewHashes } from '../../core/hash-lock.js';
+import { LockArgumentError, LockBackendError } from '../../core/api/errors.js';
+import { tokenKey } from '../../core/lua/fencing-token.js';
+import {
+  ACQUIRE,
+  ACQUIRE_FENCED,
+  INSPECT,
+  RELEASE,
+  renewHashes,
+} from '../../core/lua/hash-lock.js';
 import type {
-  EnterAnswer,
-  EnterRequest,
+  AcquireAnswer,
+  AcquireRequest,
   Inspection,
-  LeaveAnswer,
+  ReleaseAnswer,
   LockProtocol,
   OwnerId,
   Renewal,
   RenewalAnswer,
-} from '../../core/hold-protocol.js';
-import { helperKey } from '../../core/key-space.js';
-import { LOCK_OPTIONS } from '../../core/options.js';
-import type { RedisConnection, Reply } from '../../core/redis-connection.js';
-import { Poll } from './poll.js';
+} from '../../core/holding/protocol.js';
+import { helperKey } from '../../core/redis/key-names.js';
+import { LOCK_OPTIONS } from '../../core/api/options.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { Ballot } from './ballot.js';
 import type { QuorumConnection } from './quorum-connection.js';
 import { RAISE_TOKEN } from './red-lock.scripts.js';
 import { Upkeep } from './upkeep.js';
 import {
-  entryVerdict,
+  acquireVerdict,
   inspectionVerdict,
-  leaveVerdict,
-  nestedEntryVerdict,
+  releaseVerdict,
+  nestedAcquireVerdict,
   renewalVerdict,
-  type EntryVerdict,
-  type LeaveVerdict,
+  type AcquireVerdict,
+  type ReleaseVerdict,
 } from './verdicts.js';
 
 /** After votes were split everybody pauses for a random time: up to this at first, then ever longer. */
@@ -43,7 +49,7 @@ export class RedLockProtocol implements LockProtocol {
   readonly isShared = false;
   readonly remembersWaiters = false;
   readonly #upkeep: Upkeep;
-  readonly #splits = new WeakMap<EnterRequest, number>();
+  readonly #splits = new WeakMap<AcquireRequest, number>();
 
   /** @param tokenTtlMs for how long a node remembers a token; 0 is for ever */
   constructor(
@@ -53,7 +59,11 @@ export class RedLockProtocol implements LockProtocol {
     this.#upkeep = new Upkeep(connection);
   }
 
-  async enter(key: string, owner: OwnerId, request: EnterRequest): Promise<Reply<EnterAnswer>> {
+  async acquire(
+    key: string,
+    owner: OwnerId,
+    request: AcquireRequest,
+  ): Promise<Reply<AcquireAnswer>> {
     const { connection } = this;
     this.#refuseLongLease(request.leaseTimeMs);
     connection.refuseMisfits();
@@ -63,10 +73,10 @@ export class RedLockProtocol implements LockProtocol {
     const asked = connection.nodes.map((node) =>
       node.enter(owner, limitMs, (redis) => this.#enterAt(redis, key, owner, request)),
     );
-    const poll = new Poll(asked, connection.quorum);
+    const poll = new Ballot(asked, connection.quorum);
     try {
       const verdict = await poll.until(() =>
-        isNested ? nestedEntryVerdict(poll) : entryVerdict(poll),
+        isNested ? nestedAcquireVerdict(poll) : acquireVerdict(poll),
       );
       const value = await this.#answerTo(verdict, key, request);
       if (value.kind === 'granted') {
@@ -82,12 +92,12 @@ export class RedLockProtocol implements LockProtocol {
     }
   }
 
-  async leave(key: string, owner: OwnerId, holdCount: number): Promise<Reply<LeaveAnswer>> {
+  async release(key: string, owner: OwnerId, holdCount: number): Promise<Reply<ReleaseAnswer>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     const isLast = holdCount === 0;
-    const leave = async (redis: RedisConnection): Promise<Reply<LeaveVerdict>> => {
+    const leave = async (redis: RedisConnection): Promise<Reply<ReleaseVerdict>> => {
       const reply = await this.#leaveAt(redis, key, owner, holdCount);
       // The first delivery may have freed it.
       const isDoubtful = isLast && reply.resent && reply.value === 'absent';
@@ -97,7 +107,7 @@ export class RedLockProtocol implements LockProtocol {
     const poll = connection.poll((node) =>
       isLast ? node.giveBack(owner, limitMs, leave) : node.ask(limitMs, leave),
     );
-    const value = await poll.until(() => leaveVerdict(poll, isLast));
+    const value = await poll.until(() => releaseVerdict(poll, isLast));
     if (value === 'absent' && !isLast) this.#upkeep.giveBack(key, owner);
     if (value !== 'uncertain') return { value, sentAt, resent: false };
     // As after a cut: it counts as done if the lease was still valid.
@@ -105,7 +115,7 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /** The nodes that do not answer are asked on in the background. */
-  async withdraw(key: string, owner: OwnerId): Promise<Reply<undefined>> {
+  async cancel(key: string, owner: OwnerId): Promise<Reply<undefined>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
@@ -126,7 +136,7 @@ export class RedLockProtocol implements LockProtocol {
     const asked = connection.nodes.map((node) =>
       node.vote(limitMs, (redis) => renewHashes(redis, renewals, 0)),
     );
-    const poll = new Poll(asked, connection.quorum);
+    const poll = new Ballot(asked, connection.quorum);
     const verdicts = await poll.until(() => {
       const known = renewals.map((_, lock) => renewalVerdict(poll, lock));
       return poll.isComplete || !known.includes(undefined) ? known : undefined;
@@ -156,7 +166,11 @@ export class RedLockProtocol implements LockProtocol {
     return helperKey('redisson_lock__channel', key);
   }
 
-  async #answerTo(verdict: EntryVerdict, key: string, request: EnterRequest): Promise<EnterAnswer> {
+  async #answerTo(
+    verdict: AcquireVerdict,
+    key: string,
+    request: AcquireRequest,
+  ): Promise<AcquireAnswer> {
     if (verdict.kind === 'split') return { kind: 'busy', remainingMs: this.#pause(request) };
     if (verdict.kind !== 'granted') return verdict;
     if (!request.fenced) return { kind: 'granted', fencingToken: undefined };
@@ -169,7 +183,7 @@ export class RedLockProtocol implements LockProtocol {
    * Resolves once a majority knows the token: whoever is granted the lock next hears of it from one
    * of them, and gets a larger one.
    */
-  async #spread(key: string, token: number, { leaseTimeMs }: EnterRequest): Promise<void> {
+  async #spread(key: string, token: number, { leaseTimeMs }: AcquireRequest): Promise<void> {
     const { connection } = this;
     const args = { fence: String(token), tokenTtlMs: this.tokenTtlMs };
     const poll = connection.poll((node) =>
@@ -184,22 +198,22 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /** Doubled at every further split, so that any number of contenders come to an end. */
-  #pause(request: EnterRequest): number {
+  #pause(request: AcquireRequest): number {
     const splits = this.#splits.get(request) ?? 0;
     this.#splits.set(request, Math.min(splits + 1, MOST_DOUBLINGS));
     return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
   }
 
-  #enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: EnterRequest) {
+  #enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: AcquireRequest) {
     const { holdCount, leaseTimeMs: leaseMs } = request;
-    if (!request.fenced) return redis.run(ENTER, { lock: key }, { owner, holdCount, leaseMs });
+    if (!request.fenced) return redis.run(ACQUIRE, { lock: key }, { owner, holdCount, leaseMs });
     const args = { owner, holdCount, leaseMs, tokenTtlMs: this.tokenTtlMs };
-    return redis.run(ENTER_FENCED, { lock: key, token: tokenKey(key) }, args);
+    return redis.run(ACQUIRE_FENCED, { lock: key, token: tokenKey(key) }, args);
   }
 
   #leaveAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
     const channel = this.wakeUpChannel(key);
-    return redis.run(LEAVE, { lock: key }, { owner, holdCount, channel });
+    return redis.run(RELEASE, { lock: key }, { owner, holdCount, channel });
   }
 
   #refuseLongLease(leaseTimeMs: number): void {
@@ -212,7 +226,7 @@ export class RedLockProtocol implements LockProtocol {
   }
 }
 
-function doubt(poll: Poll<unknown>): LockBackendError {
+function doubt(poll: Ballot<unknown>): LockBackendError {
   const error = poll.error();
   if (error instanceof LockBackendError) return error;
   return new LockBackendError(error.message, { retryable: true, outcome: 'unknown', cause: error });

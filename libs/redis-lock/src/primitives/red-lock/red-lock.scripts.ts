@@ -1,5 +1,5 @@
-import { WRITE_TOKEN } from '../../core/fencing-token.js';
-import { defineScript } from '../../core/script.js';
+import { WRITE_TOKEN } from '../../core/lua/fencing-token.js';
+import { defineScript } from '../../core/redis/script.js';
 
 /** What a server says of itself. */
 export interface ServerIdentity {

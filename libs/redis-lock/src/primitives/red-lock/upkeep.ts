@@ -1,6 +1,6 @@
-import { ENTER } from '../../core/hash-lock.js';
-import type { EnterAnswer, OwnerId, Renewal } from '../../core/hold-protocol.js';
-import type { Poll } from './poll.js';
+import { ACQUIRE } from '../../core/lua/hash-lock.js';
+import type { AcquireAnswer, OwnerId, Renewal } from '../../core/holding/protocol.js';
+import type { Ballot } from './ballot.js';
 import type { QuorumConnection } from './quorum-connection.js';
 import { GIVE_BACK } from './red-lock.scripts.js';
 import type { VotingNode } from './voting-node.js';
@@ -39,7 +39,7 @@ export class Upkeep {
   }
 
   /** From every node that may have given its vote: in that poll, or at any time. */
-  giveBack(key: string, owner: OwnerId, poll?: Poll<EnterAnswer>): void {
+  giveBack(key: string, owner: OwnerId, poll?: Ballot<AcquireAnswer>): void {
     const { connection } = this;
     this.end(owner);
     connection.nodes.forEach((node, i) => {
@@ -61,7 +61,7 @@ export class Upkeep {
       // Both answers may come after the release.
       if (leaseMs <= 0 || !this.#holders.has(owner)) return;
       const { kind } = await node.enter(owner, this.connection.limitMs(leaseTimeMs), (redis) =>
-        redis.run(ENTER, { lock: key }, { owner, holdCount: 1, leaseMs }),
+        redis.run(ACQUIRE, { lock: key }, { owner, holdCount: 1, leaseMs }),
       );
       if (kind === 'granted' || pauseMs > LAST_PAUSE_MS) return;
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve)?.unref());

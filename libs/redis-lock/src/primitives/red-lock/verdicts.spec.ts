@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError, LockStateError, QuorumError } from '../../core/errors.js';
-import { Poll, quorumOf } from './poll.js';
-import { entryVerdict, inspectionVerdict, leaveVerdict, nestedEntryVerdict } from './verdicts.js';
+import { LockBackendError, LockStateError, QuorumError } from '../../core/api/errors.js';
+import { Ballot, quorumOf } from './ballot.js';
+import {
+  acquireVerdict,
+  inspectionVerdict,
+  releaseVerdict,
+  nestedAcquireVerdict,
+} from './verdicts.js';
 
 const FAILED = new LockBackendError('down', { retryable: true, outcome: 'none' });
 const REFUSED = new LockBackendError('no rights', { retryable: false, outcome: 'none' });
@@ -13,13 +18,13 @@ const LOST = { kind: 'lost' } as const;
 const busy = (remainingMs = 1_000) => ({ kind: 'busy', remainingMs }) as const;
 
 /** A poll with these answers; an error is a node that failed. */
-async function pollOf(answers: readonly unknown[]): Promise<Poll<never>> {
+async function pollOf(answers: readonly unknown[]): Promise<Ballot<never>> {
   const asked = answers.map((answer): Promise<never> => {
     if (answer === PENDING) return new Promise(() => undefined);
     const settled = answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     return settled as Promise<never>;
   });
-  const poll = new Poll(asked, quorumOf(answers.length));
+  const poll = new Ballot(asked, quorumOf(answers.length));
   await Promise.allSettled(asked.filter((_, i) => answers[i] !== PENDING));
   return poll;
 }
@@ -46,19 +51,19 @@ describe('quorum arithmetic', () => {
     ['split with a majority against it', [YES, YES, busy(), busy(), busy()], 'split'],
     ['split between two of two nodes', [YES, busy()], 'split'],
   ])('calls an entry %s', async (_, answers, kind) => {
-    expect(entryVerdict(await pollOf(answers))?.kind).toBe(kind);
+    expect(acquireVerdict(await pollOf(answers))?.kind).toBe(kind);
   });
 
   it('takes the lock for free when so many nodes are that there may be a majority', async () => {
     const poll = await pollOf([busy(5_000), busy(1_000), busy(Infinity), busy(3_000), busy(4_000)]);
-    expect(entryVerdict(poll)).toEqual({ kind: 'busy', remainingMs: 4_000 });
+    expect(acquireVerdict(poll)).toEqual({ kind: 'busy', remainingMs: 4_000 });
     const endless = await pollOf([busy(Infinity), busy(Infinity), busy(1)]);
-    expect(entryVerdict(endless)).toEqual({ kind: 'busy', remainingMs: Infinity });
+    expect(acquireVerdict(endless)).toEqual({ kind: 'busy', remainingMs: Infinity });
   });
 
   it('rejects when too few nodes can be asked, with the cause of each', async () => {
     const poll = await pollOf([YES, FAILED, FAILED]);
-    expect(() => entryVerdict(poll)).toThrow(QuorumError);
+    expect(() => acquireVerdict(poll)).toThrow(QuorumError);
     expect(poll.error()).toMatchObject({ retryable: true, causes: [undefined, FAILED, FAILED] });
     expect((await pollOf([YES, REFUSED, REFUSED])).error()).toMatchObject({ retryable: false });
     expect((await pollOf([FAILED, FAILED, REFUSED])).error()).toMatchObject({ retryable: true });
@@ -67,11 +72,11 @@ describe('quorum arithmetic', () => {
   });
 
   it('loses a nested entry only when there cannot be a majority', async () => {
-    expect(nestedEntryVerdict(await pollOf([YES, LOST, YES]))?.kind).toBe('granted');
-    expect(nestedEntryVerdict(await pollOf([YES, LOST, busy()]))?.kind).toBe('lost');
-    expect(nestedEntryVerdict(await pollOf([YES, LOST, PENDING]))).toBeUndefined();
+    expect(nestedAcquireVerdict(await pollOf([YES, LOST, YES]))?.kind).toBe('granted');
+    expect(nestedAcquireVerdict(await pollOf([YES, LOST, busy()]))?.kind).toBe('lost');
+    expect(nestedAcquireVerdict(await pollOf([YES, LOST, PENDING]))).toBeUndefined();
     const doubtful = await pollOf([YES, LOST, FAILED]);
-    expect(() => nestedEntryVerdict(doubtful)).toThrow(QuorumError);
+    expect(() => nestedAcquireVerdict(doubtful)).toThrow(QuorumError);
   });
 
   it.each([
@@ -83,7 +88,7 @@ describe('quorum arithmetic', () => {
     ['uncertain', ['done', 'absent', 'uncertain']],
     [undefined, ['done', 'absent', PENDING]],
   ] as const)('calls a release %p', async (verdict, answers) => {
-    expect(leaveVerdict(await pollOf(answers), true)).toBe(verdict);
+    expect(releaseVerdict(await pollOf(answers), true)).toBe(verdict);
   });
 
   it('sees an owner who has a majority, or may have one', async () => {

@@ -1,15 +1,15 @@
-import type { EnterAnswer, Inspection, LeaveAnswer } from '../../core/hold-protocol.js';
-import type { Poll } from './poll.js';
+import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../../core/holding/protocol.js';
+import type { Ballot } from './ballot.js';
 
 /**
  * What the answers of the nodes mean together. Each function answers undefined as long as further
  * answers may change that, and throws when too few nodes can be asked.
  */
 
-export type Vote = EnterAnswer;
-type Grants = readonly (EnterAnswer & { kind: 'granted' })[];
+export type Vote = AcquireAnswer;
+type Grants = readonly (AcquireAnswer & { kind: 'granted' })[];
 
-export type EntryVerdict =
+export type AcquireVerdict =
   /** By these votes; there may be more. */
   | { readonly kind: 'granted'; readonly votes: Grants }
   | { readonly kind: 'lost' }
@@ -18,7 +18,7 @@ export type EntryVerdict =
   /** Some votes are ours and some are not: others want it now as well, or too few nodes are free. */
   | { readonly kind: 'split' };
 
-export function entryVerdict(poll: Poll<Vote>): EntryVerdict | undefined {
+export function acquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undefined {
   const { values, quorum } = poll;
   const votes = values.filter((vote) => vote.kind === 'granted');
   if (votes.length >= quorum) return { kind: 'granted', votes };
@@ -33,7 +33,7 @@ export function entryVerdict(poll: Poll<Vote>): EntryVerdict | undefined {
 }
 
 /** A nested entry finds the owner in place. Where it does not, the lock was lost on that node. */
-export function nestedEntryVerdict(poll: Poll<Vote>): EntryVerdict | undefined {
+export function nestedAcquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undefined {
   const votes = poll.values.filter((vote) => vote.kind === 'granted');
   if (votes.length >= poll.quorum) return { kind: 'granted', votes };
   if (poll.values.length - votes.length > poll.minority) return { kind: 'lost' };
@@ -53,9 +53,12 @@ function ascending(a: number, b: number): number {
 }
 
 /** `uncertain`: it is free of it now, and whether it was held before is not known. */
-export type LeaveVerdict = LeaveAnswer | 'uncertain';
+export type ReleaseVerdict = ReleaseAnswer | 'uncertain';
 
-export function leaveVerdict(poll: Poll<LeaveVerdict>, isLast: boolean): LeaveVerdict | undefined {
+export function releaseVerdict(
+  poll: Ballot<ReleaseVerdict>,
+  isLast: boolean,
+): ReleaseVerdict | undefined {
   const { quorum, minority } = poll;
   if (poll.count((answer) => answer === 'done') >= quorum) return 'done';
   if (poll.count((answer) => answer === 'absent') > minority) return 'absent';
@@ -68,14 +71,17 @@ export function leaveVerdict(poll: Poll<LeaveVerdict>, isLast: boolean): LeaveVe
 }
 
 /** Of one lock in a batch: held, gone, or undefined as long as it may be either. */
-export function renewalVerdict(poll: Poll<readonly boolean[]>, lock: number): boolean | undefined {
+export function renewalVerdict(
+  poll: Ballot<readonly boolean[]>,
+  lock: number,
+): boolean | undefined {
   if (poll.count((answers) => answers[lock] === true) >= poll.quorum) return true;
   if (poll.count((answers) => answers[lock] !== true) > poll.minority) return false;
   return undefined;
 }
 
 /** An owner counts who has a quorum, or may have one with the nodes that do not answer. */
-export function inspectionVerdict(poll: Poll<Inspection>): Inspection | undefined {
+export function inspectionVerdict(poll: Ballot<Inspection>): Inspection | undefined {
   if (poll.failures > poll.minority) throw poll.error();
   if (!poll.isComplete) return undefined;
   const needed = Math.max(1, poll.quorum - poll.failures);

@@ -1,9 +1,9 @@
-import type { Clock, Timer } from '../../core/clock.js';
-import { Deadline, OVER } from '../../core/deadline.js';
-import { LockBackendError } from '../../core/errors.js';
-import type { OwnerId } from '../../core/hold-protocol.js';
-import { outOfScope } from '../../core/owner-scope.js';
-import type { RedisConnection, Reply } from '../../core/redis-connection.js';
+import type { Clock, Timer } from '../../core/time/clock.js';
+import { Deadline, OVER } from '../../core/time/deadline.js';
+import { LockBackendError } from '../../core/api/errors.js';
+import type { OwnerId } from '../../core/holding/protocol.js';
+import { outOfScope } from '../../core/holding/scope.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { NodeGuard } from './node-guard.js';
 
 /** Between two tries to give something back that could not be given back at once. */

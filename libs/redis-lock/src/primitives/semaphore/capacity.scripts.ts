@@ -1,7 +1,7 @@
-import { CHECK_LEASE } from '../../core/hash-lock.js';
-import { LARGEST_COUNT } from '../../core/options.js';
-import { counted, ONCE } from '../../core/requests.js';
-import { defineScript, type RawReply } from '../../core/script.js';
+import { CHECK_LEASE } from '../../core/lua/hash-lock.js';
+import { LARGEST_COUNT } from '../../core/api/options.js';
+import { counted, ONCE } from '../../core/once-only.js';
+import { defineScript, type RawReply } from '../../core/redis/script.js';
 import { EXPIRED, FREE, IDS, NO_LEASE, NOW, TELL_FREE } from './permits.scripts.js';
 
 /** What a semaphore has, whatever of it is in use. */
@@ -95,8 +95,8 @@ return refused or {1, permits > 0 and tell() or 1}`,
 });
 
 /** All of them → free and announced; or none, if one of them is not held. */
-export const RELEASE = defineScript({
-  name: 'semaphore.release',
+export const RELEASE_PERMITS = defineScript({
+  name: 'semaphore.release-permits',
   keys: ['counter', 'leases', 'marker'],
   args: ['permits', 'markerTtlMs', 'channel'],
   numbers: ['markerTtlMs'],

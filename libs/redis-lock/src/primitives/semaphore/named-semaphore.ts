@@ -1,16 +1,21 @@
 import { askOnce, type Acquirer } from '../../core/acquirer.js';
-import { describeValue, LockArgumentError, LockStateError, quoteName } from '../../core/errors.js';
-import { remainingOf } from '../../core/hash-lock.js';
-import type { PermitLease } from '../../core/lease.js';
+import {
+  describeValue,
+  LockArgumentError,
+  LockStateError,
+  quoteName,
+} from '../../core/api/errors.js';
+import { remainingOf } from '../../core/lua/hash-lock.js';
+import type { PermitLease } from '../../core/holding/held-lease.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/options.js';
-import type { Reply } from '../../core/redis-connection.js';
-import { MARKER_TTL_MS as markerTtlMs, type Counted, type Requests } from '../../core/requests.js';
+import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { MARKER_TTL_MS as markerTtlMs, type Counted, type OnceOnly } from '../../core/once-only.js';
 import {
   ADD,
   LEASE_TIME,
   LOOK,
-  RELEASE,
+  RELEASE_PERMITS,
   SET,
   TRY_SET,
   UPDATE_LEASE,
@@ -28,7 +33,7 @@ export class NamedSemaphore implements Semaphore {
     readonly name: string,
     private readonly context: LockContext,
     private readonly acquirer: Acquirer,
-    private readonly requests: Requests,
+    private readonly requests: OnceOnly,
   ) {}
 
   async acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease> {
@@ -83,7 +88,7 @@ export class NamedSemaphore implements Semaphore {
     const permits = checkedIds(permitIds);
     return this.#once((key, marker) => {
       const args = { permits, markerTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(RELEASE, { ...keysOf(key), marker }, args);
+      return this.context.connection.run(RELEASE_PERMITS, { ...keysOf(key), marker }, args);
     });
   }
 

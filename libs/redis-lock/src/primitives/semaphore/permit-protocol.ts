@@ -1,17 +1,17 @@
 import type {
-  EnterAnswer,
-  EnterRequest,
+  AcquireAnswer,
+  AcquireRequest,
   HoldProtocol,
-  LeaveAnswer,
+  ReleaseAnswer,
   OwnerId,
   Renewal,
-} from '../../core/hold-protocol.js';
-import { helperKey, suffixedKey } from '../../core/key-space.js';
+} from '../../core/holding/protocol.js';
+import { helperKey, suffixedKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/moving-slots.js';
-import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/options.js';
-import type { Reply } from '../../core/redis-connection.js';
-import { END, ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
+import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
 /** Of an id and a comma. */
 const ID_LENGTH = 33;
@@ -43,27 +43,27 @@ export class PermitProtocol implements HoldProtocol {
     return this.context.newIds(permits).join(',');
   }
 
-  async enter(
+  async acquire(
     key: string,
     permits: OwnerId,
-    { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: EnterRequest,
-  ): Promise<Reply<EnterAnswer>> {
+    { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: AcquireRequest,
+  ): Promise<Reply<AcquireAnswer>> {
     const keys = keysOf(key);
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
     const args = { permits, leaseMs, markMs, channel: permitChannel(key) };
     for (;;) {
-      const reply = await this.context.connection.run(ENTER, keys, args, minReplicas);
+      const reply = await this.context.connection.run(ACQUIRE, keys, args, minReplicas);
       const { value, sentAt, resent } = reply;
       if (value !== 'unfinished') return { value, sentAt, resent };
     }
   }
 
-  leave(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    return this.#leave(key, permits, LEAVE);
+  release(key: string, permits: OwnerId): Promise<Reply<ReleaseAnswer>> {
+    return this.#leave(key, permits, RELEASE);
   }
 
-  withdraw(key: string, permits: OwnerId): Promise<Reply<LeaveAnswer>> {
-    return this.#leave(key, permits, WITHDRAW);
+  cancel(key: string, permits: OwnerId): Promise<Reply<ReleaseAnswer>> {
+    return this.#leave(key, permits, CANCEL);
   }
 
   async renew(
@@ -90,8 +90,8 @@ export class PermitProtocol implements HoldProtocol {
   #leave(
     key: string,
     permits: OwnerId,
-    script: typeof LEAVE | typeof WITHDRAW,
-  ): Promise<Reply<LeaveAnswer>> {
+    script: typeof RELEASE | typeof CANCEL,
+  ): Promise<Reply<ReleaseAnswer>> {
     const { connection } = this.context;
     const keys = keysOf(key);
     const args = { permits, channel: permitChannel(key) };

@@ -1,9 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import type { Script } from '../../core/script.js';
-import { ADD, LEASE_TIME, LOOK, RELEASE, SET, TRY_SET, UPDATE_LEASE } from './capacity.scripts.js';
-import { END, ENTER, LEAVE, RENEW, WITHDRAW } from './permits.scripts.js';
+import type { Script } from '../../core/redis/script.js';
+import {
+  ADD,
+  LEASE_TIME,
+  LOOK,
+  RELEASE_PERMITS,
+  SET,
+  TRY_SET,
+  UPDATE_LEASE,
+} from './capacity.scripts.js';
+import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
 const A = 'a0'.repeat(16);
 const B = 'b1'.repeat(16);
@@ -23,10 +31,9 @@ describe('the scripts of the semaphore', () => {
     args: Readonly<Record<A, string | number>> | readonly (string | number)[],
   ) => deliver(redis.admin, script, keys, args);
   const enter = (permits: string, { leaseMs = 30_000, markMs = 0 } = {}) =>
-    run(ENTER, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL });
-  const leave = (permits: string) => run(LEAVE, KEYS, { permits, channel: CHANNEL });
-  const withdraw = (permits: string) =>
-    run(WITHDRAW, [...KEYS, 'w'], { permits, channel: CHANNEL });
+    run(ACQUIRE, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL });
+  const leave = (permits: string) => run(RELEASE, KEYS, { permits, channel: CHANNEL });
+  const withdraw = (permits: string) => run(CANCEL, [...KEYS, 'w'], { permits, channel: CHANNEL });
   const once = { markerTtlMs: 600_000, channel: CHANNEL };
   const add = (permits: number, request: string) =>
     run(ADD, [...KEYS, request], { permits, ...once });
@@ -35,7 +42,7 @@ describe('the scripts of the semaphore', () => {
   const set = (permits: number | string, request: string) =>
     run(SET, [...KEYS, request], { permits, ...once });
   const release = (permits: string, request: string) =>
-    run(RELEASE, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
+    run(RELEASE_PERMITS, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
   const count = () => run(LOOK, KEYS, {});
   const put = (free: number | string, ...leases: [id: string, leftMs: number][]) =>
     Promise.all([
@@ -332,15 +339,23 @@ describe('the scripts of the semaphore', () => {
     });
   });
 
-  it.each([ENTER, LEAVE, WITHDRAW, RENEW, LOOK, TRY_SET, SET, ADD, RELEASE, UPDATE_LEASE])(
-    '$name is plain text, and takes no answer it does not know for a success',
-    (script) => {
-      expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
-      for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {
-        if (script === RENEW && Array.isArray(reply) && reply[0] === null) continue;
-        const decode = () => (script as Script<string, string, unknown>).decode(reply);
-        expect(decode).toThrow('makes no sense');
-      }
-    },
-  );
+  it.each([
+    ACQUIRE,
+    RELEASE,
+    CANCEL,
+    RENEW,
+    LOOK,
+    TRY_SET,
+    SET,
+    ADD,
+    RELEASE_PERMITS,
+    UPDATE_LEASE,
+  ])('$name is plain text, and takes no answer it does not know for a success', (script) => {
+    expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
+    for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {
+      if (script === RENEW && Array.isArray(reply) && reply[0] === null) continue;
+      const decode = () => (script as Script<string, string, unknown>).decode(reply);
+      expect(decode).toThrow('makes no sense');
+    }
+  });
 });

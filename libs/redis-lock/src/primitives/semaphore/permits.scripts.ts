@@ -1,7 +1,7 @@
-import { CHECK_LEASE, GRANTED, leaveAnswer, remainingOf } from '../../core/hash-lock.js';
-import type { EnterAnswer } from '../../core/hold-protocol.js';
-import { numberIn } from '../../core/requests.js';
-import { defineScript, type RawReply } from '../../core/script.js';
+import { CHECK_LEASE, GRANTED, releaseAnswer, remainingOf } from '../../core/lua/hash-lock.js';
+import type { AcquireAnswer } from '../../core/holding/protocol.js';
+import { numberIn } from '../../core/once-only.js';
+import { defineScript, type RawReply } from '../../core/redis/script.js';
 
 /**
  * The permits on the wire are those of Redisson's RPermitExpirableSemaphore: a string `name` counts
@@ -99,8 +99,8 @@ end`;
  * Enough left → ours until the lease ends. Somebody who waits for several at once leaves a mark: others
  * then get in only if enough is left for him as well, or he would never see that many at once.
  */
-export const ENTER = defineScript({
-  name: 'semaphore.enter',
+export const ACQUIRE = defineScript({
+  name: 'semaphore.acquire',
   keys: ['counter', 'leases', 'waiting'],
   args: ['permits', 'leaseMs', 'markMs', 'channel'],
   numbers: ['leaseMs', 'markMs'],
@@ -154,18 +154,18 @@ if free and free > 0 and (${freed}) then isTold = ${TELL_FREE} end
 if removed < #ids then return 'absent' end
 return isTold and 'done' or 'unannounced'`;
 
-export const LEAVE = defineScript({
-  name: 'semaphore.leave',
+export const RELEASE = defineScript({
+  name: 'semaphore.release',
   keys: ['counter', 'leases'],
   args: ['permits', 'channel'],
   channels: ['channel'],
   body: leave('', 'removed > 0'),
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** As LEAVE, for somebody who may have been waiting only: those whom he kept out are woken. */
-export const WITHDRAW = defineScript({
-  name: 'semaphore.withdraw',
+export const CANCEL = defineScript({
+  name: 'semaphore.cancel',
   keys: ['counter', 'leases', 'waiting'],
   args: ['permits', 'channel'],
   channels: ['channel'],
@@ -176,7 +176,7 @@ local isMine = mark and string.sub(mark, 1, 32) == string.sub(permits, 1, 32)
 if isMine then redis.call('del', waiting) end`,
     'removed > 0 or isMine',
   ),
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /**
@@ -206,7 +206,7 @@ redis.call('zadd', leases, 'xx', unpack(entries))
 local isTold = announce(channel, string.format('%.0f', #entries / 2))
 if #entries < 2 * #ids then return 'absent' end
 return isTold and 'done' or 'unannounced'`,
-  reply: leaveAnswer,
+  reply: releaseAnswer,
 });
 
 /** For each set of leases permits and a lease: prolongs them if all are there, and creates nothing. */
@@ -256,7 +256,7 @@ return answers`,
   reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
 });
 
-function permitsAnswer(raw: RawReply): EnterAnswer | typeof UNFINISHED | undefined {
+function permitsAnswer(raw: RawReply): AcquireAnswer | typeof UNFINISHED | undefined {
   if (raw === UNFINISHED) return UNFINISHED;
   if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
   const pttl = typeof raw === 'object' ? raw[0] : undefined;

@@ -1,7 +1,10 @@
 import { Acquirer } from '../../core/acquirer.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { Requests } from '../../core/requests.js';
-import { CountingSemaphores, type CountingSemaphore } from './counting-semaphore.js';
+import { OnceOnly } from '../../core/once-only.js';
+import {
+  CountingSemaphores,
+  type CountingSemaphore,
+} from '../counting-semaphore/counting-semaphore.js';
 import { NamedSemaphore } from './named-semaphore.js';
 import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore } from './semaphore.js';
@@ -13,12 +16,12 @@ import type { Semaphore } from './semaphore.js';
 export class SemaphoreService {
   readonly #acquirer: Acquirer;
   readonly #counting: CountingSemaphores;
-  readonly #requests: Requests;
+  readonly #requests: OnceOnly;
 
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
     this.#counting = new CountingSemaphores(context);
-    this.#requests = new Requests(context, 'nestjs_semaphore_request', 'semaphore');
+    this.#requests = new OnceOnly(context, 'nestjs_semaphore_request', 'semaphore');
   }
 
   /**

@@ -1,5 +1,5 @@
-import type { PermitLease } from '../../core/lease.js';
-import type { AcquireOptions } from '../../core/lock.js';
+import type { PermitLease } from '../../core/holding/held-lease.js';
+import type { AcquireOptions } from '../../core/api/lock.js';
 
 /** How one acquisition of permits behaves. Every time is in milliseconds. */
 export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'> {

@@ -1,0 +1,87 @@
+import type { Lease } from '../holding/held-lease.js';
+
+/** How one acquisition behaves. Every time is in milliseconds. */
+export interface AcquireOptions {
+  /**
+   * How long to wait for the lock. 0 makes one attempt; `Infinity` waits for ever.
+   * @default the module's `waitTimeMs` for `acquire` and `using`, 0 for `tryAcquire`
+   */
+  readonly waitTimeMs?: number | undefined;
+  /**
+   * A fixed lease: the lock ends by itself after this time and nothing renews it.
+   * Omitted: the watchdog renews the module's `leaseTimeMs` until the release.
+   */
+  readonly leaseTimeMs?: number | undefined;
+  /** Aborts the waiting; the promise then rejects with `signal.reason`. Later it has no effect. */
+  readonly signal?: AbortSignal | undefined;
+  /** Also take a fencing token: a number that rises with every fenced grant of this name. */
+  readonly fenced?: boolean | undefined;
+  /** The watchdog stops renewing after this time, so that the lock ends at the latest one lease later. */
+  readonly maxHoldMs?: number | undefined;
+  /**
+   * The grant, and each renewal, counts only when so many replicas have confirmed it: with one more
+   * than may be lost together with the master, the lock survives that.
+   * @default 0
+   */
+  readonly minReplicas?: number | undefined;
+  /**
+   * A lock of `LockService` stays taken for so long, also when it is given back before, by its holder or
+   * at a shutdown: from then on it ends by itself, whatever becomes of this process. Against jobs that
+   * would run again on a machine whose clock is behind, and for at most one call in so long a time.
+   * @default 0
+   */
+  readonly minHoldMs?: number | undefined;
+  /**
+   * What metrics and traces call this lock, instead of its name: one of few texts, since each is kept
+   * for ever. `@WithLock` and lock templates give their key, as in `product_<id>`.
+   */
+  readonly label?: string | undefined;
+}
+
+/** The work that `using` runs while it holds the lock. */
+export type LockedWork<T> = (lease: Lease) => T;
+
+/** One lock, bound to its name. */
+export interface Lock {
+  readonly name: string;
+  /** Tells locks of different kinds and connections apart that have the same name. */
+  readonly id: string;
+
+  /**
+   * Resolves with the lease once Redis has granted the lock to this caller.
+   * Waits for at most `waitTimeMs`, first come first served within the process.
+   *
+   * Outside a scope every call is a new owner. Inside `using` or `@WithLock` of the same name it
+   * joins that hold; two such calls side by side take turns, so nest by `using`.
+   * @throws {LockTimeoutError} somebody else had it all the time
+   * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
+   * @throws {ReplicationError} fewer than `minReplicas` replicas have it
+   * @throws {LockStateError} the key holds something else
+   * @throws {LeaseLostError} the surrounding hold, which this call would join, is lost
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
+   * @throws {LockShutdownError} the application is closing
+   */
+  acquire(options?: AcquireOptions): Promise<Lease>;
+
+  /** As `acquire`, but resolves with null when somebody else has the lock. One attempt by default. */
+  tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
+
+  /**
+   * Acquires the lock, runs the work, and always releases. Resolves with the work's result.
+   * The work's own error passes through untouched; a failed release never replaces it.
+   * @throws {LeaseLostError} the lease was lost while the work ran; `result` holds what it returned
+   */
+  using<T>(work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>>;
+
+  /** Whether anybody holds the lock at this moment. */
+  isLocked(): Promise<boolean>;
+
+  /** What is left of the present lease: 0 when the lock is free, `Infinity` when it never ends. */
+  remainingTimeMs(): Promise<number>;
+
+  /**
+   * Takes the lock away from whoever holds it and wakes the waiters. Resolves with false when it
+   * was free. Administrative: the holder learns of it at its next renewal or release.
+   */
+  forceRelease(): Promise<boolean>;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import { createHook } from 'node:async_hooks';
+import { systemClock } from '../time/clock.js';
+import type { HoldProtocol } from './protocol.js';
+import { Hold } from './hold.js';
+
+describe('the scripts of one owner', () => {
+  const open = () => new Hold({} as HoldProtocol, 'a', 'a', 'owner:1', systemClock);
+  /** A script that is on its way until it is answered. */
+  const script = () => {
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    return { answer, send: () => answered };
+  };
+
+  it('go one after the other, in the order in which they were meant', async () => {
+    const hold = open();
+    const begun: number[] = [];
+    const scripts = Array.from({ length: 5 }, script);
+    const all = scripts.map(({ send }, i) =>
+      hold.serially(() => {
+        begun.push(i);
+        return send();
+      }),
+    );
+    for (const [i, { answer }] of scripts.entries()) {
+      expect(begun).toEqual([0, 1, 2, 3, 4].slice(0, i + 1));
+      answer();
+      await all[i];
+      // The next one begins behind whoever has sent this one.
+      await Promise.resolve();
+    }
+    expect(hold.isBusy).toBe(false);
+  });
+
+  it('wait for those whose turn has just come, also when an answer is the reason for them', async () => {
+    const hold = open();
+    const first = script();
+    const begun: string[] = [];
+    const begin = (name: string) =>
+      hold.serially(() => {
+        begun.push(name);
+        return Promise.resolve(name);
+      });
+    const answered = hold.serially(() => first.send()).then(() => begin('withdrawal'));
+    const attempt = begin('attempt');
+    first.answer();
+    await Promise.all([answered, attempt]);
+    expect(begun).toEqual(['attempt', 'withdrawal']);
+  });
+
+  it('wait for all that occupies the owner, also for what came later', async () => {
+    const hold = open();
+    const [first, second] = [script(), script()];
+    hold.occupy(first.send());
+    let isSent = false;
+    const waiting = hold.serially(() => {
+      isSent = true;
+      return Promise.resolve('answer');
+    });
+    hold.occupy(second.send());
+    first.answer();
+    await first.send();
+    await Promise.resolve();
+    expect(isSent).toBe(false);
+    second.answer();
+    expect(await waiting).toBe('answer');
+  });
+
+  it('do not wait for one that failed, or that could not even be sent', async () => {
+    const hold = open();
+    const failing = hold.serially(() => Promise.reject(new Error('refused')));
+    const throwing = hold.serially(() => {
+      throw new Error('unsent');
+    });
+    const next = hold.serially(() => Promise.resolve('answer'));
+    await expect(failing).rejects.toThrow('refused');
+    await expect(throwing).rejects.toThrow('unsent');
+    expect(await next).toBe('answer');
+    expect(hold.isBusy).toBe(false);
+  });
+
+  it('cost the same each, however many wait', async () => {
+    const hold = open();
+    const count = 1_000;
+    let promises = 0;
+    const hook = createHook({
+      init: (_, type) => {
+        if (type === 'PROMISE') promises += 1;
+      },
+    });
+    hook.enable();
+    await Promise.all(Array.from({ length: count }, () => hold.serially(() => Promise.resolve())));
+    hook.disable();
+    expect(promises).toBeGreaterThan(count);
+    expect(promises).toBeLessThan(20 * count);
+  });
+});

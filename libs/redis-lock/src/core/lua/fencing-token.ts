@@ -1,0 +1,50 @@
+import { helperKey } from '../redis/key-names.js';
+import type { LockSettings } from '../api/options.js';
+
+/** When it is over, the floor by the server's time keeps the order of the tokens. */
+export const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Past this a token could not be told from the next one, neither in Lua nor in JavaScript. */
+const LARGEST_TOKEN = '9007199254740991';
+
+/** Redisson's key of the token of a lock. */
+export function tokenKey(key: string): string {
+  return helperKey('redisson_lock_token', key);
+}
+
+/**
+ * For how long the token key of a lock stays after a grant; 0 is for ever. Java's INCR has no floor, and
+ * prolongs nothing: a key that ends while only Java is granted the lock begins again at 1.
+ */
+export function tokenTtlMs({ interop }: Pick<LockSettings, 'interop'>): number {
+  return interop === 'none' ? TOKEN_TTL_MS : 0;
+}
+
+/** Lua that writes the token in `fence`, and when its key ends. */
+export const WRITE_TOKEN = `
+if tokenTtlMs > 0 then
+  redis.call('set', token, fence, 'px', tokenTtlMs)
+else
+  redis.call('set', token, fence)
+end`;
+
+/**
+ * Lua that leaves in `fence` a token larger than every one before, as plain digits on which Redisson's
+ * INCR works. The server's time as its floor keeps that true when the counter was lost. A grant that
+ * was sent twice gets the token of the first. Needs the key `token` and the number `tokenTtlMs`.
+ * @param isNew the condition under which this is another grant
+ */
+export function takeToken(isNew: string): string {
+  return `
+local fence = redis.call('get', token)
+if ${isNew} or not fence then
+  local time = redis.call('time')
+  local counter = 0
+  if fence then counter = string.find(fence, '^%d+$') and tonumber(fence) end
+  if not counter then return redis.error_reply('LOCKSTATE its fencing token is not a number') end
+  local next = math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
+  if next > ${LARGEST_TOKEN} then return redis.error_reply('LOCKSTATE its fencing token is too large') end
+  fence = string.format('%.0f', next)
+  ${WRITE_TOKEN}
+end`;
+}

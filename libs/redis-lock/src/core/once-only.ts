@@ -1,0 +1,147 @@
+import type { Timer } from './time/clock.js';
+import { LockBackendError } from './api/errors.js';
+import { helperKey } from './redis/key-names.js';
+import type { LockContext } from './lock-context.js';
+import { tell, type LockedKind } from './api/observer.js';
+import { outOfScope } from './holding/scope.js';
+import type { Reply } from './redis/connection.js';
+import { defineScript, type RawReply } from './redis/script.js';
+import { answerWithin, asUnknown } from './redis/retry.js';
+
+/** How long Redis remembers a request, so that it counts once however often it is delivered. */
+export const MARKER_TTL_MS = 10 * 60 * 1_000;
+
+/** How long a request may be sent again; one that is under way then is still remembered. */
+const INSIST_MS = MARKER_TTL_MS / 2;
+/** How long a caller waits for an answer. */
+const PATIENCE_MS = 2_000;
+
+const FORGET_AFTER_MS = 1_000;
+/** Keys in one script. */
+const MOST_AT_ONCE = 250;
+
+/**
+ * Lua for a script that counts. Needs the key `marker` and the number `markerTtlMs`. After it,
+ * `known` is what was noted of this request if it was here before; `once(note, command…)` notes it
+ * and runs the one command that changes something. If Redis refuses that, `once` answers the error.
+ */
+export const ONCE = `
+local known = redis.call('get', marker)
+local function once(note, ...)
+  redis.call('set', marker, note, 'px', markerTtlMs)
+  if select('#', ...) == 0 then return nil end
+  local changed = redis.pcall(...)
+  if type(changed) ~= 'table' or not changed.err then return nil end
+  -- A note of what has not happened would be taken for its answer.
+  if known then redis.call('set', marker, known, 'px', markerTtlMs) else redis.call('del', marker) end
+  return changed
+end`;
+
+/** Lua that leaves in a local of this name the number in a key, or false when the key is absent. */
+export function numberIn(key: string, local: string): string {
+  return `
+local ${local} = redis.call('get', ${key})
+if ${local} then
+  local isWhole = ${local} == '0' or string.find(${local}, '^%-?[1-9]%d*$')
+  if not isWhole or #${local} > 15 then
+    return redis.error_reply('LOCKSTATE it holds something that is no count')
+  end
+  ${local} = tonumber(${local})
+end`;
+}
+
+export const FORGET = defineScript({
+  name: 'once-only.forget',
+  keys: [],
+  args: [],
+  body: `return redis.call('del', unpack(KEYS))`,
+  reply: (raw) => (typeof raw === 'number' ? raw : undefined),
+});
+
+/** What a script that counts answers: a number, and whether its message went out. */
+export interface Counted {
+  readonly count: number;
+  readonly isAnnounced: boolean;
+}
+
+export function counted(raw: RawReply): Counted | undefined {
+  if (typeof raw !== 'object') return undefined;
+  const [count, announced] = raw;
+  const isKnown = typeof count === 'number' && (announced === 0 || announced === 1);
+  return isKnown ? { count, isAnnounced: announced === 1 } : undefined;
+}
+
+/**
+ * Requests that change a bare number in Redis. Nothing in that number tells whether one has been
+ * executed, so each leaves a marker: it is remembered for ten minutes if it may arrive once more, and
+ * forgotten soon after its answer if not.
+ */
+export class OnceOnly {
+  /** Markers of which nobody has use any more, by the key they belong to. */
+  readonly #answered = new Map<string, string[]>();
+  #forgetting: Timer | undefined;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly prefix: string,
+    private readonly kind: LockedKind,
+  ) {}
+
+  /** The marker of a new request. */
+  marker(key: string): string {
+    return `${helperKey(this.prefix, key)}:${this.context.newOwner()}`;
+  }
+
+  /**
+   * Resolves with what the request has brought about, once.
+   * @param insists whether it is sent again for minutes, should the caller be left without an answer
+   * @throws {LockBackendError} Redis has not answered in time, or refused
+   */
+  async ask(
+    name: string,
+    send: (key: string, marker: string) => Promise<Reply<Counted>>,
+    insists: boolean,
+  ): Promise<number> {
+    const { keys, keeper, settings } = this.context;
+    const { kind } = this;
+    const key = keys.key(name);
+    const marker = this.marker(key);
+    const sending = () => send(key, marker);
+    try {
+      const reply = await answerWithin(PATIENCE_MS, this.context, name, sending);
+      if (!reply.resent) this.forget(key, marker);
+      if (!reply.value.isAnnounced) tell(settings.observer, { type: 'wake-up-failed', name, kind });
+      return reply.value.count;
+    } catch (error) {
+      if (!insists || !(error instanceof LockBackendError)) throw error;
+      void keeper.insist({ name, kind }, INSIST_MS, sending);
+      throw asUnknown(error);
+    }
+  }
+
+  /** Takes back what a request got, or may still get. Never rejects. */
+  undo(name: string, send: () => Promise<Reply<Counted>>): Promise<void> {
+    return this.context.keeper.insist({ name, kind: this.kind }, INSIST_MS, send);
+  }
+
+  /** For a request that was answered, and that cannot arrive again. */
+  forget(key: string, marker: string): void {
+    const markers = this.#answered.get(key) ?? [];
+    this.#answered.set(key, markers);
+    if (markers.push(marker) >= MOST_AT_ONCE) this.#forget(key, markers);
+    if (this.#forgetting !== undefined) return;
+    // What a process leaves that ends before, ends by its TTL.
+    this.#forgetting = outOfScope(() =>
+      this.context.clock.after(FORGET_AFTER_MS, () => {
+        this.#forgetting = undefined;
+        for (const [key, markers] of this.#answered) this.#forget(key, markers);
+      }),
+    );
+    this.#forgetting?.unref();
+  }
+
+  #forget(key: string, markers: readonly string[]): void {
+    this.#answered.delete(key);
+    this.context.connection.run(FORGET, markers, []).catch(() => undefined);
+  }
+}

@@ -1,0 +1,92 @@
+import { describeValue, LockConfigurationError, LockKeyError, quoteName } from '../api/errors.js';
+
+/** The longest key this library makes from a name, in UTF-8 bytes. */
+export const MAX_KEY_BYTES = 1024;
+
+/**
+ * Characters that no name may hold: controls, lone surrogates, and those that make two different names
+ * look the same, since they show nothing, change the direction, or only choose a form of emoji.
+ */
+export const UNSAFE_CHARACTERS =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
+
+/**
+ * The only place where keys and channels are made. The rules are Redisson's: the lock's key is the
+ * plain name; helpers are `prefix:{name}`, or `prefix:name` where the name brings a hash tag of its
+ * own, so that all keys of one lock share a slot.
+ */
+export class KeySpace {
+  readonly #prefix: string;
+
+  constructor(prefix: string) {
+    if (prefix !== '') refuse(prefix, 'keyPrefix', KeyPrefixError);
+    this.#prefix = prefix;
+  }
+
+  /** The key of a lock, after the name was checked. */
+  key(name: unknown): string {
+    if (typeof name !== 'string') {
+      throw new LockKeyError(`A lock name must be a string, not ${describeValue(name)}`);
+    }
+    if (name === '') throw new LockKeyError('A lock name must not be empty', { lockName: '' });
+    const key = this.#prefix + name;
+    if (!isPlain(key)) {
+      // Behind a prefix, white space at the beginning would be in the middle.
+      if (name.trim() !== name) refuse(name, 'lock name', LockKeyError);
+      refuse(key, 'lock name', LockKeyError);
+    }
+    return key;
+  }
+}
+
+/** Redisson's name of a helper key or channel that belongs to a lock. */
+export function helperKey(prefix: string, key: string): string {
+  return key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
+}
+
+/** As `helperKey`, where Redisson puts the name of the helper behind. */
+export function suffixedKey(key: string, suffix: string): string {
+  return key.includes('{') ? `${key}:${suffix}` : `{${key}}:${suffix}`;
+}
+
+class KeyPrefixError extends LockConfigurationError {}
+
+/** Nearly every name is of this form, and so passes with one look. */
+const PLAIN = /^(?!redisson_|nestjs_)[\w.:/-]{1,256}$/;
+
+function isPlain(key: string): boolean {
+  return PLAIN.test(key);
+}
+
+function refuse(key: string, what: string, ErrorClass: new (message: string) => Error): void {
+  const problem = problemOf(key);
+  if (problem !== undefined) {
+    throw new ErrorClass(`The ${what} ${quoteName(key)} cannot be used: ${problem}`);
+  }
+}
+
+function problemOf(key: string): string | undefined {
+  if (key.trim() !== key || key === '') return 'it begins or ends with white space';
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES) return `it is longer than ${MAX_KEY_BYTES} bytes`;
+  const unsafe = UNSAFE_CHARACTERS.exec(key)?.[0].codePointAt(0)?.toString(16).toUpperCase();
+  if (unsafe !== undefined) {
+    return `it holds a control or an invisible character, U+${unsafe.padStart(4, '0')}`;
+  }
+  const helper = ['redisson_', 'nestjs_'].find((prefix) => key.startsWith(prefix));
+  if (helper !== undefined) return `"${helper}" begins the helper keys of locks`;
+  if (/\}.*:timeout$|:rwlock_timeout:/.test(key))
+    return 'it is that of a helper key of another name';
+  return hashTagProblem(key);
+}
+
+/** With several tags, or with a broken one, lock and helper keys would end up in different slots. */
+function hashTagProblem(key: string): string | undefined {
+  const braces = key.replace(/[^{}]/g, '');
+  if (braces === '') return undefined;
+  if (braces !== '{}') return 'it may hold one pair of braces at most';
+  if (key.includes('{}')) return 'its hash tag is empty';
+  if (key.startsWith('{') && key.endsWith('}')) {
+    return 'a name that is nothing but a hash tag shares its helper keys with the name without braces';
+  }
+  return undefined;
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../time/clock.js';
+import { MovingSlotError } from '../api/errors.js';
+import { MOVING_MS, type RedisConnection, type Reply } from './connection.js';
+
+/**
+ * The slots of a Cluster that were found on their way to another node. Scripts of several keys are
+ * refused meanwhile, since some of their keys may be here, some there, and some nowhere.
+ */
+export class MovingSlots {
+  readonly #until = new Map<number, number>();
+
+  constructor(
+    private readonly context: { readonly connection: RedisConnection; readonly clock: Clock },
+  ) {}
+
+  /** Asks by a script of several keys, or while their slot moves by one that has the first alone. */
+  ask<R>(key: string, together: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
+    if (this.#isMoving(key)) return alone();
+    return together().catch(async (error: unknown) => {
+      if (!(error instanceof MovingSlotError)) throw error;
+      const { connection, clock } = this.context;
+      this.#until.set(connection.place(key).slot, clock.now() + MOVING_MS);
+      const reply = await alone();
+      // It may have done a part before it was stopped.
+      return error.outcome === 'unknown' ? { ...reply, resent: true } : reply;
+    });
+  }
+
+  #isMoving(key: string): boolean {
+    if (this.#until.size === 0) return false;
+    const { connection, clock } = this.context;
+    const { slot } = connection.place(key);
+    const until = this.#until.get(slot);
+    if (until === undefined || clock.now() < until) return until !== undefined;
+    this.#until.delete(slot);
+    return false;
+  }
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+
+import { LockBackendError } from '../api/errors.js';
+
+export type ScriptKeys<K extends string> = Readonly<Record<K, string>> | readonly string[];
+export type ScriptArgs<A extends string> =
+  Readonly<Record<A, string | number>> | readonly (string | number)[];
+
+/** What a script may answer: integers and strings, flat. Floats and nil do not survive the way. */
+export type RawReply = string | number | readonly (string | number)[];
+
+/**
+ * By PUBLISH, by the PUBLISH or the SPUBLISH of a Cluster, or by both of these. Nobody hears by one
+ * what went by the other.
+ */
+export type PublishMode = 'plain' | 'broadcast' | 'sharded' | 'both';
+
+export interface ScriptText {
+  readonly lua: string;
+  readonly sha1: string;
+}
+
+/** A Lua script that is called by names instead of by the numbers of KEYS and ARGV. */
+export interface Script<K extends string, A extends string, R> extends ScriptText {
+  readonly name: string;
+  readonly keys: readonly K[];
+  readonly args: readonly A[];
+  /** Calls with the same first key are executed in the order in which they were made, come what may. */
+  readonly inOrder: boolean;
+  /** The same script, which announces in another way than by PUBLISH. */
+  readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
+  decode(raw: unknown): R;
+}
+
+/** What is sent to run a script. */
+export interface ScriptCall extends ScriptText {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  /** It has just what was declared, so that it may travel with other calls of the script. */
+  readonly isUniform: boolean;
+  readonly inOrder: boolean;
+}
+
+/**
+ * Declares a script. Its body sees every key and argument as a local of the declared name.
+ *
+ * Every script must be safe to run twice: after a cut the client cannot know whether it ran.
+ * Arguments that count or measure are declared as `numbers`: they are refused before the first
+ * write unless they are whole and not negative, since Redis does not undo what a failing script
+ * wrote before.
+ */
+export function defineScript<K extends string, A extends string, R>(declaration: {
+  name: string;
+  keys: readonly K[];
+  args: readonly A[];
+  numbers?: readonly NoInfer<A>[];
+  /** Arguments that are channels, or begin one: the body tells them by `announce(channel, message)`. */
+  channels?: readonly NoInfer<A>[];
+  /** Its calls wait for one another on each key, which costs as many round trips. */
+  inOrder?: boolean;
+  body: string;
+  reply: (raw: RawReply) => R | undefined;
+}): Script<K, A, R> {
+  const { name, keys, args, numbers = [], channels = [], body, reply } = declaration;
+  const textIn = (mode: PublishMode): ScriptText => {
+    const lines = [
+      ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
+      ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
+      ...numbers.map(numberGuard),
+      ...(channels.length > 0 ? [ANNOUNCE[mode]] : []),
+      body.trim(),
+    ];
+    return textOf(lines.join('\n'));
+  };
+  return {
+    ...textIn('plain'),
+    name,
+    keys,
+    args,
+    inOrder: declaration.inOrder ?? false,
+    inMode: inOtherModes(textIn),
+    decode(raw) {
+      const decoded = isRawReply(raw) ? reply(raw) : undefined;
+      if (decoded === undefined) {
+        // It was executed all the same.
+        throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
+          retryable: false,
+          outcome: 'unknown',
+        });
+      }
+      return decoded;
+    },
+  };
+}
+
+/** Made when they are first needed, which most of them never are. */
+function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
+  return {
+    broadcast: once(() => textIn('broadcast')),
+    sharded: once(() => textIn('sharded')),
+    both: once(() => textIn('both')),
+  };
+}
+
+/**
+ * A channel is an argument also where it is sharded: among the keys, as one that never exists, it would
+ * make Redis answer TRYAGAIN for as long as its slot is on its way to another node.
+ */
+export function callOf<K extends string, A extends string>(
+  script: Script<K, A, unknown>,
+  keys: ScriptKeys<K>,
+  args: ScriptArgs<A>,
+  mode: PublishMode,
+): ScriptCall {
+  const { lua, sha1 } = mode === 'plain' ? script : script.inMode[mode]();
+  const allKeys = inOrder(script.keys, keys);
+  const allArgs = inOrder(script.args, args);
+  const isUniform =
+    allKeys.length > 0 &&
+    allKeys.length === script.keys.length &&
+    allArgs.length === script.args.length;
+  return { lua, sha1, keys: allKeys, args: allArgs, isUniform, inOrder: script.inOrder };
+}
+
+/**
+ * The script for several calls at once, which answers a list. Every call has KEYS and ARGV of its own,
+ * so that any text does, and fails alone; what it wrote before stays, as when it is alone.
+ */
+export function forMany({ lua, keys, args }: ScriptCall): ScriptText {
+  const [keyCount, argCount] = [String(keys.length), String(args.length)];
+  return textOf(`local allKeys, allArgs, KEYS, ARGV = KEYS, ARGV, {}, {}
+local function call()
+${lua}
+end
+local answers = {}
+for i = 0, #allKeys / ${keyCount} - 1 do
+  for k = 1, ${keyCount} do KEYS[k] = allKeys[i * ${keyCount} + k] end
+  for a = 1, ${argCount} do ARGV[a] = allArgs[i * ${argCount} + a] end
+  local isDone, answer = pcall(call)
+  -- Before Redis 7 the error of a command is a text here, and a mistake in Lua is one everywhere.
+  if not isDone and type(answer) ~= 'table' then
+    answer = tostring(answer)
+    answer = redis.error_reply(string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer)
+  end
+  -- The list would end at a nil.
+  if answer == nil then answer = false end
+  answers[i + 1] = answer
+end
+return answers`);
+}
+
+/** The values of keys or arguments in the order in which the script declared them. */
+export function inOrder<T extends string | number>(
+  names: readonly string[],
+  values: Readonly<Record<string, T>> | readonly T[],
+): readonly T[] {
+  if (isList(values)) return values;
+  return names.map((name) => values[name] as T);
+}
+
+function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values is readonly T[] {
+  return Array.isArray(values);
+}
+
+const announceBy = (command: string, answer: string, countBy: string) => `local countBy = ${countBy}
+local function announce(channel, message)
+  local receivers = redis.pcall('${command}', channel, message)
+  return type(receivers) ~= 'table' and ${answer}
+end`;
+
+/**
+ * Whether the message went out: to how many, or true where nobody can say. A missing right to publish
+ * must not hide what the script has done. By `countBy` PUBSUB tells how many listen, where it can.
+ */
+const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
+  plain: announceBy('publish', 'receivers', `'numsub'`),
+  // One node of a Cluster counts only those who listen there.
+  broadcast: announceBy('publish', 'true', 'nil'),
+  sharded: announceBy('spublish', 'receivers', `'shardnumsub'`),
+  both: `local countBy
+local function announce(channel, message)
+  local toAll = redis.pcall('publish', channel, message)
+  local toShard = redis.pcall('spublish', channel, message)
+  return type(toAll) ~= 'table' or type(toShard) ~= 'table'
+end`,
+};
+
+function textOf(lua: string): ScriptText {
+  return { lua, sha1: createHash('sha1').update(lua).digest('hex') };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+function numberGuard(name: string): string {
+  return (
+    `if not string.find(${name}, '^%d+$') or #${name} > 15 then ` +
+    `return redis.error_reply('LOCKARG ${name} is not a whole number') end\n` +
+    `${name} = tonumber(${name})`
+  );
+}
+
+function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function isRawReply(raw: unknown): raw is RawReply {
+  return isScalar(raw) || (Array.isArray(raw) && raw.every(isScalar));
+}

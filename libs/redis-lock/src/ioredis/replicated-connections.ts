@@ -1,0 +1,100 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import { LockError } from '../core/api/errors.js';
+import type { ScriptCall } from '../core/redis/script.js';
+import { hashSlot } from './hash-slot.js';
+import { another, clientAt, isCluster, masterOf } from './redis-client.js';
+import { noConnectionError } from './reply-error.js';
+import { ReplicatedConnection, type Replicated } from './replicated-connection.js';
+
+/** How often a script follows its slot. */
+const REDIRECTIONS = 5;
+/** Where there is no Cluster: the present master. */
+const MASTER = '';
+
+/** The ordinary connection. */
+export interface Ordinary {
+  database(): number;
+  /** Which server it leads to; undefined where nobody may ask, and in a Cluster, which says it itself. */
+  runId(): Promise<string | undefined>;
+  /** Another one was found, later. */
+  disagree(): void;
+}
+
+/** Runs scripts that replicas must have: by a connection of its own for each master that is needed. */
+export class ReplicatedConnections {
+  readonly #lines = new Map<string, ReplicatedConnection>();
+
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly ordinary: Ordinary,
+  ) {}
+
+  /** The ordinary connection leads to this server: what does not is of no use any more. */
+  agreeOn(runId: string | undefined): void {
+    for (const line of this.#lines.values()) line.agreeOn(runId);
+  }
+
+  /**
+   * Resolves when `minReplicas` replicas have what the script has written.
+   * @throws {ReplicationError} too few have confirmed it
+   * @throws {LockBackendError} Redis could not be asked, or refused
+   */
+  async run(call: ScriptCall, minReplicas: number): Promise<Replicated> {
+    const { client } = this;
+    if (!isCluster(client)) return this.#lineTo(MASTER).run(call, minReplicas);
+    const slot = hashSlot(call.keys[0] ?? '');
+    let asked: string | undefined;
+    for (let redirections = 0; ; redirections++) {
+      const node = asked ?? masterOf(client, slot);
+      if (node === undefined) throw noConnectionError(undefined);
+      try {
+        return await this.#lineTo(node).run(call, minReplicas, asked !== undefined);
+      } catch (error) {
+        const way = redirections < REDIRECTIONS ? redirectionOf(error) : undefined;
+        if (way === undefined) throw error;
+        asked = way.asks;
+        if (asked === undefined) await refreshed(client);
+      }
+    }
+  }
+
+  close(): void {
+    for (const line of this.#lines.values()) line.close();
+  }
+
+  #lineTo(node: string): ReplicatedConnection {
+    let line = this.#lines.get(node);
+    if (line === undefined) {
+      line = new ReplicatedConnection(
+        (overrides) => another(this.#clientAt(node), overrides),
+        this.ordinary,
+      );
+      this.#lines.set(node, line);
+    }
+    return line;
+  }
+
+  #clientAt(node: string): Redis {
+    if (!isCluster(this.client)) return this.client;
+    const client = clientAt(this.client, 'all', node);
+    if (client === undefined) throw new Error('The cluster does not know the node at present');
+    return client;
+  }
+}
+
+/** Where Redis sends a script: to the node that has the slot by now, or is about to have it. */
+function redirectionOf(error: unknown): { asks: string | undefined } | undefined {
+  const reply =
+    error instanceof LockError && error.cause instanceof Error ? error.cause.message : '';
+  const asks = /^ASK \d+ (\S+)$/.exec(reply)?.[1];
+  return asks !== undefined || reply.startsWith('MOVED ') ? { asks } : undefined;
+}
+
+function refreshed(cluster: Cluster): Promise<void> {
+  return new Promise((resolve) => {
+    cluster.refreshSlotsCache(() => {
+      resolve();
+    });
+  });
+}

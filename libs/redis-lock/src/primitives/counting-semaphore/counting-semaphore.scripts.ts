@@ -1,0 +1,142 @@
+import type { AcquireAnswer } from '../../core/holding/protocol.js';
+import { LARGEST_COUNT } from '../../core/api/options.js';
+import { counted, numberIn, ONCE } from '../../core/once-only.js';
+import { defineScript } from '../../core/redis/script.js';
+
+/**
+ * The counting semaphore on the wire is Redisson's RSemaphore: a string `name` with the free permits,
+ * absent as long as there were none. After an increase the new number is published on
+ * `redisson_sc:{name}`, if it is one that Java takes: from 1 to 2^31-1.
+ *
+ * What Redisson has no key for is a marker of each request, so that one that ioredis sends again
+ * counts once.
+ */
+
+const MOST = String(LARGEST_COUNT);
+
+/** What the marker of an acquisition says whose caller has left. */
+const CANCELLED = 'cancelled';
+
+const TELL = `
+local function tell(free)
+  if free < 1 or free > ${MOST} then return 1 end
+  return announce(channel, string.format('%d', free)) and 1 or 0
+end`;
+
+/** Absent → so many permits, for whoever comes first; with a TTL, unless that is 0. */
+export const TRY_SET_PERMITS = defineScript({
+  name: 'counting-semaphore.try-set-permits',
+  keys: ['counter', 'marker'],
+  args: ['permits', 'ttlMs', 'markerTtlMs', 'channel'],
+  numbers: ['permits', 'ttlMs', 'markerTtlMs'],
+  channels: ['channel'],
+  body: `
+if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
+${ONCE}
+if known then return {tonumber(known), 1} end
+${numberIn('counter', 'free')}
+if free then
+  once(0)
+  return {0, 1}
+end
+${TELL}
+local refused
+if ttlMs > 0 then refused = once(1, 'set', counter, permits, 'px', ttlMs)
+else refused = once(1, 'set', counter, permits) end
+return refused or {1, tell(permits)}`,
+  reply: counted,
+});
+
+/** Takes all of the permits or none. A caller that has left gets none any more. */
+export const ACQUIRE = defineScript({
+  name: 'counting-semaphore.acquire',
+  keys: ['counter', 'marker'],
+  args: ['permits', 'markerTtlMs'],
+  numbers: ['permits', 'markerTtlMs'],
+  body: `
+if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
+${ONCE}
+if known then return known == '${CANCELLED}' and 0 or 1 end
+${numberIn('counter', 'free')}
+if not free or free < permits then return 0 end
+return once(permits, 'decrby', counter, permits) or 1`,
+  reply: (raw): AcquireAnswer | undefined => {
+    if (raw === 1) return { kind: 'granted', fencingToken: undefined };
+    return raw === 0 ? { kind: 'busy', remainingMs: Infinity } : undefined;
+  },
+});
+
+/** Gives back what an acquisition took, if it did, and forbids it to take anything later. */
+export const CANCEL = defineScript({
+  name: 'counting-semaphore.cancel',
+  keys: ['counter', 'marker'],
+  args: ['markerTtlMs', 'channel'],
+  numbers: ['markerTtlMs'],
+  channels: ['channel'],
+  body: `
+${ONCE}
+if known == '${CANCELLED}' then return {0, 1} end
+${numberIn('counter', 'free')}
+-- A counter that was deleted, or ended by its TTL, gets nothing back.
+if not known or not free then
+  once('${CANCELLED}')
+  return {0, 1}
+end
+${TELL}
+local taken = tonumber(known)
+return once('${CANCELLED}', 'incrby', counter, taken) or {taken, tell(free + taken)}`,
+  reply: counted,
+});
+
+/** More or fewer permits; creates the counter unless told otherwise. Its TTL stays as it is. */
+export const CHANGE = defineScript({
+  name: 'counting-semaphore.change',
+  keys: ['counter', 'marker'],
+  args: ['more', 'fewer', 'onlyIfExists', 'markerTtlMs', 'channel'],
+  numbers: ['more', 'fewer', 'onlyIfExists', 'markerTtlMs'],
+  channels: ['channel'],
+  body: `
+${ONCE}
+if known then return {tonumber(known), 1} end
+${numberIn('counter', 'free')}
+if not free and onlyIfExists == 1 then
+  once(0)
+  return {0, 1}
+end
+local changed = (free or 0) + more - fewer
+if math.abs(changed) > ${MOST} then
+  return redis.error_reply('LOCKSTATE it would count beyond ${MOST} permits')
+end
+${TELL}
+local refused = once(1, 'incrby', counter, more - fewer)
+return refused or {1, more > fewer and tell(changed) or 1}`,
+  reply: counted,
+});
+
+/** Takes all that are free; a number below zero is brought up to it, as in Java. */
+export const DRAIN = defineScript({
+  name: 'counting-semaphore.drain',
+  keys: ['counter', 'marker'],
+  args: ['markerTtlMs'],
+  numbers: ['markerTtlMs'],
+  body: `
+${ONCE}
+if known then return {tonumber(known), 1} end
+${numberIn('counter', 'free')}
+if not free or free == 0 then
+  once(0)
+  return {0, 1}
+end
+return once(free, 'decrby', counter, free) or {free, 1}`,
+  reply: counted,
+});
+
+export const AVAILABLE = defineScript({
+  name: 'counting-semaphore.available',
+  keys: ['counter'],
+  args: [],
+  body: `
+${numberIn('counter', 'free')}
+return free or 0`,
+  reply: (raw) => (typeof raw === 'number' ? raw : undefined),
+});

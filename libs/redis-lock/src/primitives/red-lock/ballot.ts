@@ -1,0 +1,143 @@
+import {
+  LockBackendError,
+  LockConfigurationError,
+  QuorumError,
+  type LockError,
+} from '../../core/api/errors.js';
+
+type Answer<R> = { readonly value: R } | { readonly error: LockError };
+
+/** More than half, so that any two quorums have a node in common. */
+export function quorumOf(nodes: number): number {
+  return Math.floor(nodes / 2) + 1;
+}
+
+/** One question to all nodes at once, and the answers as they come in. */
+export class Ballot<R> {
+  /** By node; undefined until it has answered. */
+  readonly #answers: (Answer<R> | undefined)[];
+  #onAnswer: () => void = () => undefined;
+
+  constructor(
+    asked: readonly Promise<R>[],
+    /** How many answers of one kind decide. */
+    readonly quorum: number,
+  ) {
+    this.#answers = asked.map(() => undefined);
+    asked.forEach((answer, node) => {
+      answer.then(
+        (value) => {
+          this.#enter(node, { value });
+        },
+        (error: unknown) => {
+          this.#enter(node, { error: error as LockError });
+        },
+      );
+    });
+  }
+
+  /** What the nodes have answered so far, in their order. */
+  get values(): R[] {
+    return this.#answers.flatMap((answer) =>
+      answer !== undefined && 'value' in answer ? [answer.value] : [],
+    );
+  }
+
+  get failures(): number {
+    return this.#errors.length;
+  }
+
+  get isComplete(): boolean {
+    return !this.#answers.includes(undefined);
+  }
+
+  /** More of these, and what they deny cannot have a quorum any more. */
+  get minority(): number {
+    return this.#answers.length - this.quorum;
+  }
+
+  /** Whether the node may have done what it was asked: with an answer, by what that is. */
+  mayHaveDone(node: number, isDone: (value: R) => boolean): boolean {
+    const answer = this.#answers[node];
+    if (answer === undefined) return true;
+    return 'value' in answer ? isDone(answer.value) : isUnknown(answer.error);
+  }
+
+  count(isCounted: (value: R) => boolean): number {
+    return this.values.filter(isCounted).length;
+  }
+
+  /** Resolves with the first verdict. There has to be one once all nodes have answered. */
+  until<V>(decide: () => V | undefined): Promise<V> {
+    return new Promise<V>((resolve, reject: (reason: Error) => void) => {
+      this.#onAnswer = () => {
+        try {
+          const verdict = decide();
+          if (verdict === undefined) return;
+          this.#onAnswer = () => undefined;
+          resolve(verdict);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      this.#onAnswer();
+    });
+  }
+
+  /** Why there is no quorum. */
+  error(): LockError {
+    const errors = this.#errors;
+    const misconfigured = errors.find((error) => error instanceof LockConfigurationError);
+    if (misconfigured !== undefined) return misconfigured;
+    const refusals = errors.filter((error) => !(error instanceof LockBackendError));
+    // So many nodes that no repair of the others would help.
+    if (refusals[0] !== undefined && refusals.length > this.minority) return refusals[0];
+    const lasting = errors.filter((error) => !isPassing(error));
+    return new QuorumError(this.#complaint(), {
+      retryable: lasting.length <= this.minority,
+      outcome: errors.some(isUnknown) ? 'unknown' : 'none',
+      causes: this.#answers.map((answer) => causeOf(answer)),
+    });
+  }
+
+  get #errors(): LockError[] {
+    return this.#answers.flatMap((answer) =>
+      answer !== undefined && 'error' in answer ? [answer.error] : [],
+    );
+  }
+
+  #complaint(): string {
+    const reasons = this.#answers.flatMap((answer, i) => {
+      const cause = causeOf(answer);
+      return cause === undefined ? [] : [`node ${String(i + 1)}: ${cause.message}`];
+    });
+    const [answered, all] = [this.values.length, this.#answers.length];
+    return (
+      `${String(answered)} of ${String(all)} nodes answered, and ${String(this.quorum)} have to ` +
+      `agree (${reasons.join('; ')})`
+    );
+  }
+
+  #enter(node: number, answer: Answer<R>): void {
+    this.#answers[node] = answer;
+    this.#onAnswer();
+  }
+}
+
+const NOT_YET = new LockBackendError('it had not answered yet', {
+  retryable: true,
+  outcome: 'unknown',
+});
+
+function causeOf(answer: Answer<unknown> | undefined): LockError | undefined {
+  if (answer === undefined) return NOT_YET;
+  return 'error' in answer ? answer.error : undefined;
+}
+
+function isPassing(error: LockError): boolean {
+  return error instanceof LockBackendError && error.retryable;
+}
+
+function isUnknown(error: LockError): boolean {
+  return error instanceof LockBackendError && error.outcome === 'unknown';
+}
