@@ -2,6 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inTime, now, until } from './clock.mjs';
 import { Visits } from './visits.mjs';
 
+const SETTLE_MS = 500;
+
+/** All who asked last: some may wait still when the trial is over. */
+let busy = Promise.resolve();
+
+/** @returns {Promise<boolean>} whether nobody of the last trial waits any more */
+export const settled = () => inTime(busy, SETTLE_MS);
+
 /**
  * So many callers ask in one turn of the event loop, each once.
  * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
@@ -14,7 +22,8 @@ export async function wave(acquire, { key, callers, cutMs, sectionMs = 0, startA
   const asked = Array.from({ length: callers }, (_, flow) =>
     visit(acquire, key, { visits, flow, sectionMs }),
   );
-  const isOver = await inTime(Promise.all(asked), cutMs);
+  busy = Promise.all(asked);
+  const isOver = await inTime(busy, cutMs);
   return { startedAt, endedAt: now(), isOver, ...visits.close() };
 }
 
@@ -30,7 +39,8 @@ export async function loop(acquire, { key, callers, forMs, sectionMs = 0, startA
   const flows = Array.from({ length: callers }, async (_, flow) => {
     while (visits.isOpen && (await visit(acquire, key, { visits, flow, sectionMs })));
   });
-  await inTime(Promise.all(flows), forMs);
+  busy = Promise.all(flows);
+  await inTime(busy, forMs);
   return { startedAt, endedAt: now(), isOver: true, ...visits.close() };
 }
 

@@ -81,7 +81,7 @@ function durationOf(reports, visits) {
 
 const lastLeft = (visits) => visits.reduce((last, visit) => Math.max(last, visit[LEFT]), 0);
 
-/** Of several waves the medians. */
+/** The medians of several waves. */
 function waitMeasures(waits) {
   const typical = quantile(
     waits.map(({ served }) => quantile(served, 0.5)),
@@ -94,7 +94,7 @@ function waitMeasures(waits) {
   return { waitMs: typical, longestWaitMs: longest, waitRatio: longest / typical };
 }
 
-/** What one section cost; `served` sections in all. */
+/** The cost of one section; `served` sections in all. */
 export function costMeasures(cost, served) {
   return {
     commandsPerOp: cost.commands / served,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { inTime } from './clock.mjs';
 import { pin } from './machine.mjs';
+import { untilSteady } from './steady.mjs';
 
 const WORKER = join(import.meta.dirname, 'worker.mjs');
 const START_MS = 20_000;
@@ -11,7 +12,7 @@ const LONGEST_STDERR = 2_000;
 export class Crew {
   #workers;
   #probe;
-  /** Of all workers, in the actions since `measured` began. */
+  /** The CPU time of all workers, in the actions since `measured` began. */
   #cpuUs = 0;
   #isWarm = false;
 
@@ -20,12 +21,13 @@ export class Crew {
    * @param {string} order.locker a file of lockers/
    * @param {string} order.scenario the file whose actions the workers do
    * @param {number} order.processes
+   * @param {string[]} [order.nodeArgs]
    * @param {import('./terms.mjs').Terms} order.terms
    * @param {import('./redis-probe.mjs').RedisProbe} order.probe
    */
-  constructor({ locker, scenario, processes, terms, probe }) {
+  constructor({ locker, scenario, processes, nodeArgs = [], terms, probe }) {
     this.#probe = probe;
-    const args = ['--expose-gc', WORKER, locker, scenario, JSON.stringify(terms)];
+    const args = ['--expose-gc', ...nodeArgs, WORKER, locker, scenario, JSON.stringify(terms)];
     this.#workers = Array.from({ length: processes }, () => new Worker(args));
   }
 
@@ -38,13 +40,19 @@ export class Crew {
 
   /**
    * Once for all trials.
+   * @param {import('./pace.mjs').Pace} pace
    * @returns {Promise<string | undefined>} what went wrong
    */
-  async warmUp(forMs) {
+  async warmUp(pace) {
     if (this.#isWarm) return undefined;
     this.#isWarm = true;
-    const problems = await this.all('warmUp', forMs);
-    return problems.find((problem) => problem !== undefined);
+    return untilSteady((forMs) => this.all('warmUp', forMs), pace);
+  }
+
+  /** Whether nobody of the last trial waits any more. */
+  async isSettled() {
+    const settled = await this.all('settled');
+    return settled.every(Boolean);
   }
 
   /** Every worker does it at the same time; resolves with what each returned. */

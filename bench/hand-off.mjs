@@ -6,6 +6,8 @@ import { quantile } from './statistics.mjs';
 
 const KEYS = 16;
 const SLOTS = 6;
+/** The warm-up of all processes hands over too seldom between two of them. */
+const WARMING_SLOTS = 20;
 const SLOT_MS = 150;
 const HEAD_START_MS = 20;
 /** The waiter asks so long after the holder. */
@@ -40,7 +42,7 @@ export const actions = {
         gotAt = now();
         return release?.();
       });
-      // Whoever gives up was not woken either.
+      // A waiter that gives up was not woken either.
       await inTime(
         got.catch(() => undefined),
         LONGEST_HOLD_MS + MISSED_MS,
@@ -54,8 +56,7 @@ const inSlots = (slots, work) => Promise.all(slots.map(work));
 
 /** Two processes, the first of which frees what the second waits for. */
 export async function drive(crew, { id }, { pace }) {
-  const warming = Math.ceil(pace.warmUpMs / 2 / SLOT_MS);
-  if (!pace.sharesProcesses) await handOffs(crew, `${id}:warm`, warming);
+  await handOffs(crew, `${id}:warm`, Math.ceil(WARMING_SLOTS * pace.share));
   const slots = Math.max(1, Math.round(SLOTS * pace.share));
   const { result, cost } = await crew.measured(() => handOffs(crew, id, slots));
   const done = result.filter(({ gotAt }) => gotAt !== null);

@@ -1,10 +1,11 @@
 /**
- * What the columns are called. `less` marks what is better when it is smaller.
+ * The titles of the columns. `less` marks what is better when it is smaller.
  * @type {Record<string, { title: string, digits: number, less?: boolean }>}
  */
 export const MEASURES = {
   opsPerS: { title: 'ops/s', digits: 0 },
   ordersPerS: { title: 'orders/s', digits: 0 },
+  firstMs: { title: 'first 1,000, ms', digits: 0, less: true },
   p50Us: { title: 'p50 µs', digits: 0, less: true },
   p90Us: { title: 'p90 µs', digits: 0 },
   p99Us: { title: 'p99 µs', digits: 0 },
@@ -22,7 +23,7 @@ export const MEASURES = {
   commandsPerOp: { title: 'cmds/op', digits: 1 },
   callsPerOp: { title: 'calls/op', digits: 2 },
   redisUsPerOp: { title: 'redis µs/op', digits: 1 },
-  clientUsPerOp: { title: 'client µs/op', digits: 1 },
+  clientUsPerOp: { title: 'client µs/op', digits: 1, less: true },
   renewalsPerS: { title: 'renewals/s', digits: 0 },
   callsPerS: { title: 'calls/s', digits: 0 },
   commandsPerS: { title: 'cmds/s', digits: 0 },
@@ -37,6 +38,12 @@ export const MEASURES = {
   addedMs: { title: 'added CPU ms', digits: 1, less: true },
   decoratedMs: { title: 'decorated CPU ms', digits: 1 },
   plainMs: { title: 'plain CPU ms', digits: 1 },
+  sharePct: { title: '% of steady', digits: 0 },
+  steadyPerS: { title: 'steady ops/s', digits: 0 },
+  collectedPerS: { title: 'collected ops/s', digits: 0 },
+  promisesPerOp: { title: 'promises/op', digits: 1, less: true },
+  timersPerOp: { title: 'timers/op', digits: 1 },
+  kibPerOp: { title: 'garbage KiB/op', digits: 1 },
   heapKiBPerLock: { title: 'heap KiB/lock', digits: 2 },
   rssKiBPerLock: { title: 'RSS KiB/lock', digits: 2 },
   overlaps: { title: 'overlaps', digits: 0 },
@@ -49,5 +56,5 @@ export const MEASURES = {
 /** Counts of things that must not happen: of several rounds the sum, not the median. */
 export const FAULTS = ['overlaps', 'oversold', 'late', 'missed', 'lost'];
 
-/** Of those, what means that a lock did not do what it is for, on a machine however slow. */
+/** The faults that mean that a lock did not do what it is for, on a machine however slow. */
 export const BREAKAGES = ['overlaps', 'oversold', 'missed'];

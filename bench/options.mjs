@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FULL, QUICK } from './pace.mjs';
 import { SCENARIO_FILES } from './scenarios.mjs';
@@ -6,13 +8,15 @@ const NAMES = Object.keys(SCENARIO_FILES);
 
 export const USAGE = `npm run bench -- [options]
 
-  --scenario LIST   of ${NAMES.join(', ')}; default: all
-  --rounds N        of which medians are taken; default: ${FULL.rounds}
-  --warm-up MS      for how long each process takes locks before it is looked at; default: ${FULL.warmUpMs}
-  --quick           one round of short windows, only to see that everything works
-  --no-peers        without other libraries
-  --lockers LIST    only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
-  --json [FILE]     all measures as JSON, to the file or to standard output
+  --scenario LIST    of ${NAMES.join(', ')}; default: all
+  --rounds N         of which medians are taken; default: ${FULL.rounds}
+  --warm-up MS       for how long each process takes locks before it is looked at;
+                     default: until its rate has stopped rising, at most ${FULL.longestWarmUpMs}
+  --quick            one round of short windows, only to see that everything works
+  --no-peers         without other libraries
+  --lockers LIST     only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
+  --locker-file FILE one more locker, of a module from elsewhere; may be given several times
+  --json [FILE]      all measures as JSON, to the file or to standard output
   --help`;
 
 export class UsageError extends Error {}
@@ -21,6 +25,7 @@ export class UsageError extends Error {}
  * @typedef {object} Options
  * @property {string[]} scenarios
  * @property {string[] | undefined} lockers
+ * @property {string[]} lockerFiles modules from elsewhere
  * @property {boolean} peers
  * @property {import('./pace.mjs').Pace} pace
  * @property {string | undefined} json a file, or '-' for standard output
@@ -34,6 +39,7 @@ export function readOptions(args) {
   return {
     scenarios: scenariosOf(values.scenario),
     lockers: listOf(values.lockers),
+    lockerFiles: lockerFilesOf(values['locker-file']),
     peers: values['no-peers'] !== true,
     pace: {
       ...pace,
@@ -55,6 +61,7 @@ function parse(args) {
         'warm-up': { type: 'string' },
         quick: { type: 'boolean' },
         lockers: { type: 'string' },
+        'locker-file': { type: 'string', multiple: true },
         'no-peers': { type: 'boolean' },
         json: { type: 'string' },
         help: { type: 'boolean' },
@@ -78,6 +85,14 @@ function scenariosOf(list) {
   const unknown = wanted?.filter((name) => !NAMES.some((known) => known.toLowerCase() === name));
   if (unknown?.length) throw new UsageError(`Unknown scenario: ${unknown.join(', ')}`);
   return NAMES.filter((name) => wanted?.includes(name.toLowerCase()) ?? true);
+}
+
+/** Their names tell them apart. */
+function lockerFilesOf(files = []) {
+  const names = files.map((file) => basename(file));
+  const bad = files.find((file, i) => !existsSync(file) || names.indexOf(names[i]) !== i);
+  if (bad === undefined) return files;
+  throw new UsageError(`--locker-file ${bad}: no such file, or a second one of that name`);
 }
 
 function wholeNumber(option, text, least) {

@@ -4,7 +4,7 @@ import { HOST } from './terms.mjs';
 const SCRIPT_COMMANDS = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro', 'fcall'];
 const EXPIRY_COMMANDS = ['pexpire', 'set', 'psetex', 'pexpireat'];
 
-/** What the server says of its own work, less what asking adds to it. */
+/** The server's own report of its work, less the work of asking. */
 export class RedisProbe {
   #client;
   #own = { commands: 0, reads: 0 };

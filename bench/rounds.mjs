@@ -1,12 +1,13 @@
 import { Crew } from './crew.mjs';
 import { inTime, now } from './clock.mjs';
+import { loadLocker } from './load-locker.mjs';
 import { LEASE_MS } from './terms.mjs';
 
 /** Beside its warm-up no run of a locker takes so long, unless it hangs. */
 const LONGEST_MS = 40_000;
 
 /**
- * What one locker did in one trial, round by round.
+ * The samples of one locker in one trial, round by round.
  * @typedef {object} Record
  * @property {string} scenario
  * @property {string} trial
@@ -32,7 +33,7 @@ export async function runRounds(bench) {
   for (let round = 0; round < pace.rounds; round++) {
     for (const scenario of scenarios) {
       const startedAt = now();
-      for (const trials of together(scenario, pace)) {
+      for (const trials of together(scenario)) {
         for (const locker of rotated(scenario.lockers, round)) {
           const theirs = records.filter((each) => each.locker === locker);
           await runTrials(bench, scenario, { trials, locker, records: theirs });
@@ -45,11 +46,12 @@ export async function runRounds(bench) {
   return records;
 }
 
-/** Which trials the same processes run: one, or, where figures do not count, as many as can. */
-function together({ trials }, { sharesProcesses }) {
-  if (!sharesProcesses) return trials.map((trial) => [trial]);
-  const numbers = [...new Set(trials.map(({ processes }) => processes))];
-  return numbers.map((number) => trials.filter(({ processes }) => processes === number));
+/** Which trials the same processes run, one after the other: those that want as many, and them warm. */
+function together({ trials }) {
+  const kindOf = ({ id, processes, nodeArgs, warmUpMs }) =>
+    nodeArgs || warmUpMs !== undefined ? id : processes;
+  const kinds = [...new Set(trials.map(kindOf))];
+  return kinds.map((kind) => trials.filter((trial) => kindOf(trial) === kind));
 }
 
 async function emptyRecords(scenarios) {
@@ -57,7 +59,7 @@ async function emptyRecords(scenarios) {
   for (const { name, trials, lockers } of scenarios) {
     for (const { id } of trials) {
       for (const locker of lockers) {
-        const { label } = await import(`./lockers/${locker}.mjs`);
+        const { label } = await loadLocker(locker);
         records.push({ scenario: name, trial: id, locker, label, samples: [], errors: [] });
       }
     }
@@ -79,6 +81,7 @@ async function runTrials(bench, scenario, { trials, locker, records }) {
       locker,
       scenario: scenario.file,
       processes: trial.processes ?? 1,
+      nodeArgs: trial.nodeArgs,
       terms: { port: bench.port, leaseMs: scenario.leaseMs ?? LEASE_MS },
       probe: bench.probe,
     });
@@ -92,20 +95,21 @@ async function runTrials(bench, scenario, { trials, locker, records }) {
 /** @returns {Promise<boolean>} whether the processes are still good for anything */
 async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, record }) {
   const core = trial.cores === 'split' ? cores?.clients : cores?.redis;
+  const warmUp = { ...pace, warmUpMs: trial.warmUpMs ?? pace.warmUpMs };
   const measure = async () => {
     await crew.ready(core);
-    const problem = await crew.warmUp(pace.warmUpMs);
+    const problem = await crew.warmUp(warmUp);
     if (problem !== undefined) record.errors.push(problem);
     return scenario.drive(crew, trial, { pace, probe, port });
   };
   const run = measure();
   try {
-    const longestMs = LONGEST_MS + 2 * pace.warmUpMs;
+    const longestMs = LONGEST_MS + (warmUp.warmUpMs ?? warmUp.longestWarmUpMs);
     if (!(await inTime(run, longestMs))) throw new Error(`No end after ${longestMs / 1e3} s`);
     const { error, ...measures } = await run;
     record.samples.push(measures);
     if (error !== undefined) record.errors.push(error);
-    return true;
+    return await crew.isSettled();
   } catch (error) {
     run.catch(() => undefined);
     record.errors.push(error.message.split('\n')[0]);

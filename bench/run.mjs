@@ -1,11 +1,12 @@
 // Measures this library beside Redisson's protocol by hand and the libraries that people use instead.
 import { writeFile } from 'node:fs/promises';
 import { startRedisServer } from '../scripts/redis-server.mjs';
-import { isPeer } from './lockers/who.mjs';
+import { adopt } from './load-locker.mjs';
+import { isPeer, RAW, withOutsiders } from './lockers/who.mjs';
 import { describeMachine, findCores, pin } from './machine.mjs';
 import { readOptions, USAGE, UsageError } from './options.mjs';
 import { RedisProbe } from './redis-probe.mjs';
-import { tables, targetTable } from './report.mjs';
+import { stateTable, tables, targetTable } from './report.mjs';
 import { runRounds } from './rounds.mjs';
 import { loadScenario } from './scenarios.mjs';
 import { breakages, compare, verdicts } from './verdicts.mjs';
@@ -13,10 +14,12 @@ import { breakages, compare, verdicts } from './verdicts.mjs';
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /** @param {import('./options.mjs').Options} options */
-async function measure({ scenarios: names, lockers, peers, pace }) {
+async function measure({ scenarios: names, lockers, lockerFiles, peers, pace }) {
   const scenarios = await Promise.all(names.map(loadScenario));
   if (lockers) for (const scenario of scenarios) scenario.lockers = lockersOf(scenario, lockers);
   if (!peers) for (const its of scenarios) its.lockers = its.lockers.filter((it) => !isPeer(it));
+  const outsiders = lockerFiles.map(adopt);
+  for (const its of scenarios) its.lockers = withOutsiders(its, outsiders);
   const cores = findCores();
   const server = await startRedisServer();
   if (cores) pin(server.pid, cores.redis);
@@ -49,6 +52,8 @@ function print(machine, { comparisons, judged, broken }, { rounds }, write) {
   write(`${cpu}, ${system}, Node ${node}, Redis ${redis}\n${named.join(', ')}`);
   write(`${where}; medians of ${rounds} round${rounds === 1 ? '' : 's'}\n`);
   for (const text of tables(comparisons)) write(`${text}\n`);
+  const locks = comparisons.filter(({ scenario }) => scenario.reference === RAW);
+  if (locks.length > 0) write(`Side by side\n\n${stateTable(locks)}\n`);
   write(`Targets\n\n${targetTable(judged)}\n`);
   write(broken.length > 0 ? `BROKEN\n${broken.join('\n')}` : 'Nothing is broken.');
 }
@@ -64,7 +69,7 @@ async function main() {
   const json = JSON.stringify({ machine, pace: options.pace, records, ...summary(judgement) });
   if (isPiped) console.log(json);
   else if (options.json) await writeFile(options.json, `${json}\n`);
-  // What a machine has time for breaks no build; a lock that does not lock does.
+  // A slow machine breaks no build; a lock that does not lock does.
   process.exitCode = judgement.broken.length > 0 ? 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-/** What `--scenario` names, in the order of the report; the file of each holds both of its halves. */
+/** The names for `--scenario`, in the order of the report; the file of each holds both of its halves. */
 export const SCENARIO_FILES = {
   A: 'scenarios/a',
   B: 'scenarios/b',
@@ -7,6 +7,9 @@ export const SCENARIO_FILES = {
   E: 'scenarios/e',
   F: 'scenarios/f',
   G: 'scenarios/g',
+  fresh: 'scenarios/fresh',
+  collection: 'scenarios/collection',
+  footprint: 'scenarios/footprint',
   fair: 'primitives/fair',
   readers: 'primitives/readers',
   semaphore: 'primitives/semaphore',
@@ -19,6 +22,7 @@ export const SCENARIO_FILES = {
  * @typedef {object} Scenario
  * @property {string} title
  * @property {string[]} lockers files of lockers/; the first two are ours and what it is measured against
+ * @property {string} [state] of its processes, if not steady
  * @property {Trial[]} trials
  * @property {Record<string, (locker: any, args: any) => unknown>} actions what the workers can be told to do
  * @property {(crew: import('./crew.mjs').Crew, trial: Trial, context: Context) => Promise<Record<string, unknown>>} drive
@@ -31,6 +35,8 @@ export const SCENARIO_FILES = {
  * @property {string} title
  * @property {'same core' | 'split'} cores Redis and the clients on one core, or on two
  * @property {number} [processes]
+ * @property {string[]} [nodeArgs] for its processes, which are then its own
+ * @property {number} [warmUpMs] for its processes, which are then its own
  * @property {string} headline the measure that counts
  * @property {string[]} columns further measures to show
  */

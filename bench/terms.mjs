@@ -1,4 +1,4 @@
-/** What every locker is asked for, as far as it can be told: nobody gives up, nothing runs out. */
+/** Every locker is asked for this, as far as it can be told: nobody gives up, nothing runs out. */
 export const WAIT_MS = 60_000;
 export const LEASE_MS = 10_000;
 

@@ -1,4 +1,5 @@
 import { BREAKAGES, FAULTS, MEASURES } from './measures.mjs';
+import { isOutside } from './load-locker.mjs';
 import { isPeer } from './lockers/who.mjs';
 import { median } from './statistics.mjs';
 import { TARGETS } from './targets.mjs';
@@ -9,7 +10,7 @@ const LARGEST_NEVER_PCT = 5;
 /** @typedef {{ median: number, min: number, max: number }} Figure */
 
 /**
- * Of several rounds the median and the spread; of faults the sum.
+ * The median and the spread of several rounds, and the sum of faults.
  * @param {import('./rounds.mjs').Record} record
  * @returns {Record<string, Figure>}
  */
@@ -36,11 +37,18 @@ export function compare(scenario, trial, records) {
   const sign = MEASURES[trial.headline].less ? -1 : 1;
   const [best] = rows.filter(isEligible).sort((a, b) => sign * (value(b) - value(a)));
   const raw = rows.find(({ locker }) => locker === scenario.reference);
+  const outsiders = rows.filter(({ locker }) => isOutside(locker));
   const ratio = (row, to) => (to ? value(row) / value(to) : NaN);
   return {
     best,
     raw,
-    rows: rows.map((row) => ({ ...row, xRaw: ratio(row, raw), xBest: ratio(row, best) })),
+    outsiders,
+    rows: rows.map((row) => ({
+      ...row,
+      xRaw: ratio(row, raw),
+      xBest: ratio(row, best),
+      xOutsiders: outsiders.map((outsider) => ratio(row, outsider)),
+    })),
   };
 }
 
@@ -80,7 +88,7 @@ function judged(about, value, target, isLess) {
 }
 
 /**
- * What must not happen on any machine: ours, or what it is measured against, did not lock.
+ * Faults that must not happen on any machine: ours, or what it is measured against, did not lock.
  * @param {(ReturnType<typeof compare> & { scenario: any, trial: any })[]} comparisons
  */
 export function breakages(comparisons) {

@@ -1,6 +1,6 @@
 import { now } from './clock.mjs';
 
-/** Of one visit: who, in which place of the order of asking, and when. */
+/** The fields of one visit: who, in which place of the order of asking, and when. */
 export const FLOW = 0;
 export const PLACE = 1;
 export const ASKED = 2;
@@ -8,7 +8,7 @@ export const ENTERED = 3;
 export const LEFT = 4;
 export const FIELDS = 5;
 
-/** What the callers of one process saw, in the order in which they were let in. */
+/** The visits of the callers of one process, in the order in which they were let in. */
 export class Visits {
   isOpen = true;
   #rows = new Float64Array(1_024 * FIELDS);
@@ -42,7 +42,7 @@ export class Visits {
     this.#error ??= String(error?.message ?? error);
   }
 
-  /** Whoever comes later does not count. */
+  /** A visit that begins later does not count. */
   close() {
     this.isOpen = false;
     const at = now();

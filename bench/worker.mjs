@@ -1,5 +1,7 @@
 // One locker in one scenario, in a process of its own: it does what the crew's owner tells it.
 // Arguments: the locker, the scenario's file, its terms as JSON.
+import { settled } from './callers.mjs';
+import { loadLocker } from './load-locker.mjs';
 import { warmUp } from './warm-up.mjs';
 
 const [lockerName, scenarioPath, terms] = process.argv.slice(2);
@@ -7,11 +9,11 @@ const [lockerName, scenarioPath, terms] = process.argv.slice(2);
 process.on('disconnect', () => process.exit());
 
 const [{ create }, { actions }] = await Promise.all([
-  import(`./lockers/${lockerName}.mjs`),
+  loadLocker(lockerName),
   import(`./${scenarioPath}.mjs`),
 ]);
 const locker = await create(JSON.parse(terms));
-const known = { ...actions, warmUp };
+const known = { ...actions, warmUp, settled };
 // Connections are up and scripts are loaded before anybody looks at a clock.
 await locker.permits?.(`ready:${process.pid}`, 1);
 if (locker.acquire) await (await locker.acquire(`ready:${process.pid}`))();

@@ -1,4 +1,4 @@
-// What every protocol written by hand begins with.
+// Every protocol written by hand begins with this.
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { HOST } from '../terms.mjs';

@@ -4,7 +4,7 @@ import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
-/** What Redisson gives a waiter without a time limit. */
+/** The time that Redisson gives a waiter without a limit. */
 const FAIR_WAIT_MS = 300_000;
 
 const SWEEP = `

@@ -53,7 +53,7 @@ export class Wakeups {
   }
 }
 
-/** Who waits for one channel. One message that finds nobody parked is kept for the next. */
+/** The waiters of one channel. One message that finds nobody parked is kept for the next. */
 class Line {
   members = 0;
   #parked = [];

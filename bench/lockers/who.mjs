@@ -20,3 +20,7 @@ export const isPeer = (locker) => PEERS.some((peer) => locker.startsWith(peer));
 export const RENEWING = ALL.filter(
   (locker) => !['node-redis-warlock', 'simple-redis-mutex'].includes(locker),
 );
+
+/** Lockers from elsewhere lock as `raw` does, and take part where it does. */
+export const withOutsiders = ({ lockers, reference }, outsiders) =>
+  reference === RAW ? [...lockers, ...outsiders] : lockers;

@@ -4,7 +4,7 @@ import { driveWaves } from '../contended.mjs';
 export { actions } from '../contended.mjs';
 
 export const title = 'Fair lock, empty section, waves';
-export const lockers = ['our-fair', 'raw-fair'];
+export const lockers = ['ours:fair', 'raw-fair'];
 
 const COMMON = {
   cores: 'split',

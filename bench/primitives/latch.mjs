@@ -2,7 +2,7 @@
 export { actions, drive } from '../hand-off.mjs';
 
 export const title = 'Count-down latch: wake-up in another process';
-export const lockers = ['our-latch', 'bare-publish'];
+export const lockers = ['ours:latch', 'bare-publish'];
 
 const COMMON = {
   processes: 2,

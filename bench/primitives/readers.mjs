@@ -4,7 +4,7 @@ import { driveLoop } from '../contended.mjs';
 export { actions } from '../contended.mjs';
 
 export const title = 'Readers in parallel, one key';
-export const lockers = ['our-readers', 'raw-readers'];
+export const lockers = ['ours:readers', 'raw-readers'];
 
 export const trials = [
   {

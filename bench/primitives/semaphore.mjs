@@ -4,7 +4,7 @@ import { driveWaves } from '../contended.mjs';
 export { actions } from '../contended.mjs';
 
 export const title = 'Semaphore: 100 takers, 5 permits, waves';
-export const lockers = ['our-permits', 'raw-permits', 'redis-semaphore-permits'];
+export const lockers = ['ours:permits', 'raw-permits', 'redis-semaphore-permits'];
 
 const COMMON = {
   cores: 'split',

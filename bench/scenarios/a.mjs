@@ -1,6 +1,8 @@
 // One caller that takes and gives back one free key.
-import { cyclesOf, measureCycles } from '../cycles.mjs';
+import { measureCycles } from '../cycles.mjs';
 import { ALL } from '../lockers/who.mjs';
+
+export { actions } from '../cycles.mjs';
 
 export const title = 'A. One caller, one free key';
 export const lockers = ALL;
@@ -20,6 +22,5 @@ export const trials = [
 
 const WINDOW_MS = 500;
 
-export const actions = cyclesOf(1);
-
-export const drive = (crew, _trial, { pace }) => measureCycles(crew, WINDOW_MS * pace.share);
+export const drive = (crew, _trial, { pace }) =>
+  measureCycles(crew, { flows: 1, forMs: WINDOW_MS * pace.share });

@@ -1,6 +1,8 @@
 // 64 callers of one process, each with a free key of its own.
-import { cyclesOf, measureCycles } from '../cycles.mjs';
+import { measureCycles } from '../cycles.mjs';
 import { ALL } from '../lockers/who.mjs';
+
+export { actions } from '../cycles.mjs';
 
 export const title = 'B. 64 callers, 64 free keys';
 export const lockers = ALL;
@@ -18,6 +20,5 @@ export const trials = [
 const FLOWS = 64;
 const WINDOW_MS = 600;
 
-export const actions = cyclesOf(FLOWS);
-
-export const drive = (crew, _trial, { pace }) => measureCycles(crew, WINDOW_MS * pace.share);
+export const drive = (crew, _trial, { pace }) =>
+  measureCycles(crew, { flows: FLOWS, forMs: WINDOW_MS * pace.share });

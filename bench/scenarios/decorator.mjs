@@ -1,4 +1,4 @@
-// What @WithLock adds to a lock that takes no time, and to the start of an application, in CPU time.
+// @WithLock adds CPU time to a lock that takes none, and to the start of an application.
 import { median } from '../statistics.mjs';
 
 export const title = 'Decorator';

@@ -1,4 +1,4 @@
-// What it costs to tell what happens to locks: as nobody listens, as somebody does, as it is counted.
+// The cost of telling what happens to locks: as nobody listens, as somebody does, as it is counted.
 import { median } from '../statistics.mjs';
 
 export const title = 'Events';

@@ -1,0 +1,50 @@
+// When processes have warmed up: the rate at which they take locks has stopped rising.
+import { now } from './clock.mjs';
+
+const ROUND_MS = 1_000;
+/** The last third of the time is compared with the one before, and each is so many rounds at least. */
+const LEAST_THIRD = 2;
+/** A machine that is never quite still makes two thirds differ by less than that. */
+const RISEN = 1.03;
+
+/** @typedef {{ ops: number, cpuUs: number, problem?: string }} Part one kind of load in one process */
+
+/**
+ * @param {(forMs: number) => Promise<Part[][]>} warmFor resolves with the parts of each process
+ * @param {import('./pace.mjs').Pace} pace a fixed time, or no longer than another
+ * @returns {Promise<string | undefined>} what went wrong
+ */
+export async function untilSteady(warmFor, { warmUpMs, longestWarmUpMs }) {
+  const isFixed = warmUpMs !== undefined;
+  const over = now() + longestWarmUpMs;
+  const rates = [];
+  let problem;
+  do {
+    const reports = await warmFor(isFixed ? warmUpMs : ROUND_MS);
+    problem = reports.flat().find((part) => part.problem !== undefined)?.problem;
+    if (isFixed || problem !== undefined || reports[0].length === 0) break;
+    rates.push(rateOf(reports));
+  } while (isRising(rates) && now() + ROUND_MS < over);
+  return problem;
+}
+
+/**
+ * The geometric mean of all kinds of load, each in operations for the CPU time of all processes, so that
+ * neither pauses count nor what else the machine does.
+ */
+function rateOf(reports) {
+  const logs = reports[0].map((_, kind) => {
+    const parts = reports.map((report) => report[kind]);
+    return Math.log(sum(parts.map(({ ops }) => ops)) / sum(parts.map(({ cpuUs }) => cpuUs)));
+  });
+  return Math.exp(mean(logs));
+}
+
+function isRising(rates) {
+  const third = Math.floor(rates.length / 3);
+  if (third < LEAST_THIRD) return true;
+  return mean(rates.slice(-third)) > RISEN * mean(rates.slice(-2 * third, -third));
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const mean = (values) => sum(values) / values.length;
