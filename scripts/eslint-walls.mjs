@@ -10,6 +10,10 @@ import { posix } from 'node:path';
 const LIB = 'libs/redis-lock/src';
 const NODE = /^node:/;
 const CORE = new RegExp(`^${LIB}/core/`);
+/** The rooms of core, from the lowest up: each may import itself and those before it. */
+const FLOORS = ['api/', 'time/', 'redis/', 'session.js', 'holding/', 'lua/', 'waiting/'];
+const upTo = (/** @type {number} */ floor) =>
+  FLOORS.slice(0, floor + 1).map((room) => new RegExp(`^${LIB}/core/${room}`));
 const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
@@ -29,6 +33,11 @@ const FRAMEWORK = /^(@nestjs\/(common|core)(\/|$)|rxjs(\/|$)|reflect-metadata$)/
 
 /** @type {Room[]} */
 const ROOMS = [
+  ...FLOORS.map((room, floor) => ({
+    files: new RegExp(`^${LIB}/core/${room.replace('.js', '.ts')}`),
+    allows: () => [NODE, ...upTo(floor)],
+    says: `core/${room} imports node:* and the rooms below it only: ${FLOORS.slice(0, floor).join(' ')}`,
+  })),
   {
     files: CORE,
     allows: () => [NODE, CORE],

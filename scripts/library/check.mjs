@@ -11,9 +11,9 @@ import { LIBRARY } from './surface.mjs';
 /** In bytes. Whoever raises one has looked at what grew. */
 const BUDGET = {
   /** What npm downloads; a third of it is the docs. */
-  tarball: 420_000,
+  tarball: 435_000,
   /** What `import 'nestjs-redis-lock'` loads of this package, after gzip. */
-  root: 110_000,
+  root: 112_000,
 };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Inspection } from '../../libs/redis-lock/src/cli/inspection.js';
-import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/redis/key-names.js';
+import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/api/shapes.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';

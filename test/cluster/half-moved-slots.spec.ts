@@ -27,7 +27,7 @@ describe('renewals in a Cluster', () => {
   it('go on for every key of a slot that is half moved', async () => {
     const client = group.connect();
     const { locks, context, events } = open(client, { settings: { leaseTimeMs: 6_000 } });
-    const { keeper } = context;
+    const { holds } = context;
     const names = Array.from({ length: 40 }, (_, i) => `{moving}${String(i)}`);
     const slot = hashSlot('{moving}');
     try {
@@ -37,9 +37,9 @@ describe('renewals in a Cluster', () => {
       const from = await group.masterOf(slot);
       const to = group.masters.find((master) => master !== from) as Node;
       await moveSome(slot, from, to, names.slice(0, 20));
-      const before = Math.max(...keeper.holds.map(({ validUntil }) => validUntil));
-      for (const hold of keeper.holds) keeper.renewSoon(hold);
-      await eventually(() => keeper.holds.every(({ validUntil }) => validUntil > before));
+      const before = Math.max(...holds.all.map(({ validUntil }) => validUntil));
+      for (const hold of holds.all) holds.renewSoon(hold);
+      await eventually(() => holds.all.every(({ validUntil }) => validUntil > before));
       expect(leases.map(({ state }) => state)).toEqual(names.map(() => 'held'));
       expect(events.filter(({ type }) => type === 'renewal-failed')).toEqual([]);
       await group.moveSlot(slot, to);

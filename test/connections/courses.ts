@@ -168,10 +168,10 @@ const readWriteLocks: Course = async (stage) => {
   leaving.abort();
   await Promise.allSettled([gone, lost]);
   await stage.gone(queue, 0);
-  const heir = stage.keep(theirs.write.acquire());
+  const successor = stage.keep(theirs.write.acquire());
   await stage.there(queue);
   await last.release();
-  await (await heir).release();
+  await (await successor).release();
   await stage.keep(theirs.write.acquire());
   await ours.write.forceRelease();
   await stage.keep(theirs.read.acquire());

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock';
-import type { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import type { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import { Stopwatch } from '../support/stopwatch.js';

@@ -2,7 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { writtenClaim } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { FAVOUR } from '../../libs/redis-lock/src/core/lua/outsiders.js';
-import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE_NESTED,
+  RELEASE_SOME,
+  RENEW,
+} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from '../support/deliver.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';
@@ -146,10 +150,11 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       model.numbers[process] = number;
       return `${process}${String(number)}`;
     };
-    const termsOf = (model: Model, manner: Terms['manner'], aliveMs: number): Terms => ({
-      ...{ aliveMs, manner, leaseTimeMs: CLAIM_MS },
+    const termsOf = (model: Model, mode: Terms['mode'], aliveMs: number): Terms => ({
+      ...{ aliveMs, mode, leaseTimeMs: CLAIM_MS },
       nonce: (model.nonce += 1).toString(16).padStart(4, '0'),
     });
+    const fieldOf = (owner: string) => kind.fieldOf(ownerOf(owner));
     const announcing = { openEveryMs: OPEN_EVERY_MS };
 
     const claims = (owner: string, leaseMs: number, terms: Terms): Call => ({
@@ -162,35 +167,44 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     const enters = (owner: string, holdCount: number, leaseMs: number): Call => ({
       shows: `${owner} enters to ${String(holdCount)}`,
       ...(holdCount === 1 && { creates: owner }),
-      script: kind.enter,
-      args: { owner: ownerOf(owner), holdCount, leaseMs },
+      ...(holdCount === 1
+        ? { script: kind.enter, args: { owner: ownerOf(owner), leaseMs } }
+        : { script: ACQUIRE_NESTED, args: { owner: fieldOf(owner), holdCount, leaseMs } }),
       model: (model) => model.enter(owner, holdCount, leaseMs),
     });
     const leaves = (owner: string, holdCount: number): Call => ({
       shows: `${owner} leaves to ${String(holdCount)}`,
-      script: kind.leave,
-      args: { owner: ownerOf(owner), holdCount, ...announcing },
+      ...(holdCount === 0
+        ? { script: kind.leave, args: { owner: ownerOf(owner), ...announcing } }
+        : { script: RELEASE_SOME, args: { owner: fieldOf(owner), holdCount } }),
       model: (model) => model.leave(owner, holdCount),
     });
-    const passes = (owner: string, heir: string, leaseMs: number, starts: number): Call => ({
-      shows: `${owner} passes on to ${heir}`,
+    const passes = (owner: string, successor: string, leaseMs: number, starts: number): Call => ({
+      shows: `${owner} passes on to ${successor}`,
       script: kind.passOn,
-      args: { owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts },
-      model: (model) => model.passOn(owner, heir, leaseMs, starts),
+      args: { owner: ownerOf(owner), successor: ownerOf(successor), leaseMs, starts },
+      model: (model) => model.passOn(owner, successor, leaseMs, starts),
     });
     const takesTurns = (
-      [owner, heir]: readonly [string, string],
+      [owner, successor]: readonly [string, string],
       leaseMs: number,
       waitedMs: number,
       terms: Terms,
     ): Call => ({
-      shows: `${owner} takes turns, with the heir ${heir}`,
+      shows: `${owner} takes turns, with the successor ${successor}`,
       script: kind.takeTurns,
       args: {
-        ...{ owner: ownerOf(owner), heir: ownerOf(heir), leaseMs, starts: 1, waitedMs, callers: 1 },
+        ...{
+          owner: ownerOf(owner),
+          successor: ownerOf(successor),
+          leaseMs,
+          starts: 1,
+          waitedMs,
+          callers: 1,
+        },
         ...{ claim: writtenClaim(terms), ...announcing },
       },
-      model: (model) => model.takeTurns([owner, heir], leaseMs, waitedMs, terms),
+      model: (model) => model.takeTurns([owner, successor], leaseMs, waitedMs, terms),
     });
     const withdraws = (owner: string): Call => ({
       shows: `${owner} withdraws`,
@@ -206,7 +220,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     });
 
     const aLease = fc.constantFrom(...LEASES_MS);
-    const aManner = fc.constantFrom<Terms['manner']>('starts', 'starts', 'enters', 'polls');
+    const aMode = fc.constantFrom<Terms['mode']>('start', 'start', 'enter', 'poll');
     const anAge = fc.constantFrom(...ALIVE_MS);
     const heldOf = ({ lines: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
     const isHeld = ({ lines: { lock } }: Model) => lock !== undefined;
@@ -218,22 +232,22 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     };
 
     const claiming = fc
-      .record({ process: fc.constantFrom(...LINED), lease: aLease, manner: aManner, age: anAge })
-      .map(({ process, lease, manner, age }): Step<Model> => ({
-        shows: `a caller of ${process} claims (${manner}, ${String(lease)}, ${String(age)})`,
+      .record({ process: fc.constantFrom(...LINED), lease: aLease, mode: aMode, age: anAge })
+      .map(({ process, lease, mode, age }): Step<Model> => ({
+        shows: `a caller of ${process} claims (${mode}, ${String(lease)}, ${String(age)})`,
         run: async (model) => {
           const owner = fresh(model, process);
           model.claimed.add(owner);
-          await send(model, claims(owner, lease, termsOf(model, manner, age)));
+          await send(model, claims(owner, lease, termsOf(model, mode, age)));
         },
       }));
 
     const claimingAgain = fc
-      .record({ n: fc.nat({ max: 9 }), lease: aLease, manner: aManner, age: anAge })
-      .map(({ n, lease, manner, age }): Step<Model> => ({
-        shows: `caller ${String(n)} claims again (${manner})`,
+      .record({ n: fc.nat({ max: 9 }), lease: aLease, mode: aMode, age: anAge })
+      .map(({ n, lease, mode, age }): Step<Model> => ({
+        shows: `caller ${String(n)} claims again (${mode})`,
         fits: (model) => anyOf(model, n) !== 'X0',
-        run: (model) => send(model, claims(anyOf(model, n), lease, termsOf(model, manner, age))),
+        run: (model) => send(model, claims(anyOf(model, n), lease, termsOf(model, mode, age))),
       }));
 
     const entering = aLease.map((lease): Step<Model> => ({
@@ -276,17 +290,17 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       }));
 
     const takingTurns = fc
-      .record({ lease: aLease, waitedMs: fc.constantFrom(0, 30_000), manner: aManner, age: anAge })
-      .map(({ lease, waitedMs, manner, age }): Step<Model> => ({
+      .record({ lease: aLease, waitedMs: fc.constantFrom(0, 30_000), mode: aMode, age: anAge })
+      .map(({ lease, waitedMs, mode, age }): Step<Model> => ({
         shows: `the owner takes turns (after ${String(waitedMs)} ms)`,
         fits: isHeldInLine,
         run: async (model) => {
           const { owner } = heldOf(model);
           model.left.add(owner);
-          const heir = fresh(model, owner.charAt(0));
-          model.claimed.add(heir);
-          const terms = termsOf(model, manner, age);
-          await send(model, takesTurns([owner, heir], lease, waitedMs, terms));
+          const successor = fresh(model, owner.charAt(0));
+          model.claimed.add(successor);
+          const terms = termsOf(model, mode, age);
+          await send(model, takesTurns([owner, successor], lease, waitedMs, terms));
         },
       }));
 

@@ -102,26 +102,26 @@ export class HandOffModel {
     return this.#free(owner);
   }
 
-  passOn(owner: string, heir: string, leaseMs: number, starts: number): string {
-    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'had' : 'absent';
-    this.#grant(heir, starts, leaseMs);
+  passOn(owner: string, successor: string, leaseMs: number, starts: number): string {
+    if (this.lock?.owner !== owner) return this.lock?.owner === successor ? 'had' : 'absent';
+    this.#grant(successor, starts, leaseMs);
     return 'passed';
   }
 
   takeTurns(
-    [owner, heir]: readonly [string, string],
+    [owner, successor]: readonly [string, string],
     leaseMs: number,
     waitedMs: number,
     terms: Terms,
   ): string {
-    if (this.lock?.owner !== owner) return this.lock?.owner === heir ? 'had' : 'absent';
+    if (this.lock?.owner !== owner) return this.lock?.owner === successor ? 'had' : 'absent';
     this.#let();
     const isOpened = this.#openDoor(this.#now - waitedMs);
     if (isOpened || this.#handOver(owner.charAt(0))) {
-      this.#stand(heir, terms);
+      this.#stand(successor, terms);
       return isOpened ? 'opened' : 'done';
     }
-    this.#grant(heir, 1, leaseMs);
+    this.#grant(successor, 1, leaseMs);
     this.#tellShorter(leaseMs);
     return 'passed';
   }
@@ -213,11 +213,11 @@ export class HandOffModel {
       if (next === undefined) return false;
       const { process, number, terms } = next;
       if (process === from || next.aliveUntil < this.#now) continue;
-      if (terms.manner !== 'polls') {
+      if (terms.mode !== 'poll') {
         if (!this.hearing.includes(process)) continue;
         this.messages.push(`${process}: ${number} ${terms.nonce}`);
       }
-      this.#grant(process + number, terms.manner === 'starts' ? 1 : 0, terms.leaseTimeMs);
+      this.#grant(process + number, terms.mode === 'start' ? 1 : 0, terms.leaseTimeMs);
       this.#tellShorter(terms.leaseTimeMs);
       return true;
     }

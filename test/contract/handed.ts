@@ -4,12 +4,12 @@ import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type {
   Claim,
   AcquireAnswer,
-  AcquireRequest,
+  AcquireTerms,
   HoldProtocol,
 } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.js';
+import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock-protocol.js';
 import { WRITE_PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
@@ -48,17 +48,13 @@ export interface HandedSuite extends ServerSuite {
   readonly handed: HandedLocks;
 }
 
-const REQUEST: AcquireRequest = {
-  ...{ holdCount: 1, leaseTimeMs: 30_000, fenced: false, waitTimeMs: 60_000, minReplicas: 0 },
-  companion: undefined,
+const TERMS: AcquireTerms = {
+  ...{ leaseTimeMs: 30_000, fenced: false, waitTimeMs: 60_000, minReplicas: 0 },
 };
 const claimBy =
   (protocolOf: (context: LockContext) => HoldProtocol): HandedLocks['claim'] =>
-  (context, key, owner, claim) => {
-    const answer = protocolOf(context).acquireOrQueue?.(key, owner, REQUEST, claim);
-    if (answer === undefined) throw new Error('It is not handed on');
-    return answer;
-  };
+  (context, key, owner, claim) =>
+    protocolOf(context).acquire({ key, owner }, TERMS, 1, claim);
 
 function javaOf(held: HandedLocks['held'], channel: HandedLocks['channel'], freed: string) {
   const fields = Object.entries(held(FOREIGN_OWNER)).flat();

@@ -31,6 +31,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       claimFenced,
       enter,
       leave,
+      leaveSome,
       passOn,
       takeTurns,
       withdraw,
@@ -58,11 +59,17 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       ];
       const owner = ownerOf('A1');
       const ALL: Values = {
-        ...{ owner, heir: ownerOf('A2'), leaseMs: 1_000, claim: claimOf('A1'), tokenTtlMs: 1_000 },
-        ...{ holdCount: 0, starts: 1, waitedMs: 0, openEveryMs: 0, ...kind.args },
+        ...{
+          owner,
+          successor: ownerOf('A2'),
+          leaseMs: 1_000,
+          claim: claimOf('A1'),
+          tokenTtlMs: 1_000,
+        },
+        ...{ starts: 1, waitedMs: 0, openEveryMs: 0, ...kind.args },
       };
       const NUMBERS = [
-        ...['leaseMs', 'tokenTtlMs', 'holdCount', 'starts', 'waitedMs', 'openEveryMs', 'memoryMs'],
+        ...['leaseMs', 'tokenTtlMs', 'starts', 'waitedMs', 'openEveryMs', 'memoryMs'],
       ];
       const cases = SCRIPTS.flatMap((script: Script<string, string, unknown>) =>
         script.args
@@ -80,7 +87,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           async () => {
             await hold('A1', 2);
             await stand('A1');
-            await stand('B1', { manner: 'polls' });
+            await stand('B1', { mode: 'poll' });
           },
           () => redis.admin.del('k').then(() => hold('A1', 0)),
           () => redis.admin.del('k').then(() => hold('X1', 1)),
@@ -212,7 +219,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       it('lets a nested lease end', async () => {
         await hold('A1', 3);
         await fill();
-        expect(await leave('A1', { holdCount: 1 })).toBe('done');
+        expect(await leaveSome('A1', 1)).toBe('done');
         expect(await leave('A1')).toBe('done');
         expect(await look()).toEqual(FREE);
       });
@@ -233,7 +240,6 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         ['claim-fenced', kind.claimFenced, 'A1', claimArgs('A1')],
         ['leave', kind.leave, 'A1', leaveArgs],
         ['leave, opening', kind.leave, 'A1', { ...leaveArgs, ...OPEN }],
-        ['leave once', kind.leave, 'A1', { ...leaveArgs, holdCount: 1 }],
         ['pass-on', kind.passOn, 'A1', passArgs],
         ['take-turns', kind.takeTurns, 'A1', { ...turnArgs, claim: claimOf('A2') }],
         [
@@ -267,7 +273,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           async () => {
             await stand('D1', { aliveMs: -1, sinceMs: 3_000 });
             await stand('B1', { sinceMs: 2_000 });
-            await stand('C1', { manner: 'polls' });
+            await stand('C1', { mode: 'poll' });
           },
         ],
       ];
@@ -282,14 +288,14 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       const isTime = ['when it is time for outsiders', () => view.setDoor(1_000)] as const;
 
       describe.each(STEPS)('%s', (name, script, owner, args) => {
-        const values = { ...args, owner: ownerOf(owner), heir: ownerOf('A2') };
+        const values = { ...args, owner: ownerOf(owner), successor: ownerOf('A2') };
         const befores: (readonly [string, () => Promise<unknown>])[] = name.startsWith('claim')
           ? [
               ['of a free lock', async () => undefined],
               ['of what was handed over', () => hold('A1', 0)],
               ["of somebody else's lock", () => hold('X1', 1)],
             ]
-          : [['of our lock', () => hold('A1', name === 'leave once' ? 2 : 1)]];
+          : [['of our lock', () => hold('A1', 1)]];
         const lines = [
           ...states,
           ...(/^claim|^withdraw/.test(name) ? [ourselves] : []),

@@ -4,10 +4,10 @@ import type { AcquireAnswer } from '../../libs/redis-lock/src/core/holding/proto
 import {
   LONGEST_OPEN_MS,
   MANY_CALLERS,
-  nodesChannel,
   openEveryMs,
   STAND_BACK_MS,
 } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js';
 import { eventually } from '../support/eventually.js';
 import {
   FREE,
@@ -124,11 +124,11 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       ...passArgs,
       waitedMs: 0,
       callers: 1,
-      heir: ownerOf('A2'),
+      successor: ownerOf('A2'),
       claim: claimOf('A2'),
     };
     const RELEASES: [string, LineKindUnderTest['leave'], Values][] = [
-      ['leave', kind.leave, { ...ours, holdCount: 0 }],
+      ['leave', kind.leave, ours],
       ['withdraw', kind.withdraw, ours],
       ['take-turns', kind.takeTurns, { ...ours, ...turn }],
     ];
@@ -327,7 +327,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await ear.listenToAll();
         await hold('A1', 1);
         expect(await release()).toBe(isTurn ? 'passed' : 'done');
-        // The heir is one that waits.
+        // The successor is one that waits.
         expect(await look()).toEqual(isTurn ? { ...heldBy('A2'), isOpened: true } : FREE);
       });
 
@@ -379,7 +379,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
     it('get it after the first in line has waited, not another', async () => {
       await begin();
       await stand('C1', { sinceMs: -10 });
-      const args = { ...ours, holdCount: 0, openEveryMs: EVERY_MS };
+      const args = { ...ours, openEveryMs: EVERY_MS };
       expect(await view.run(before(kind.leave, { waitedMs: 50 }), args)).toBe('opened');
     });
 
@@ -524,7 +524,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         const answers = await view.runAtOnce(
           [before(kind.leave, { lastedMs: 300 }), { ...args, owner: ownerOf('A1') }],
-          [kind.enter, { owner: ownerOf('X1'), holdCount: 1, leaseMs: LEASE_MS }],
+          [kind.enter, { owner: ownerOf('X1'), leaseMs: LEASE_MS }],
           [kind.leave, { ...args, owner: ownerOf('X1') }],
         );
         expect(answers).toEqual(['opened', granted, 'opened']);
@@ -537,7 +537,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       [LEASE_MS - 1_000, ['all: 00']],
       [LEASE_MS, []],
       [LEASE_MS + 1_000, []],
-    ])('are told if an heir has it for %d ms, and no longer', async (leaseMs, told) => {
+    ])('are told if a successor has it for %d ms, and no longer', async (leaseMs, told) => {
       await ear.listenToAll();
       await hold('A1', 1);
       expect(await takeTurns('A1', 'A2', { leaseMs, openEveryMs: EVERY_MS })).toBe('passed');

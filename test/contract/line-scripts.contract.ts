@@ -29,6 +29,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
       claimFenced,
       enter,
       leave,
+      leaveSome,
       passOn,
       takeTurns,
       withdraw,
@@ -153,7 +154,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           const [before, written] = [await look(), await view.written()];
           expect(before.lock).toEqual(lock);
           expect(await repeatedly(() => leave('A1'))).toBe('absent');
-          expect(await repeatedly(() => leave('A1', { holdCount: 1 }))).toBe('absent');
+          expect(await repeatedly(() => leaveSome('A1', 1))).toBe('absent');
           expect(await repeatedly(() => passOn('A1', 'A2'))).toBe('absent');
           expect(await repeatedly(() => takeTurns('A1', 'A2'))).toBe('absent');
           expect(await view.written()).toEqual(written);
@@ -182,9 +183,9 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           await ear.listen('ABCD');
           await ear.listenToAll();
           const expected = { ...FREE, leaseS: 30, ...line };
-          expect(await repeatedly(() => leave('A1', { holdCount: 2 }))).toBe('done');
+          expect(await repeatedly(() => leaveSome('A1', 2))).toBe('done');
           expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
-          expect(await repeatedly(() => leave('A1', { holdCount: 3 }))).toBe('done');
+          expect(await repeatedly(() => leaveSome('A1', 3))).toBe('done');
           expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
           expect(await ear.heard()).toEqual([]);
         });
@@ -193,7 +194,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           'our lock',
           'our lock, entered three times',
           'our lock, handed over and not entered',
-        ] as LockState[])('pass-on gives %s to the heir, whoever waits', async (state) => {
+        ] as LockState[])('pass-on gives %s to the successor, whoever waits', async (state) => {
           await LOCKS[state]?.[0]();
           await writeLine();
           await ear.listen('ABCD');
@@ -209,7 +210,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         });
       });
 
-      it('a heir enters what it got', async () => {
+      it('a successor enters what it got', async () => {
         await enter('A1');
         await passOn('A1', 'A2', { starts: 0, leaseMs: CLAIM_MS });
         expect(await repeatedly(() => enter('A2'))).toEqual(granted);
@@ -271,8 +272,8 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           ] as const) {
             await redis.admin.flushall();
             await hold('A2', 1);
-            await stand(stale, { manner: 'polls' });
-            await stand('B1', { manner: 'polls' });
+            await stand(stale, { mode: 'poll' });
+            await stand('B1', { mode: 'poll' });
             for (let time = 0; time < times; time += 1) await release('A2');
             const rest = next === 'B1' ? FREE : standing('B1');
             expect((await look()).lock).toEqual({ [next]: '0' });
@@ -281,7 +282,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         },
       );
 
-      it('take-turns hands over once, and its heir stands in line once', async () => {
+      it('take-turns hands over once, and its successor stands in line once', async () => {
         await ear.listen('ABC');
         await ear.listenToAll();
         await enter('A1');
@@ -294,7 +295,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
-      it('take-turns gives it to its heir once, if nobody else waits', async () => {
+      it('take-turns gives it to its successor once, if nobody else waits', async () => {
         await ear.listenToAll();
         await enter('A1');
         await stand('A8');
@@ -325,7 +326,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         ['withdraw', (owner) => withdraw(owner)],
         ['take-turns', (owner) => takeTurns(owner, 'A2')],
       ];
-      /** Nobody: it is free, or the heir's. */
+      /** Nobody: it is free, or the successor's. */
       const NOBODY = undefined;
       const cases: [
         string,
@@ -337,26 +338,26 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         ['one that starts waits', () => stand('B1'), ['B1', 1], ['B: 1 b1']],
         [
           'one that enters by itself waits',
-          () => stand('B2', { manner: 'enters' }),
+          () => stand('B2', { mode: 'enter' }),
           ['B2', 0],
           ['B: 2 b2'],
         ],
         [
           'one that polls waits, and is not told',
-          () => stand('B1', { manner: 'polls' }),
+          () => stand('B1', { mode: 'poll' }),
           ['B1', 0],
           [],
         ],
         [
           'one that polls is not heard of any more',
-          () => stand('B1', { manner: 'polls', aliveMs: -1 }),
+          () => stand('B1', { mode: 'poll', aliveMs: -1 }),
           NOBODY,
           [],
         ],
         ['one that nobody can tell waits', () => stand('F1'), NOBODY, []],
         [
           'one that nobody can tell enters by itself',
-          () => stand('F1', { manner: 'enters' }),
+          () => stand('F1', { mode: 'enter' }),
           NOBODY,
           [],
         ],
@@ -462,7 +463,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(await ear.heard()).toEqual(['A: 2 a2']);
       });
 
-      it('is none of the process that takes turns, which has named its heir', async () => {
+      it('is none of the process that takes turns, which has named its successor', async () => {
         await ear.listen('AB');
         await enter('A1');
         await stand('A2');

@@ -115,7 +115,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
           aliveMs: 5_000,
           nonce: 'abcdef',
           leaseTimeMs: 400,
-          manner: 'starts',
+          mode: 'start',
         } as const;
         const { value } = await handed.claim(waiter.context, 'a', `${DEAD}:7`, late);
         expect(value).toMatchObject({ kind: 'busy' });
@@ -358,7 +358,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       let refused = 0;
       const run = connection.run.bind(connection);
       connection.run = async (script, ...rest) => {
-        if (!/enter|claim/.test(script.name)) return run(script, ...rest);
+        if (!/acquire/.test(script.name)) return run(script, ...rest);
         refused += 1;
         await refusal.opened;
         throw new LockBackendError('not allowed', { retryable: false, outcome: 'none' });

@@ -14,7 +14,14 @@ const DOCS = readdirSync(`${ROOT}docs`)
   .map((page) => `docs/${page}`);
 const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
-const LISTS = ['conformance', 'from-redisson', 'guarantees', 'keys-and-scripts', 'performance'];
+const LISTS = [
+  'architecture',
+  'conformance',
+  'from-redisson',
+  'guarantees',
+  'keys-and-scripts',
+  'performance',
+];
 
 /** The TypeScript of a page, each block as a file of its own, with its line in the page. */
 function snippetsOf(page: string): [file: string, where: string, text: string][] {

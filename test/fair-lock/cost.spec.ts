@@ -25,12 +25,12 @@ describe('what a fair lock costs', () => {
   const open = useLocks(redis, (context) => new FairLockService(context));
   const channelPrefix = channelOf('a');
   const enter = (owner: string) => () => view.enter({ owner });
-  const leave = (owner: string) => () => view.run(RELEASE, { owner, holdCount: 0, channelPrefix });
+  const leave = (owner: string) => () => view.run(RELEASE, { owner, channelPrefix });
   const withdraw = (owner: string) => () =>
     view.run(CANCEL, { owner, waitMs: 300_000, channelPrefix });
 
-  const passOn = (owner: string, heir: string) => () =>
-    view.run(PASS, { owner, heir, leaseMs: 30_000, starts: 1, channelPrefix });
+  const passOn = (owner: string, successor: string) => () =>
+    view.run(PASS, { owner, successor, leaseMs: 30_000, starts: 1, channelPrefix });
 
   it('is what docs/fair-lock.md says, in Redis commands', async () => {
     const ear = redis.admin.duplicate();

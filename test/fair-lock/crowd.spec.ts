@@ -21,7 +21,7 @@ describe('a crowd before a fair lock', () => {
     const owners: string[] = [];
     const run = connection.run.bind(connection);
     connection.run = (script, keys, args, ...rest) => {
-      if (script.name === 'fair.acquire') owners.push((args as unknown as { owner: string }).owner);
+      if (script.name === 'fair.acquire') owners.push(String((args as readonly unknown[])[0]));
       return run(script, keys, args, ...rest);
     };
     return owners;

@@ -93,7 +93,7 @@ export class FairView {
 
   /** The script of somebody who then does not go on. */
   async enter(entry: Entry) {
-    const usual = { holdCount: 1, waitMs: 300_000, leaseMs: 30_000, terms: '' };
+    const usual = { waitMs: 300_000, leaseMs: 30_000, terms: '' };
     const alive = { aliveMs: 5_000, askedAt: 0 };
     return this.run(ACQUIRE, { ...usual, ...alive, channelPrefix: channelOf(this.key), ...entry });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/redis/key-names.js';
+import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/api/shapes.js';
 import { compileTemplate } from '../../libs/redis-lock/src/nest/key-template.js';
 import { Random } from '../support/random.js';
 

@@ -8,10 +8,9 @@ import {
   type ReadWriteLock,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { WRITE_RELEASE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
-import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { demand, type Lab, ROUND_TRIP_MS, within } from './support/lab.js';
-import { script } from './support/planted.js';
+import { NESTED_ENTRY_WITHOUT_TTL, RELEASE_FREES_ALL_HOLDS, script } from './support/planted.js';
 import { describeCases } from './support/planted-cases.js';
 
 const NAME = 'price_1';
@@ -62,11 +61,7 @@ describeCases([
     situation: 'a nested write that is given back',
     workload: endNested('write'),
     planted: {
-      'a release deletes instead of counting': script(
-        WRITE_RELEASE,
-        'if holdCount > 0 then',
-        'if false then',
-      ),
+      'a release deletes instead of counting': RELEASE_FREES_ALL_HOLDS,
     },
   },
   {
@@ -75,7 +70,7 @@ describeCases([
     planted: {
       'an entry of a reader sets no TTL': script(
         READ_ACQUIRE,
-        'if left < leaseMs then',
+        'if left < tonumber(leaseMs) then',
         'if not mode then',
       ),
     },
@@ -84,11 +79,7 @@ describeCases([
     situation: 'a nested write with a longer lease',
     workload: nestLonger('write'),
     planted: {
-      'an entry of a writer sets no TTL': script(
-        WRITE_ACQUIRE,
-        `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
-        '',
-      ),
+      'an entry of a writer sets no TTL': NESTED_ENTRY_WITHOUT_TTL,
     },
   },
   {

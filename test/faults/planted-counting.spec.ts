@@ -14,7 +14,7 @@ import {
   CANCEL,
   CHANGE,
 } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { PassThrough } from '../support/pass-through.js';

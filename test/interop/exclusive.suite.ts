@@ -194,7 +194,7 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
       const lease = await ours(locks).acquire();
       const claim = { aliveMs: LONG_MS, nonce: context.newNonce(), leaseTimeMs: CLAIM_MS };
       const gone = `${randomUUID()}:1`;
-      await handed.claim(context, 'a', gone, { ...claim, manner: 'polls' });
+      await handed.claim(context, 'a', gone, { ...claim, mode: 'poll' });
       const waiting = java.current.call('A', on, method, ...args);
       await java.current.parked('A');
       // The line has it for a while yet: else the release would leave it to Java.

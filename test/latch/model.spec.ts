@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  LatchService,
-  type CountDownLatch,
-} from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import type { CountDownLatch } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
+import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService, type Lease } from 'nestjs-redis-lock';
-import { ACQUIRE, ACQUIRE_FENCED, RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE,
+  ACQUIRE_NESTED,
+  RELEASE_SOME,
+  RENEW,
+} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { RELEASE } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
@@ -23,6 +28,7 @@ describe('LockService when an answer is lost', () => {
       await lease.renew();
       await lease.release();
     }
+    for (const { lua } of [ACQUIRE_NESTED, RELEASE_SOME]) await redis.admin.script('LOAD', lua);
     return client;
   };
   const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
@@ -40,7 +46,7 @@ describe('LockService when an answer is lost', () => {
 
   it('grants one token to what was acquired twice', async () => {
     const { locks } = await opened();
-    const fault = loseAnswerTo(ACQUIRE_FENCED);
+    const fault = loseAnswerTo(ACQUIRE.fenced);
     const lease = await locks.acquire('a', { fenced: true });
     expect(fault.hits).toBe(1);
     expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(lease.fencingToken));
@@ -49,7 +55,7 @@ describe('LockService when an answer is lost', () => {
   it('counts a nested hold once', async () => {
     const { locks } = await opened();
     await locks.using('a', async ({ owner }) => {
-      const fault = loseAnswerTo(ACQUIRE);
+      const fault = loseAnswerTo(ACQUIRE_NESTED);
       await locks.using('a', async () => {
         expect(fault.hits).toBe(1);
         expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
@@ -62,7 +68,7 @@ describe('LockService when an answer is lost', () => {
     const { locks } = await opened();
     await locks.using('a', async ({ owner }) => {
       const inner = await locks.acquire('a');
-      const fault = loseAnswerTo(RELEASE);
+      const fault = loseAnswerTo(RELEASE_SOME);
       await inner.release();
       expect(fault.hits).toBe(1);
       expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
@@ -109,7 +115,7 @@ describe('LockService when an answer is lost', () => {
     const work = locks.using('a', async () => {
       const inner = await locks.acquire('a');
       await redis.admin.del('a');
-      loseAnswerTo(RELEASE);
+      loseAnswerTo(RELEASE_SOME);
       await expect(inner.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
     });
     await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST' });
@@ -141,7 +147,7 @@ describe('LockService when an answer is lost', () => {
       step: (c: Client, l: Lease) => unknown,
     ][] = [
       ['to acquire', ACQUIRE, ({ locks }) => locks.acquire('b')],
-      ['to a nested acquire', ACQUIRE, ({ locks }) => locks.acquire('a')],
+      ['to a nested acquire', ACQUIRE_NESTED, ({ locks }) => locks.acquire('a')],
       ['to renew', RENEW, (_, lease) => lease.renew()],
       ['to release', RELEASE, (_, lease) => lease.release()],
     ];

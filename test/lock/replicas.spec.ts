@@ -266,7 +266,7 @@ describe('minReplicas', () => {
     ['write lock', (context) => new ReadWriteLockService(context).get(NAME).write],
   ])('of a %s that is handed on', (_, of) => {
     it.each(['its own', 'another'])(
-      'to %s process is on each replica before the heir begins',
+      'to %s process is on each replica before the successor begins',
       async (process) => {
         const holder = await opened(master.server.url);
         const waiter = process === 'another' ? await opened(master.server.url) : holder;
@@ -404,7 +404,7 @@ describe('minReplicas', () => {
       'before the answer to %s: script and WAIT are sent again, and the grant is one',
       async (command) => {
         const { connection } = application.context;
-        const args = { owner: 'somebody:1', holdCount: 1, leaseMs: 30_000 };
+        const args = { owner: 'somebody:1', leaseMs: 30_000 };
         const enter = () => connection.run(ACQUIRE, { lock: NAME }, args, REPLICAS);
         // The connection is there, and the script known.
         expect(await enter()).toMatchObject({ resent: false });

@@ -92,13 +92,57 @@ describe('LockService: whose scope it is in which something is told', () => {
     ]);
   });
 
+  it('tells what becomes of a nested call in its own request', async () => {
+    const { told, observer } = listening();
+    const { locks } = open({ observer });
+    const using = (name: string, work: () => unknown) =>
+      request.run(name, () => locks.using('a', work));
+    await using('holder', async () => {
+      // The second waits for the first, and the late one for both.
+      const first = using('first', () => refused);
+      const second = using('second', () => undefined);
+      const refused = request.run('late', () => locks.tryAcquire('a', { waitTimeMs: 1 }));
+      await Promise.all([first, second]);
+    });
+    // The late one may be refused before the first has its answer.
+    expect(told.sort()).toEqual([
+      ['acquired', 'first'],
+      ['acquired', 'holder'],
+      ['acquired', 'second'],
+      ['released', 'holder'],
+      ['timed-out', 'late'],
+    ]);
+  });
+
+  it('tells what becomes of several locks in the request that asked for them', async () => {
+    const { told, observer } = listening();
+    const { locks } = open({ observer });
+    const all = locks.multi(['a', 'b']);
+    const lease = await request.run('holder', () => locks.acquire('a'));
+    await request.run('late', () => all.tryAcquire({ waitTimeMs: 100 }));
+    const waiting = request.run('all', () => all.using(() => undefined, { waitTimeMs: 60_000 }));
+    await eventually(() => told.some(([type]) => type === 'waiting'));
+    await request.run('holder', () => lease.release());
+    await waiting;
+    expect(told).toEqual([
+      ['acquired', 'holder'],
+      ['timed-out', 'late'],
+      ['waiting', 'all'],
+      ['released', 'holder'],
+      ['acquired', 'all'],
+      ['acquired', 'all'],
+      ['released', 'all'],
+      ['released', 'all'],
+    ]);
+  });
+
   it('tells of a release in its own request, also when it had to wait for a renewal', async () => {
     const { told, observer } = listening();
     const connection = proxy.current.url;
     const { locks, context } = open({ connection, observer, leaseTimeMs: 3_000 });
     const lease = await request.run('holder', () => locks.acquire('a'));
     const fault = proxy.current.hold('toClient');
-    await eventually(() => context.keeper.holds[0]?.isBusy === true);
+    await eventually(() => context.holds.all[0]?.isBusy === true);
     const releasing = request.run('holder', () => lease.release());
     fault.heal();
     await releasing;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as hashLock from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import {
-  callOf,
   forMany,
+  textIn,
   type PublishMode,
   type Script,
 } from '../../libs/redis-lock/src/core/redis/script.js';
@@ -24,7 +24,9 @@ const MODULES: readonly Record<string, unknown>[] = [
   ...[hashLock, latch, fairLock, fencingGuard, readLock, writeLock, writeReleases, redLock],
   ...[capacity, counting, permits],
 ];
-const SCRIPTS = MODULES.flatMap((module) => Object.values(module)).filter(isScript);
+const SCRIPTS = MODULES.flatMap((module) => Object.values(module))
+  .filter(isScript)
+  .flatMap((script) => ('fenced' in script ? [script, script.fenced as AnyScript] : [script]));
 const MODES: readonly PublishMode[] = ['plain', 'sharded', 'both'];
 
 /** What is there under `a` can be had, `b` is of other types, and `c` is held by the first caller. */
@@ -42,7 +44,7 @@ describe('every script', () => {
 
   it.each(cases)('%s is valid Lua for several calls, however it announces', async (_, script) => {
     for (const mode of MODES) {
-      const { lua, sha1 } = forMany(callOf(script, keysOf(script, 'a'), argsOf(script, '1'), mode));
+      const { lua, sha1 } = forMany({ ...script, ...textIn(script, mode) });
       expect(await redis.admin.script('LOAD', lua)).toBe(sha1);
     }
   });
@@ -51,21 +53,19 @@ describe('every script', () => {
 
   it.each(uniform)('%s does and answers the same alone and with others', async (_, script) => {
     const calls = CALLERS.flatMap((caller) =>
-      NAMES.map((key) => callOf(script, keysOf(script, key), argsOf(script, caller), 'plain')),
+      NAMES.map((key) => ({ keys: keysOf(script, key), args: argsOf(script, caller) })),
     );
-    const [first] = calls;
-    if (first === undefined) throw new Error('There are calls');
     const alone: unknown[] = [];
     await prepare();
-    for (const { lua, keys, args } of calls)
+    for (const { keys, args } of calls)
       alone.push(
-        await redis.admin.eval(lua, keys.length, ...keys, ...args).catch((e: unknown) => e),
+        await redis.admin.eval(script.lua, keys.length, ...keys, ...args).catch((e: unknown) => e),
       );
     const stateAlone = await state();
     await redis.admin.flushall();
     await prepare();
     const [keys, args] = [calls.flatMap((call) => call.keys), calls.flatMap((call) => call.args)];
-    const together = await redis.admin.eval(forMany(first).lua, keys.length, ...keys, ...args);
+    const together = await redis.admin.eval(forMany(script).lua, keys.length, ...keys, ...args);
     expect((together as unknown[]).map(lenient)).toEqual(alone.map(lenient));
     expect(await state()).toEqual(stateAlone);
   });

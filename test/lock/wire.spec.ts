@@ -94,10 +94,11 @@ describe('LockService on the wire', () => {
       });
       expect(sent).toEqual({
         evalsha: 2,
-        hget: 2,
-        exists: 2,
+        pttl: 1,
         hset: 1,
         pexpire: 1,
+        hget: 1,
+        exists: 1,
         del: 1,
         publish: 1,
       });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE_NESTED,
+  RELEASE_SOME,
+  RENEW,
+} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {
@@ -16,9 +20,7 @@ import {
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import {
   WRITE_ACQUIRE_OR_QUEUE,
-  WRITE_ACQUIRE_OR_QUEUE_FENCED,
   WRITE_ACQUIRE,
-  WRITE_ACQUIRE_FENCED,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -30,7 +32,8 @@ import { useReadWriteLocks } from './sides.js';
 
 const SCRIPTS = [
   ...[READ_ACQUIRE, READ_RELEASE, READ_RENEW, READ_CANCEL, RENEW],
-  ...[WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_ACQUIRE_OR_QUEUE, WRITE_ACQUIRE_OR_QUEUE_FENCED],
+  ...[WRITE_ACQUIRE, WRITE_ACQUIRE.fenced, WRITE_ACQUIRE_OR_QUEUE, WRITE_ACQUIRE_OR_QUEUE.fenced],
+  ...[ACQUIRE_NESTED, RELEASE_SOME],
   ...[WRITE_RELEASE, WRITE_PASS, WRITE_PASS_IN_ORDER, WRITE_CANCEL],
 ];
 
@@ -79,16 +82,16 @@ describe('a read-write lock when an answer is lost', () => {
 
   it('a write is granted once, with one token, counted once, and given back once', async () => {
     const { write } = (await opened()).locks.get('a');
-    const taking = loseAnswerTo(WRITE_ACQUIRE_FENCED);
+    const taking = loseAnswerTo(WRITE_ACQUIRE.fenced);
     await write.using(
       async ({ owner, fencingToken }) => {
         expect(taking.hits).toBe(1);
         expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(fencingToken));
-        const nesting = loseAnswerTo(WRITE_ACQUIRE);
+        const nesting = loseAnswerTo(ACQUIRE_NESTED);
         const inner = await write.acquire();
         expect(nesting.hits).toBe(1);
         expect(await redis.admin.hget('a', `${owner}:write`)).toBe('2');
-        const leaving = loseAnswerTo(WRITE_RELEASE);
+        const leaving = loseAnswerTo(RELEASE_SOME);
         await inner.release();
         expect(leaving.hits).toBe(1);
         expect(await redis.admin.hget('a', `${owner}:write`)).toBe('1');
@@ -142,7 +145,7 @@ describe('a read-write lock when an answer is lost', () => {
   ])('a claim that is sent again has one place in line: of one that %s', async (_, options) => {
     const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
     const fault = loseAnswerTo(
-      'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE_FENCED : WRITE_ACQUIRE_OR_QUEUE,
+      'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE.fenced : WRITE_ACQUIRE_OR_QUEUE,
     );
     const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
     await eventually(() => fault.hits === 1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
-import { nodesChannel } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LockBackendError } from 'nestjs-redis-lock';
 import { RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import type { AcquireRequest } from '../../libs/redis-lock/src/core/holding/protocol.js';
+import type { AcquireTerms } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockProtocol } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-protocol.js';
@@ -87,9 +87,8 @@ interface Model {
   lastToken: number;
 }
 
-const requestOf = (fenced: boolean): AcquireRequest => ({
-  ...{ holdCount: 1, leaseTimeMs: LEASE_MS, fenced, waitTimeMs: 0 },
-  ...{ companion: undefined, minReplicas: 0 },
+const termsOf = (fenced: boolean): AcquireTerms => ({
+  ...{ leaseTimeMs: LEASE_MS, fenced, waitTimeMs: 0, minReplicas: 0 },
 });
 
 describe('RedLockProtocol and its model', () => {
@@ -108,7 +107,7 @@ describe('RedLockProtocol and its model', () => {
     command(`client ${String(index)} enters${fenced ? ', fenced' : ''}`, async (model) => {
       const { protocol, newOwner, reachable } = bound(clientOf(index));
       const owner = newOwner();
-      const entering = protocol.acquire(KEY, owner, requestOf(fenced));
+      const entering = protocol.acquire({ key: KEY, owner }, termsOf(fenced), 1);
       const answer = await entering.then(({ value }) => value, asBackendError);
       if (reachable < 2) expect(answer).toBeInstanceOf(LockBackendError);
       if (answer instanceof LockBackendError || answer.kind !== 'granted') return;
@@ -133,7 +132,7 @@ describe('RedLockProtocol and its model', () => {
 
   const renews = onHolder('the holder renews', async (_, { client, owner }) => {
     const { protocol, reachable } = bound(clientOf(client));
-    const renewing = protocol.renew([{ key: KEY, owner, leaseTimeMs: LEASE_MS }]);
+    const renewing = protocol.renew([{ key: KEY, owner, renewMs: LEASE_MS }]);
     const answer = await renewing.then(({ value }) => value[0], asBackendError);
     if (reachable === NODES) expect(answer).toBe(true);
     else if (reachable < 2) expect(answer).toBeInstanceOf(LockBackendError);
@@ -143,18 +142,19 @@ describe('RedLockProtocol and its model', () => {
   const loses = onHolder('the lease runs out, or somebody deletes it', async (model, holder) => {
     await Promise.all(servers.map(({ admin }) => admin.del(KEY)));
     const { protocol, reachable } = bound(clientOf(holder.client));
-    const renewing = protocol.renew([{ key: KEY, owner: holder.owner, leaseTimeMs: LEASE_MS }]);
+    const renewing = protocol.renew([{ key: KEY, owner: holder.owner, renewMs: LEASE_MS }]);
     const answer = await renewing.then(({ value }) => value[0], asBackendError);
     if (reachable === NODES) expect(answer).toBe(false);
     else expect(answer).not.toBe(true);
     // Whoever is not told gives it back when it is over by the local clock.
-    if (answer !== false) await protocol.release(KEY, holder.owner, 0).catch(asBackendError);
+    if (answer !== false)
+      await protocol.release({ key: KEY, owner: holder.owner }, 0).catch(asBackendError);
     model.holder = undefined;
   });
 
   const leaves = onHolder('the holder leaves', async (model, { client, owner }) => {
     const { protocol, reachable } = bound(clientOf(client));
-    const leaving = protocol.release(KEY, owner, 0);
+    const leaving = protocol.release({ key: KEY, owner }, 0);
     const answer = await leaving.then((reply) => reply, asBackendError);
     if (reachable === NODES) expect(answer).not.toBeInstanceOf(LockBackendError);
     if (!(answer instanceof LockBackendError) && answer.value === 'absent')
@@ -181,7 +181,8 @@ describe('RedLockProtocol and its model', () => {
   /** With all ways open nothing is left but what the holder has. */
   async function settle(holder: Holder | undefined) {
     for (const way of clients.flatMap(({ ways }) => ways)) way.heal();
-    if (holder !== undefined) await clientOf(holder.client).protocol.release(KEY, holder.owner, 0);
+    if (holder !== undefined)
+      await clientOf(holder.client).protocol.release({ key: KEY, owner: holder.owner }, 0);
     for (const { admin } of servers)
       await eventually(async () => (await admin.exists(KEY)) === 0, { everyMs: 1 });
   }

@@ -6,7 +6,7 @@ import {
   LockTimeoutError,
   type Lease,
 } from 'nestjs-redis-lock';
-import { ACQUIRE, RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { ACQUIRE, ACQUIRE_NESTED, RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import {
   GIVE_BACK,
@@ -49,7 +49,7 @@ class Recorded extends AgedServer {
 
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
     const reply = await super.around(script, run);
-    if (script === ACQUIRE.name) await this.entered();
+    if (script === ACQUIRE.name || script === ACQUIRE_NESTED.name) await this.entered();
     if (script !== IDENTIFY.name) this.ran.push(script);
     return reply;
   }

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
-import {
-  CountingSemaphores,
-  type CountingSemaphore,
-} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
 import { useLocks } from '../support/lock-client.js';
 import { useRedis } from '../support/redis-server.js';

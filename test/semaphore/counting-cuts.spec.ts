@@ -8,7 +8,7 @@ import {
   DRAIN,
   TRY_SET_PERMITS,
 } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';

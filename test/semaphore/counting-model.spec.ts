@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  CountingSemaphores,
-  type CountingSemaphore,
-} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { describeCountingBehaviour } from '../contract/counting.contract.js';
 import { PROMPT_MS, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';

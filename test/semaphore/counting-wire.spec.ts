@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockStateError } from 'nestjs-redis-lock';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually } from '../support/eventually.js';

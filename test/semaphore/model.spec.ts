@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LeaseLostError, LockStateError } from 'nestjs-redis-lock';
-import type { PermitLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
+import type { PermitLease } from '../../libs/redis-lock/src/core/api/lease.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import {
   expectToFollowModel,

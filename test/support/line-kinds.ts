@@ -1,7 +1,7 @@
 import type { LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
-import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/turns.js';
+import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
 import {
   WRITE_RELEASE,
   WRITE_PASS,
@@ -10,12 +10,10 @@ import {
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import {
   WRITE_ACQUIRE_OR_QUEUE,
-  WRITE_ACQUIRE_OR_QUEUE_FENCED,
   WRITE_ACQUIRE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import {
   ACQUIRE_OR_QUEUE,
-  ACQUIRE_OR_QUEUE_FENCED,
   RELEASE,
   PASS,
   PASS_IN_ORDER,
@@ -63,7 +61,7 @@ const MEMORY_MS = 3_000;
 const LOCK: LineKindUnderTest = {
   line: 'lock',
   claim: ACQUIRE_OR_QUEUE,
-  claimFenced: ACQUIRE_OR_QUEUE_FENCED,
+  claimFenced: ACQUIRE_OR_QUEUE.fenced,
   enter: ACQUIRE,
   leave: RELEASE,
   passOn: PASS,
@@ -86,7 +84,7 @@ const LOCK: LineKindUnderTest = {
 const WRITE_LOCK: LineKindUnderTest = {
   line: 'rwlock',
   claim: WRITE_ACQUIRE_OR_QUEUE,
-  claimFenced: WRITE_ACQUIRE_OR_QUEUE_FENCED,
+  claimFenced: WRITE_ACQUIRE_OR_QUEUE.fenced,
   enter: WRITE_ACQUIRE,
   leave: WRITE_RELEASE,
   passOn: WRITE_PASS,

@@ -1,4 +1,5 @@
 import { beforeEach } from '@jest/globals';
+import { RELEASE_SOME } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { writtenClaim } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { Claim } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { LineKindUnderTest } from './line-kinds.js';
@@ -37,20 +38,20 @@ export const seen = (owner: string, aliveS = ALIVE_MS / 1_000) =>
   `${owner.slice(1)} ${String(aliveS)} ${nonceOf(owner)} ${String(CLAIM_MS)} s`;
 /** The claim of the owner B2 has the nonce b2. */
 const nonceOf = (owner: string) => owner.toLowerCase();
-export const claimOf = (owner: string, manner: Claim['manner'] = 'starts') =>
-  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, manner });
+export const claimOf = (owner: string, mode: Claim['mode'] = 'start') =>
+  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, mode });
 
 export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
   ...{ owner: ownerOf(owner), leaseMs, claim: claimOf(owner), tokenTtlMs: WEEK_MS },
 });
-export const leaveArgs = { holdCount: 0, openEveryMs: 0 };
+export const leaveArgs = { openEveryMs: 0 };
 export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
 export const turnArgs = { ...passArgs, waitedMs: 0, callers: 1, openEveryMs: 0 };
 
 interface Claiming {
   readonly sinceMs?: number;
   readonly aliveMs?: number;
-  readonly manner?: Claim['manner'];
+  readonly mode?: Claim['mode'];
   readonly record?: string;
 }
 
@@ -72,14 +73,21 @@ export function useLineScripts(kind: LineKindUnderTest) {
     return answer.kind === 'granted' ? (answer.fencingToken ?? 0) : answer;
   };
   const enter = (owner: string) =>
-    view.run(kind.enter, { owner: ownerOf(owner), holdCount: 1, leaseMs: LEASE_MS });
+    view.run(kind.enter, { owner: ownerOf(owner), leaseMs: LEASE_MS });
   const leave = (owner: string, args: Partial<typeof leaveArgs> = {}) =>
     view.run(kind.leave, { owner: ownerOf(owner), ...leaveArgs, ...args });
-  const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
-    view.run(kind.passOn, { owner: ownerOf(owner), heir: ownerOf(heir), ...passArgs, ...args });
-  const takeTurns = (owner: string, heir: string, args: Partial<typeof turnArgs> = {}) =>
+  const leaveSome = (owner: string, holdCount: number) =>
+    view.run(RELEASE_SOME, { owner: kind.fieldOf(ownerOf(owner)), holdCount });
+  const passOn = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
+    view.run(kind.passOn, {
+      owner: ownerOf(owner),
+      successor: ownerOf(successor),
+      ...passArgs,
+      ...args,
+    });
+  const takeTurns = (owner: string, successor: string, args: Partial<typeof turnArgs> = {}) =>
     view.run(kind.takeTurns, {
-      ...{ owner: ownerOf(owner), heir: ownerOf(heir), claim: claimOf(heir) },
+      ...{ owner: ownerOf(owner), successor: ownerOf(successor), claim: claimOf(successor) },
       ...{ ...turnArgs, ...args },
     });
   const withdraw = (owner: string, openEveryMs = 0) =>
@@ -91,12 +99,12 @@ export function useLineScripts(kind: LineKindUnderTest) {
   /** Puts a claim into the line as it would be after `sinceMs`, without a script. */
   const stand = async (
     owner: string,
-    { sinceMs = 0, aliveMs = ALIVE_MS, manner = 'starts', record = '' }: Claiming = {},
+    { sinceMs = 0, aliveMs = ALIVE_MS, mode = 'start', record = '' }: Claiming = {},
   ) => {
     const { queue = '', claims = '' } = view.keys;
     const now = await view.now();
     const process = processOf(owner.charAt(0));
-    const terms = `${nonceOf(owner)} ${String(CLAIM_MS)} ${manner.charAt(0)}`;
+    const terms = `${nonceOf(owner)} ${String(CLAIM_MS)} ${mode.charAt(0)}`;
     const written = record || `${owner.slice(1)} ${String(now + aliveMs)} ${terms}`;
     await Promise.all([
       redis.admin.zadd(queue, (now - sinceMs) * 1_000 + order++, process),
@@ -117,7 +125,7 @@ export function useLineScripts(kind: LineKindUnderTest) {
 
   return {
     ...{ redis, ear, view, look: () => view.look() },
-    ...{ claim, claimFenced, enter, leave, passOn, takeTurns, withdraw },
+    ...{ claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw },
     ...{ stand, standDead, hold },
   };
 }

@@ -10,7 +10,7 @@ import type {
   ScriptKeys,
 } from '../../libs/redis-lock/src/core/redis/script.js';
 
-/** A connection that does what another does; its heirs watch it, or break it on purpose. */
+/** A connection that does what another does; its subclasses watch it, or break it on purpose. */
 export class PassThrough implements RedisConnection {
   constructor(protected readonly inner: RedisConnection) {}
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import type { Timer } from '../../libs/redis-lock/src/core/time/clock.js';
 import { ManualClock } from '../../libs/redis-lock/src/testing/manual-clock.js';
 
 /**
@@ -21,7 +22,7 @@ export function useVirtualTime(): void {
     Object.assign(globalThis, {
       setTimeout: after,
       setImmediate: (callback: Callback, ...args: unknown[]) => after(callback, 0, ...args),
-      clearTimeout: (timer: { unref(): unknown } | undefined) => {
+      clearTimeout: (timer: Timer | undefined) => {
         clock.cancel(timer);
       },
     });

@@ -7,7 +7,7 @@ import {
   RedLockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { describeCountingBehaviour } from '../contract/counting.contract.js';
 import { describeFairness } from '../contract/fairness.contract.js';

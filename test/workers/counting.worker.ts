@@ -1,10 +1,8 @@
 import { Redis } from 'ioredis';
 import { LockBackendError, LockTimeoutError } from '../../libs/redis-lock/src/core/api/errors.js';
 
-import {
-  CountingSemaphores,
-  type CountingSemaphore,
-} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { pause } from '../faults/support/pace.js';
 import { Random } from '../support/random.js';

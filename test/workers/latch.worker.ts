@@ -1,10 +1,8 @@
 import { Redis } from 'ioredis';
 import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 
-import {
-  LatchService,
-  type CountDownLatch,
-} from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import type { CountDownLatch } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
+import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { serve } from '../support/worker.js';
 

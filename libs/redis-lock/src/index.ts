@@ -18,7 +18,7 @@ export {
   type LockErrorCode,
   type LockErrorDetails,
 } from './core/api/errors.js';
-export type { Lease, LeaseState, PermitLease } from './core/holding/held-lease.js';
+export type { Lease, LeaseState, PermitLease } from './core/api/lease.js';
 export { LockMonitor, type LockStatus } from './core/monitor.js';
 export type { AcquireOptions, Lock, LockedWork } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
@@ -28,11 +28,8 @@ export type { LockedKind, LockEvent, LockObserver, Subject } from './core/api/ob
 export type { LockSettings } from './core/api/options.js';
 export { CurrentLock } from './core/holding/scope.js';
 
-export {
-  LatchService,
-  type CountDownLatch,
-  type WaitOptions,
-} from './primitives/count-down-latch/latch-service.js';
+export type { CountDownLatch, WaitOptions } from './primitives/count-down-latch/latch.js';
+export { LatchService } from './primitives/count-down-latch/latch-service.js';
 export { FairLockService } from './primitives/fair-lock/fair-lock-service.js';
 export {
   FencingGuard,

@@ -4,10 +4,11 @@ import type { Redis } from 'ioredis';
 
 import type { RedisConnection, Reply } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { PassThrough } from '../../support/pass-through.js';
-import type {
-  Script,
-  ScriptArgs,
-  ScriptKeys,
+import {
+  inOrder,
+  type Script,
+  type ScriptArgs,
+  type ScriptKeys,
 } from '../../../libs/redis-lock/src/core/redis/script.js';
 
 const RECORD = 'record';
@@ -17,7 +18,7 @@ const GIVEN = 'remove(waiter, place, 1, record)';
 const STEPS: Readonly<Record<string, [text: string, note: string, owner: string][]>> = {
   'fair.acquire': [
     [`redis.call('rpush', queue, owner)`, 'queued', 'owner'],
-    [`redis.call('hset', lock, owner, holdCount)\nlocal expiry`, 'granted', 'owner'],
+    [`redis.call('hset', lock, owner, '1')\nlocal expiry`, 'granted', 'owner'],
   ],
   'fair.release': [[GIVEN, 'granted', 'waiter']],
   'fair.pass': [[GIVEN, 'granted', 'waiter']],
@@ -40,11 +41,11 @@ export class RecordingConnection extends PassThrough {
     args: ScriptArgs<A>,
     minReplicas?: number,
   ): Promise<Reply<R>> {
-    if (script.name !== 'fair.acquire' || Array.isArray(args)) {
-      return super.run(script, keys, args, minReplicas);
-    }
-    const named = args as Record<A, string | number>;
-    return super.run(script, keys, { ...named, aliveMs: this.aliveMs }, minReplicas);
+    if (script.name !== 'fair.acquire') return super.run(script, keys, args, minReplicas);
+    const changed = inOrder<string | number>(script.args, args).map((value, i) =>
+      script.args[i] === 'aliveMs' ? this.aliveMs : value,
+    );
+    return super.run(script, keys, changed, minReplicas);
   }
 
   protected override patch<S extends { name: string; lua: string; sha1: string }>(script: S): S {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import type { PermitLease } from '../../../libs/redis-lock/src/core/holding/held-lease.js';
+import type { PermitLease } from '../../../libs/redis-lock/src/core/api/lease.js';
 import { eventually } from '../../support/eventually.js';
 
 /** Notes who is inside, until when at the longest, and how many there are now. */

@@ -1,9 +1,6 @@
-import type { Contender, Grant } from '../../../libs/redis-lock/src/core/waiting/contender.js';
 import type { Claim } from '../../../libs/redis-lock/src/core/holding/protocol.js';
-import {
-  PlaceInLine,
-  type ToldGrant,
-} from '../../../libs/redis-lock/src/core/waiting/place-in-line.js';
+import { Claims, type Push } from '../../../libs/redis-lock/src/core/waiting/claims.js';
+import type { Waiter } from '../../../libs/redis-lock/src/core/waiting/waiter.js';
 import {
   RELEASE,
   PASS_IN_ORDER,
@@ -20,49 +17,49 @@ export const DEAD_ARE_GRANTED: Bug = scripts(
 );
 
 /** A push is as old as it looks: it is dated by its arrival. */
-export const PUSH_DATED_BY_ARRIVAL: Bug = pushes((told, newest) =>
-  told.contender === undefined ? told : { ...told, reply: arrived(newest) },
+export const PUSH_DATED_BY_ARRIVAL: Bug = pushes((push, newest) =>
+  push.waiter === undefined ? push : arrived(newest),
 );
 
 /** A push is believed whatever claim it answers. */
-export const STALE_PUSH_BELIEVED: Bug = pushes((told, newest) =>
-  told.owner === newest.contender.candidate?.owner
-    ? { ...told, contender: newest.contender, reply: arrived(newest) }
-    : told,
+export const STALE_PUSH_BELIEVED: Bug = pushes((push, newest) =>
+  push.owner === newest.waiter.owner ? arrived(newest) : push,
 );
 
 export const DEADLINES_BY_WALL_CLOCK: Bug = wallClock(setBackClock);
 
 interface Newest {
-  readonly contender: Contender;
+  readonly waiter: Waiter;
   readonly claim: Claim;
 }
 
 /** A push is read in another way, by whoever knows the newest claim. */
-function pushes(understood: (told: ToldGrant, newest: Newest) => ToldGrant): Bug {
-  const { claim, read } = PlaceInLine.prototype;
-  const newest = new WeakMap<PlaceInLine, Newest>();
-  const claims = member(PlaceInLine.prototype, 'claim', {
-    value(this: PlaceInLine, contender: Contender, isTold: boolean) {
-      const made = claim.call(this, contender, isTold);
-      newest.set(this, { contender, claim: made });
-      return made;
+function pushes(understood: (push: Push, newest: Newest) => Push): Bug {
+  const { claimFor, read } = Claims.prototype;
+  const newest = new WeakMap<Claims, Newest>();
+  const claims = member(Claims.prototype, 'claimFor', {
+    value(this: Claims, waiter: Waiter, isHearing: boolean) {
+      const claim = claimFor.call(this, waiter, isHearing);
+      newest.set(this, { waiter, claim });
+      return claim;
     },
   });
-  const reads = member(PlaceInLine.prototype, 'read', {
-    value(this: PlaceInLine, payload: string) {
-      const told = read.call(this, payload);
+  const reads = member(Claims.prototype, 'read', {
+    value(this: Claims, payload: string) {
+      const push = read.call(this, payload);
       const known = newest.get(this);
-      const isOurs = told !== undefined && known?.claim.manner === 'starts';
-      return isOurs ? understood(told, known) : told;
+      const isOurs = push !== undefined && known?.claim.mode === 'start';
+      return isOurs ? understood(push, known) : push;
     },
   });
   return together(claims, reads);
 }
 
 /** Granted just now. */
-function arrived({ claim: { leaseTimeMs } }: Newest): Grant {
-  const handed = { passes: 0, since: Math.floor(performance.now()), leaseTimeMs };
-  const value = { kind: 'granted', fencingToken: undefined, handed } as const;
-  return { value, sentAt: performance.now(), resent: false };
+function arrived({ waiter, claim: { leaseTimeMs } }: Newest): Push {
+  const now = performance.now();
+  waiter.batchCount = 0;
+  waiter.batchSince = Math.floor(now);
+  waiter.grantMs = leaseTimeMs;
+  return { owner: waiter.owner, waiter, sentAt: now };
 }

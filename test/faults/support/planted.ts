@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 
 import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
-import { ACQUIRE, ACQUIRE_FENCED, RENEW } from '../../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE,
+  ACQUIRE_NESTED,
+  RELEASE_SOME,
+  RENEW,
+} from '../../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { Hold } from '../../../libs/redis-lock/src/core/holding/hold.js';
-import { Keeper } from '../../../libs/redis-lock/src/core/holding/holds.js';
 import { HeldLease } from '../../../libs/redis-lock/src/core/holding/held-lease.js';
 import { HeldMultiLease } from '../../../libs/redis-lock/src/primitives/multi-lock/multi-lease.js';
-import { Poll } from '../../../libs/redis-lock/src/core/waiting/poll.js';
+import { WakeUps } from '../../../libs/redis-lock/src/core/waiting/wake-ups.js';
 import type {
   ChannelListener,
   RedisConnection,
@@ -14,7 +18,6 @@ import type {
 } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import {
   ACQUIRE_OR_QUEUE,
-  ACQUIRE_OR_QUEUE_FENCED,
   RELEASE,
   PASS,
   PASS_IN_ORDER,
@@ -100,35 +103,42 @@ export function member<T extends object>(
 }
 
 export const ENTRY_WHILE_OTHERS_ARE_IN: Bug = scripts(
-  [ACQUIRE, ACQUIRE_FENCED, ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE_FENCED],
-  "if redis.call('exists', lock) == 1 then",
-  'if false then',
+  [ACQUIRE, ACQUIRE.fenced, ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE.fenced],
+  'if left == -2 then',
+  "if left == -2 or redis.call('hexists', lock, owner) == 0 then",
 );
 
 /** As a plain lock does it: every entry of the owner is one more, also one that is sent again. */
 export const ENTRY_COUNTS_UP: Bug = together(
   scripts(
-    [ACQUIRE, ACQUIRE_FENCED],
+    [ACQUIRE, ACQUIRE.fenced],
+    `if held ~= '1' then redis.call('hset', lock, owner, '1') end`,
+    `redis.call('hincrby', lock, owner, 1)`,
+  ),
+  scripts(
+    [ACQUIRE_NESTED, ACQUIRE_NESTED.fenced],
     `if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end`,
     `redis.call('hincrby', lock, owner, 1)`,
   ),
   scripts(
-    [ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE_FENCED],
-    `if held == '0' then redis.call('hset', lock, owner, holdCount) end`,
+    [ACQUIRE_OR_QUEUE, ACQUIRE_OR_QUEUE.fenced],
+    `if held == '0' then redis.call('hset', lock, owner, '1') end`,
     `redis.call('hincrby', lock, owner, 1)`,
   ),
 );
 
+const GOES_DOWN = /if tonumber\(held\) > holdCount then[^]*$/;
+
 export const RELEASE_COUNTS_DOWN: Bug = script(
-  RELEASE,
-  /if holdCount > 0 then[^]*?\n {2}return 'done'\nend/,
-  `if redis.call('hincrby', lock, owner, -1) > 0 then return 'done' end`,
+  RELEASE_SOME,
+  GOES_DOWN,
+  `redis.call('hincrby', lock, owner, -1)\nreturn 'done'`,
 );
 
 export const RELEASE_FREES_ALL_HOLDS: Bug = script(
-  RELEASE,
-  'if holdCount > 0 then',
-  'if false then',
+  RELEASE_SOME,
+  GOES_DOWN,
+  `redis.call('del', lock)\nreturn 'done'`,
 );
 
 export const RELEASE_OF_WHOEVER_HOLDS: Bug = together(
@@ -158,8 +168,8 @@ export const ENTRY_WITHOUT_TTL: Bug = script(
 );
 
 export const NESTED_ENTRY_WITHOUT_TTL: Bug = script(
-  ACQUIRE,
-  `if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end`,
+  ACQUIRE_NESTED,
+  `if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end`,
   '',
 );
 
@@ -185,12 +195,12 @@ export const RENEWAL_SHORTENS: Bug = script(
 const NEXT_TOKEN = 'math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))';
 
 export const TOKEN_STAYS: Bug = scripts(
-  [ACQUIRE_FENCED, ACQUIRE_OR_QUEUE_FENCED],
+  [ACQUIRE.fenced, ACQUIRE_OR_QUEUE.fenced],
   NEXT_TOKEN,
   'math.max(counter, 1)',
 );
 
-export const TOKEN_WITHOUT_TIME: Bug = script(ACQUIRE_FENCED, NEXT_TOKEN, 'counter + 1');
+export const TOKEN_WITHOUT_TIME: Bug = script(ACQUIRE.fenced, NEXT_TOKEN, 'counter + 1');
 
 /** Every renewal is said to have gone through, and none is sent. */
 export const NO_WATCHDOG: Bug = connection(
@@ -254,7 +264,9 @@ export const NO_RETRY_AFTER_RECONNECT: Bug = connection(
 );
 
 /** Whoever waits asks again only when it is told something. */
-export const NO_POLL: Bug = member(Poll.prototype, 'after', { value: () => undefined });
+export const NO_POLL: Bug = member(WakeUps.prototype, 'pollAfter', {
+  value: () => undefined,
+});
 
 /** Deadlines by a clock that people and time servers set. */
 export function wallClock(clock: Clock): Bug {
@@ -272,7 +284,7 @@ export function wallClock(clock: Clock): Bug {
   };
 }
 
-export const LATE_GRANT_KEPT: Bug = member(Keeper.prototype, 'abandon', {
+export const LATE_GRANT_KEPT: Bug = member(Hold.prototype, 'cancel', {
   value: () => Promise.resolve(),
 });
 

@@ -1,8 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import { tokenKey } from '../core/lua/fencing-token.js';
-import { suffixedKey } from '../core/redis/key-names.js';
 import { isReply } from '../ioredis/reply-error.js';
+import { readerLeaseKey } from '../primitives/read-write-lock/footprint.js';
+import { leasesKey } from '../primitives/semaphore/footprint.js';
+import { NO_LEASE } from '../primitives/semaphore/permits.scripts.js';
 import { textOf, UnreachableError } from './answers.js';
 import type { Holder, Inspection, Kind, Permits, Token } from './inspection.js';
 import { queuesOf } from './queues.js';
@@ -113,14 +115,11 @@ async function readerTtl(
   count: number,
 ): Promise<number | null> {
   const holds = Array.from({ length: Math.min(count, SHOWN) }, (_, i) =>
-    ttlOf(client, suffixedKey(key, `${owner}:rwlock_timeout:${String(i + 1)}`)),
+    ttlOf(client, readerLeaseKey(key, owner, i + 1)),
   );
   const ttls = (await Promise.all(holds)).filter((ttl) => ttl !== null);
   return ttls.length === 0 ? null : Math.max(...ttls);
 }
-
-/** The score of a permit of a Java service that never ends. */
-const NO_LEASE = 922_337_203_685_477;
 
 async function permitsOf(
   client: Client,
@@ -128,12 +127,12 @@ async function permitsOf(
   counter: string,
   nowMs: number,
 ): Promise<Permits | undefined> {
-  const leases = suffixedKey(key, 'timeout');
+  const leases = leasesKey(key);
   if ((await client.type(leases)) !== 'zset') return undefined;
   const flat = await client.zrangeBuffer(leases, 0, String(SHOWN - 1), 'WITHSCORES');
   const shown = pairsOf(flat).map(([id, score]) => {
     const ends = scoreOf(score);
-    const ttlMs = ends >= NO_LEASE ? null : Math.max(0, ends - nowMs);
+    const ttlMs = ends >= Number(NO_LEASE) ? null : Math.max(0, ends - nowMs);
     return { id: id.toString('hex'), ttlMs };
   });
   return {

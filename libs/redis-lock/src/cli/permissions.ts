@@ -1,12 +1,5 @@
-import { suffixedKey } from '../core/redis/key-names.js';
-import {
-  CLUSTER,
-  CONNECTION,
-  globbed,
-  PERMISSIONS,
-  type Permissions,
-  type PermissionsOf,
-} from './footprints.js';
+import { suffixedKey, type Footprint } from '../core/redis/key-names.js';
+import { CLUSTER, CONNECTION, globbed, PERMISSIONS, type PermissionsOf } from './footprints.js';
 
 /** To wake those who wait. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
@@ -64,7 +57,7 @@ export function needsOf(key: string, keyPrefix: string): Need[] {
           name === '' ? suffixedKey(key, 'timeout') : `${name}${open}${key}${close}`,
         ] as const,
     );
-  return Object.entries<Permissions>(PERMISSIONS).map(([name, { commands, keys, channels }]) => ({
+  return Object.entries<Footprint>(PERMISSIONS).map(([name, { commands, keys, channels }]) => ({
     name: name as PermissionsOf,
     commands: [...CONNECTION, ...commands].filter((command) => !ELSEWHERE.includes(command)),
     keys: new Map([[`${prefix}*`, key], ...byPattern(keys)]),

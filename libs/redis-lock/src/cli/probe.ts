@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '../core/time/clock.js';
 import { helperKey } from '../core/redis/key-names.js';
-import type { Lease } from '../core/holding/held-lease.js';
+import type { Lease } from '../core/api/lease.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockEvent } from '../core/api/observer.js';
 import type { RedisConnection } from '../core/redis/connection.js';

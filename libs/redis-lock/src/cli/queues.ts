@@ -1,6 +1,7 @@
 import { lineKeys, type LineKind } from '../core/lua/hand-off.js';
-import { helperKey } from '../core/redis/key-names.js';
-import { turnKeys } from '../primitives/read-write-lock/turns.js';
+import { queueKeys } from '../primitives/fair-lock/footprint.js';
+import { turnKeys } from '../primitives/read-write-lock/footprint.js';
+import { waitingKey } from '../primitives/semaphore/footprint.js';
 import type { Queue, Waiter } from './inspection.js';
 import { scoreOf, scoresIn, SHOWN, ttlOf, type Client } from './reading.js';
 
@@ -21,11 +22,9 @@ export async function queuesOf(client: Client, key: string, nowMs: number): Prom
 
 /** Owners in their order; those of Node with what they have written of themselves. */
 async function fairQueue(client: Client, key: string, nowMs: number): Promise<Queue | undefined> {
-  const queue = helperKey('redisson_lock_queue', key);
+  const { queue, timeouts, waiting } = queueKeys(key);
   if ((await client.type(queue)) !== 'list') return undefined;
   const owners = await client.lrange(queue, 0, SHOWN - 1);
-  const timeouts = helperKey('redisson_lock_timeout', key);
-  const waiting = helperKey('nestjs_fair_waiting', key);
   const waiters = owners.map(async (who, i): Promise<Waiter> => {
     const [record, life] = await client.hmget(waiting, who, who.split(':')[0] ?? '');
     const [, since] = /^[\d+]+ (\d+)/.exec(record ?? '') ?? [];
@@ -80,7 +79,7 @@ async function rememberedIn(
 
 /** Whoever waits for several permits at once leaves a mark, behind which small requests wait. */
 async function largeRequest(client: Client, key: string): Promise<Queue | undefined> {
-  const mark = helperKey('nestjs_semaphore_waiting', key);
+  const mark = waitingKey(key);
   if ((await client.type(mark)) !== 'string') return undefined;
   const [, id, permits] = /^([0-9a-f]{32}):(\d+)$/.exec((await client.get(mark)) ?? '') ?? [];
   const forgottenInMs = await ttlOf(client, mark);

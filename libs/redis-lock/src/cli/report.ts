@@ -1,4 +1,4 @@
-import { UNSAFE_CHARACTERS } from '../core/redis/key-names.js';
+import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import { rounded } from './clocks.js';
 import type { Finding } from './finding.js';
 import type { Holder, Inspection, Queue } from './inspection.js';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-import { helperKey } from '../core/redis/key-names.js';
 import { another, disconnect } from '../ioredis/redis-client.js';
+import { channelOf } from '../primitives/lock/footprint.js';
 import { ask, within } from './answers.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 import { COMMANDS, needsOf, type Need } from './permissions.js';
@@ -135,10 +135,6 @@ function argumentsOf(
   if (command === 'rpush') return held === undefined ? undefined : [held, ''];
   if (command === 'publish' || command.includes('subscribe')) return undefined;
   return SAFE[command]?.(key) ?? [key];
-}
-
-function channelOf(key: string): string {
-  return helperKey('redisson_lock__channel', key);
 }
 
 const NO_SCRIPT = '0'.repeat(40);

@@ -1,38 +1,62 @@
-import { traced } from './trace.js';
-import type { Acquisition, Attempt } from './acquisition.js';
-import type { WaitQueues } from './waiting/wait-queues.js';
-import { Deadline } from './time/deadline.js';
-import { enterFirst } from './enter-first.js';
-import { enterNested } from './join.js';
-import { describeValue, LockArgumentError, withLockName } from './api/errors.js';
-import type { HoldProtocol } from './holding/protocol.js';
-import { HeldLease } from './holding/held-lease.js';
-import type { LockContext } from './lock-context.js';
+import { withLockName } from './api/errors.js';
 import { tell } from './api/observer.js';
-import { resolveAcquireOptions, type AnyAcquireOptions } from './api/options.js';
-import { surroundingLease } from './holding/scope.js';
-import { ANSWER_MS, type Reply } from './redis/connection.js';
-import { runLocked } from './holding/run-locked.js';
-import { answerWithin } from './redis/retry.js';
-import { timeoutError, type Refusal } from './waiting/waiter.js';
+import {
+  resolveAcquireOptions,
+  type AnyAcquireOptions,
+  type ResolvedAcquireOptions,
+} from './api/options.js';
+import { HeldLease } from './holding/held-lease.js';
+import { Hold } from './holding/hold.js';
+import { Patience } from './holding/patience.js';
+import type { HoldProtocol } from './holding/protocol.js';
+import { checkWork, runLocked, surroundingLease } from './holding/scope.js';
+import { Joiner } from './join.js';
+import { waitedMs, type Acquisition } from './acquisition.js';
+import type { LockContext } from './lock-context.js';
+import { Releases } from './release.js';
+import { isAbort, refuseAborted } from './time/abort.js';
+import { isTraced, traced } from './trace.js';
+import { ByKey } from './waiting/by-key.js';
+import { KeyUse } from './waiting/keys-in-use.js';
+import { GRANTED, SLOW, timeoutError, Waiter, type Refusal } from './waiting/waiter.js';
+import { queueFor, type WaitQueues } from './waiting/wait-queues.js';
 
-/** The three verbs by which leases are had, for everything of one kind on one connection. */
+/** The three verbs by which leases are acquired, for everything of one kind on one connection. */
 export class Acquirer {
-  readonly #contenders: WaitQueues;
+  private readonly queues: WaitQueues;
+  private readonly releases: Releases;
+  private readonly joiner: Joiner;
+  /** The options of calls that give none: to wait, and to try once. */
+  private readonly defaults: ResolvedAcquireOptions;
+  private readonly onceDefaults: ResolvedAcquireOptions;
+
+  /** V8 forgets what it has compiled for a class when its last instance is collected: one of each stays. */
+  private readonly kept: readonly object[];
 
   constructor(
     private readonly context: LockContext,
     private readonly protocol: HoldProtocol,
   ) {
-    this.#contenders = context.queues(protocol.isShared);
+    const { settings } = context;
+    this.queues = context.queues(protocol.kind, protocol.isShared);
+    this.releases = new Releases(context, context.holds, this.queues);
+    this.joiner = new Joiner(context, protocol, this.leaseOf);
+    this.defaults = Object.freeze(resolveAcquireOptions(undefined, settings, settings.waitTimeMs));
+    this.onceDefaults = Object.freeze(resolveAcquireOptions(undefined, settings, 0));
+    const hold = new Hold(context, protocol, '', '', this.defaults);
+    const waiter = new Waiter(context, hold, hold, 0, undefined, 0);
+    const lease = new HeldLease(hold, 0, undefined, undefined, 0, 0, this.releases);
+    const use = new KeyUse('', new ByKey());
+    const patience = new Patience(hold, '', NOTHING, NOTHING);
+    this.kept = [waiter, lease, patience, queueFor(this.queues, hold, use)];
   }
 
-  acquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease> {
-    return this.#take(name, options, this.context.settings.waitTimeMs, refuse);
+  acquire(name: string, given: AnyAcquireOptions | undefined): Promise<HeldLease> {
+    return this.take(name, given, this.defaults, refuse);
   }
 
-  tryAcquire(name: string, options: AnyAcquireOptions | undefined): Promise<HeldLease | null> {
-    return this.#take(name, options, 0, () => null);
+  tryAcquire(name: string, given: AnyAcquireOptions | undefined): Promise<HeldLease | null> {
+    return this.take(name, given, this.onceDefaults, () => null);
   }
 
   async using<T>(
@@ -43,120 +67,165 @@ export class Acquirer {
     checkWork(work);
     return runLocked(await this.acquire(name, options), work);
   }
-
-  #acquisition(
+  private take<R>(
     name: string,
-    options: AnyAcquireOptions | undefined,
-    defaultWaitMs: number,
-  ): Acquisition {
-    const { context, protocol } = this;
-    const resolved = resolveAcquireOptions(
-      options,
-      context.settings,
-      defaultWaitMs,
-      protocol.options,
-    );
-    const once = resolved.waitTimeMs === 0;
-    const limitMs = once ? ANSWER_MS : resolved.waitTimeMs;
-    const key = context.keys.key(name);
-    return {
-      context,
-      protocol,
-      name,
-      kind: protocol.kind,
-      label: resolved.label,
-      key,
-      options: resolved,
-      companion: undefined,
-      wasGranted: false,
-      deadline: new Deadline(context.clock, limitMs, resolved.signal),
-      once,
-    };
-  }
-
-  #take<R>(
-    name: string,
-    options: AnyAcquireOptions | undefined,
-    defaultWaitMs: number,
+    given: AnyAcquireOptions | undefined,
+    defaults: ResolvedAcquireOptions,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
     let acquisition: Acquisition;
     try {
-      acquisition = this.#acquisition(name, options, defaultWaitMs);
+      acquisition = this.acquisition(name, given, defaults);
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
     }
-    const take = () => this.#settle(acquisition, refused);
+    if (!isTraced()) return this.settle(acquisition, refused);
+    const take = () => this.settle(acquisition, refused);
     return traced(acquisition, take, (taken) => !(taken instanceof HeldLease));
   }
 
-  async #settle<R>(
+  private acquisition(
+    name: string,
+    given: AnyAcquireOptions | undefined,
+    defaults: ResolvedAcquireOptions,
+  ): Acquisition {
+    const { context, protocol } = this;
+    const { settings, clock } = context;
+    const options =
+      given === undefined
+        ? defaults
+        : resolveAcquireOptions(given, settings, defaults.waitTimeMs, protocol.options);
+    const key = context.keys.key(name);
+    refuseAborted(options.signal);
+    const { kind } = protocol;
+    const startedAt = clock.now();
+    return { session: context, name, kind, label: options.label, key, options, startedAt };
+  }
+
+  private async settle<R>(
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { deadline, once, name, kind, label } = acquisition;
-    const { minHoldMs } = acquisition.options;
-    let attempt: Attempt;
+    const { name, kind, label, options } = acquisition;
+    const { signal } = options;
+    let taken: HeldLease | Refusal | undefined;
+    let isAdmitted = false;
     try {
-      do attempt = await this.#attempt(acquisition);
-      while (attempt === 'again');
-    } catch (error) {
-      throw deadline.isAbort(error) ? error : withLockName(error, name);
-    }
-    if (attempt instanceof HeldLease) {
-      if (deadline.isAborted) {
-        // Between the answer and here.
-        await attempt[Symbol.asyncDispose]();
-        deadline.refuseAborted();
+      while (taken === undefined) {
+        const parent = this.parentOf(acquisition);
+        if (parent !== undefined) {
+          taken = await this.joiner.join(acquisition, parent);
+          continue;
+        }
+        const hold = this.holdFor(acquisition);
+        const waiter = this.waiterFor(acquisition, hold, isAdmitted);
+        let outcome = await waiter.waitIn(this.queues);
+        if (outcome === SLOW) outcome = await waiter.goOn();
+        taken = outcome === GRANTED ? this.granted(waiter, hold) : (outcome as Refusal);
+        isAdmitted = true;
       }
-      attempt.hold.keepFor(minHoldMs);
-      return attempt;
+    } catch (error) {
+      throw isAbort(signal, error) ? error : withLockName(error, name);
     }
-    const { observer } = this.context.settings;
-    if (!once) {
-      tell(observer, { type: 'timed-out', name, kind, label, waitedMs: deadline.waitedMs });
+    if (taken instanceof HeldLease) {
+      if (signal?.aborted === true) {
+        // Between the answer and here.
+        await taken[Symbol.asyncDispose]();
+        refuseAborted(signal);
+      }
+      taken.hold.keepFor(options.minHoldMs);
+      return taken;
     }
-    return refused(acquisition, attempt);
+    if (options.waitTimeMs > 0) {
+      const event = { type: 'timed-out', name, kind, label } as const;
+      tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
+    }
+    return refused(acquisition, taken);
   }
 
-  #attempt(acquisition: Acquisition): Promise<Attempt> {
-    const { protocol, key, name } = acquisition;
-    // Each time: while the call waited, the hold that it would have joined may have been released.
-    acquisition.companion = protocol.companion?.(key, name);
-    const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
-    if (parent === undefined) return enterFirst(acquisition, this.#contenders);
-    return enterNested(acquisition, parent);
+  /** Each time: while the call waited, the hold that it would have joined may have been released. */
+  private parentOf({ key }: Acquisition): HeldLease | undefined {
+    const { protocol } = this;
+    return protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
   }
+
+  /** The hold of a new owner, which asks for the lock. */
+  private holdFor({ name, key, options }: Acquisition): Hold {
+    const { context, protocol } = this;
+    const owner = protocol.newOwner?.(options) ?? context.newOwner();
+    const hold = new Hold(context, protocol, key, owner, options);
+    const companion = protocol.companion?.(key, name);
+    if (companion !== undefined) hold.companion = companion;
+    return hold;
+  }
+
+  /** @param isAdmitted the call was granted the lock before, and too late */
+  private waiterFor(acquisition: Acquisition, hold: Hold, isAdmitted: boolean): Waiter {
+    const { context, queues } = this;
+    const { options, startedAt } = acquisition;
+    const waiter = new Waiter(context, hold, hold, options.waitTimeMs, options.signal, startedAt);
+    // An enclosing hold lets the call in, whatever number waits.
+    queues.admit(waiter, isAdmitted || hold.companion !== undefined);
+    return waiter;
+  }
+
+  /** Undefined when the answer took longer than the lease, or the machine stood still: it may be over. */
+  private granted(waiter: Waiter, hold: Hold): HeldLease | undefined {
+    const { context, protocol, queues } = this;
+    const { grantMs, queue, sentAt, fencingToken } = waiter;
+    hold.confirm(sentAt, grantMs > 0 ? grantMs : hold.leaseTimeMs);
+    if (grantMs > 0) hold.owedLeaseMs = hold.leaseTimeMs;
+    // The queue has counted the use of the key for this owner.
+    if (queue !== undefined) {
+      queue.use.granted = undefined;
+      hold.countedKey = queue.use;
+    }
+    if (hold.remainingMs === 0 || hold.isSuspended()) {
+      hold.countedKey?.end();
+      void waiter.cancel();
+      return undefined;
+    }
+    hold.grantedAt = Math.floor(context.clock.now());
+    hold.batchCount = waiter.batchCount;
+    hold.batchSince = waiter.batchSince > 0 ? waiter.batchSince : Math.floor(sentAt);
+    if (protocol.grantChannel !== undefined) queues.held(hold);
+    return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.waitedMs);
+  }
+
+  /** Turns a grant into a lease that is kept from now on. */
+  private readonly leaseOf = (
+    hold: Hold,
+    options: ResolvedAcquireOptions,
+    fencingToken: number | undefined,
+    parent: HeldLease | undefined,
+    waitedMs: number,
+  ): HeldLease => {
+    const { clock, holds, settings } = this.context;
+    const holdCount = hold.leases.length + 1;
+    const watchedUntil = options.watched ? clock.now() + options.maxHoldMs : -Infinity;
+    const lease = new HeldLease(
+      hold,
+      holdCount,
+      fencingToken,
+      parent,
+      watchedUntil,
+      options.minReplicas,
+      this.releases,
+    );
+    hold.add(lease);
+    holds.keep(hold);
+    const { observer } = settings;
+    if (observer !== undefined) {
+      const { name, kind } = hold;
+      tell(observer, { type: 'acquired', name, kind, label: options.label, waitedMs, holdCount });
+    }
+    return lease;
+  };
 }
 
 function refuse(acquisition: Acquisition, refusal: Refusal): never {
-  throw timeoutError(acquisition, refusal);
+  throw timeoutError({ name: acquisition.name, waitedMs: waitedMs(acquisition) }, refusal);
 }
 
-/** @throws {LockArgumentError} it is no function, or one whose body does not run when it is called */
-export function checkWork(work: unknown): void {
-  if (typeof work === 'function' && !isGenerator(work)) return;
-  const what =
-    typeof work === 'function' ? 'a generator, whose body would not run' : describeValue(work);
-  throw new LockArgumentError(`using needs a function to run, not ${what}`);
-}
-
-/** True also for a generator of another realm. */
-export function isGenerator(work: object): boolean {
-  const kind: unknown = Reflect.get(work, Symbol.toStringTag);
-  return kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction';
-}
-
-/**
- * Resolves with the answer to something that may be asked twice without harm.
- * @throws {LockBackendError} Redis has not answered in time, or refused
- */
-export async function askOnce<R>(
-  context: LockContext,
-  name: string,
-  question: (key: string) => Promise<Reply<R>>,
-): Promise<R> {
-  const key = context.keys.key(name);
-  return (await answerWithin(ANSWER_MS, context, name, () => question(key))).value;
-}
+const NOTHING = () => undefined;

@@ -53,7 +53,7 @@ export class LockMonitor {
   status(): LockStatus {
     const { settings, connection } = this.context;
     const all = [this.context, ...this.others];
-    const holds = all.flatMap(({ keeper }) => keeper.holds);
+    const holds = all.flatMap((context) => context.holds.all);
     return {
       connection: settings.name,
       isUp: connection.isUp,
@@ -72,8 +72,8 @@ export class LockMonitor {
    */
   async ping(timeoutMs = ANSWER_MS): Promise<number> {
     checkCount('timeoutMs', timeoutMs, TIMEOUT);
-    const { connection, clock, keys } = this.context;
-    const deadline = new Deadline(clock, timeoutMs, undefined);
+    const { connection, times, keys } = this.context;
+    const deadline = new Deadline(times, timeoutMs, undefined);
     const ping = helperKey('nestjs_ping', keys.key('ping'));
     if ((await deadline.race(connection.run(PING, { ping }, {}))) !== OVER)
       return deadline.waitedMs;

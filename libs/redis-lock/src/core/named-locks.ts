@@ -1,6 +1,7 @@
-import { Acquirer, askOnce } from './acquirer.js';
+import { Acquirer } from './acquirer.js';
+import { askOnce } from './session.js';
 import type { Inspection, LockProtocol } from './holding/protocol.js';
-import type { Lease } from './holding/held-lease.js';
+import type { Lease } from './api/lease.js';
 import type { LockContext } from './lock-context.js';
 import type { AcquireOptions, Lock, LockedWork } from './api/lock.js';
 import { tell } from './api/observer.js';
@@ -58,7 +59,7 @@ export class NamedLocks {
     if (owners.length === 0) return false;
     // Naming the owner keeps a repeated script from freeing the lock of whoever comes next.
     const leave = (owner: string) =>
-      askOnce(this.context, name, (key) => this.protocol.release(key, owner, 0));
+      askOnce(this.context, name, (key) => this.protocol.release({ key, owner }, 0));
     await Promise.all(owners.map(leave));
     const { kind } = this.protocol;
     tell(this.context.settings.observer, { type: 'force-released', name, kind });

@@ -1,9 +1,8 @@
-import type { Timer } from './time/clock.js';
 import { LockBackendError } from './api/errors.js';
 import { helperKey } from './redis/key-names.js';
 import type { LockContext } from './lock-context.js';
 import { tell, type LockedKind } from './api/observer.js';
-import { outOfScope } from './holding/scope.js';
+import { outOfScope, type Timer } from './time/clock.js';
 import type { Reply } from './redis/connection.js';
 import { defineScript, type RawReply } from './redis/script.js';
 import { answerWithin, asUnknown } from './redis/retry.js';
@@ -102,7 +101,7 @@ export class OnceOnly {
     send: (key: string, marker: string) => Promise<Reply<Counted>>,
     insists: boolean,
   ): Promise<number> {
-    const { keys, keeper, settings } = this.context;
+    const { keys, background, settings } = this.context;
     const { kind } = this;
     const key = keys.key(name);
     const marker = this.marker(key);
@@ -114,14 +113,14 @@ export class OnceOnly {
       return reply.value.count;
     } catch (error) {
       if (!insists || !(error instanceof LockBackendError)) throw error;
-      void keeper.insist({ name, kind }, INSIST_MS, sending);
+      void background.insist({ name, kind }, INSIST_MS, sending);
       throw asUnknown(error);
     }
   }
 
   /** Takes back what a request got, or may still get. Never rejects. */
   undo(name: string, send: () => Promise<Reply<Counted>>): Promise<void> {
-    return this.context.keeper.insist({ name, kind: this.kind }, INSIST_MS, send);
+    return this.context.background.insist({ name, kind: this.kind }, INSIST_MS, send);
   }
 
   /** For a request that was answered, and that cannot arrive again. */

@@ -1,8 +1,9 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 
 import { LockTimeoutError } from './api/errors.js';
+import type { Acquisition } from './acquisition.js';
+import { waitedMs } from './acquisition.js';
 import type { Subject } from './api/observer.js';
-import type { Call } from './waiting/waiter.js';
 
 /**
  * `busy`: somebody else had it all the time. `aborted`: by the caller's signal. `failed`: every other
@@ -24,19 +25,23 @@ export interface LockAcquisitionMessage extends Subject {
 
 const acquisitions = tracingChannel<unknown, LockAcquisitionMessage>('nestjs-redis-lock:acquire');
 
-/** Tells `node:diagnostics_channel` of one call for a lock, if anybody listens; otherwise it is free. */
+/** Whether anybody listens; otherwise tracing is free. */
+export function isTraced(): boolean {
+  return acquisitions.hasSubscribers;
+}
+
+/** Tells `node:diagnostics_channel` of one call for a lock. */
 export function traced<R>(
-  call: Call,
+  acquisition: Acquisition,
   work: () => Promise<R>,
   isRefusal: (result: R) => boolean,
 ): Promise<R> {
-  if (!acquisitions.hasSubscribers) return work();
-  const { context, deadline, name, kind, label } = call;
-  const connection = context.settings.name;
+  const { session, options, name, kind, label } = acquisition;
+  const connection = session.settings.name;
   const message: LockAcquisitionMessage = { connection, name, kind, label };
   const end = (outcome: AcquisitionOutcome) => {
     message.outcome = outcome;
-    message.waitedMs = deadline.waitedMs;
+    message.waitedMs = waitedMs(acquisition);
   };
   return acquisitions.tracePromise(async () => {
     try {
@@ -44,7 +49,7 @@ export function traced<R>(
       end(isRefusal(result) ? 'busy' : 'acquired');
       return result;
     } catch (error) {
-      if (deadline.isAborted) end('aborted');
+      if (options.signal?.aborted === true) end('aborted');
       else end(error instanceof LockTimeoutError ? 'busy' : 'failed');
       throw error;
     }

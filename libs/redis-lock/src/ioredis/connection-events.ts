@@ -1,5 +1,5 @@
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
-import { outOfScope } from '../core/holding/scope.js';
+import { outOfScope } from '../core/time/clock.js';
 
 /** Tells the observer of one connection: each outage and each warning once, and nothing after its end. */
 export class ConnectionEvents {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { LockBackendError } from '../core/api/errors.js';
 import { unconfirmedDatabaseError } from './reply-error.js';
 
-/** Who wants to know what Redis says of the database. */
+/** Is told whether Redis has the database. */
 export interface DatabaseListener {
   confirmed(): void;
   refused(error: LockBackendError): void;
@@ -22,7 +22,7 @@ export class Database {
     private readonly listener: DatabaseListener,
   ) {}
 
-  /** What the client has chosen last: one that is the caller's may move. */
+  /** The last choice of the client: one that is the caller's may move. */
   get number(): number {
     return this.client.condition?.select ?? 0;
   }
@@ -41,7 +41,7 @@ export class Database {
     return this.#confirming;
   }
 
-  /** The connection broke. What is asked on its successor says nothing of the next one either. */
+  /** The connection broke. The answer on one connection says nothing of the next. */
   forget(): void {
     this.#confirmed = undefined;
     this.#confirming = undefined;

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { LockBackendError } from '../core/api/errors.js';
 import type { LockObserver } from '../core/api/observer.js';
-import { outOfScope } from '../core/holding/scope.js';
+import { outOfScope } from '../core/time/clock.js';
 import type {
   ChannelListener,
   KeyPlace,
@@ -10,13 +10,15 @@ import type {
   Reply,
 } from '../core/redis/connection.js';
 import {
-  callOf,
+  inOrder,
+  textIn,
   type PublishMode,
   type Script,
   type ScriptArgs,
   type ScriptCall,
   type ScriptKeys,
 } from '../core/redis/script.js';
+import { watchOver, type AnswerWatch } from './answer-watch.js';
 import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
@@ -82,6 +84,7 @@ interface Messages {
 export class IoredisConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
   readonly #batches: ScriptBatches;
+  readonly #watch: AnswerWatch | undefined;
   readonly #replicated: ReplicatedConnections;
   readonly #cluster: Cluster | undefined;
   /** A Cluster has only one. */
@@ -102,8 +105,9 @@ export class IoredisConnection implements RedisConnection {
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
-    this.#batches = new ScriptBatches(client, {
-      prepare: () => this.#prepare(),
+    if (isOurs) this.#watch = watchOver(client, this.#onError);
+    this.#batches = new ScriptBatches(client, this.#watch, {
+      prepare: this.#prepare,
       // ioredis sends again before anybody can ask for the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
@@ -125,7 +129,7 @@ export class IoredisConnection implements RedisConnection {
     client.on('end', this.#onEnd);
   }
 
-  /** What the client was made for: one server, whichever Sentinel names, or a Cluster. */
+  /** The client was made for this: one server, whichever Sentinel names, or a Cluster. */
   get topology(): 'server' | 'sentinel' | 'cluster' {
     if (isCluster(this.client)) return 'cluster';
     return this.client.options.sentinels ? 'sentinel' : 'server';
@@ -152,9 +156,11 @@ export class IoredisConnection implements RedisConnection {
     args: ScriptArgs<A>,
     minReplicas = 0,
   ): Promise<Reply<R>> {
-    const call = callOf(script, keys, args, this.messages.mode);
-    if (minReplicas > 0) return this.#runReplicated(call, script, minReplicas);
-    return this.#batches.run(call, script);
+    const text = textIn(script, this.messages.mode);
+    const keyList = inOrder(script.keys, keys);
+    const argList = inOrder<string | number>(script.args, args);
+    if (minReplicas === 0) return this.#batches.run(script, text, keyList, argList);
+    return this.#runReplicated(script, { ...text, keys: keyList, args: argList }, minReplicas);
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -181,6 +187,7 @@ export class IoredisConnection implements RedisConnection {
     this.events.close();
     this.messages.close();
     this.#replicated.close();
+    this.#watch?.close();
     this.client.off('ready', this.#onReady);
     this.client.off('close', this.#onClose);
     this.#cluster?.off('+node', this.#watchNode);
@@ -190,8 +197,8 @@ export class IoredisConnection implements RedisConnection {
   }
 
   async #runReplicated<R>(
+    script: Script<string, string, R>,
     call: ScriptCall,
-    script: Pick<Script<never, never, R>, 'decode'>,
     minReplicas: number,
   ): Promise<Reply<R>> {
     await this.#prepare();
@@ -200,14 +207,14 @@ export class IoredisConnection implements RedisConnection {
   }
 
   /** @throws {LockBackendError} there is no connection */
-  #prepare(): Promise<void> | undefined {
+  readonly #prepare = (): Promise<void> | undefined => {
     if (!this.isUp) {
       this.open();
       throw this.#notConnected();
     }
     if (this.#database?.isConfirmed === false) return this.#chosenDatabase(this.#database);
     return undefined;
-  }
+  };
 
   #databaseOf(client: Redis): Database {
     return new Database(client, {
@@ -279,7 +286,7 @@ export class IoredisConnection implements RedisConnection {
 
   /** After a failover it may be another one. */
   #lookAtServer(): void {
-    // Who has none may lack the right to ask.
+    // A client without a ready check may lack the right to ask.
     if (this.client.options.enableReadyCheck === false) return;
     const told = askServers(this.client).then((infos) => {
       for (const warning of infos.flatMap(warningsIn)) this.events.warn(warning);

@@ -36,7 +36,7 @@ describe('chooseClient', () => {
     const { client, isOurs } = choose(url);
     expect(isOurs).toBe(true);
     expect(client.options).toMatchObject(options);
-    expect(client.options).toMatchObject({ retryStrategy: reconnectDelayMs, socketTimeout: 3_000 });
+    expect(client.options).toMatchObject({ retryStrategy: reconnectDelayMs });
   });
 
   it('opens options, and prefers what they say to what we would', () => {

@@ -31,8 +31,6 @@ const OUR_DEFAULTS = {
   lazyConnect: true,
   retryStrategy: reconnectDelayMs,
   connectTimeout: 3_000,
-  // A half-open connection is noticed by a reply that does not come. Scripts may be sent again.
-  socketTimeout: 3_000,
   disconnectTimeout: DISCONNECT_MS,
   // From Redis 7.2 on it would need a right of its own.
   disableClientInfo: true,
@@ -117,7 +115,7 @@ function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
   }
 }
 
-/** What a client of the caller is, or is used for. */
+/** Refuses a client of the caller for what it is, or is used for. */
 function refuseState(client: Redis | Cluster): void {
   const { mode, options } = client as Partial<Redis>;
   if (mode === undefined && options !== undefined && 'maxScriptsCachingTime' in options) {

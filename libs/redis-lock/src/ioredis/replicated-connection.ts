@@ -2,7 +2,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 
 import { LockBackendError } from '../core/api/errors.js';
 import { helperKey } from '../core/redis/key-names.js';
-import { outOfScope } from '../core/holding/scope.js';
+import { outOfScope } from '../core/time/clock.js';
 import type { ScriptCall } from '../core/redis/script.js';
 import { disconnect } from './redis-client.js';
 import {
@@ -23,15 +23,15 @@ import { runIdIn } from './set-up-warnings.js';
 const WAIT_MS = 450;
 const CONNECT_MS = 3_000;
 
-/** What a script has answered that enough replicas have. */
+/** The answer of a script that enough replicas have. */
 export interface Replicated {
   readonly raw: unknown;
   readonly sentAt: number;
   readonly resent: boolean;
 }
 
-interface Job {
-  readonly call: ScriptCall;
+interface ReplicatedCall {
+  readonly script: ScriptCall;
   readonly minReplicas: number;
   /** The slot is on its way to this node. */
   readonly isAsked: boolean;
@@ -44,12 +44,12 @@ interface Job {
 
 /**
  * A connection to one master, for scripts that replicas must have: WAIT counts what its own connection
- * has written, and keeps that from everything else meanwhile. What is asked for while one group of
- * scripts waits for its replicas travels as the next group, and waits once. After a cut scripts and
+ * has written, and keeps that from everything else meanwhile. Calls that are made while one group
+ * waits for its replicas travel as the next group, and wait once. After a cut scripts and
  * WAIT are sent again, once, over a new connection.
  */
 export class ReplicatedConnection {
-  #jobs: Job[] = [];
+  #calls: ReplicatedCall[] = [];
   #isRunning = false;
   #client: Redis | undefined;
   #runId: string | undefined;
@@ -63,10 +63,10 @@ export class ReplicatedConnection {
     private readonly ordinary: Ordinary,
   ) {}
 
-  run(call: ScriptCall, minReplicas: number, isAsked = false): Promise<Replicated> {
+  run(script: ScriptCall, minReplicas: number, isAsked = false): Promise<Replicated> {
     return new Promise((resolve, reject) => {
-      this.#jobs.push({
-        ...{ call, minReplicas, isAsked, resolve, reject },
+      this.#calls.push({
+        ...{ script, minReplicas, isAsked, resolve, reject },
         ...{ sentAt: undefined, isResent: false, needsText: false },
       });
       if (!this.#isRunning) void this.#work();
@@ -85,52 +85,52 @@ export class ReplicatedConnection {
 
   async #work(): Promise<void> {
     this.#isRunning = true;
-    // Whatever is asked for in this turn of the event loop travels together.
+    // The calls of one turn of the event loop travel together.
     await Promise.resolve();
-    for (let [first] = this.#jobs; first !== undefined; [first] = this.#jobs) {
+    for (let [first] = this.#calls; first !== undefined; [first] = this.#calls) {
       const { minReplicas } = first;
-      const group = this.#jobs.filter((job) => job.minReplicas === minReplicas);
-      this.#jobs = this.#jobs.filter((job) => job.minReplicas !== minReplicas);
+      const group = this.#calls.filter((call) => call.minReplicas === minReplicas);
+      this.#calls = this.#calls.filter((call) => call.minReplicas !== minReplicas);
       await this.#deliver(group, minReplicas);
     }
     this.#isRunning = false;
   }
 
-  async #deliver(group: readonly Job[], minReplicas: number): Promise<void> {
+  async #deliver(group: readonly ReplicatedCall[], minReplicas: number): Promise<void> {
     let client: Redis;
     try {
       client = await this.#ready();
     } catch (error) {
       const why = error instanceof LockBackendError ? error : noConnectionError(error);
-      for (const job of group) job.reject(job.isResent ? brokenError() : why);
+      for (const call of group) call.reject(call.isResent ? brokenError() : why);
       return;
     }
-    const replies = Promise.allSettled(group.map((job) => this.#send(client, job)));
-    const mark = this.#isFresh ? this.#mark(client, group[0] as Job) : undefined;
+    const replies = Promise.allSettled(group.map((call) => this.#send(client, call)));
+    const mark = this.#isFresh ? this.#mark(client, group[0] as ReplicatedCall) : undefined;
     const count = client.wait(minReplicas, WAIT_MS);
     const [marked, counted] = await Promise.allSettled([mark, count]);
     const confirmed = marked.status === 'rejected' ? marked : counted;
     if (confirmed.status === 'fulfilled') this.#isFresh = false;
-    const again: Job[] = [];
+    const again: ReplicatedCall[] = [];
     for (const [i, reply] of (await replies).entries()) {
-      const job = group[i] as Job;
-      if (reply.status === 'rejected') this.#onRefused(job, reply.reason, again);
-      else if (confirmed.status === 'rejected') this.#onUnconfirmed(job, confirmed.reason, again);
+      const call = group[i] as ReplicatedCall;
+      if (reply.status === 'rejected') this.#onRefused(call, reply.reason, again);
+      else if (confirmed.status === 'rejected') this.#onUnconfirmed(call, confirmed.reason, again);
       else if (confirmed.value < minReplicas) {
-        job.reject(shortOfReplicasError(minReplicas, confirmed.value));
+        call.reject(shortOfReplicasError(minReplicas, confirmed.value));
         // They may have another master by now, to whom the next connection leads.
         this.#drop();
-      } else job.resolve({ raw: reply.value, sentAt: job.sentAt ?? 0, resent: job.isResent });
+      } else call.resolve({ raw: reply.value, sentAt: call.sentAt ?? 0, resent: call.isResent });
     }
-    // In their order, and before what was asked for meanwhile.
-    this.#jobs.unshift(...again);
+    // In their order, and before the calls that were made meanwhile.
+    this.#calls.unshift(...again);
   }
 
-  #send(client: Redis, job: Job): Promise<unknown> {
-    const { lua, sha1, keys, args } = job.call;
-    job.sentAt ??= performance.now();
-    if (job.isAsked) client.asking().catch(() => undefined);
-    return job.needsText
+  #send(client: Redis, call: ReplicatedCall): Promise<unknown> {
+    const { lua, sha1, keys, args } = call.script;
+    call.sentAt ??= performance.now();
+    if (call.isAsked) client.asking().catch(() => undefined);
+    return call.needsText
       ? client.eval(lua, keys.length, ...keys, ...args)
       : client.evalsha(sha1, keys.length, ...keys, ...args);
   }
@@ -139,37 +139,37 @@ export class ReplicatedConnection {
    * The script may find its work done by its first delivery, over a connection that is gone: without
    * a write of its own, WAIT would count replicas that do not have it yet.
    */
-  #mark(client: Redis, { call, isAsked }: Job): Promise<unknown> {
+  #mark(client: Redis, { script, isAsked }: ReplicatedCall): Promise<unknown> {
     if (isAsked) client.asking().catch(() => undefined);
-    return client.set(helperKey('nestjs_replicated', call.keys[0] ?? ''), '', 'PX', 1);
+    return client.set(helperKey('nestjs_replicated', script.keys[0] ?? ''), '', 'PX', 1);
   }
 
-  #onRefused(job: Job, error: unknown, again: Job[]): void {
+  #onRefused(call: ReplicatedCall, error: unknown, again: ReplicatedCall[]): void {
     if (isNoScript(error)) {
-      job.needsText = true;
-      again.push(job);
+      call.needsText = true;
+      again.push(call);
     } else if (isReply(error)) {
       // The next connection is to whoever is the master.
       if (isOfReplica(error)) this.#drop();
-      job.reject(lockErrorOf(error, job.isResent));
+      call.reject(lockErrorOf(error, call.isResent));
     } else {
-      this.#again(job, again);
+      this.#again(call, again);
     }
   }
 
   /** The script was executed. */
-  #onUnconfirmed(job: Job, error: unknown, again: Job[]): void {
-    if (isReply(error)) job.reject(lockErrorOf(error, true));
-    else this.#again(job, again);
+  #onUnconfirmed(call: ReplicatedCall, error: unknown, again: ReplicatedCall[]): void {
+    if (isReply(error)) call.reject(lockErrorOf(error, true));
+    else this.#again(call, again);
   }
 
-  #again(job: Job, again: Job[]): void {
-    if (job.isResent || this.#isClosed) {
-      job.reject(brokenError());
+  #again(call: ReplicatedCall, again: ReplicatedCall[]): void {
+    if (call.isResent || this.#isClosed) {
+      call.reject(brokenError());
       return;
     }
-    job.isResent = true;
-    again.push(job);
+    call.isResent = true;
+    again.push(call);
   }
 
   /** The connection, in the database of the ordinary one, which may have moved. */
@@ -214,8 +214,8 @@ export class ReplicatedConnection {
   }
 
   /**
-   * After a failover the old master may go on answering. What one server has granted, the other knows
-   * nothing of: nothing is sent while the connections lead to two.
+   * After a failover the old master may go on answering. Neither server knows the locks that the other
+   * has granted: nothing is sent while the connections lead to two.
    */
   async #agree(client: Redis): Promise<void> {
     this.#runId = undefined;

@@ -9,7 +9,7 @@ import { ReplicatedConnection, type Replicated } from './replicated-connection.j
 
 /** How often a script follows its slot. */
 const REDIRECTIONS = 5;
-/** Where there is no Cluster: the present master. */
+/** The present master, where there is no Cluster. */
 const MASTER = '';
 
 /** The ordinary connection. */
@@ -23,7 +23,7 @@ export interface Ordinary {
 
 /** Runs scripts that replicas must have: by a connection of its own for each master that is needed. */
 export class ReplicatedConnections {
-  readonly #lines = new Map<string, ReplicatedConnection>();
+  readonly #connections = new Map<string, ReplicatedConnection>();
 
   constructor(
     private readonly client: Redis | Cluster,
@@ -32,7 +32,7 @@ export class ReplicatedConnections {
 
   /** The ordinary connection leads to this server: what does not is of no use any more. */
   agreeOn(runId: string | undefined): void {
-    for (const line of this.#lines.values()) line.agreeOn(runId);
+    for (const connection of this.#connections.values()) connection.agreeOn(runId);
   }
 
   /**
@@ -42,14 +42,14 @@ export class ReplicatedConnections {
    */
   async run(call: ScriptCall, minReplicas: number): Promise<Replicated> {
     const { client } = this;
-    if (!isCluster(client)) return this.#lineTo(MASTER).run(call, minReplicas);
+    if (!isCluster(client)) return this.#connectionTo(MASTER).run(call, minReplicas);
     const slot = hashSlot(call.keys[0] ?? '');
     let asked: string | undefined;
     for (let redirections = 0; ; redirections++) {
       const node = asked ?? masterOf(client, slot);
       if (node === undefined) throw noConnectionError(undefined);
       try {
-        return await this.#lineTo(node).run(call, minReplicas, asked !== undefined);
+        return await this.#connectionTo(node).run(call, minReplicas, asked !== undefined);
       } catch (error) {
         const way = redirections < REDIRECTIONS ? redirectionOf(error) : undefined;
         if (way === undefined) throw error;
@@ -60,19 +60,19 @@ export class ReplicatedConnections {
   }
 
   close(): void {
-    for (const line of this.#lines.values()) line.close();
+    for (const connection of this.#connections.values()) connection.close();
   }
 
-  #lineTo(node: string): ReplicatedConnection {
-    let line = this.#lines.get(node);
-    if (line === undefined) {
-      line = new ReplicatedConnection(
+  #connectionTo(node: string): ReplicatedConnection {
+    let connection = this.#connections.get(node);
+    if (connection === undefined) {
+      connection = new ReplicatedConnection(
         (overrides) => another(this.#clientAt(node), overrides),
         this.ordinary,
       );
-      this.#lines.set(node, line);
+      this.#connections.set(node, connection);
     }
-    return line;
+    return connection;
   }
 
   #clientAt(node: string): Redis {

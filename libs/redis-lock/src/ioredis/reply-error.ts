@@ -27,7 +27,7 @@ const SUBSCRIBED = LASTING(
   'the ioredis client is subscribed to channels; give the locks one of their own',
 );
 
-/** What the first word of an error reply means. The server refused: nothing has happened. */
+/** The meaning of the first word of an error reply. The server refused: nothing has happened. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   BUSY: PASSING('Redis is busy with a script'),
   LOADING: PASSING('Redis is loading its data'),

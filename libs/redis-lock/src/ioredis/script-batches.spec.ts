@@ -7,7 +7,7 @@ import { useRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup } from '../../../../test/support/topology.js';
 import { RENEW } from '../core/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
-import { callOf, defineScript, forMany } from '../core/redis/script.js';
+import { defineScript, forMany } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
 import { openIoredisConnection } from './ioredis-connection.js';
 
@@ -23,7 +23,11 @@ const ANOTHER_PUSH = defineScript({
   ...{ name: 'another-push', keys: ['list'], args: ['text'], reply: (raw) => raw },
   body: `redis.call('rpush', list, text) return 1`,
 });
-const MANY = forMany(callOf(PUSH, ['k'], ['t'], 'plain'));
+const LENGTHS = defineScript({
+  ...{ name: 'lengths', keys: ['a', 'b'], args: ['x', 'y'], reply: (raw) => raw },
+  body: `return {#KEYS, #ARGV}`,
+});
+const MANY = forMany(PUSH);
 
 describe('scripts that are asked for in one turn', () => {
   const redis = useRedis();
@@ -112,6 +116,21 @@ describe('scripts that are asked for in one turn', () => {
     const extra = () => connection.run(PUSH, ['a'], ['x', 'more']);
     const mixed = () => Promise.all([push(['k0']), extra(), extra(), push(['k1'])]);
     expect(await sentBy(mixed)).toEqual({ evalsha: 3 });
+    const two = (keys: string[], args: string[]) => {
+      const run = () => connection.run(LENGTHS, keys, args);
+      return sentBy(() => Promise.all([run(), run()]));
+    };
+    expect(await two(['a', 'b'], ['x', 'y'])).toEqual({ evalsha: 1 });
+    expect(await two(['a', 'b', 'c'], ['x', 'y'])).toEqual({ evalsha: 2 });
+    expect(await two(['a', 'b'], ['x'])).toEqual({ evalsha: 2 });
+  });
+
+  it('go one by one without a key: a Cluster could not tell where they belong', async () => {
+    const keyless = defineScript({
+      ...{ name: 'keyless', keys: [], args: [], body: 'return 1', reply: (raw) => raw },
+    });
+    const run = () => connection.run(keyless, [], []);
+    expect(await sentBy(() => Promise.all([run(), run()]))).toEqual({ evalsha: 2 });
   });
 
   describe.each(IOREDIS_VERSIONS)('%s', (_, ioredis) => {

@@ -1,8 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import { MOVING_MS, type Reply } from '../core/redis/connection.js';
-import { forMany, type ScriptCall, type ScriptText } from '../core/redis/script.js';
-import { hashTag } from './hash-slot.js';
+import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
+import type { AnswerWatch } from './answer-watch.js';
+import { CallOrder, MOST_CALLS, tagOf, type Batch, type Call } from './call-order.js';
 import { isCluster } from './redis-client.js';
 import {
   brokenError,
@@ -13,14 +14,16 @@ import {
   isReply,
   lockErrorOf,
 } from './reply-error.js';
-import { Asked, firstKeyOf, MOST_CALLS, Turn, type Batch, type Decoder, type Job } from './turn.js';
 
-/** The connection by which scripts travel. */
-export interface Line {
-  /** Whether what is sent again may end up in another database. */
+/** With so many calls Redis may begin: a batch of acquisitions, and one of releases. */
+const MOST_DUE = 2 * MOST_CALLS;
+
+/** The connection that scripts are sent over. */
+export interface CommandConnection {
+  /** Whether a call that is sent again may end up in another database. */
   mayGoAstray(): boolean;
   /**
-   * What there is to wait for before scripts can be sent.
+   * Resolves when scripts can be sent; undefined when they can be sent now.
    * @throws {LockBackendError} there is no connection
    */
   prepare(): Promise<void> | undefined;
@@ -28,43 +31,51 @@ export interface Line {
   demoted(): void;
 }
 
-/** When something was sent first, and how many connections had broken until then. */
-interface Sending {
-  readonly sentAt: number;
-  readonly breaks: number;
-}
+/** Arguments are flattened, as the documentation of ioredis says, and its types do not. */
+type Evaluate = (
+  script: string,
+  keyCount: number,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
 
 /**
- * Sends what is asked for in one turn of the event loop at its end: the calls of one script, in a
- * Cluster of one slot, as one EVALSHA, and a call that is alone in the plain form. Calls whose first key
- * is the same keep their order; of scripts that are `inOrder` also where one has to be sent again: what
- * cannot travel with the one before waits for its answer.
+ * Sends the calls of one turn of the event loop at its end: the calls of one script, in a Cluster of one
+ * hash tag, as one EVALSHA, and a call that is alone in the plain form.
  */
 export class ScriptBatches {
+  readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
+  readonly #order: CallOrder;
+  /** The calls that are not sent yet. */
+  #due: Batch | undefined;
+  #isPreparing = false;
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
-  #turn: Turn | undefined;
-  /** For scripts that keep their order, by first key: the batch on its way and the jobs behind it. */
-  readonly #ahead = new Map<string, Batch>();
-  readonly #behind = new Map<string, Job[]>();
-  /** Counts the connections that broke: what was on its way then may have been sent twice. */
+  /** Counts the connections that broke: the calls on their way then may have been sent twice. */
   #breaks = 0;
   /** Until then the calls of a slot go one by one, by hash tag. */
   readonly #movingUntil = new Map<string, number>();
 
-  readonly #isCluster: boolean;
-
   constructor(
-    private readonly client: Redis | Cluster,
-    private readonly line: Line,
+    client: Redis | Cluster,
+    private readonly watch: AnswerWatch | undefined,
+    private readonly connection: CommandConnection,
   ) {
-    this.#isCluster = isCluster(client);
+    this.#client = client as unknown as { readonly evalsha: Evaluate; readonly eval: Evaluate };
+    this.#order = new CallOrder(isCluster(client));
   }
 
   /** @throws {LockError} Redis could not be asked, or refused; or the answer makes no sense */
-  run<R>(call: ScriptCall, script: Decoder<R>): Promise<Reply<R>> {
+  run<R>(
+    script: Script<string, string, R>,
+    { lua, sha1 }: ScriptText,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<Reply<R>> {
     return new Promise((resolve, reject) => {
-      this.#add(new Asked(call, script, resolve, reject));
+      const call = { script, lua, sha1, keys, args, resolve, reject, sentAt: 0, breaks: 0 };
+      if (script.inOrder && this.#order.hasToWait(call)) this.#wait(call);
+      else if (this.#enqueue(call) >= MOST_DUE) this.#flush();
     });
   }
 
@@ -73,185 +84,142 @@ export class ScriptBatches {
     this.#breaks++;
   }
 
-  #add(job: Job): void {
-    const { call } = job;
-    const isSlotted = this.#isCluster && call.isUniform;
-    const group = isSlotted ? `${call.sha1} ${hashTag(call.keys[0] ?? '')}` : call.sha1;
-    if (call.inOrder && this.#hasToWait(job, group)) {
-      this.#wait(job);
-      return;
-    }
-    let batch: Batch;
-    if (this.#turn === undefined) {
-      this.#turn = new Turn(job, group);
-      [batch] = this.#turn.batches;
-      // Until then the promises that were settled in this turn have gone on, and asked as well.
-      process.nextTick(this.#flush);
-    } else {
-      batch = this.#turn.add(job, group);
-    }
-    if (call.inOrder) this.#ahead.set(firstKeyOf(job), batch);
-    // Redis may begin, and what comes next in this turn is another batch.
-    if (batch.jobs.length === MOST_CALLS) this.#flush();
+  #enqueue(call: Call): number {
+    if (this.#due !== undefined) return this.#due.push(call);
+    this.#due = [call];
+    // Until then the promises that were settled in this turn have gone on, and made calls as well.
+    process.nextTick(this.#flush);
+    return 1;
   }
 
-  #hasToWait(job: Job, group: string): boolean {
-    const key = firstKeyOf(job);
-    const ahead = this.#ahead.get(key);
-    if (ahead === undefined) return false;
-    const mayJoin = !ahead.isSent && !this.#behind.has(key);
-    return !mayJoin || this.#turn?.wouldJoin(ahead, job, group) !== true;
-  }
-
-  /** A job without a connection fails at once. */
-  #wait(job: Job): void {
+  /** A call without a connection fails at once. */
+  #wait(call: Call): void {
     try {
-      this.line.prepare()?.catch(() => undefined);
+      this.connection.prepare()?.catch(() => undefined);
     } catch (error) {
-      job.failed(error);
+      call.reject(error);
       return;
     }
-    const key = firstKeyOf(job);
-    const behind = this.#behind.get(key);
-    if (behind === undefined) this.#behind.set(key, [job]);
-    else behind.push(job);
-  }
-
-  /** All of it is answered: what waited for that goes on, before all that is asked for from now on. */
-  #end(batch: Batch): void {
-    for (const job of batch.jobs) {
-      if (!job.call.inOrder) continue;
-      const key = firstKeyOf(job);
-      if (this.#ahead.get(key) !== batch) continue;
-      this.#ahead.delete(key);
-      this.#goOn(key);
-    }
-  }
-
-  /** Sends the next jobs of the key. Only as many as fit: thousands may wait behind them. */
-  #goOn(key: string): void {
-    let behind = this.#behind.get(key);
-    // Without a connection the batch fails at once, and nothing is ahead of the next one.
-    while (behind !== undefined && !this.#ahead.has(key)) {
-      this.#behind.delete(key);
-      for (const next of behind.splice(0, MOST_CALLS)) this.#add(next);
-      behind = this.#behind.get(key)?.concat(behind) ?? behind;
-      if (behind.length === 0) return;
-      this.#behind.set(key, behind);
-    }
+    this.#order.wait(call);
   }
 
   readonly #flush = (): void => {
-    if (this.#turn === undefined) return;
-    const due = this.#turn.batches;
-    this.#turn = undefined;
-    for (const batch of due) batch.isSent = true;
-    const fail = (error: unknown) => {
-      for (const { jobs } of due) for (const job of jobs) job.failed(error);
-      for (const batch of due) this.#end(batch);
-    };
+    if (this.#due === undefined || this.#isPreparing) return;
     try {
-      const preparation = this.line.prepare();
-      if (preparation === undefined) this.#sendAll(due);
-      else
-        preparation.then(() => {
-          this.#sendAll(due);
-        }, fail);
+      const preparation = this.connection.prepare();
+      if (preparation === undefined) this.#sendDue(this.#due);
+      else void this.#flushAfter(preparation);
     } catch (error) {
-      fail(error);
+      this.#failDue(error);
     }
   };
 
-  #sendAll(due: readonly Batch[]): void {
-    const sending = { sentAt: performance.now(), breaks: this.#breaks };
-    for (const batch of due) {
-      if (batch.jobs.length === 1) this.#sendOne(batch, sending);
-      else if (this.#isMoving(batch, sending)) this.#sendEach(batch, sending);
-      else this.#sendTogether(batch, sending);
+  /** Calls that are made meanwhile share the fate of those that wait already. */
+  async #flushAfter(preparation: Promise<void>): Promise<void> {
+    this.#isPreparing = true;
+    this.watch?.sent();
+    try {
+      await preparation;
+    } catch (error) {
+      this.#failDue(error);
     }
+    this.watch?.answered();
+    this.#isPreparing = false;
+    this.#flush();
   }
 
-  /** In order, those of one key go one behind the other, before what waits for them already. */
-  #sendEach({ place, jobs }: Batch, sending: Sending): void {
-    const later = new Map<string, Job[]>();
-    for (const job of jobs) {
-      const key = firstKeyOf(job);
-      const others = later.get(key);
-      if (job.call.inOrder && others !== undefined) {
-        others.push(job);
-        continue;
-      }
-      const one: Batch = { place, jobs: [job], isSent: true };
-      later.set(key, []);
-      if (job.call.inOrder) this.#ahead.set(key, one);
-      this.#sendOne(one, sending);
-    }
-    for (const [key, others] of later) {
-      if (others.length > 0) this.#behind.set(key, others.concat(this.#behind.get(key) ?? []));
-    }
+  #failDue(error: unknown): void {
+    const calls: readonly Call[] = this.#due ?? [];
+    this.#due = undefined;
+    for (const call of calls) call.reject(error);
+    for (const call of this.#order.skip(calls)) this.#enqueue(call);
   }
 
-  #sendOne(batch: Batch, sending: Sending): void {
-    const [job] = batch.jobs;
-    this.#evaluate(
-      job.call,
-      job.call,
+  #sendDue(calls: Batch): void {
+    this.#due = undefined;
+    const now = performance.now();
+    for (const call of calls) {
+      call.sentAt = now;
+      call.breaks = this.#breaks;
+    }
+    if (calls.length === 1) {
+      this.#order.lead(calls);
+      this.#send(calls);
+    } else for (const batch of this.#order.batchesOf(calls)) this.#send(batch);
+  }
+
+  /** By its digest; a server that has forgotten the script gets the text, which it cannot refuse so. */
+  #send(batch: Batch, isKnown = true): void {
+    const [first] = batch;
+    if (batch.length > 1 && this.#isMoving(first)) {
+      for (const one of this.#order.splitUp(batch)) this.#send(one);
+      return;
+    }
+    const { lua, sha1, keys, args } = batch.length === 1 ? first : this.#together(batch);
+    const reply = isKnown
+      ? this.#client.evalsha(sha1, keys.length, keys, args)
+      : this.#client.eval(lua, keys.length, keys, args);
+    this.watch?.sent();
+    reply.then(
       (raw) => {
-        this.#answer(job, raw, sending);
-        this.#end(batch);
+        this.#onReply(batch, raw);
       },
-      (error) => {
-        this.#noteMoving(batch, error);
-        this.#fail(job, error, sending);
-        this.#end(batch);
+      (error: unknown) => {
+        this.#onError(batch, error, isKnown);
       },
     );
   }
 
-  #sendTogether(batch: Batch, sending: Sending): void {
-    const { jobs } = batch;
-    const [{ call: first }] = jobs;
+  #together(batch: Batch): ScriptCall {
+    const { lua, sha1 } = this.#formFor(batch[0]);
     const keys: string[] = [];
     const args: (string | number)[] = [];
-    for (const { call } of jobs) {
+    for (const call of batch) {
       for (const key of call.keys) keys.push(key);
       for (const arg of call.args) args.push(arg);
     }
-    this.#evaluate(
-      this.#formFor(first),
-      { keys, args },
-      (raw) => {
-        const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
-        jobs.forEach((job, i) => {
-          this.#answer(job, answers[i], sending);
-        });
-        this.#end(batch);
-      },
-      (error) => {
-        this.#noteMoving(batch, error);
-        if (isRefusedUnrun(error)) {
-          this.#sendEach(batch, sending);
-          return;
-        }
-        for (const job of jobs) this.#fail(job, error, sending);
-        this.#end(batch);
-      },
-    );
+    return { lua, sha1, keys, args };
   }
 
-  #noteMoving(batch: Batch, error: unknown): void {
-    if (isMovingSlot(error)) this.#movingUntil.set(tagOf(batch), performance.now() + MOVING_MS);
+  #onReply(batch: Batch, raw: unknown): void {
+    this.watch?.answered();
+    if (batch.length === 1) this.#answer(batch[0], raw);
+    else {
+      const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
+      for (const [i, call] of batch.entries()) {
+        if (isReply(answers[i])) this.#fail(call, answers[i]);
+        else this.#answer(call, answers[i]);
+      }
+    }
+    if (batch[0].script.inOrder) this.#goOn(batch);
   }
 
-  #isMoving(batch: Batch, { sentAt }: Sending): boolean {
+  #onError(batch: Batch, error: unknown, isKnown: boolean): void {
+    this.watch?.answered();
+    const [first] = batch;
+    if (isMovingSlot(error)) this.#movingUntil.set(tagOf(first), performance.now() + MOVING_MS);
+    if (isKnown && isNoScript(error)) this.#send(batch, false);
+    else if (batch.length > 1 && isRefusedUnrun(error)) {
+      for (const one of this.#order.splitUp(batch)) this.#send(one);
+    } else {
+      for (const call of batch) this.#fail(call, error);
+      this.#goOn(batch);
+    }
+  }
+
+  #goOn(batch: Batch): void {
+    for (const call of this.#order.end(batch)) this.#enqueue(call);
+  }
+
+  #isMoving(call: Call): boolean {
     if (this.#movingUntil.size === 0) return false;
-    const tag = tagOf(batch);
-    const isMoving = sentAt < (this.#movingUntil.get(tag) ?? 0);
+    const tag = tagOf(call);
+    const isMoving = performance.now() < (this.#movingUntil.get(tag) ?? 0);
     if (!isMoving) this.#movingUntil.delete(tag);
     return isMoving;
   }
 
-  #formFor(call: ScriptCall): ScriptText {
+  #formFor(call: Call): ScriptText {
     let form = this.#forms.get(call.sha1);
     if (form === undefined) {
       form = forMany(call);
@@ -260,41 +228,20 @@ export class ScriptBatches {
     return form;
   }
 
-  /** EVALSHA; a server that has forgotten the script gets it with EVAL, which cannot be refused so. */
-  #evaluate(
-    { sha1, lua }: ScriptText,
-    { keys, args }: Pick<ScriptCall, 'keys' | 'args'>,
-    answered: (raw: unknown) => void,
-    failed: (error: unknown) => void,
-  ): void {
-    this.client.evalsha(sha1, keys.length, ...keys, ...args).then(answered, (error: unknown) => {
-      if (!isNoScript(error)) failed(error);
-      else this.client.eval(lua, keys.length, ...keys, ...args).then(answered, failed);
-    });
+  #answer(call: Call, raw: unknown): void {
+    const resent = this.#breaks !== call.breaks;
+    try {
+      if (resent && this.connection.mayGoAstray()) throw brokenError();
+      call.resolve({ value: call.script.decode(raw) as never, sentAt: call.sentAt, resent });
+    } catch (error) {
+      call.reject(error);
+    }
   }
 
-  #answer(job: Job, raw: unknown, sending: Sending): void {
-    if (isReply(raw)) this.#fail(job, raw, sending);
-    else if (this.#isAstray(sending)) job.failed(brokenError());
-    else job.answered(raw, sending.sentAt, this.#wasResent(sending));
+  #fail(call: Call, error: unknown): void {
+    if (isOfReplica(error)) this.connection.demoted();
+    const resent = this.#breaks !== call.breaks;
+    const isAstray = resent && this.connection.mayGoAstray();
+    call.reject(isAstray ? brokenError() : lockErrorOf(error, resent));
   }
-
-  #fail(job: Job, error: unknown, sending: Sending): void {
-    if (isOfReplica(error)) this.line.demoted();
-    const isAstray = this.#isAstray(sending);
-    job.failed(isAstray ? brokenError() : lockErrorOf(error, this.#wasResent(sending)));
-  }
-
-  #wasResent({ breaks }: Sending): boolean {
-    return this.#breaks !== breaks;
-  }
-
-  #isAstray(sending: Sending): boolean {
-    return this.line.mayGoAstray() && this.#wasResent(sending);
-  }
-}
-
-/** Its calls are of one slot, in a Cluster. */
-function tagOf({ jobs: [first] }: Batch): string {
-  return hashTag(firstKeyOf(first));
 }

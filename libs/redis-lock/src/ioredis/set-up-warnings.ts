@@ -2,7 +2,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import { isCluster } from './redis-client.js';
 
-/** What can be said of a client before it connects, as a sentence for whoever set it up. */
+/** A problem that shows before the client connects, as a sentence for its owner. */
 export function clientWarning(client: Redis | Cluster): string | undefined {
   const far = addressesOf(client).find(isAway);
   const { password, tls } = isCluster(client)
@@ -65,7 +65,7 @@ function addressesOf(client: Redis | Cluster): string[] {
   return sentinels ? sentinels.map(hostOf) : [host ?? ''];
 }
 
-/** What a caller made the Cluster of; ioredis keeps it to itself. */
+/** The addresses that a caller made the Cluster of; ioredis keeps them to itself. */
 function startupNodesOf(client: Cluster): unknown[] {
   const { startupNodes } = client as unknown as { startupNodes?: unknown };
   return Array.isArray(startupNodes) ? startupNodes : [];

@@ -1,6 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-import { outOfScope } from '../core/holding/scope.js';
+import { outOfScope } from '../core/time/clock.js';
 import { ANSWER_MS, type ChannelListener } from '../core/redis/connection.js';
 import { disconnect, reconnectDelayMs } from './redis-client.js';
 
@@ -9,7 +9,7 @@ const HEARTBEAT_MS = 500;
 /** ioredis waits for ever for a server that accepts a connection and never says a word. */
 const CONNECT_MS = 3_000;
 
-/** What nobody hears any more is unsubscribed from together, so long after the first. */
+/** Channels that nobody hears any more are unsubscribed from together, so long after the first. */
 const LEAVE_MS = 20;
 /** Heartbeats without a channel after which the connection is given up. */
 const IDLE_BEATS = 120;
@@ -187,7 +187,7 @@ export class Subscriber {
     this.#beat(client);
   }
 
-  /** What is asked for in one go travels in one command. */
+  /** The channels of one turn of the event loop travel in one command. */
   #subscribeSoon(channel: string): void {
     if (this.#joining.push(channel) > 1) return;
     queueMicrotask(() => {
@@ -228,7 +228,7 @@ export class Subscriber {
   }
 
   #onConfirmed(channel: string, listeners: Set<ChannelListener> | undefined): void {
-    // Whoever left and came back meanwhile has unsubscribed, and waits for a later answer.
+    // A listener that left and came back meanwhile has unsubscribed, and waits for a later answer.
     if (this.#listeners.get(channel) !== listeners) return;
     this.#refused.delete(channel);
     if (!this.#unconfirmed.delete(channel)) return;
@@ -247,7 +247,7 @@ export class Subscriber {
         () => {
           clearTimeout(silent);
           if (this.#client !== client) return;
-          // What was refused may be allowed by now.
+          // A channel that was refused may be allowed by now.
           this.#subscribeAll();
           this.#idleBeats = this.#listeners.size === 0 ? this.#idleBeats + 1 : 0;
           if (this.#idleBeats < IDLE_BEATS) this.#beat(client);

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { LockConfigurationError, LockKeyError } from '../core/api/errors.js';
-import { KeySpace, UNSAFE_CHARACTERS } from '../core/redis/key-names.js';
+import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
+import { KeySpace } from '../core/redis/key-names.js';
 import { compileTemplate } from './key-template.js';
 
 /** `<0>` and `<1.a.b>` read the values by position. */

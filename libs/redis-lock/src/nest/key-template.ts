@@ -5,7 +5,8 @@ import {
   LockKeyError,
   quoteName,
 } from '../core/api/errors.js';
-import { KeySpace, MAX_KEY_BYTES, UNSAFE_CHARACTERS } from '../core/redis/key-names.js';
+import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
+import { KeySpace, MAX_KEY_BYTES } from '../core/redis/key-names.js';
 
 /** `<order.items.0>` has the head `order` and the path `items`, `0`. */
 export interface Placeholder {

@@ -1,4 +1,4 @@
-import type { Lease } from '../core/holding/held-lease.js';
+import type { Lease } from '../core/api/lease.js';
 import type { Lock } from '../core/api/lock.js';
 import {
   LOCK_OPTIONS,

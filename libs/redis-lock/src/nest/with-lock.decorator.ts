@@ -2,7 +2,7 @@
 import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
-import { isGenerator } from '../core/acquirer.js';
+import { isGenerator } from '../core/holding/scope.js';
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { isLabel } from '../core/api/options.js';
 import { installHost, type FindServices } from './lock-host.js';

@@ -1,3 +1,5 @@
+import type { AcquireAnswer } from '../core/holding/protocol.js';
+import type { FencedPair } from '../core/lua/fencing-token.js';
 import type { Script } from '../core/redis/script.js';
 import type { InProcessServer } from './in-process-server.js';
 
@@ -37,6 +39,31 @@ export function answer<K extends string, A extends string, R>(
         numbers: named(script.args, args, Number),
       }),
   };
+}
+
+/** The token that a call asks for. */
+export interface TokenOf {
+  readonly token: string;
+  readonly tokenTtlMs: number;
+}
+
+/** For a script that acquires and its twin. */
+export function answerPair<K extends string, A extends string>(
+  pair: FencedPair<K, A>,
+  run: (server: InProcessServer, call: Call<K, A>, token?: TokenOf) => AcquireAnswer,
+): Answer[] {
+  return [
+    answer(pair, 'acquire', run),
+    {
+      script: pair.fenced,
+      operation: 'acquire',
+      run: (server, keys, args) => {
+        const [texts, numbers] = [named(pair.args, args, String), named(pair.args, args, Number)];
+        const token = { token: String(keys.at(-1)), tokenTtlMs: Number(args.at(-1)) };
+        return run(server, { keys: named(pair.keys, keys, String), texts, numbers }, token);
+      },
+    },
+  ];
 }
 
 /** For a script of any number of keys. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/time/clock.js';
 import type { Hold } from '../core/holding/hold.js';
-import type { Lease } from '../core/holding/held-lease.js';
+import type { Lease } from '../core/api/lease.js';
 import { LockContext } from '../core/lock-context.js';
 import type { Lock } from '../core/api/lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';

@@ -1,14 +1,8 @@
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
-import {
-  ACQUIRE,
-  ACQUIRE_FENCED,
-  RELEASE,
-  PASS,
-  CANCEL,
-} from '../primitives/fair-lock/fair-lock.scripts.js';
-import { answer, type Answer, type Call } from './answers.js';
+import { ACQUIRE, RELEASE, PASS, CANCEL } from '../primitives/fair-lock/fair-lock.scripts.js';
+import { answer, answerPair, type Answer, type Call, type TokenOf } from './answers.js';
 import { Value, type InProcessServer } from './in-process-server.js';
-import { enter, heldBy, HeldLock, type TokenOf } from './lock-answers.js';
+import { enter, heldBy, HeldLock } from './lock-answers.js';
 
 /** The waiters of a fair lock in the order of arrival, and until when each process counts as alive. */
 class FairQueue extends Value {
@@ -51,19 +45,19 @@ function enterFairly(
   keys: FairKeys,
   {
     texts: { owner, channelPrefix },
-    numbers: { holdCount, leaseMs, waitMs, aliveMs },
+    numbers: { leaseMs, waitMs, aliveMs },
   }: Omit<Call<never, FairArgument>, 'keys'>,
   token?: TokenOf,
 ): AcquireAnswer {
   const { lock } = keys;
   const held = server.find(lock, HeldLock);
   const queue = queueOf(server, keys);
-  const isNested = held?.owner === owner || holdCount > 1;
+  const isOurs = held?.owner === owner;
   const head = queue.head(server.now);
   const isNext = held === undefined && (head === undefined || head === owner);
-  if (isNested || isNext) {
+  if (isOurs || isNext) {
     if (isNext) queue.waiters.delete(owner);
-    return enter(server, { lock, owner, holdCount, leaseMs }, token);
+    return enter(server, { lock, owner, holdCount: 1, leaseMs }, token);
   }
   if (waitMs > 0) queue.add(owner, server.now + aliveMs);
   // Nobody has told it when a lease ended.
@@ -71,7 +65,7 @@ function enterFairly(
   return { kind: 'busy', remainingMs: patienceOf(server, held, head, owner) };
 }
 
-type FairArgument = 'owner' | 'channelPrefix' | 'holdCount' | 'leaseMs' | 'waitMs' | 'aliveMs';
+type FairArgument = 'owner' | 'channelPrefix' | 'leaseMs' | 'waitMs' | 'aliveMs';
 
 function patienceOf(
   server: InProcessServer,
@@ -95,37 +89,31 @@ function passOn(
   {
     texts,
     numbers,
-  }: Omit<Call<never, 'owner' | 'heir' | 'channelPrefix' | 'leaseMs' | 'starts'>, 'keys'>,
+  }: Omit<Call<never, 'owner' | 'successor' | 'channelPrefix' | 'leaseMs' | 'starts'>, 'keys'>,
 ): ReleaseAnswer {
-  const { owner, heir, channelPrefix } = texts;
+  const { owner, successor, channelPrefix } = texts;
   if (heldBy(server, keys.lock, owner) === undefined) {
-    return heldBy(server, keys.lock, heir) === undefined ? 'absent' : 'had';
+    return heldBy(server, keys.lock, successor) === undefined ? 'absent' : 'had';
   }
   server.delete(keys.lock);
   const queue = queueOf(server, keys);
   const head = queue.head(server.now);
   if (head === undefined) return 'yielded';
-  if (head !== heir) {
+  if (head !== successor) {
     tellHead(server, keys, channelPrefix);
     return 'done';
   }
-  queue.waiters.delete(heir);
-  server.put(keys.lock, new HeldLock(heir, numbers.starts), numbers.leaseMs);
+  queue.waiters.delete(successor);
+  server.put(keys.lock, new HeldLock(successor, numbers.starts), numbers.leaseMs);
   return 'passed';
 }
 
 export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
-  answer(ACQUIRE, 'acquire', (server, { keys, ...call }) => enterFairly(server, keys, call)),
-  answer(ACQUIRE_FENCED, 'acquire', (server, { keys, ...call }) => {
-    const { token } = keys;
-    const { tokenTtlMs } = call.numbers;
-    return enterFairly(server, keys, call, { token, tokenTtlMs });
-  }),
-  answer(RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {
-    const held = heldBy(server, keys.lock, texts.owner);
-    if (held === undefined) return 'absent';
-    held.holdCount = Math.min(held.holdCount, holdCount);
-    if (holdCount > 0) return 'done';
+  ...answerPair(ACQUIRE, (server, { keys, ...call }, token) =>
+    enterFairly(server, keys, call, token),
+  ),
+  answer(RELEASE, 'release', (server, { keys, texts }) => {
+    if (heldBy(server, keys.lock, texts.owner) === undefined) return 'absent';
     server.delete(keys.lock);
     tellHead(server, keys, texts.channelPrefix);
     return 'done';

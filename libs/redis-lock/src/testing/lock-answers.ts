@@ -1,9 +1,10 @@
 import { TAKE_TOKEN } from '../core/lua/acquire-alone.js';
 import {
   ACQUIRE,
-  ACQUIRE_FENCED,
+  ACQUIRE_NESTED,
   INSPECT,
-  RELEASE as LEAVE_ALONE,
+  RELEASE as RELEASE_ALONE,
+  RELEASE_SOME,
   RENEW,
 } from '../core/lua/hash-lock.js';
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
@@ -11,18 +12,19 @@ import { PING } from '../core/monitor.js';
 import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';
 import {
   ACQUIRE_OR_QUEUE,
-  ACQUIRE_OR_QUEUE_FENCED,
   RELEASE,
   RELEASE_LATER,
   PASS,
   PASS_IN_ORDER,
   CANCEL,
 } from '../primitives/lock/lock.scripts.js';
-import { answer, answerMany, type Answer } from './answers.js';
+import { answer, answerMany, answerPair, type Answer, type TokenOf } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
 /** What one owner may hold exclusively, by a field of its own. */
 export abstract class Held extends Value {
+  abstract holdCount: number;
+
   abstract isHeldBy(field: string): boolean;
 }
 
@@ -46,11 +48,6 @@ export interface Entry {
   /** Undefined: once, unless it is more already. */
   readonly holdCount: number | undefined;
   readonly leaseMs: number;
-}
-
-export interface TokenOf {
-  readonly token: string;
-  readonly tokenTtlMs: number;
 }
 
 /** A number that rises with every grant, as long as wall time is not set back by years. */
@@ -86,6 +83,12 @@ export function enter(server: InProcessServer, entry: Entry, token?: TokenOf): A
   return granted(tokenFor(server, token, isNew));
 }
 
+/** What is held exclusively, or nothing. */
+function heldIn(server: InProcessServer, lock: string, field: string): Held | undefined {
+  const held = server.peek(lock);
+  return held instanceof Held && held.isHeldBy(field) ? held : undefined;
+}
+
 /** What this owner has, or nothing. */
 export function heldBy(server: InProcessServer, lock: string, owner: string): HeldLock | undefined {
   const held = server.find(lock, HeldLock);
@@ -95,7 +98,7 @@ export function heldBy(server: InProcessServer, lock: string, owner: string): He
 /** The next owner; once it begins, it has one hold. */
 export interface Passing {
   readonly owner: string;
-  readonly heir: string;
+  readonly successor: string;
   readonly leaseMs: number;
   readonly starts: number;
 }
@@ -104,14 +107,9 @@ export interface Passing {
 function leave(
   server: InProcessServer,
   lock: string,
-  { owner, holdCount, channel }: { owner: string; holdCount: number; channel: string },
+  { owner, channel }: { owner: string; channel: string },
 ): ReleaseAnswer {
-  const held = heldBy(server, lock, owner);
-  if (held === undefined) return 'absent';
-  if (holdCount > 0) {
-    held.holdCount = Math.min(held.holdCount, holdCount);
-    return 'done';
-  }
+  if (heldBy(server, lock, owner) === undefined) return 'absent';
   server.delete(lock);
   server.publish(channel, '0');
   return 'done';
@@ -120,28 +118,22 @@ function leave(
 function passOn(
   server: InProcessServer,
   lock: string,
-  { owner, heir, leaseMs, starts }: Passing,
+  { owner, successor, leaseMs, starts }: Passing,
 ): ReleaseAnswer {
   if (heldBy(server, lock, owner) === undefined) {
-    return heldBy(server, lock, heir) === undefined ? 'absent' : 'had';
+    return heldBy(server, lock, successor) === undefined ? 'absent' : 'had';
   }
-  server.put(lock, new HeldLock(heir, starts), leaseMs);
+  server.put(lock, new HeldLock(successor, starts), leaseMs);
   return 'passed';
 }
 
 /** Those of other clients stand in no line: they are told when it is free. */
 const REENTRANT: readonly Answer[] = [
-  answer(
+  ...answerPair(
     ACQUIRE_OR_QUEUE,
-    'acquire',
-    (server, { keys: { lock }, texts: { owner }, numbers: { leaseMs } }) =>
-      enter(server, { lock, owner, holdCount: undefined, leaseMs }),
+    (server, { keys: { lock }, texts: { owner }, numbers: { leaseMs } }, token) =>
+      enter(server, { lock, owner, holdCount: undefined, leaseMs }, token),
   ),
-  answer(ACQUIRE_OR_QUEUE_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
-    const { lock, token } = keys;
-    const { leaseMs, tokenTtlMs } = numbers;
-    return enter(server, { lock, owner, holdCount: undefined, leaseMs }, { token, tokenTtlMs });
-  }),
   answer(RELEASE_LATER, 'release', (server, { keys: { lock }, texts, numbers: { keepMs } }) => {
     const held = heldBy(server, lock, texts.owner);
     if (held === undefined) return 'absent';
@@ -149,9 +141,7 @@ const REENTRANT: readonly Answer[] = [
     server.publish(texts.channel, '0');
     return 'done';
   }),
-  answer(RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
-    leave(server, keys.lock, { ...texts, holdCount }),
-  ),
+  answer(RELEASE, 'release', (server, { keys, texts }) => leave(server, keys.lock, texts)),
   answer(PASS, 'release', (server, { keys, texts, numbers: { leaseMs, starts } }) =>
     passOn(server, keys.lock, { ...texts, leaseMs, starts }),
   ),
@@ -159,32 +149,38 @@ const REENTRANT: readonly Answer[] = [
     passOn(server, keys.lock, { ...texts, leaseMs, starts }),
   ),
   answer(CANCEL, undefined, (server, { keys: { lock }, texts }) =>
-    server.peek(lock) instanceof HeldLock
-      ? leave(server, lock, { ...texts, holdCount: 0 })
-      : 'absent',
+    server.peek(lock) instanceof HeldLock ? leave(server, lock, texts) : 'absent',
   ),
 ];
 
 /** What the locks share that are a hash with their owner. */
 const HASHES: readonly Answer[] = [
-  answer(ACQUIRE, 'acquire', (server, { keys: { lock }, texts: { owner }, numbers }) =>
-    enter(server, { ...numbers, lock, owner }),
+  ...answerPair(ACQUIRE, (server, { keys: { lock }, texts: { owner }, numbers }, token) =>
+    enter(server, { lock, owner, holdCount: 1, leaseMs: numbers.leaseMs }, token),
   ),
-  answer(ACQUIRE_FENCED, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
-    const { lock, token } = keys;
-    const { tokenTtlMs } = numbers;
-    return enter(server, { ...numbers, lock, owner }, { token, tokenTtlMs });
+  ...answerPair(ACQUIRE_NESTED, (server, { keys: { lock }, texts, numbers }, token) => {
+    const held = heldIn(server, lock, texts.owner);
+    if (held === undefined) return { kind: 'lost' };
+    const { holdCount, leaseMs } = numbers;
+    const isNew = held.holdCount !== holdCount;
+    held.holdCount = holdCount;
+    server.prolong(held, leaseMs);
+    return granted(tokenFor(server, token, isNew));
   }),
   answer(TAKE_TOKEN, 'acquire', (server, { keys: { token }, numbers: { tokenTtlMs } }) =>
     granted(tokenFor(server, { token, tokenTtlMs }, true)),
   ),
-  answer(LEAVE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
-    leave(server, keys.lock, { ...texts, holdCount }),
-  ),
+  answer(RELEASE_ALONE, 'release', (server, { keys, texts }) => leave(server, keys.lock, texts)),
+  answer(RELEASE_SOME, 'release', (server, { keys: { lock }, texts, numbers: { holdCount } }) => {
+    const held = heldIn(server, lock, texts.owner);
+    if (held === undefined) return 'absent';
+    held.holdCount = Math.min(held.holdCount, holdCount);
+    return 'done';
+  }),
   answerMany(RENEW, 'renew', (server, keys, args) =>
     keys.map((key, i) => {
-      const held = server.peek(key);
-      if (!(held instanceof Held) || !held.isHeldBy(String(args[i]))) return false;
+      const held = heldIn(server, key, String(args[i]));
+      if (held === undefined) return false;
       server.prolong(held, Number(args[keys.length + i] ?? args[keys.length]));
       return true;
     }),

@@ -10,7 +10,7 @@ import {
   quoteName,
 } from '../core/api/errors.js';
 import type { Hold } from '../core/holding/hold.js';
-import type { Lease } from '../core/holding/held-lease.js';
+import type { Lease } from '../core/api/lease.js';
 import type { LockContext } from '../core/lock-context.js';
 import { DEFAULT_NAME } from '../core/api/options.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
@@ -152,7 +152,7 @@ export class LockTesting {
       });
     }
     this.backend.withoutFailures(() => {
-      for (const { context, hold } of ended) context.keeper.lose(hold, 'expired');
+      for (const { context, hold } of ended) context.holds.lose(hold, 'expired');
     });
   }
 
@@ -207,8 +207,8 @@ function checkHoldOptions(options: unknown): void {
   }
 }
 
-function liveIn({ keeper }: LockContext): Hold[] {
-  return keeper.holds.filter(({ remainingMs }) => remainingMs > 0);
+function liveIn({ holds }: LockContext): Hold[] {
+  return holds.all.filter(({ remainingMs }) => remainingMs > 0);
 }
 
 function heldIn(context: LockContext, by: HeldLock['by']): HeldLock[] {

@@ -11,6 +11,10 @@ class ManualTimer implements Timer {
     readonly callback: () => void,
   ) {}
 
+  ref(): this {
+    return this;
+  }
+
   unref(): this {
     return this;
   }

@@ -12,7 +12,7 @@ import {
   READ_RENEW,
   READ_CANCEL,
 } from '../primitives/read-write-lock/read-lock.scripts.js';
-import { FOR_ALL, FOR_NEXT } from '../primitives/read-write-lock/read-write-hash.js';
+import { FOR_ALL, FOR_NEXT } from '../primitives/read-write-lock/read-write-hash.lua.js';
 import { answer, answerMany, type Answer, type Call } from './answers.js';
 import type { InProcessServer } from './in-process-server.js';
 import { granted } from './lock-answers.js';

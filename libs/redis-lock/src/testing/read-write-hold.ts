@@ -12,6 +12,14 @@ export class ReadWriteHold extends Held {
     if (writer !== undefined) this.writer = { owner: writer, holdCount };
   }
 
+  get holdCount(): number {
+    return this.writer?.holdCount ?? 0;
+  }
+
+  set holdCount(holdCount: number) {
+    if (this.writer !== undefined) this.writer.holdCount = holdCount;
+  }
+
   isHeldBy(field: string): boolean {
     return this.writer !== undefined && field === `${this.writer.owner}:write`;
   }

@@ -1,4 +1,4 @@
-import { TURN_MS } from '../primitives/read-write-lock/turns.js';
+import { TURN_MS } from '../primitives/read-write-lock/turns.lua.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
 /** How long readers wait behind writers that do not get in either. */
@@ -16,7 +16,7 @@ export interface TurnKeys {
   readonly turn: string;
 }
 
-/** Who goes first before a read-write lock: the rules of primitives/read-write-lock/turns.ts. */
+/** Who goes first before a read-write lock: the rules of primitives/read-write-lock/turns.lua.ts. */
 export class WaitingTurns {
   constructor(
     private readonly server: InProcessServer,

@@ -1,11 +1,9 @@
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
-import { FOR_ALL } from '../primitives/read-write-lock/read-write-hash.js';
+import { FOR_ALL } from '../primitives/read-write-lock/read-write-hash.lua.js';
 import { RELEASE_ALONE, WRITE_ACQUIRE_ALONE } from '../primitives/read-write-lock/alone.scripts.js';
 import {
   WRITE_ACQUIRE_OR_QUEUE,
-  WRITE_ACQUIRE_OR_QUEUE_FENCED,
   WRITE_ACQUIRE,
-  WRITE_ACQUIRE_FENCED,
   WRITE_INSPECT,
 } from '../primitives/read-write-lock/write-lock.scripts.js';
 import {
@@ -14,9 +12,9 @@ import {
   WRITE_PASS_IN_ORDER,
   WRITE_CANCEL,
 } from '../primitives/read-write-lock/write-release.scripts.js';
-import { answer, type Answer, type Call } from './answers.js';
+import { answer, answerPair, type Answer, type TokenOf } from './answers.js';
 import type { InProcessServer } from './in-process-server.js';
-import { granted, tokenFor, type Entry, type Passing, type TokenOf } from './lock-answers.js';
+import { granted, tokenFor, type Entry, type Passing } from './lock-answers.js';
 import { leaveReading, NO_TURNS } from './read-lock-answers.js';
 import { leaveToReaders, ReadWriteHold } from './read-write-hold.js';
 import { WaitingTurns, type TurnKeys } from './waiting-turns.js';
@@ -40,7 +38,6 @@ function enterToWrite(
   const holdCount = entry.holdCount ?? Math.max(1, writer?.holdCount ?? 0);
   const turns = new WaitingTurns(server, keys);
   if (writer === undefined) {
-    if (holdCount > 1) return { kind: 'lost' };
     const leftMs = refusalMs(server, keys.lock, hold, turns, entry.channel);
     if (leftMs !== undefined) {
       if (memoryMs > 0) turns.waitToWrite(owner, memoryMs);
@@ -86,68 +83,45 @@ function letGo(server: InProcessServer, keys: Keys, owner: string): boolean | un
 function passOn(
   server: InProcessServer,
   keys: Keys,
-  { owner, heir, leaseMs, starts, channel }: Passing & { readonly channel: string },
+  { owner, successor, leaseMs, starts, channel }: Passing & { readonly channel: string },
 ): ReleaseAnswer {
   const isForReaders = letGo(server, keys, owner);
   if (isForReaders === undefined) {
-    return server.find(keys.lock, ReadWriteHold)?.writer?.owner === heir ? 'had' : 'absent';
+    return server.find(keys.lock, ReadWriteHold)?.writer?.owner === successor ? 'had' : 'absent';
   }
   if (isForReaders) {
     server.publish(channel, FOR_ALL);
     return 'yielded';
   }
-  server.put(keys.lock, new ReadWriteHold(heir, starts), leaseMs);
-  new WaitingTurns(server, keys).forgetWriter(heir);
+  server.put(keys.lock, new ReadWriteHold(successor, starts), leaseMs);
+  new WaitingTurns(server, keys).forgetWriter(successor);
   return 'passed';
 }
 
 function leaveWriting(
   server: InProcessServer,
   keys: Keys,
-  { owner, channel, holdCount }: { owner: string; channel: string; holdCount: number },
+  { owner, channel }: { owner: string; channel: string },
 ): ReleaseAnswer {
-  const writer = server.find(keys.lock, ReadWriteHold)?.writer;
-  if (writer?.owner !== owner) return 'absent';
-  writer.holdCount = Math.min(writer.holdCount, holdCount);
-  if (holdCount > 0) return 'done';
+  if (server.find(keys.lock, ReadWriteHold)?.writer?.owner !== owner) return 'absent';
   letGo(server, keys, owner);
   server.publish(channel, FOR_ALL);
   return 'done';
 }
 
-type Fenced = Call<never, 'tokenTtlMs'>['numbers'];
-const tokenOf = ({ token }: { readonly token: string }, { tokenTtlMs }: Fenced): TokenOf => ({
-  token,
-  tokenTtlMs,
-});
-
 export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
-  answer(WRITE_ACQUIRE, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
-    enterToWrite(server, keys, { ...numbers, owner, channel }),
+  ...answerPair(WRITE_ACQUIRE, (server, { keys, texts: { owner, channel }, numbers }, token) =>
+    enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: 1 }, token),
   ),
-  answer(WRITE_ACQUIRE_FENCED, 'acquire', (server, { keys, texts: { owner, channel }, numbers }) =>
-    enterToWrite(server, keys, { ...numbers, owner, channel }, tokenOf(keys, numbers)),
-  ),
-  answer(
+  ...answerPair(
     WRITE_ACQUIRE_OR_QUEUE,
-    'acquire',
-    (server, { keys, texts: { owner, channel }, numbers }) =>
-      enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }),
+    (server, { keys, texts: { owner, channel }, numbers }, token) =>
+      enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }, token),
   ),
-  answer(
-    WRITE_ACQUIRE_OR_QUEUE_FENCED,
-    'acquire',
-    (server, { keys, texts: { owner, channel }, numbers }) => {
-      const entry = { ...numbers, owner, channel, holdCount: undefined };
-      return enterToWrite(server, keys, entry, tokenOf(keys, numbers));
-    },
-  ),
-  answer(WRITE_RELEASE, 'release', (server, { keys, texts, numbers: { holdCount } }) =>
-    leaveWriting(server, keys, { ...texts, holdCount }),
-  ),
+  answer(WRITE_RELEASE, 'release', (server, { keys, texts }) => leaveWriting(server, keys, texts)),
   // No slot is on its way here: these are asked for by nobody.
   answer(WRITE_ACQUIRE_ALONE, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
-    const entry = { ...numbers, owner, channel: '', memoryMs: 0 };
+    const entry = { ...numbers, owner, channel: '', memoryMs: 0, holdCount: 1 };
     return enterToWrite(server, { ...keys, ...NO_TURNS }, entry);
   }),
   answer(RELEASE_ALONE, 'release', (server, { keys, texts, numbers: { holdCount } }) => {

@@ -1,4 +1,4 @@
-import type { Lease } from '../holding/held-lease.js';
+import type { Lease } from './lease.js';
 
 /** How one acquisition behaves. Every time is in milliseconds. */
 export interface AcquireOptions {

@@ -1,8 +1,13 @@
 import { describeValue, LockArgumentError, LockConfigurationError } from './errors.js';
-import { UNSAFE_CHARACTERS } from '../redis/key-names.js';
 import type { AcquireOptions } from './lock.js';
 import type { LockObserver } from './observer.js';
-import { hasMethods, isAbortSignal, isPlainObject, unknownOption } from './shapes.js';
+import {
+  hasMethods,
+  isAbortSignal,
+  isPlainObject,
+  UNSAFE_CHARACTERS,
+  unknownOption,
+} from './shapes.js';
 
 /** What every lock of one connection has in common. Every time is in milliseconds. */
 export interface LockSettings {

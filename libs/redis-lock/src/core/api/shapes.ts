@@ -1,5 +1,12 @@
 import { describeValue } from './errors.js';
 
+/**
+ * Characters that no name may hold: controls, lone surrogates, and those that make two different names
+ * look the same, since they show nothing, change the direction, or only choose a form of emoji.
+ */
+export const UNSAFE_CHARACTERS =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
+
 /** True for an object that is no more than its own properties: no list, Promise or signal. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;

@@ -1,33 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
-import { systemClock } from '../time/clock.js';
+import { fakeHold } from '../../../../../test/support/fake-holds.js';
 import { LeaseLostError } from '../api/errors.js';
-import type { HoldProtocol } from './protocol.js';
-import { Hold } from './hold.js';
-import type { Keeper } from './holds.js';
 import { HeldLease } from './held-lease.js';
+import type { Holds } from './holds.js';
 
 describe('HeldLease', () => {
-  it('is given back once, also if whoever hears that it is lost releases it meanwhile', async () => {
-    const hold = new Hold({} as HoldProtocol, 'a', 'a', 'owner:1', systemClock);
+  it('is released once, also if whoever hears that it is lost releases it meanwhile', async () => {
+    const hold = fakeHold();
     const lost = new LeaseLostError('a', 'expired');
-    const given: HeldLease[] = [];
+    const released: HeldLease[] = [];
     const again: Promise<void>[] = [];
-    const keeper = {
-      giveBack(lease: HeldLease) {
-        given.push(lease);
-        again.push(lease.release());
-        lease.onGivenBack();
-        return Promise.reject(lost);
-      },
-    } as unknown as Keeper;
-    const parent = new HeldLease(hold, 1, undefined, undefined, -Infinity, keeper);
+    const release = (lease: HeldLease) => {
+      released.push(lease);
+      again.push(lease.release());
+      lease.onReleased();
+      return Promise.reject(lost);
+    };
+    const leaseIn = (parent?: HeldLease) =>
+      new HeldLease(hold, 1, undefined, parent, -Infinity, 0, { holds: {} as Holds, release });
+    const parent = leaseIn();
     let turns = 0;
     parent.passTurn = () => (turns += 1);
-    const lease = new HeldLease(hold, 2, undefined, parent, -Infinity, keeper);
+    const lease = leaseIn(parent);
 
     await expect(lease.release()).rejects.toBe(lost);
     await Promise.all(again);
-    expect(given).toEqual([lease]);
+    expect(released).toEqual([lease]);
     expect(turns).toBe(1);
   });
 });

@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHook } from 'node:async_hooks';
-import { systemClock } from '../time/clock.js';
-import type { HoldProtocol } from './protocol.js';
-import { Hold } from './hold.js';
+import { fakeHold } from '../../../../../test/support/fake-holds.js';
 
 describe('the scripts of one owner', () => {
-  const open = () => new Hold({} as HoldProtocol, 'a', 'a', 'owner:1', systemClock);
+  const open = () => fakeHold();
   /** A script that is on its way until it is answered. */
   const script = () => {
     let answer = () => {};
@@ -51,19 +49,17 @@ describe('the scripts of one owner', () => {
 
   it('wait for all that occupies the owner, also for what came later', async () => {
     const hold = open();
-    const [first, second] = [script(), script()];
-    hold.occupy(first.send());
+    hold.begin();
     let isSent = false;
     const waiting = hold.serially(() => {
       isSent = true;
       return Promise.resolve('answer');
     });
-    hold.occupy(second.send());
-    first.answer();
-    await first.send();
+    hold.begin();
+    hold.endStep();
     await Promise.resolve();
     expect(isSent).toBe(false);
-    second.answer();
+    hold.endStep();
     expect(await waiting).toBe('answer');
   });
 

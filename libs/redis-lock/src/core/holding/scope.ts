@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import { LockStateError } from '../api/errors.js';
+import { describeValue, LeaseLostError, LockArgumentError, LockStateError } from '../api/errors.js';
 import type { HoldProtocol } from './protocol.js';
-import type { HeldLease, Lease, ScopedLease } from './held-lease.js';
+import type { Lease } from '../api/lease.js';
+import type { HeldLease, ScopedLease } from './held-lease.js';
 
 /**
  * The work that runs under a lease, and the scope it was started in. Scopes say which hold a nested
@@ -15,13 +16,6 @@ interface OwnerScope {
 }
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
-
-/**
- * Runs the work in no scope and for no request: as this module was loaded, before anybody had a scope.
- * For all that one caller sets off and others share, such as timers and connections: what listens there
- * would join the caller's hold, and the store of the request would live on with it. Costs 0.2 µs.
- */
-export const outOfScope: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
 
 /** Runs the work in a scope of its own; what surrounds the call is not touched. */
 export function runInScope<T>(lease: ScopedLease | undefined, work: () => T): T {
@@ -67,3 +61,42 @@ export const CurrentLock = {
     return lease;
   },
 };
+
+/**
+ * Runs the work under a lease and gives the lease back. The work's own error passes through; a
+ * release that failed for Redis' sake changes nothing, since the work is done.
+ * @throws {LeaseLostError} the lease was lost meanwhile, so that the work may have met another holder
+ */
+export async function runLocked<L extends ScopedLease, T>(
+  lease: L,
+  work: (lease: L) => T,
+): Promise<Awaited<T>> {
+  let result: Awaited<T>;
+  try {
+    result = await runInScope(lease, () => work(lease));
+  } catch (error) {
+    await lease[Symbol.asyncDispose]();
+    throw error;
+  }
+  try {
+    await lease.release();
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) return result;
+    throw new LeaseLostError(lease.name, error.reason, { cause: error, result });
+  }
+  return result;
+}
+
+/** @throws {LockArgumentError} it is no function, or one whose body does not run when it is called */
+export function checkWork(work: unknown): void {
+  if (typeof work === 'function' && !isGenerator(work)) return;
+  const what =
+    typeof work === 'function' ? 'a generator, whose body would not run' : describeValue(work);
+  throw new LockArgumentError(`using needs a function to run, not ${what}`);
+}
+
+/** True also for a generator of another realm. */
+export function isGenerator(work: object): boolean {
+  const kind: unknown = Reflect.get(work, Symbol.toStringTag);
+  return kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction';
+}

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { fakeConnection, fakeHold } from '../../../../../test/support/fake-holds.js';
+import { Session } from '../session.js';
 import { systemClock } from '../time/clock.js';
 import { LockBackendError, MovingSlotError } from '../api/errors.js';
 import type { HoldProtocol, Renewal } from './protocol.js';
-import { Hold } from './hold.js';
+import type { Hold } from './hold.js';
 import { HeldLease } from './held-lease.js';
+import type { Holds } from './holds.js';
 import type { LockEvent } from '../api/observer.js';
-import type { RedisConnection, Reply } from '../redis/connection.js';
+import type { Reply } from '../redis/connection.js';
 import { Watchdog } from './watchdog.js';
 
 const LEASE_MS = 30_000;
@@ -30,6 +33,7 @@ describe('Watchdog', () => {
   let onUp: () => void;
   /** Answers every renewal at once, unless a spec wants to do it itself. */
   let prompt: boolean;
+  let session: Session;
   let watchdog: Watchdog;
   let inFlight: Map<string, number>;
   let mostInFlight: number;
@@ -72,15 +76,17 @@ describe('Watchdog', () => {
     key: string,
     { watched = true, until = Infinity, leaseTimeMs = LEASE_MS, minReplicas = 0 } = {},
   ): Hold => {
-    const made = new Hold(protocol, key, key, `owner:${key}`, systemClock);
+    const made = fakeHold(key, session, protocol);
+    made.begin();
+    made.endStep();
     made.confirm(systemClock.now(), leaseTimeMs);
     addLease(made, watched ? until : -Infinity, minReplicas);
     watchdog.add(made);
     return made;
   };
   const addLease = (to: Hold, watchedUntil = Infinity, minReplicas = 0) => {
-    const none = undefined;
-    to.add(new HeldLease(to, 1, none, none, watchedUntil, none as never, minReplicas));
+    const keeper = { holds: {} as Holds, release: () => Promise.resolve() };
+    to.add(new HeldLease(to, 1, undefined, undefined, watchedUntil, minReplicas, keeper));
     return to.leases.at(-1) as HeldLease;
   };
   const keysOf = (batches: Sent[]) => batches.flatMap(({ keys }) => keys);
@@ -96,20 +102,21 @@ describe('Watchdog', () => {
     inFlight = new Map();
     mostInFlight = 0;
     prompt = true;
-    const connection = {
+    const connection = fakeConnection({
       place: (key: string) => ({ node: nodeOf(key), slot: slotOf(key) }),
       onUp: (listener: () => void) => {
         onUp = listener;
         return () => (onUp = () => undefined);
       },
-    } as unknown as RedisConnection;
+    });
     const observer = {
       observe: (event: LockEvent) => {
         events.push(event);
         if (event.type === 'suspect') onSuspect(event.name);
       },
     };
-    watchdog = new Watchdog(connection, systemClock, LEASE_MS, observer, (lost, reason) => {
+    session = new Session(connection, { leaseTimeMs: LEASE_MS, observer });
+    watchdog = new Watchdog(session, (lost, reason) => {
       expired.push([lost.name, reason]);
       watchdog.remove(lost);
       onLost(lost);
@@ -117,6 +124,8 @@ describe('Watchdog', () => {
   });
   afterEach(() => {
     watchdog.close();
+    expect(session.times.size).toBe(0);
+    session.times.clear();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });
@@ -132,7 +141,7 @@ describe('Watchdog', () => {
     expect(sent.length).toBeLessThanOrEqual(12);
     const gaps = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at ?? 0));
     for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(INTERVAL_MS * (1 - 1 / 20));
-    for (const { renewals } of sent) expect(renewals[0]?.leaseTimeMs).toBe(LEASE_MS);
+    for (const { renewals } of sent) expect(renewals[0]?.renewMs).toBe(LEASE_MS);
   });
 
   it('renews 10,000 holds by one timer, in batches of at most 250, spread over the interval', async () => {
@@ -315,12 +324,11 @@ describe('Watchdog', () => {
 
   it('renews nothing that is released, lost, or has another script on its way', async () => {
     const [released, busy] = [hold('n:released'), hold('n:busy')];
-    let answer = () => undefined as unknown;
-    busy.occupy(new Promise((resolve) => (answer = () => resolve(undefined))));
+    busy.begin();
     watchdog.remove(released);
     await advance(INTERVAL_MS * 1.5);
     expect(sent).toEqual([]);
-    answer();
+    busy.endStep();
     await advance(20);
     expect(keysOf(sent)).toEqual(['n:busy']);
   });
@@ -328,7 +336,7 @@ describe('Watchdog', () => {
   it('never asks for less than Redis has promised already', async () => {
     hold('n:long', { leaseTimeMs: LEASE_MS * 4 });
     await advance(INTERVAL_MS);
-    expect(sent[0]?.renewals[0]?.leaseTimeMs).toBeGreaterThan(LEASE_MS * 3);
+    expect(sent[0]?.renewals[0]?.renewMs).toBeGreaterThan(LEASE_MS * 3);
   });
 
   it('does not renew a hold of which no lease asked for it, and tells when it is over', async () => {
@@ -408,8 +416,7 @@ describe('Watchdog', () => {
   it('makes a hold suspect also when another script of its owner stays unanswered', async () => {
     const held = hold('n:a');
     const { validUntil } = held;
-    let answer = () => undefined as unknown;
-    held.occupy(new Promise((resolve) => (answer = () => resolve(undefined))));
+    held.begin();
     await advance(LEASE_MS * (2 / 3) - 310);
     expect(held.state).toBe('held');
     await advance(40);
@@ -417,7 +424,7 @@ describe('Watchdog', () => {
     expect(held.doubt).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
     expect(events.map(({ type }) => type)).toEqual(['suspect']);
     // Its renewal follows at once.
-    answer();
+    held.endStep();
     await advance(20);
     expect(held.state).toBe('held');
     expect(held.validUntil).toBeGreaterThan(validUntil);
@@ -426,7 +433,7 @@ describe('Watchdog', () => {
 
   it('takes a hold for lost that was never answered, whatever script kept it from its renewal', async () => {
     const held = hold('n:a');
-    held.occupy(new Promise(() => undefined));
+    held.begin();
     await advance(LEASE_MS);
     expect(expired).toEqual([['n:a', 'expired']]);
     expect(sent).toEqual([]);

@@ -1,10 +1,11 @@
-import { TimerHeap } from '../time/timer-heap.js';
-import type { Clock } from '../time/clock.js';
 import { LockBackendError, MovingSlotError } from '../api/errors.js';
-import { leadOf, type Hold } from './hold.js';
-import type { Renewal, RenewalAnswer } from './protocol.js';
-import { tell, type LockedKind, type LockObserver } from '../api/observer.js';
-import { MOVING_MS, type RedisConnection } from '../redis/connection.js';
+import { tell, type LockedKind } from '../api/observer.js';
+import { MOVING_MS } from '../redis/connection.js';
+import type { Session } from '../session.js';
+import { queueMicrotask } from '../time/clock.js';
+import type { Hold, HoldGuard } from './hold.js';
+import { leadOf } from './owner-steps.js';
+import type { RenewalAnswer } from './protocol.js';
 
 /** Keys of one renewal script; more would keep Redis from its other clients for too long. */
 const BATCH_SIZE = 250;
@@ -12,7 +13,7 @@ const BATCH_SIZE = 250;
 const TOGETHER = 1 / 40;
 /** Between two tries to renew what could not be renewed, at least. */
 const SHORTEST_PAUSE_MS = 20;
-/** What was handed on with less than its lease gets the rest after so long: a short work needs none. */
+/** A lock that was handed over with less than its lease gets the rest after this time: a short work needs none. */
 const OWED_MS = 50;
 
 /** How renewals are sent. */
@@ -32,61 +33,55 @@ interface Lane extends Way {
 }
 
 /**
- * Looks after every hold of a connection by one timer: renews the watched ones at every third of
+ * Looks at every hold of a session when something is due: renews the watched ones at every third of
  * their lease, and tells each of them when it is in doubt and when it is over.
  */
-export class Watchdog {
-  readonly #lanes = new Map<string, Lane>();
-  readonly #agenda: TimerHeap<Hold>;
-  readonly #intervalMs: number;
-  readonly #stopListening: () => void;
+export class Watchdog implements HoldGuard {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly intervalMs: number;
+  private readonly stopListening: () => void;
+  private isCalled = false;
+  /** How many holds it guards. */
+  size = 0;
 
   constructor(
-    private readonly connection: RedisConnection,
-    private readonly clock: Clock,
-    private readonly leaseTimeMs: number,
-    private readonly observer: LockObserver | undefined,
+    private readonly session: Session,
     private readonly onLost: (hold: Hold, reason: 'expired' | 'gone') => void,
   ) {
-    this.#intervalMs = leaseTimeMs / 3;
-    this.#agenda = new TimerHeap<Hold>(clock, {
-      due: (hold) => {
-        this.#look(hold);
-      },
-      allDue: () => {
-        this.#run();
-      },
-    });
-    this.#stopListening = connection.onUp(() => {
+    this.intervalMs = session.settings.leaseTimeMs / 3;
+    this.stopListening = session.connection.onUp(() => {
       for (const hold of this.holds()) if (hold.doubt !== undefined) this.renewSoon(hold);
     });
   }
 
-  get size(): number {
-    return this.#agenda.size;
-  }
-
+  /** In no order. */
   holds(): Hold[] {
-    return this.#agenda.items();
+    const holds = this.session.times.items() as Partial<Hold>[];
+    return holds.filter((item): item is Hold => item.guard === this);
   }
 
   add(hold: Hold): void {
-    const now = this.clock.now();
+    const now = this.session.clock.now();
+    hold.guard = this;
+    this.size += 1;
     // The first renewal comes at a random time, so that locks taken together are not renewed so.
-    hold.renewAt = this.#together(now + this.#intervalMs * (0.5 + Math.random() / 2));
+    hold.renewAt = this.together(now + this.intervalMs * (0.5 + Math.random() / 2));
     if (hold.owedLeaseMs > 0) {
       hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
     }
-    this.#plan(hold, now);
+    this.plan(hold, now);
   }
 
   remove(hold: Hold): void {
-    this.#agenda.delete(hold);
+    if (hold.guard !== this) return;
+    hold.guard = undefined;
+    this.size -= 1;
+    this.session.times.delete(hold);
   }
 
   /** The hold has another lease, or a longer one: what is due next may have changed. */
   replan(hold: Hold): void {
-    if (isGuarded(hold)) this.#plan(hold);
+    if (hold.guard === this) this.plan(hold);
   }
 
   renewSoon(hold: Hold): void {
@@ -95,95 +90,92 @@ export class Watchdog {
   }
 
   close(): void {
-    this.#stopListening();
-    this.#agenda.clear();
-    this.#lanes.clear();
+    this.stopListening();
+    for (const hold of this.holds()) this.remove(hold);
+    this.lanes.clear();
   }
 
-  #isWatched(hold: Hold, now: number): boolean {
+  look(hold: Hold): void {
+    const now = this.session.clock.now();
+    if (now >= hold.validUntil) {
+      this.onLost(hold, 'expired');
+      return;
+    }
+    if (this.isWatched(hold, now)) {
+      const isUnanswered = hold.renewing || hold.isBusy;
+      if (isUnanswered && now >= doubtAt(hold)) {
+        this.doubt(hold, NO_ANSWER());
+        // An observer may have released the hold at once.
+        if (hold.guard !== this) return;
+      }
+      if (!hold.renewing && now >= hold.renewAt) this.enqueue(hold);
+    }
+    this.plan(hold, now);
+  }
+
+  private isWatched(hold: Hold, now: number): boolean {
     if (hold.owedLeaseMs > 0) return true;
     for (const lease of hold.leases) if (now < lease.watchedUntil) return true;
     return false;
   }
 
-  /** From here on, a step that Redis has not answered puts the hold in doubt. */
-  #doubtAt(hold: Hold): number {
-    return hold.validUntil - hold.leaseTimeMs / 3;
-  }
-
-  /** Enters the next time at which something has to happen. */
-  #plan(hold: Hold, now = this.clock.now()): void {
+  /** Sets the next time at which something has to happen. */
+  private plan(hold: Hold, now = this.session.clock.now()): void {
     let next = hold.validUntil;
-    if (this.#isWatched(hold, now)) {
-      const doubtAt = this.#doubtAt(hold);
-      if (now < doubtAt) next = Math.min(next, doubtAt);
+    if (this.isWatched(hold, now)) {
+      if (now < doubtAt(hold)) next = Math.min(next, doubtAt(hold));
       if (!hold.renewing) next = Math.min(next, hold.renewAt);
     }
-    this.#agenda.set(hold, next);
+    this.session.times.set(hold, next);
   }
 
-  #look(hold: Hold): void {
-    const now = this.clock.now();
-    if (now >= hold.validUntil) {
-      this.onLost(hold, 'expired');
-      return;
-    }
-    if (this.#isWatched(hold, now)) {
-      const isUnanswered = hold.renewing || hold.isBusy;
-      if (isUnanswered && now >= this.#doubtAt(hold)) {
-        this.#doubt(hold, NO_ANSWER());
-        // Whoever heard of it may have given the hold back at once.
-        if (!isGuarded(hold)) return;
-      }
-      if (!hold.renewing && now >= hold.renewAt) this.#enqueue(hold);
-    }
-    this.#plan(hold, now);
-  }
-
-  #doubt(hold: Hold, error: unknown): void {
+  private doubt(hold: Hold, error: unknown): void {
     if (!hold.suspect(error)) return;
     const { name, kind, label } = hold;
-    tell(this.observer, { type: 'suspect', name, kind, label, error });
+    tell(this.session.settings.observer, { type: 'suspect', name, kind, label, error });
   }
 
-  #enqueue(hold: Hold): void {
+  private enqueue(hold: Hold): void {
     hold.renewing = true;
-    const { node, slot } = this.connection.place(hold.key);
+    const { node, slot } = this.session.connection.place(hold.key);
     const { protocol, minReplicas } = hold;
     const isPlain = minReplicas === 0 && slot === 0;
     const way = isPlain ? node : `${node} ${String(slot)} ${String(minReplicas)}`;
-    let lane = this.#lanes.get(way);
-    if (lane === undefined) this.#lanes.set(way, (lane = newLane(minReplicas)));
+    let lane = this.lanes.get(way);
+    if (lane === undefined) this.lanes.set(way, (lane = newLane(minReplicas)));
     const holds = lane.batches.get(protocol.kind);
     if (holds === undefined) lane.batches.set(protocol.kind, [hold]);
     else holds.push(hold);
-  }
-
-  #run(): void {
-    for (const [way, lane] of this.#lanes) if (!lane.isRunning) void this.#runLane(way, lane);
+    // Behind all that are due now.
+    if (this.isCalled) return;
+    this.isCalled = true;
+    queueMicrotask(() => {
+      this.isCalled = false;
+      for (const [way, lane] of this.lanes) if (!lane.isRunning) void this.runLane(way, lane);
+    });
   }
 
   /** One script on its way in each lane: renewals must not pile up before what stands still. */
-  async #runLane(way: string, lane: Lane): Promise<void> {
+  private async runLane(way: string, lane: Lane): Promise<void> {
     lane.isRunning = true;
-    for (let holds = this.#take(lane); holds !== undefined; holds = this.#take(lane)) {
-      if (this.#isMoving(lane)) await this.#renewApart(holds, lane);
-      else await this.#renew(holds, lane);
+    for (let holds = this.take(lane); holds !== undefined; holds = this.take(lane)) {
+      if (this.isMoving(lane)) await this.renewApart(holds, lane);
+      else await this.renew(holds, lane);
     }
     lane.isRunning = false;
-    if (!this.#isMoving(lane)) this.#lanes.delete(way);
+    if (!this.isMoving(lane)) this.lanes.delete(way);
   }
 
-  #isMoving({ movingUntil }: Way): boolean {
-    return this.clock.now() < movingUntil;
+  private isMoving({ movingUntil }: Way): boolean {
+    return this.session.clock.now() < movingUntil;
   }
 
   /** The next batch, without those that are over or busy; undefined when nothing waits. */
-  #take(lane: Lane): Hold[] | undefined {
+  private take(lane: Lane): Hold[] | undefined {
     for (const [kind, waiting] of lane.batches) {
       let holds: Hold[] = [];
       while (waiting.length > 0 && holds.length === 0) {
-        holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.#isToRenew(hold));
+        holds = waiting.splice(0, BATCH_SIZE).filter((hold) => this.isToRenew(hold));
       }
       if (waiting.length === 0) lane.batches.delete(kind);
       if (holds.length > 0) return holds;
@@ -191,79 +183,79 @@ export class Watchdog {
     return undefined;
   }
 
-  /** One that is busy is renewed when it is its turn among the steps of its owner. */
-  #isToRenew(hold: Hold): boolean {
-    if (!hold.isLive || !isGuarded(hold)) hold.renewing = false;
-    else if (hold.isBusy) void hold.serially(() => this.#renewAlone(hold));
+  /** A busy hold is renewed when it is its turn among the steps of its owner. */
+  private isToRenew(hold: Hold): boolean {
+    if (!hold.isLive || hold.guard !== this) hold.renewing = false;
+    else if (hold.isBusy) void hold.serially(() => this.renewAlone(hold));
     else return true;
     return false;
   }
 
-  async #renewAlone(hold: Hold): Promise<void> {
-    if (hold.isLive && isGuarded(hold)) await this.#renew([hold], newLane(hold.minReplicas));
+  private async renewAlone(hold: Hold): Promise<void> {
+    if (hold.isLive && hold.guard === this) await this.renew([hold], newLane(hold.minReplicas));
     else hold.renewing = false;
   }
 
-  async #renew(holds: readonly Hold[], way: Way): Promise<void> {
+  private async renew(holds: readonly Hold[], way: Way): Promise<void> {
     const [first] = holds;
     if (first === undefined) return;
-    const renewals = holds.map((hold) => this.#renewalOf(hold));
-    const running = first.protocol.renew(renewals, way.minReplicas);
+    const { clock, settings } = this.session;
+    for (const hold of holds) hold.renewMs = this.wantedMs(hold);
+    const running = first.protocol.renew(holds, way.minReplicas);
     const end = () => {
       for (const hold of holds) hold.endStep();
     };
     running.then(end, end);
-    const lead = leadOf(this.clock);
+    const lead = leadOf(clock);
     for (const hold of holds) hold.beginStep(lead);
     try {
       const { value, sentAt } = await running;
-      tell(this.observer, { type: 'renewed', leases: holds.length });
+      tell(settings.observer, { type: 'renewed', leases: holds.length });
       holds.forEach((hold, i) => {
-        this.#onAnswer(hold, value[i] ?? false, sentAt, renewals[i]?.leaseTimeMs ?? 0);
+        this.onAnswer(hold, value[i] ?? false, sentAt);
       });
     } catch (error) {
       if (holds.length > 1 && mayBeOfOne(error)) {
-        if (error instanceof MovingSlotError) way.movingUntil = this.clock.now() + MOVING_MS;
-        await this.#renewApart(holds, way);
+        if (error instanceof MovingSlotError) way.movingUntil = clock.now() + MOVING_MS;
+        await this.renewApart(holds, way);
         return;
       }
-      tell(this.observer, { type: 'renewal-failed', leases: holds.length, error });
-      for (const hold of holds) this.#onFailure(hold, error);
+      tell(settings.observer, { type: 'renewal-failed', leases: holds.length, error });
+      for (const hold of holds) this.onFailure(hold, error);
     }
   }
 
-  /** Of 250, one that is refused is found by 16 scripts, in the time of eight. */
-  async #renewApart(holds: readonly Hold[], way: Way): Promise<void> {
-    const size = this.#isMoving(way) ? 1 : Math.ceil(holds.length / 2);
+  /** In 250 holds, one that is refused is found by 16 scripts, in the time of eight. */
+  private async renewApart(holds: readonly Hold[], way: Way): Promise<void> {
+    const size = this.isMoving(way) ? 1 : Math.ceil(holds.length / 2);
     const renewing: Promise<void>[] = [];
     for (let from = 0; from < holds.length; from += size) {
-      const part = holds.slice(from, from + size).filter((hold) => this.#isToRenew(hold));
-      renewing.push(this.#renew(part, way));
+      const part = holds.slice(from, from + size).filter((hold) => this.isToRenew(hold));
+      renewing.push(this.renew(part, way));
     }
     await Promise.all(renewing);
   }
 
-  #onFailure(hold: Hold, error: unknown): void {
-    if (hold.isLive) this.#doubt(hold, error);
-    // What was handed on is worth less so far, and must be asked for again in time.
-    const pauseMs = Math.min(this.#intervalMs, hold.leaseTimeMs / 3) / 4;
+  private onFailure(hold: Hold, error: unknown): void {
+    if (hold.isLive) this.doubt(hold, error);
+    // A lock that was handed over has a shorter lease so far, and must be renewed again in time.
+    const pauseMs = Math.min(this.intervalMs, hold.leaseMs / 3) / 4;
     hold.renewing = false;
-    hold.renewAt = this.clock.now() + Math.max(SHORTEST_PAUSE_MS, pauseMs);
+    hold.renewAt = this.session.clock.now() + Math.max(SHORTEST_PAUSE_MS, pauseMs);
     if (hold.isLive) this.replan(hold);
   }
 
   /** Never asks for less than Redis has promised already. */
-  #renewalOf(hold: Hold): Renewal {
-    const wanted = hold.owedLeaseMs > 0 ? hold.owedLeaseMs : this.leaseTimeMs;
-    const leaseTimeMs = Math.max(wanted, Math.ceil(hold.remainingMs));
-    return { key: hold.key, owner: hold.owner, leaseTimeMs };
+  private wantedMs(hold: Hold): number {
+    const wanted = hold.owedLeaseMs > 0 ? hold.owedLeaseMs : this.session.settings.leaseTimeMs;
+    return Math.max(wanted, Math.ceil(hold.remainingMs));
   }
 
-  #onAnswer(hold: Hold, answer: RenewalAnswer, sentAt: number, leaseTimeMs: number): void {
+  private onAnswer(hold: Hold, answer: RenewalAnswer, sentAt: number): void {
     hold.renewing = false;
-    if (!hold.isLive || !isGuarded(hold)) return;
+    if (!hold.isLive || hold.guard !== this) return;
     if (answer instanceof LockBackendError) {
-      this.#onFailure(hold, answer);
+      this.onFailure(hold, answer);
       return;
     }
     if (!answer) {
@@ -271,23 +263,28 @@ export class Watchdog {
       return;
     }
     const { doubt } = hold;
-    hold.confirm(sentAt, leaseTimeMs);
+    hold.confirm(sentAt, hold.renewMs);
     // An answer to what was sent before the machine stood still confirms nothing since.
     const isSuspended = hold.isSuspended();
-    hold.renewAt = isSuspended ? 0 : this.#together(sentAt + this.#intervalMs);
+    hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
     if (isSuspended) hold.doubt = doubt;
-    else if (doubt !== undefined) this.#tellRecovered(hold);
-    this.#plan(hold);
+    else if (doubt !== undefined) this.tellRecovered(hold);
+    this.plan(hold);
   }
 
-  #tellRecovered({ name, kind, label }: Hold): void {
-    tell(this.observer, { type: 'recovered', name, kind, label });
+  private tellRecovered({ name, kind, label }: Hold): void {
+    tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
   }
 
-  #together(at: number): number {
-    const step = this.#intervalMs * TOGETHER;
+  private together(at: number): number {
+    const step = this.intervalMs * TOGETHER;
     return Math.floor(at / step) * step;
   }
+}
+
+/** From here on, a step that Redis has not answered puts the hold in doubt. */
+function doubtAt(hold: Hold): number {
+  return hold.validUntil - hold.leaseMs / 3;
 }
 
 function newLane(minReplicas: number): Lane {
@@ -298,11 +295,6 @@ function newLane(minReplicas: number): Lane {
 function mayBeOfOne(error: unknown): boolean {
   if (!(error instanceof LockBackendError) || error instanceof MovingSlotError) return true;
   return error.outcome === 'none' && !error.retryable;
-}
-
-/** Whoever is looked after has something that is due next. */
-function isGuarded(hold: Hold): boolean {
-  return hold.agendaIndex !== -1;
 }
 
 const NO_ANSWER = () =>

@@ -1,12 +1,14 @@
 import { LockBackendError } from '../api/errors.js';
-import { takeToken, tokenKey } from './fencing-token.js';
-import { ACQUIRE, fencedAnswer, renewHashes } from './hash-lock.js';
-import type { AcquireAnswer, AcquireRequest, OwnerId } from '../holding/protocol.js';
+import type { AcquireAnswer, AcquireTerms, HoldProtocol, Owned } from '../holding/protocol.js';
 import type { RedisConnection, Reply } from '../redis/connection.js';
-import { defineScript } from '../redis/script.js';
+import type { MovingSlots } from '../redis/moving-slots.js';
 import { asUnknown } from '../redis/retry.js';
+import { defineScript } from '../redis/script.js';
+import { fencedAnswer } from './answers.js';
+import { runPair, takeToken, tokenKey } from './fencing-token.js';
+import { ACQUIRE, ACQUIRE_NESTED, renewHashes } from './hash-lock.js';
 
-/** A token for whoever holds the lock already. */
+/** A token for an owner that holds the lock already. */
 export const TAKE_TOKEN = defineScript({
   name: 'fencing-token.take',
   keys: ['token'],
@@ -17,59 +19,74 @@ return fence`,
   reply: fencedAnswer,
 });
 
-/** How a lock of one hash is entered and left by scripts of its key alone, for a token besides. */
-interface Alone {
-  readonly key: string;
+/** One acquisition of a lock that is one hash, and by which protocol it is released again. */
+export interface Acquiring {
+  readonly protocol: Pick<HoldProtocol, 'release'>;
+  readonly hold: Owned;
   /** The field of the owner. */
   readonly field: string;
-  readonly request: AcquireRequest;
+  readonly terms: AcquireTerms;
+  readonly holdCount: number;
   readonly tokenTtlMs: number;
-  enter(): Promise<Reply<AcquireAnswer>>;
-  leave(holdCount: number): Promise<unknown>;
 }
 
-/** Enters a lock or a fair lock whose slot is on its way, without a look at those who wait. */
+/** Acquires once more for an owner that holds the lock. */
+export function acquireNested(
+  connection: RedisConnection,
+  slots: MovingSlots,
+  acquiring: Acquiring,
+): Promise<Reply<AcquireAnswer>> {
+  const { hold, field, terms, holdCount, tokenTtlMs } = acquiring;
+  const { key } = hold;
+  const args = [field, holdCount, terms.leaseTimeMs];
+  const nest = () => connection.run(ACQUIRE_NESTED, [key], args, terms.minReplicas);
+  if (!terms.fenced) return nest();
+  return slots.ask(
+    key,
+    () => runPair(connection, ACQUIRE_NESTED, [key], args, terms, tokenTtlMs),
+    () => acquireThenToken(connection, acquiring, nest),
+  );
+}
+
+/** Acquires a lock or a fair lock whose slot is on its way, without a look at those who wait. */
 export function acquireHashAlone(
   connection: RedisConnection,
-  owner: OwnerId,
-  alone: Omit<Alone, 'field' | 'enter'>,
+  acquiring: Acquiring,
 ): Promise<Reply<AcquireAnswer>> {
-  const { key, request } = alone;
-  const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
-  const enter = () =>
-    connection.run(ACQUIRE, { lock: key }, { owner, holdCount, leaseMs }, minReplicas);
-  return request.fenced ? acquireFenced(connection, { ...alone, field: owner, enter }) : enter();
+  const { hold, terms } = acquiring;
+  const args = [hold.owner, terms.leaseTimeMs];
+  const acquire = () => connection.run(ACQUIRE, [hold.key], args, terms.minReplicas);
+  return terms.fenced ? acquireThenToken(connection, acquiring, acquire) : acquire();
 }
 
 /** The lock first and then the token, which is on another node perhaps. */
-export async function acquireFenced(
+export async function acquireThenToken(
   connection: RedisConnection,
-  alone: Alone,
+  acquiring: Acquiring,
+  acquire: () => Promise<Reply<AcquireAnswer>>,
 ): Promise<Reply<AcquireAnswer>> {
-  const entered = await alone.enter();
-  if (entered.value.kind !== 'granted') return entered;
-  const { holdCount } = alone.request;
+  const acquired = await acquire();
+  if (acquired.value.kind !== 'granted') return acquired;
   try {
-    return await withToken(connection, alone, entered);
+    return await withToken(connection, acquiring, acquired);
   } catch (error) {
-    // It has the lock: who asked for it gives it back, or asks again.
+    // It has the lock: whoever asked for it gives it back, or asks again.
     if (error instanceof LockBackendError) throw asUnknown(error);
-    await alone.leave(holdCount - 1).catch(() => undefined);
+    const { protocol, hold, holdCount } = acquiring;
+    await protocol.release(hold, holdCount - 1).catch(() => undefined);
     throw error;
   }
 }
 
 async function withToken(
   connection: RedisConnection,
-  { key, field, request, tokenTtlMs }: Alone,
+  { hold: { key }, field, terms, holdCount, tokenTtlMs }: Acquiring,
   { sentAt, resent }: Reply<AcquireAnswer>,
 ): Promise<Reply<AcquireAnswer>> {
-  const { minReplicas, holdCount, leaseTimeMs } = request;
-  const keys = { token: tokenKey(key) };
-  const taken = await connection.run(TAKE_TOKEN, keys, { tokenTtlMs }, minReplicas);
-  // Somebody else may have got a smaller one since, if the lock was lost before.
-  const renewal = { key, owner: field, leaseTimeMs };
-  const renewed = await renewHashes(connection, [renewal], minReplicas);
+  const { minReplicas, leaseTimeMs: renewMs } = terms;
+  const taken = await connection.run(TAKE_TOKEN, [tokenKey(key)], [tokenTtlMs], minReplicas);
+  // Another owner may have got a smaller one since, if the lock was lost before.
+  const renewed = await renewHashes(connection, [{ key, owner: field, renewMs }], minReplicas);
   const wasResent = resent || taken.resent || renewed.resent;
   if (renewed.value[0] === true) return { value: taken.value, sentAt, resent: wasResent };
   const value: AcquireAnswer = holdCount > 1 ? { kind: 'lost' } : { kind: 'busy', remainingMs: 0 };

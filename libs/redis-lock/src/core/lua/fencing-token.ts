@@ -1,5 +1,9 @@
-import { helperKey } from '../redis/key-names.js';
 import type { LockSettings } from '../api/options.js';
+import type { AcquireAnswer, AcquireTerms } from '../holding/protocol.js';
+import type { RedisConnection, Reply } from '../redis/connection.js';
+import { helperKey } from '../redis/key-names.js';
+import { defineScript, type Script } from '../redis/script.js';
+import { acquireAnswer, fencedAnswer, GRANTED } from './answers.js';
 
 /** When it is over, the floor by the server's time keeps the order of the tokens. */
 export const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -8,8 +12,12 @@ export const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 const LARGEST_TOKEN = '9007199254740991';
 
 /** Redisson's key of the token of a lock. */
+export const TOKEN_KEY = 'redisson_lock_token';
+/** The further commands of the scripts that take a token. */
+export const TOKEN_COMMANDS = ['get', 'set', 'time'] as const;
+
 export function tokenKey(key: string): string {
-  return helperKey('redisson_lock_token', key);
+  return helperKey(TOKEN_KEY, key);
 }
 
 /**
@@ -47,4 +55,56 @@ if ${isNew} or not fence then
   fence = string.format('%.0f', next)
   ${WRITE_TOKEN}
 end`;
+}
+
+/** A script that acquires, and its twin that takes a token as well, of one key and one argument more. */
+export type FencedPair<K extends string, A extends string> = Script<K, A, AcquireAnswer> & {
+  readonly fenced: Script<K | 'token', A | 'tokenTtlMs', AcquireAnswer>;
+};
+
+/** Declares both, as `defineScript` declares one. The body ends by `return ${granted}`. */
+export function fencedPair<K extends string, A extends string>({
+  name,
+  body,
+  isNew,
+  ...declared
+}: {
+  readonly name: string;
+  readonly keys: readonly K[];
+  readonly args: readonly A[];
+  readonly numbers?: readonly NoInfer<A>[];
+  readonly channels?: readonly NoInfer<A>[];
+  readonly inOrder?: boolean;
+  /** Lua: the condition under which this is another grant, where the body takes its token. */
+  readonly isNew: string;
+  readonly body: (token: string, granted: string) => string;
+}): FencedPair<K, A> {
+  const plain = defineScript<K, A, AcquireAnswer>({
+    ...declared,
+    ...{ name, body: body('', String(GRANTED)), reply: acquireAnswer },
+  });
+  const fenced = defineScript<K | 'token', A | 'tokenTtlMs', AcquireAnswer>({
+    ...declared,
+    name: `${name}-fenced`,
+    keys: [...declared.keys, 'token'],
+    args: [...declared.args, 'tokenTtlMs'],
+    numbers: [...(declared.numbers ?? []), 'tokenTtlMs'],
+    body: body(takeToken(isNew), 'fence'),
+    reply: fencedAnswer,
+  });
+  return Object.assign(plain, { fenced });
+}
+
+/** Runs the script of the two that the terms ask for; the first key is that of the lock. */
+export function runPair<K extends string, A extends string>(
+  connection: RedisConnection,
+  pair: FencedPair<K, A>,
+  keys: readonly [string, ...string[]],
+  args: readonly (string | number)[],
+  { fenced, minReplicas }: Pick<AcquireTerms, 'fenced' | 'minReplicas'>,
+  tokenTtlMs: number,
+): Promise<Reply<AcquireAnswer>> {
+  if (!fenced) return connection.run(pair, keys, args, minReplicas);
+  const fencedKeys = [...keys, tokenKey(keys[0])];
+  return connection.run(pair.fenced, fencedKeys, [...args, tokenTtlMs], minReplicas);
 }

@@ -1,6 +1,6 @@
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../holding/protocol.js';
-import { helperKey } from '../redis/key-names.js';
+import { helperKey, prefixOf } from '../redis/key-names.js';
 import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
 
 /**
@@ -9,7 +9,7 @@ import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
  *
  * - `queue`, process → when it first asked (µs, by the server): the processes that wait, one place for
  *   each, however many callers it has.
- * - `claims`, process → `number aliveUntil nonce leaseMs manner`: what whoever leaves has to know to
+ * - `claims`, process → `number aliveUntil nonce leaseMs mode`: what whoever leaves has to know to
  *   make `<process>:<number>` the next owner.
  * - `opened`, `since until end unused` (ms, by the server): since when the line has the lock. While it is left
  *   to outsiders, as Java services are: since when, up to when the line stands back for them, and when
@@ -32,7 +32,7 @@ export interface HandedLock {
   readonly freed: string;
   /** Lua that follows when it was given to the owner in the local `one`; must not fail. */
   readonly onGiven: string;
-  /** Lua that follows when the owner in the local `heir` stands in line; must not fail. */
+  /** Lua that follows when the owner in the local `successor` stands in line; must not fail. */
   readonly onWaiting: string;
 }
 
@@ -47,9 +47,19 @@ export const HASH_LOCK: HandedLock = {
 
 /** Of the dead at the head of the line, one script takes away so many. */
 const MOST_SWEPT = 32;
-/** A manner is written as its first letter. */
+/** A mode is written as its first letter. */
 const CLAIM = `'^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
+
+/** The commands of the scripts of a line, beside those of its lock. */
+export const LINE_COMMANDS = [
+  'hdel',
+  'pubsub|numsub',
+  'zadd',
+  'zpopmin',
+  'zrange',
+  'zrem',
+] as const;
 
 export function lineKeys(
   key: string,
@@ -64,6 +74,12 @@ export function lineKeys(
   };
 }
 
+/** The beginnings of the keys of a line, and of the channels of its grants. */
+export function linePrefixes(kind: LineKind): { keys: string[]; channels: string[] } {
+  const prefixes = LINE_KEYS.map((of) => prefixOf(`nestjs_${kind}_${of}`));
+  return { keys: prefixes, channels: prefixes.slice(0, 1) };
+}
+
 export function grantChannel(key: string, process: string, kind?: LineKind): string {
   return `${lineKeys(key, kind).queue}:${process}`;
 }
@@ -74,27 +90,33 @@ export function writtenClaim(claim: Claim): string {
 }
 
 /** How a grant by a claim is made. */
-export function writtenTerms({ nonce, leaseTimeMs, manner }: Claim): string {
-  return `${nonce} ${String(leaseTimeMs)} ${manner.charAt(0)}`;
+export function writtenTerms({ nonce, leaseTimeMs, mode }: Claim): string {
+  return `${nonce} ${String(leaseTimeMs)} ${mode.charAt(0)}`;
 }
 
-/** What a script is told that makes the heir the next owner. */
-export function passingOn(owner: OwnerId, heir: Successor, channel: string) {
-  const { owner: next, leaseTimeMs: leaseMs } = heir;
-  return { owner, heir: next, leaseMs, starts: heir.starts ? 1 : 0, channel };
+/** The arguments of a script that makes the successor the next owner. */
+export const PASS_ARGS = ['owner', 'successor', 'leaseMs', 'starts'] as const;
+
+export function passArgs(owner: OwnerId, successor: Successor): (string | number)[] {
+  const { owner: next, leaseTimeMs, mode } = successor;
+  return [owner, next, leaseTimeMs, mode === 'start' ? 1 : 0];
 }
 
-/** What a script is told by which others may go first, and the heir stands in line. */
-export function takingTurns(
+/** The arguments of a script by which others may go first, and the successor stands in line. */
+export const PASS_IN_ORDER_ARGS = [
+  ...PASS_ARGS,
+  ...(['channel', 'claim', 'waitedMs', 'callers', 'openEveryMs'] as const),
+] as const;
+
+export function passInOrderArgs(
   owner: OwnerId,
-  heir: Successor,
+  successor: Successor,
   claim: Claim,
   { channel, openEveryMs }: { readonly channel: string; readonly openEveryMs: number },
-) {
-  const { callers } = heir;
-  const waitedMs = Math.round(heir.waitedMs);
-  const turn = { waitedMs, callers, claim: writtenClaim(claim), openEveryMs };
-  return { ...passingOn(owner, heir, channel), ...turn };
+): (string | number)[] {
+  const waitedMs = Math.round(successor.waitedMs);
+  const args = passArgs(owner, successor);
+  return [...args, channel, writtenClaim(claim), waitedMs, successor.callers, openEveryMs];
 }
 
 /** Lua that refuses a claim that nobody could read later. */
@@ -106,14 +128,17 @@ end
 aliveMs = tonumber(aliveMs)`;
 
 /**
- * Lua that ends the release of a lock for an heir, when it is not the owner's.
+ * Lua that ends the release of a lock for a successor, when it is not the owner's.
  * @param held Lua that says whether it is
  */
 export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
 ${CHECK_LEASE}
+if starts ~= '0' and starts ~= '1' then
+  return redis.error_reply('LOCKARG starts is neither 0 nor 1')
+end
 if not ${held} then
   -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
-  return redis.call('hexists', lock, ${field('heir')}) == 1 and 'had' or 'absent'
+  return redis.call('hexists', lock, ${field('successor')}) == 1 and 'had' or 'absent'
 end`;
 
 /** Lua: `serverTime()` in µs, of the moment at which the script looks for the first time. */
@@ -184,7 +209,7 @@ end`;
  * caller by now. With `hadIt` also that of one before it: a process serves its callers in order, so
  * whoever has had the lock waits no more, and nobody who came before.
  */
-const LEAVE_PLACE = `
+export const LEAVE_PLACE = `
 local function leavePlace(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
@@ -198,21 +223,20 @@ end`;
  * `openEveryMs` is 0. The line has had it since `opened` says so, or else `since`, which may be nil;
  * `callers` of this process wait. `handOver(from)` makes the process that has waited longest the owner,
  * but not `from`. Both answer whether it is so, and are called by `tried`. Needs `leftMs`, of the lock
- * that was freed. Brings `leavePlace` as well.
+ * that was freed.
  */
 export const handOver = (kind: HandedLock) => `
-${LEAVE_PLACE}
 ${giving(kind)}
 ${OUTSIDERS}
 ${TELL_SHORTER}
 ${DOOR}
 ${openDoor(kind.freed)}
 local function grant(process, record)
-  local number, aliveUntil, nonce, grantMs, manner = string.match(record, ${RECORD})
-  if not manner or tonumber(aliveUntil) * 1000 < serverTime() then return false end
-  if not give(process .. ':' .. number, manner == 's' and 1 or 0, grantMs) then return false end
+  local number, aliveUntil, nonce, grantMs, mode = string.match(record, ${RECORD})
+  if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
+  if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
   -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
-  local receivers = manner == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
+  local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then
     tellShorter(tonumber(grantMs))
     return true
@@ -247,8 +271,8 @@ if isAlone then
 end`;
 
 /**
- * Lua that ends a release behind `announceUncontended` and `handOver`: what is free by now is left to
- * outsiders, given to the process that has waited longest, or announced.
+ * Lua that ends a release behind `announceUncontended`, `LEAVE_PLACE` and `handOver`: what is free by
+ * now is left to outsiders, given to the process that has waited longest, or announced.
  */
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leavePlace(owner, true)
@@ -258,22 +282,22 @@ if since and tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
 /**
- * Lua that ends a release with an heir, who stands in line if others go first. The heir has waited from
+ * Lua that ends a release with a successor, who stands in line if others go first. The successor has waited from
  * `since` on, among so many `callers`.
  */
 export const takeTurns = ({ onWaiting }: HandedLock) => `
 local isOpened = tried(openDoor, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
-  standInLine(heir)
+  standInLine(successor)
   ${onWaiting}
   return isOpened and 'opened' or 'done'
 end
-if not tried(give, heir, starts, leaseMs) then return 'unannounced' end
-tellShorter(leaseMs)
+if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
+tellShorter(tonumber(leaseMs))
 return 'passed'`;
 
 /**
- * Lua that ends a release with an heir: what is this owner's becomes the heir's, for one that enters by
+ * Lua that ends a release with a successor: what is this owner's becomes the successor's, for one that enters by
  * itself with the count that says that it has not yet. Where the user lacks a right for that, the
  * release is done all the same.
  */
@@ -281,7 +305,7 @@ export const passOn = ({ field }: HandedLock) => `
 -- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
 -- first: with its memory full, Redis refuses only a first write.
 redis.call('pexpire', lock, leaseMs)
-local counted = redis.pcall('hset', lock, ${field('heir')}, starts)
+local counted = redis.pcall('hset', lock, ${field('successor')}, starts)
 local left = redis.pcall('hdel', lock, ${field('owner')})
 if type(counted) == 'table' or type(left) == 'table' then
   redis.call('del', lock)

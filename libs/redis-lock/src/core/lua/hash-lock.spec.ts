@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { ACQUIRE, ACQUIRE_FENCED, INSPECT, RELEASE, RENEW } from './hash-lock.js';
+import { ACQUIRE, ACQUIRE_NESTED, INSPECT, RELEASE, RELEASE_SOME, RENEW } from './hash-lock.js';
 import type { Script } from '../redis/script.js';
 
 const A = 'c0ffee00-0000-4000-8000-000000000001:1';
@@ -18,11 +18,17 @@ describe('the scripts of a lock that is a hash', () => {
     args: Readonly<Record<A, string | number>> | readonly (string | number)[],
   ) => deliver(redis.admin, script, keys, args);
   const enter = (owner: string, holdCount = 1, leaseMs = 30_000) =>
-    run(ACQUIRE, ['k'], { owner, holdCount, leaseMs });
+    holdCount === 1
+      ? run(ACQUIRE, ['k'], { owner, leaseMs })
+      : run(ACQUIRE_NESTED, ['k'], { owner, holdCount, leaseMs });
   const enterFenced = (owner: string, holdCount = 1, leaseMs = 30_000) =>
-    run(ACQUIRE_FENCED, ['k', 't'], { owner, holdCount, leaseMs, tokenTtlMs: WEEK_MS });
+    holdCount === 1
+      ? run(ACQUIRE.fenced, ['k', 't'], { owner, leaseMs, tokenTtlMs: WEEK_MS })
+      : run(ACQUIRE_NESTED.fenced, ['k', 't'], { owner, holdCount, leaseMs, tokenTtlMs: WEEK_MS });
   const leave = (owner: string, holdCount: number) =>
-    run(RELEASE, ['k'], { owner, holdCount, channel: CHANNEL });
+    holdCount === 0
+      ? run(RELEASE, ['k'], { owner, channel: CHANNEL })
+      : run(RELEASE_SOME, ['k'], { owner, holdCount });
 
   /** Everything there is to see, with TTLs rounded to seconds. */
   const look = async () => {
@@ -63,7 +69,7 @@ describe('the scripts of a lock that is a hash', () => {
 
     it('enter answers what is left of the lease of somebody else, and changes nothing', async () => {
       await enter(B, 1, 10_000);
-      const answer = await run(ACQUIRE, ['k'], { owner: A, holdCount: 1, leaseMs: 30_000 });
+      const answer = await run(ACQUIRE, ['k'], { owner: A, leaseMs: 30_000 });
       expect(answer).toMatchObject({ kind: 'busy' });
       for (let time = 0; time < times; time += 1) {
         expect(await enter(A)).toMatchObject({ kind: 'busy' });
@@ -156,7 +162,7 @@ describe('the scripts of a lock that is a hash', () => {
 
     it('renew gives each key its own lease, and makes none shorter', async () => {
       for (const key of ['k', 'l', 'm']) {
-        await run(ACQUIRE, [key], { owner: A, holdCount: 1, leaseMs: 20_000 });
+        await run(ACQUIRE, [key], { owner: A, leaseMs: 20_000 });
       }
       const args = [A, A, A, 30_000, 40_000, 10_000];
       const answers = await repeatedly(() => run(RENEW, ['k', 'l', 'm'], args));
@@ -188,7 +194,7 @@ describe('the scripts of a lock that is a hash', () => {
 
   it('renew answers for 250 keys at once', async () => {
     const keys = Array.from({ length: 250 }, (_, i) => `k${String(i)}`);
-    for (const key of keys) await run(ACQUIRE, [key], { owner: A, holdCount: 1, leaseMs: 20_000 });
+    for (const key of keys) await run(ACQUIRE, [key], { owner: A, leaseMs: 20_000 });
     const answers = await run(RENEW, keys, [...keys.map(() => A), 60_000]);
     expect(answers).toEqual(keys.map(() => true));
     expect(await redis.admin.pttl('k249')).toBeGreaterThan(50_000);
@@ -208,25 +214,28 @@ describe('the scripts of a lock that is a hash', () => {
       ],
     ];
     const scripts: [string, (bad: string) => Promise<unknown>][] = [
-      ['enter: lease', (bad) => run(ACQUIRE, ['k'], { owner: A, holdCount: 1, leaseMs: bad })],
+      ['enter: lease', (bad) => run(ACQUIRE, ['k'], { owner: A, leaseMs: bad })],
       [
-        'enter: hold count',
-        (bad) => run(ACQUIRE, ['k'], { owner: A, holdCount: bad, leaseMs: 1_000 }),
+        'nested: lease',
+        (bad) => run(ACQUIRE_NESTED, ['k'], { owner: A, holdCount: 2, leaseMs: bad }),
+      ],
+      [
+        'nested: hold count',
+        (bad) => run(ACQUIRE_NESTED, ['k'], { owner: A, holdCount: bad, leaseMs: 1_000 }),
       ],
       [
         'enter-fenced: lease',
         (bad) =>
-          run(ACQUIRE_FENCED, ['k', 't'], {
+          run(ACQUIRE.fenced, ['k', 't'], {
             owner: A,
-            holdCount: 1,
             leaseMs: bad,
             tokenTtlMs: 1_000,
           }),
       ],
       [
-        'enter-fenced: hold count',
+        'nested-fenced: hold count',
         (bad) =>
-          run(ACQUIRE_FENCED, ['k', 't'], {
+          run(ACQUIRE_NESTED.fenced, ['k', 't'], {
             owner: A,
             holdCount: bad,
             leaseMs: 500,
@@ -236,17 +245,13 @@ describe('the scripts of a lock that is a hash', () => {
       [
         'enter-fenced: TTL of the token',
         (bad) =>
-          run(ACQUIRE_FENCED, ['k', 't'], {
+          run(ACQUIRE.fenced, ['k', 't'], {
             owner: A,
-            holdCount: 1,
             leaseMs: 500,
             tokenTtlMs: bad,
           }),
       ],
-      [
-        'leave: hold count',
-        (bad) => run(RELEASE, ['k'], { owner: A, holdCount: bad, channel: 'c' }),
-      ],
+      ['leave: hold count', (bad) => run(RELEASE_SOME, ['k'], { owner: A, holdCount: bad })],
       ['renew: lease', (bad) => run(RENEW, ['k'], [A, bad])],
       ['renew: a later lease', (bad) => run(RENEW, ['k', 'l'], [A, A, 60_000, bad])],
       ['renew: the lease of all', (bad) => run(RENEW, ['k', 'l'], [A, A, bad])],
@@ -266,8 +271,12 @@ describe('the scripts of a lock that is a hash', () => {
     });
 
     it.each([
-      ['enter: lease', () => run(ACQUIRE, ['k'], { owner: A, holdCount: 1, leaseMs: 0 })],
-      ['enter: hold count', () => run(ACQUIRE, ['k'], { owner: A, holdCount: 0, leaseMs: 1_000 })],
+      ['enter: lease', () => run(ACQUIRE, ['k'], { owner: A, leaseMs: 0 })],
+      [
+        'nested: hold count',
+        () => run(ACQUIRE_NESTED, ['k'], { owner: A, holdCount: 0, leaseMs: 1_000 }),
+      ],
+      ['leave: hold count', () => run(RELEASE_SOME, ['k'], { owner: A, holdCount: 0 })],
       ['renew: lease', () => run(RENEW, ['k'], [A, 0])],
     ])('%s of 0 is refused: it would free what it promises to hold', async (_, call) => {
       await expect(call()).rejects.toThrow('LOCKARG');
@@ -279,7 +288,15 @@ describe('the scripts of a lock that is a hash', () => {
     });
   });
 
-  it.each([ACQUIRE, ACQUIRE_FENCED, RELEASE, RENEW, INSPECT])(
+  it.each([
+    ACQUIRE,
+    ACQUIRE.fenced,
+    ACQUIRE_NESTED,
+    RELEASE,
+    RELEASE_SOME,
+    RENEW,
+    INSPECT,
+  ] as Script<string, string, unknown>[])(
     '$name is plain text: no value of a user is ever part of it',
     ({ lua, sha1 }) => {
       expect(sha1).toMatch(/^[0-9a-f]{40}$/);
@@ -289,7 +306,7 @@ describe('the scripts of a lock that is a hash', () => {
 
   it.each([
     [ACQUIRE, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
-    [ACQUIRE_FENCED, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
+    [ACQUIRE.fenced, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
     [RELEASE, [0, 1, 'other', null, []]],
     [RENEW, [1, 'x', null, [null]]],
     [INSPECT, [1, 'x', [], ['x'], null]],

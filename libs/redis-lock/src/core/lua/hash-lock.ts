@@ -1,29 +1,36 @@
-import { takeToken } from './fencing-token.js';
-import type { AcquireAnswer, Inspection, ReleaseAnswer, Renewal } from '../holding/protocol.js';
+import type { Inspection, Renewal } from '../holding/protocol.js';
 import type { RedisConnection, Reply } from '../redis/connection.js';
 import { defineScript, type RawReply } from '../redis/script.js';
+import { LOST, releaseAnswer, remainingOf } from './answers.js';
+import { fencedPair } from './fencing-token.js';
 
 /**
- * What all locks share that are a hash with one field on the wire, owner → hold count, as Redisson's
- * RLock and RFairLock are; and how the scripts of all locks answer. RLock itself is this hash `name`
- * with a TTL, and its releases are published as `0` on `redisson_lock__channel:{name}`.
+ * Shared by all locks that are a hash with one field on the wire, owner → hold count, as Redisson's
+ * RLock and RFairLock are. RLock itself is this hash `name` with
+ * a TTL, and its releases are published as `0` on `redisson_lock__channel:{name}`.
  *
  * Unlike there, no script counts up or down. Each names the count it wants, so that a script which
  * ioredis sends again after a cut changes nothing.
  */
 
-/** What a script answers when it has granted, and when the owner is gone that should be there. */
-export const GRANTED = 1;
-export const LOST = 0;
+/** The commands of the scripts of such a lock. */
+export const HASH_COMMANDS = [
+  ...(['del', 'exists', 'hexists', 'hget', 'hkeys'] as const),
+  ...(['hlen', 'hset', 'pexpire', 'pttl'] as const),
+] as const;
 
-/** Lua that refuses an entry that would hold nothing, before anything is written. */
-export const CHECK_ENTRY = `
-if holdCount == 0 or leaseMs == 0 then
-  return redis.error_reply('LOCKARG holdCount and leaseMs must not be 0')
+/**
+ * Lua that refuses a lease that is no number, or would be over at once, before anything is written. The
+ * lease stays a text: Redis would make one of every number of Lua.
+ */
+export const CHECK_LEASE = `
+if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+  return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
 end`;
 
-/** Lua that refuses a lease that would be over at once, before anything is written. */
-export const CHECK_LEASE = `if leaseMs == 0 then return redis.error_reply('LOCKARG leaseMs must not be 0') end`;
+/** Lua that refuses a hold of nothing, before anything is written. */
+export const CHECK_COUNT = `
+if holdCount == 0 then return redis.error_reply('LOCKARG holdCount must not be 0') end`;
 
 /** Lua that gives the lock its lease, or answers the refusal of Redis after `undo`. */
 export const expireOr = (undo: string) => `local expiry = redis.pcall('pexpire', lock, leaseMs)
@@ -32,13 +39,6 @@ if type(expiry) == 'table' then
   ${undo}
   return expiry
 end`;
-
-/** Beside a lease that is left, that the line stands back for so long (ms). */
-const STANDS_BACK = 3;
-
-/** Lua: what those are answered who do not get it: how much is left, of the lease and of standing back. */
-export const refusal = (left: string, standBackMs: string) =>
-  `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
 
 const refuseUnless = (isLock: string) => `
 if not (${isLock}) then
@@ -59,87 +59,104 @@ export const REFUSE_OTHERS_OF = refuseUnless(
   `fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')`,
 );
 
+/**
+ * Lua that leaves in `left` what is left of the lease, nil if the lock is free, and in `held` the hold
+ * count of the owner.
+ */
+export const LOOK = `
+local left = redis.call('pttl', lock)
+local held
+if left == -2 then left = nil else held = redis.call('hget', lock, owner) end`;
+
 /** Lua that makes a free lock the owner's. */
 export const CREATE = `
-redis.call('hset', lock, owner, holdCount)
+redis.call('hset', lock, owner, '1')
 ${expireOr(`redis.call('del', lock)`)}`;
+
+/** Free or ours → ours, once, with at least this lease. The TTL is set in the step that creates the key. */
+export const ACQUIRE = fencedPair({
+  name: 'hash-lock.acquire',
+  keys: ['lock'],
+  args: ['owner', 'leaseMs'],
+  isNew: `held ~= '1'`,
+  body: (token, granted) => `
+${CHECK_LEASE}
+${LOOK}
+if left and not held then
+  ${REFUSE_OTHERS}
+  return {left}
+end
+${token}
+if not held then
+  ${CREATE}
+else
+  if held ~= '1' then redis.call('hset', lock, owner, '1') end
+  if left < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+end
+return ${granted}`,
+});
+
+/**
+ * Ours → ours with this count, and at least this lease; `owner` is the field. It never creates: if the
+ * owner is gone, the hold is lost.
+ */
+export const ACQUIRE_NESTED = fencedPair({
+  name: 'hash-lock.acquire-nested',
+  keys: ['lock'],
+  args: ['owner', 'holdCount', 'leaseMs'],
+  numbers: ['holdCount'],
+  isNew: 'tonumber(held) ~= holdCount',
+  body: (token, granted) => `
+${CHECK_COUNT}
+${CHECK_LEASE}
+local held = redis.call('hget', lock, owner)
+if not held then return ${String(LOST)} end
+${token}
+if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
+if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+return ${granted}`,
+});
+
+/** Ours → free and announced. Only commands that Redis allows when its memory is full. */
+export const RELEASE = defineScript({
+  name: 'hash-lock.release',
+  keys: ['lock'],
+  args: ['owner', 'channel'],
+  channels: ['channel'],
+  body: `
+if not redis.call('hget', lock, owner) then return 'absent' end
+redis.call('del', lock)
+return announce(channel, '0') and 'done' or 'unannounced'`,
+  reply: releaseAnswer,
+});
 
 /**
  * Lua of a release that is not the last one: the field of the owner, of whom `held` was read, goes down
  * to `holdCount`.
  * @param first what has to be done before it does
  */
-export const fewer = (field: string, first = '') => `
-if holdCount > 0 then
-  if tonumber(held) > holdCount then
-    ${first}
-    local counted = redis.pcall('hset', lock, ${field}, holdCount)
-    -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
-    if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
-      return counted
-    end
-  end
-  return 'done'
-end`;
-
-/**
- * Free or ours → ours, with this count and at least this lease. The TTL is set in the step that
- * creates the key. A nested entry (count > 1) never creates: if the owner is gone, the hold is lost.
- */
-const enter = (token: string, granted: string) => `
-${CHECK_ENTRY}
-local held = redis.call('hget', lock, owner)
-if not held then
-  if holdCount > 1 then return ${String(LOST)} end
-  if redis.call('exists', lock) == 1 then
-    ${REFUSE_OTHERS}
-    return {redis.call('pttl', lock)}
+export const lower = (first = '') => `
+if tonumber(held) > holdCount then
+  ${first}
+  local counted = redis.pcall('hset', lock, owner, holdCount)
+  -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+  if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
+    return counted
   end
 end
-${token}
-if not held then
-  ${CREATE}
-else
-  if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
-  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
-end
-return ${granted}`;
+return 'done'`;
 
-export const ACQUIRE = defineScript({
-  name: 'hash-lock.acquire',
+/** Ours → ours with this count, if that is less; `owner` is the field. */
+export const RELEASE_SOME = defineScript({
+  name: 'hash-lock.release-some',
   keys: ['lock'],
-  args: ['owner', 'holdCount', 'leaseMs'],
-  numbers: ['holdCount', 'leaseMs'],
-  body: enter('', String(GRANTED)),
-  reply: acquireAnswer,
-});
-
-/**
- * As ENTER, with a token that is larger than every one before. The server's time as its floor keeps
- * that true when the counter was lost. An entry that was sent twice gets the token of the first.
- */
-export const ACQUIRE_FENCED = defineScript({
-  name: 'hash-lock.acquire-fenced',
-  keys: ['lock', 'token'],
-  args: ['owner', 'holdCount', 'leaseMs', 'tokenTtlMs'],
-  numbers: ['holdCount', 'leaseMs', 'tokenTtlMs'],
-  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
-  reply: fencedAnswer,
-});
-
-/** Ours → fewer, or free and announced. Only commands that Redis allows when its memory is full. */
-export const RELEASE = defineScript({
-  name: 'hash-lock.release',
-  keys: ['lock'],
-  args: ['owner', 'holdCount', 'channel'],
+  args: ['owner', 'holdCount'],
   numbers: ['holdCount'],
-  channels: ['channel'],
   body: `
+${CHECK_COUNT}
 local held = redis.call('hget', lock, owner)
 if not held then return 'absent' end
-${fewer('owner')}
-redis.call('del', lock)
-return announce(channel, '0') and 'done' or 'unannounced'`,
+${lower()}`,
   reply: releaseAnswer,
 });
 
@@ -186,11 +203,11 @@ export function renewHashes(
   const owners: string[] = [];
   const leases: number[] = [];
   let isOneForAll = true;
-  for (const { key, owner, leaseTimeMs } of renewals) {
+  for (const { key, owner, renewMs } of renewals) {
     keys.push(key);
     owners.push(owner);
-    leases.push(leaseTimeMs);
-    isOneForAll &&= leaseTimeMs === leases[0];
+    leases.push(renewMs);
+    isOneForAll &&= renewMs === leases[0];
   }
   // Each argument costs the client as much as all else that a renewal is.
   const args = [...owners, ...(isOneForAll ? leases.slice(0, 1) : leases)];
@@ -208,48 +225,10 @@ return {redis.call('pttl', lock), holder}`,
   reply: inspection,
 });
 
-export function acquireAnswer(raw: RawReply): AcquireAnswer | undefined {
-  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
-  return refused(raw);
-}
-
-export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
-  if (typeof raw !== 'string') return refused(raw);
-  const fencingToken = Number(raw);
-  const isToken = Number.isSafeInteger(fencingToken) && fencingToken > 0;
-  return isToken ? { kind: 'granted', fencingToken } : undefined;
-}
-
-function refused(raw: RawReply): AcquireAnswer | undefined {
-  if (raw === LOST) return { kind: 'lost' };
-  const [pttl, place = 0, sibling = ''] = typeof raw === 'object' ? raw : [];
-  if (typeof pttl !== 'number') return undefined;
-  const remainingMs = remainingOf(pttl);
-  if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
-  if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
-  if (place === STANDS_BACK) return { kind: 'busy', remainingMs, standBackMs: Number(sibling) };
-  if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
-  return { kind: 'busy', remainingMs };
-}
-
 function inspection(raw: RawReply): Inspection | undefined {
   if (typeof raw === 'string' || typeof raw === 'number') return undefined;
   const [pttl, owner] = raw;
   if (typeof pttl !== 'number') return undefined;
   if (owner === undefined) return { remainingMs: 0, owners: [] };
   return { remainingMs: remainingOf(pttl), owners: [String(owner)] };
-}
-
-/** A key without a TTL never ends by itself. */
-export function remainingOf(pttl: number): number {
-  return pttl < 0 ? Infinity : pttl;
-}
-
-const LEAVE_ANSWERS = [
-  ...(['done', 'passed', 'had', 'yielded'] as const),
-  ...(['opened', 'unannounced', 'absent'] as const),
-];
-
-export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {
-  return LEAVE_ANSWERS.find((answer) => answer === raw);
 }

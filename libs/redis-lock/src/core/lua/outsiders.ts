@@ -1,5 +1,6 @@
 import type { LockSettings } from '../api/options.js';
-import { LAST_BACKOFF_MS } from '../waiting/poll.js';
+import { nodesChannel } from '../redis/key-names.js';
+import { LAST_BACKOFF_MS } from '../time/polls.js';
 
 /**
  * The share of outsiders, which are in no line, as Java services are. They race for a lock that is free,
@@ -20,14 +21,8 @@ export const FAVOUR = 1.5;
 export const MANY_CALLERS = 8;
 /** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
 const OPENED_TTL_MS = 3_000;
-const NODES = ':nodes';
 /** No server has so many clients. */
 const TOO_MANY = 1_000_000;
-
-/** Beside the channel of the wake-ups: whoever listens there and not here as well is an outsider. */
-export function nodesChannel(wakeUp: string): string {
-  return wakeUp + NODES;
-}
 
 /**
  * So often at least a lock that is handed on is left to outsiders, which are in no line, while they
@@ -106,7 +101,7 @@ export const OUTSIDERS = `
 local share
 local function shareOfOutsiders()
   if share == nil then
-    local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${NODES}')
+    local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
     -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
     local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
     share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])

@@ -5,7 +5,7 @@ export const ANSWER_MS = 1_000;
 /** When a slot of a Cluster was found moving, others often follow it for so long. */
 export const MOVING_MS = 10_000;
 
-/** What Redis answered, and how far the answer can be trusted. */
+/** An answer of Redis, and how far it can be trusted. */
 export interface Reply<R> {
   readonly value: R;
   /** When the first byte of the request may have left, by the monotonic clock. */

@@ -1,14 +1,8 @@
+import { UNSAFE_CHARACTERS } from '../api/shapes.js';
 import { describeValue, LockConfigurationError, LockKeyError, quoteName } from '../api/errors.js';
 
 /** The longest key this library makes from a name, in UTF-8 bytes. */
 export const MAX_KEY_BYTES = 1024;
-
-/**
- * Characters that no name may hold: controls, lone surrogates, and those that make two different names
- * look the same, since they show nothing, change the direction, or only choose a form of emoji.
- */
-export const UNSAFE_CHARACTERS =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * The only place where keys and channels are made. The rules are Redisson's: the lock's key is the
@@ -37,6 +31,27 @@ export class KeySpace {
     }
     return key;
   }
+
+  /** The name of the lock with this key. */
+  nameOf(key: string): string {
+    return this.#prefix === '' ? key : key.slice(this.#prefix.length);
+  }
+}
+
+/**
+ * The rights that a Redis user needs for one kind of lock. The scripts and the client decide; the specs
+ * compare these with them, and `doctor` and docs/security.md take their rules from here.
+ */
+export interface Footprint {
+  readonly commands: readonly string[];
+  /** Everything before `{name}` in the keys beside that of the plain name; '' where the helper is behind. */
+  readonly keys: readonly string[];
+  readonly channels: readonly string[];
+}
+
+/** The beginning of such a helper key or channel. */
+export function prefixOf(helper: string): string {
+  return `${helper}:`;
 }
 
 /** Redisson's name of a helper key or channel that belongs to a lock. */
@@ -47,6 +62,11 @@ export function helperKey(prefix: string, key: string): string {
 /** As `helperKey`, where Redisson puts the name of the helper behind. */
 export function suffixedKey(key: string, suffix: string): string {
   return key.includes('{') ? `${key}:${suffix}` : `{${key}}:${suffix}`;
+}
+
+/** Processes of ours listen here beside the channel of wake-ups; outsiders, as Java services are, do not. */
+export function nodesChannel(wakeUp: string): string {
+  return `${wakeUp}:nodes`;
 }
 
 class KeyPrefixError extends LockConfigurationError {}

@@ -8,13 +8,19 @@ import { MOVING_MS, type RedisConnection, type Reply } from './connection.js';
  */
 export class MovingSlots {
   readonly #until = new Map<number, number>();
+  /** Outside a Cluster all keys have one place, and no slot moves. */
+  readonly #hasSlots: boolean;
 
   constructor(
     private readonly context: { readonly connection: RedisConnection; readonly clock: Clock },
-  ) {}
+  ) {
+    const { connection } = context;
+    this.#hasSlots = connection.place('a').slot !== connection.place('b').slot;
+  }
 
   /** Asks by a script of several keys, or while their slot moves by one that has the first alone. */
   ask<R>(key: string, together: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
+    if (!this.#hasSlots) return together();
     if (this.#isMoving(key)) return alone();
     return together().catch(async (error: unknown) => {
       if (!(error instanceof MovingSlotError)) throw error;

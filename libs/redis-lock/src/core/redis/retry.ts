@@ -1,82 +1,102 @@
+import { LockBackendError, quoteName, withLockName, type BackendOutcome } from '../api/errors.js';
 import type { Clock } from '../time/clock.js';
 import { Deadline, OVER } from '../time/deadline.js';
-import { LockBackendError, quoteName, withLockName, type BackendOutcome } from '../api/errors.js';
+import type { TimerHeap } from '../time/timer-heap.js';
 import type { RedisConnection, Reply } from './connection.js';
 
 /** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
 const PAUSE_MS = 250;
 
 /** Keeps why the last try has failed. */
-export interface Asker {
+export interface Tries {
   refusal: LockBackendError | undefined;
 }
 
-/**
- * Asks again and again until Redis answers. What failed with an unknown outcome before counts as
- * sent: the answer then carries the first send time, and that the script may have run twice.
- * @param ask says by its promise, too, that it failed
- * @param evenIfRefused asks again also when somebody has to repair something first
- * @throws {LockBackendError} `until` was over, or asking again is pointless
- */
-export function untilAnswered<R>(
-  connection: RedisConnection,
-  clock: Clock,
-  until: () => number,
-  ask: () => Promise<Reply<R>>,
-  asker?: Asker,
-  evenIfRefused = false,
-): Promise<Reply<R>> {
-  let askedAt = clock.now();
-  if (asker !== undefined) asker.refusal = undefined;
-  // Most often the first answer is the last: nothing else is made for it.
-  return ask().catch(async (first: unknown) => {
-    let error = first;
-    let firstSentAt: number | undefined;
-    for (;;) {
-      if (!(error instanceof LockBackendError)) throw error;
-      if (asker !== undefined) asker.refusal = error;
-      if (error.outcome === 'unknown') firstSentAt ??= askedAt;
-      if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
-        throw firstSentAt === undefined ? error : asUnknown(error);
-      }
-      await pauseUntilUp(connection, clock);
-      askedAt = clock.now();
-      try {
-        const reply = await ask();
-        if (firstSentAt === undefined) return reply;
-        return { value: reply.value, sentAt: firstSentAt, resent: true };
-      } catch (again) {
-        error = again;
-      }
-    }
-  });
+interface Way {
+  readonly connection: RedisConnection;
+  readonly clock: Clock;
 }
 
 /**
- * As `untilAnswered`, for a caller who waits for so long and no longer.
+ * Asks again and again until Redis answers. A try that failed with an unknown outcome counts as
+ * sent: the answer then carries the first send time, and that the script may have run twice.
+ * @param ask says by its promise, too, that it failed
+ * @param evenIfRefused asks again also while a person has to repair something
+ * @throws {LockBackendError} `until` was over, or asking again is pointless
+ */
+export async function untilAnswered<R>(
+  way: Way,
+  until: () => number,
+  ask: () => Promise<Reply<R>>,
+  tries?: Tries,
+  evenIfRefused = false,
+): Promise<Reply<R>> {
+  const askedAt = way.clock.now();
+  if (tries !== undefined) tries.refusal = undefined;
+  try {
+    return await ask();
+  } catch (error) {
+    return retry(way, error, askedAt, until, ask, tries, evenIfRefused);
+  }
+}
+
+/** `untilAnswered` from its first failure on. */
+export async function retry<R>(
+  { connection, clock }: Way,
+  first: unknown,
+  firstAskedAt: number,
+  until: () => number,
+  ask: () => Promise<Reply<R>>,
+  tries?: Tries,
+  evenIfRefused = false,
+): Promise<Reply<R>> {
+  let error = first;
+  let askedAt = firstAskedAt;
+  let firstSentAt: number | undefined;
+  for (;;) {
+    if (!(error instanceof LockBackendError)) throw error;
+    if (tries !== undefined) tries.refusal = error;
+    if (error.outcome === 'unknown') firstSentAt ??= askedAt;
+    if (clock.now() >= until() || (!error.retryable && !evenIfRefused)) {
+      throw firstSentAt === undefined ? error : asUnknown(error);
+    }
+    await pauseUntilUp(connection, clock);
+    askedAt = clock.now();
+    try {
+      const reply = await ask();
+      if (firstSentAt === undefined) return reply;
+      return { value: reply.value, sentAt: firstSentAt, resent: true };
+    } catch (again) {
+      error = again;
+    }
+  }
+}
+
+/**
+ * As `untilAnswered`, for a caller that waits for this long and no longer.
  * @param name of the lock, if it is about one
  * @throws {LockBackendError} Redis has not answered in time, or refused
  */
 export async function answerWithin<R>(
   limitMs: number,
-  { connection, clock }: { readonly connection: RedisConnection; readonly clock: Clock },
+  way: Way & { readonly times: TimerHeap },
   name: string | undefined,
   ask: () => Promise<Reply<R>>,
 ): Promise<Reply<R>> {
-  const deadline = new Deadline(clock, limitMs, undefined);
+  const deadline = new Deadline(way.times, limitMs, undefined);
   const until = () => (deadline.remainingMs === 0 ? -Infinity : Infinity);
-  const asker: Asker = { refusal: undefined };
+  const tries: Tries = { refusal: undefined };
   try {
-    const reply = await deadline.race(untilAnswered(connection, clock, until, ask, asker));
+    const reply = await deadline.race(untilAnswered(way, until, ask, tries));
     if (reply !== OVER) return reply;
   } catch (error) {
     throw name === undefined ? error : withLockName(error, name);
   }
   const what = name === undefined ? 'A request' : `Lock ${quoteName(name)}`;
-  throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause: asker.refusal });
+  throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause: tries.refusal });
 }
 
-/** Of the kind of what stood in the way last, if that is known. */
+/** An error of the kind that stood in the way last, if that is known. */
 export function notAnswered(
   what: string,
   waitedMs: number,
@@ -108,7 +128,7 @@ function pauseUntilUp(connection: RedisConnection, clock: Clock): Promise<void> 
       resolve();
     };
     const timer = clock.after(PAUSE_MS, go);
-    // Whoever waits for the outcome has a timer of his own; a clean-up must not keep a process alive.
+    // A caller that waits for the outcome has a time limit; a clean-up must not keep a process alive.
     timer?.unref();
     const stop = connection.onUp(go);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { LockBackendError } from '../api/errors.js';
-import { callOf, defineScript, forMany, inOrder, type ScriptCall } from './script.js';
+import { defineScript, forMany, inOrder, textIn } from './script.js';
 
 describe('defineScript', () => {
   const redis = useRedis();
@@ -43,9 +43,8 @@ describe('defineScript', () => {
       ['both', ['publish', 'spublish']],
     ] as const)('%s: announces so, and looks the same on the way', async (mode, commands) => {
       const [keys, values] = [['k'], [1, 'wake', 'news']];
-      const call = callOf(telling, { lock: 'k' }, args, mode);
-      expect(call).toMatchObject({ keys, args: values });
-      expect(callOf(telling, keys, values, mode)).toEqual(call);
+      expect(inOrder<string | number>(telling.args, args)).toEqual(values);
+      const call = textIn(telling, mode);
       expect(await redis.admin.script('LOAD', call.lua)).toBe(call.sha1);
       const counts = await redis.commandsDuring(async () => {
         const raw = await redis.admin.eval(call.lua, keys.length, ...keys, ...values);
@@ -55,8 +54,8 @@ describe('defineScript', () => {
     });
 
     it('is one and the same text for all who publish plainly, or have nothing to publish', () => {
-      expect(callOf(telling, ['k'], args, 'plain').sha1).toBe(telling.sha1);
-      expect(callOf(sum, ['a', 'b'], ['x', 1], 'sharded').sha1).toBe(sum.sha1);
+      expect(textIn(telling, 'plain').sha1).toBe(telling.sha1);
+      expect(textIn(sum, 'sharded').sha1).toBe(sum.sha1);
     });
   });
 
@@ -101,12 +100,10 @@ describe('forMany', () => {
   /** The answers to three calls at once. */
   const answers = (body: string, counts: readonly (string | number)[] = [1, 2, 3]) => {
     const script = define(body);
-    const calls = counts.map((count, i) =>
-      callOf(script, [`k${i}`, 'o'], [`t${i}`, count], 'plain'),
-    );
-    const { lua } = forMany(calls[0] as ScriptCall);
-    const keys = calls.flatMap((call) => call.keys);
-    return redis.admin.eval(lua, keys.length, ...keys, ...calls.flatMap(({ args }) => args));
+    const { lua } = forMany({ lua: script.lua, keys: ['k', 'o'], args: ['t', 1] });
+    const keys = counts.flatMap((_, i) => [`k${i}`, 'o']);
+    const args = counts.flatMap((count, i) => [`t${i}`, count]);
+    return redis.admin.eval(lua, keys.length, ...keys, ...args);
   };
 
   it('gives each call its own keys and arguments, whichever way the body reads them', async () => {
@@ -121,7 +118,7 @@ return {key, other, count, #KEYS, #ARGV, late(), unpack(ARGV, 2)}`;
   });
 
   it('calls the form what Redis calls it', async () => {
-    const { lua, sha1 } = forMany(callOf(define('return 1'), ['a', 'b'], ['t', 1], 'plain'));
+    const { lua, sha1 } = forMany(define('return 1'));
     expect(await redis.admin.script('LOAD', lua)).toBe(sha1);
   });
 
@@ -163,26 +160,5 @@ return 1`;
     const [first, second] = (await answers('return count', [1, 'x', 3])) as unknown[];
     expect(first).toBe(1);
     expect(String(second)).toContain('LOCKARG count is not a whole number');
-  });
-
-  it.each([
-    ['what was declared', { key: 'a', other: 'b' }, { text: 't', count: 1 }, true],
-    ['another key', ['a', 'b', 'c'], ['t', 1], false],
-    ['another argument', ['a', 'b'], ['t', 1, 2], false],
-    ['an argument less', ['a', 'b'], ['t'], false],
-  ])('is for calls with %s: %s %s is %s', (_, keys, args, isUniform) => {
-    const script = define('return 1');
-    expect(callOf(script, keys, args, 'plain').isUniform).toBe(isUniform);
-  });
-
-  it('is for no call without a key: in a Cluster nobody knew where it belongs', () => {
-    const script = defineScript({
-      name: 'x',
-      keys: [],
-      args: [],
-      body: 'return 1',
-      reply: () => 1,
-    });
-    expect(callOf(script, [], [], 'plain').isUniform).toBe(false);
   });
 });

@@ -6,7 +6,7 @@ export type ScriptKeys<K extends string> = Readonly<Record<K, string>> | readonl
 export type ScriptArgs<A extends string> =
   Readonly<Record<A, string | number>> | readonly (string | number)[];
 
-/** What a script may answer: integers and strings, flat. Floats and nil do not survive the way. */
+/** The answer of a script: integers and strings, flat. Floats and nil do not survive the way. */
 export type RawReply = string | number | readonly (string | number)[];
 
 /**
@@ -32,13 +32,10 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   decode(raw: unknown): R;
 }
 
-/** What is sent to run a script. */
+/** The parts of an EVAL or EVALSHA. */
 export interface ScriptCall extends ScriptText {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** It has just what was declared, so that it may travel with other calls of the script. */
-  readonly isUniform: boolean;
-  readonly inOrder: boolean;
 }
 
 /**
@@ -67,6 +64,7 @@ export function defineScript<K extends string, A extends string, R>(declaration:
       ...keys.map((key, i) => `local ${key} = KEYS[${String(i + 1)}]`),
       ...args.map((arg, i) => `local ${arg} = ARGV[${String(i + 1)}]`),
       ...numbers.map(numberGuard),
+      ...(body.includes('countBy') ? [`local countBy = ${COUNT_BY[mode]}`] : []),
       ...(channels.length > 0 ? [ANNOUNCE[mode]] : []),
       body.trim(),
     ];
@@ -79,18 +77,19 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     args,
     inOrder: declaration.inOrder ?? false,
     inMode: inOtherModes(textIn),
-    decode(raw) {
-      const decoded = isRawReply(raw) ? reply(raw) : undefined;
-      if (decoded === undefined) {
-        // It was executed all the same.
-        throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
-          retryable: false,
-          outcome: 'unknown',
-        });
-      }
-      return decoded;
-    },
+    decode: (raw) => decodedBy(name, reply, raw),
   };
+}
+
+/** @throws {LockBackendError} the answer makes no sense */
+function decodedBy<R>(name: string, reply: (raw: RawReply) => R | undefined, raw: unknown): R {
+  const decoded = isRawReply(raw) ? reply(raw) : undefined;
+  if (decoded !== undefined) return decoded;
+  // It was executed all the same.
+  throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
+    retryable: false,
+    outcome: 'unknown',
+  });
 }
 
 /** Made when they are first needed, which most of them never are. */
@@ -103,30 +102,23 @@ function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
 }
 
 /**
- * A channel is an argument also where it is sharded: among the keys, as one that never exists, it would
- * make Redis answer TRYAGAIN for as long as its slot is on its way to another node.
+ * The text for a connection that announces in this way. A channel is an argument also where it is sharded:
+ * among the keys, as one that never exists, it would make Redis answer TRYAGAIN for as long as its slot is
+ * on its way to another node.
  */
-export function callOf<K extends string, A extends string>(
-  script: Script<K, A, unknown>,
-  keys: ScriptKeys<K>,
-  args: ScriptArgs<A>,
-  mode: PublishMode,
-): ScriptCall {
-  const { lua, sha1 } = mode === 'plain' ? script : script.inMode[mode]();
-  const allKeys = inOrder(script.keys, keys);
-  const allArgs = inOrder(script.args, args);
-  const isUniform =
-    allKeys.length > 0 &&
-    allKeys.length === script.keys.length &&
-    allArgs.length === script.args.length;
-  return { lua, sha1, keys: allKeys, args: allArgs, isUniform, inOrder: script.inOrder };
+export function textIn(script: Script<string, string, unknown>, mode: PublishMode): ScriptText {
+  return mode === 'plain' ? script : script.inMode[mode]();
 }
 
 /**
  * The script for several calls at once, which answers a list. Every call has KEYS and ARGV of its own,
  * so that any text does, and fails alone; what it wrote before stays, as when it is alone.
  */
-export function forMany({ lua, keys, args }: ScriptCall): ScriptText {
+export function forMany({
+  lua,
+  keys,
+  args,
+}: Pick<ScriptCall, 'lua' | 'keys' | 'args'>): ScriptText {
   const [keyCount, argCount] = [String(keys.length), String(args.length)];
   return textOf(`local allKeys, allArgs, KEYS, ARGV = KEYS, ARGV, {}, {}
 local function call()
@@ -162,8 +154,7 @@ function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values i
   return Array.isArray(values);
 }
 
-const announceBy = (command: string, answer: string, countBy: string) => `local countBy = ${countBy}
-local function announce(channel, message)
+const announceBy = (command: string, answer: string) => `local function announce(channel, message)
   local receivers = redis.pcall('${command}', channel, message)
   return type(receivers) ~= 'table' and ${answer}
 end`;
@@ -173,16 +164,24 @@ end`;
  * must not hide what the script has done. By `countBy` PUBSUB tells how many listen, where it can.
  */
 const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
-  plain: announceBy('publish', 'receivers', `'numsub'`),
+  plain: announceBy('publish', 'receivers'),
   // One node of a Cluster counts only those who listen there.
-  broadcast: announceBy('publish', 'true', 'nil'),
-  sharded: announceBy('spublish', 'receivers', `'shardnumsub'`),
-  both: `local countBy
-local function announce(channel, message)
+  broadcast: announceBy('publish', 'true'),
+  sharded: announceBy('spublish', 'receivers'),
+  both: `local function announce(channel, message)
   local toAll = redis.pcall('publish', channel, message)
   local toShard = redis.pcall('spublish', channel, message)
   return type(toAll) ~= 'table' or type(toShard) ~= 'table'
 end`,
+};
+
+/** Lua of the command of PUBSUB by which a script learns how many listen. */
+const COUNT_BY: Readonly<Record<PublishMode, string>> = {
+  plain: `'numsub'`,
+  // One node of a Cluster counts only those who listen there.
+  broadcast: 'nil',
+  sharded: `'shardnumsub'`,
+  both: 'nil',
 };
 
 function textOf(lua: string): ScriptText {

@@ -1,10 +1,14 @@
-/** Somebody who is called back later. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** A callback that comes later. */
 export interface Timer {
+  /** It keeps the process alive. */
+  ref(): unknown;
   /** It keeps no process alive. */
   unref(): unknown;
 }
 
-/** The two clocks a lease is judged by, in milliseconds, and who is called back by them. */
+/** The two clocks by which a lease is judged, in milliseconds, and their timers. */
 export interface Clock {
   /** Monotonic. Linux stops it while a machine is suspended. */
   now(): number;
@@ -12,7 +16,7 @@ export interface Clock {
   wall(): number;
   /**
    * Calls back after any delay; what is due later than can be counted is simply not armed. Never a
-   * whole millisecond early: whoever is called back would find that it is not time yet, again and again.
+   * whole millisecond early: the callback would find that it is not time yet, again and again.
    */
   after(delayMs: number, callback: () => void): Timer | undefined;
   cancel(timer: Timer | undefined): void;
@@ -22,6 +26,13 @@ export interface Clock {
 
 /** As it is when this is loaded: a test that fakes it later, with its timers, must not stop the locks. */
 export const { queueMicrotask } = globalThis;
+
+/**
+ * Runs the work for no caller: in the async context in which this module was loaded. Timers and
+ * connections that one caller sets off are shared with others: in the caller's context they would join its
+ * hold, and keep the store of its request. Costs 0.2 µs.
+ */
+export const outOfScope: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
 
 /** Larger delays overflow Node's timers, which then fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;

@@ -1,22 +1,39 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { getEventListeners } from 'node:events';
-import { systemClock } from './clock.js';
+import { systemClock, type Clock } from './clock.js';
 import { Deadline, OVER } from './deadline.js';
+import { TimerHeap } from './timer-heap.js';
 import { LockArgumentError } from '../api/errors.js';
 
 const never = () => () => undefined;
 
+let times: TimerHeap;
+let last: NodeJS.Timeout | undefined;
+/** Keeps the timer that was armed last. */
+const clock: Clock = {
+  ...systemClock,
+  after: (delayMs, callback) =>
+    (last = systemClock.after(delayMs, callback) as NodeJS.Timeout | undefined),
+};
+const deadlineOf = (limitMs: number, signal?: AbortSignal) => new Deadline(times, limitMs, signal);
+
 describe('Deadline', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    times = new TimerHeap(clock);
   });
   afterEach(() => {
+    expect(times.size).toBe(0);
+    // Nobody waits any more: a timer does not keep the process alive.
+    times.set({ heapIndex: -1, onDue: () => undefined }, times.clock.now());
+    expect(last?.hasRef()).toBe(false);
+    times.clear();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });
 
   it('resolves with OVER when time is up, and undoes the waiting', async () => {
-    const deadline = new Deadline(systemClock, 100, undefined);
+    const deadline = deadlineOf(100);
     const stop = jest.fn();
     const waiting = deadline.wait(() => stop);
     jest.advanceTimersByTime(99);
@@ -30,7 +47,7 @@ describe('Deadline', () => {
 
   it('is not over before its time, also when that is no whole millisecond', async () => {
     const stop = jest.fn();
-    const waiting = new Deadline(systemClock, 99.5, undefined).wait(() => stop);
+    const waiting = deadlineOf(99.5).wait(() => stop);
     jest.advanceTimersByTime(99);
     expect(stop).not.toHaveBeenCalled();
     jest.advanceTimersByTime(1);
@@ -38,7 +55,7 @@ describe('Deadline', () => {
   });
 
   it('is one limit for all the things that a call waits for one after the other', async () => {
-    const deadline = new Deadline(systemClock, 100, undefined);
+    const deadline = deadlineOf(100);
     const first = deadline.race(new Promise((resolve) => setTimeout(resolve, 70, 'first')));
     jest.advanceTimersByTime(70);
     expect(await first).toBe('first');
@@ -54,7 +71,7 @@ describe('Deadline', () => {
   it('undoes the waiting once, whatever ends it', async () => {
     for (const end of ['resolve', 'reject', 'abort', 'time'] as const) {
       const abort = new AbortController();
-      const deadline = new Deadline(systemClock, 100, abort.signal);
+      const deadline = deadlineOf(100, abort.signal);
       const stop = jest.fn();
       let settle = { resolve: (_: string) => {}, reject: (_: Error) => {} };
       const waiting = deadline.wait<string>((resolve, reject) => {
@@ -85,7 +102,7 @@ describe('Deadline', () => {
 
   it('takes what was there in time, but is read only after the timer', async () => {
     let answer = (_: string) => {};
-    const waiting = new Deadline(systemClock, 100, undefined).wait<string>((resolve) => {
+    const waiting = deadlineOf(100).wait<string>((resolve) => {
       answer = resolve;
       return () => undefined;
     });
@@ -95,7 +112,7 @@ describe('Deadline', () => {
   });
 
   it('copes with a start that settles before it has returned', async () => {
-    const deadline = new Deadline(systemClock, 100, undefined);
+    const deadline = deadlineOf(100);
     const stop = jest.fn();
     const waiting = deadline.wait<number>((resolve) => {
       resolve(1);
@@ -107,9 +124,9 @@ describe('Deadline', () => {
 
   it('throws the reason of a signal that is aborted already', async () => {
     const reason = new Error('no time');
-    expect(() => new Deadline(systemClock, 100, AbortSignal.abort(reason))).toThrow(reason);
+    expect(() => deadlineOf(100, AbortSignal.abort(reason))).toThrow(reason);
     const abort = new AbortController();
-    const deadline = new Deadline(systemClock, 100, abort.signal);
+    const deadline = deadlineOf(100, abort.signal);
     abort.abort(reason);
     const start = jest.fn(never);
     await expect(deadline.wait(start)).rejects.toBe(reason);
@@ -124,13 +141,13 @@ describe('Deadline', () => {
       },
     });
     const start = jest.fn(never);
-    for (const deadline of [1, 2].map(() => new Deadline(systemClock, 100, signal))) {
+    for (const deadline of [1, 2].map(() => deadlineOf(100, signal))) {
       const refused = await deadline.wait(start).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(LockArgumentError);
       expect(refused).toMatchObject({ cause: broken });
     }
     expect(start).not.toHaveBeenCalled();
-    expect(jest.getTimerCount()).toBe(0);
+    expect(times.size).toBe(0);
   });
 
   it('ends as it would with a signal that lets nobody leave', async () => {
@@ -139,7 +156,7 @@ describe('Deadline', () => {
         throw new Error('broken');
       },
     });
-    const deadline = new Deadline(systemClock, 100, signal);
+    const deadline = deadlineOf(100, signal);
     const first = deadline.wait<number>((resolve) => {
       resolve(1);
       return () => undefined;
@@ -151,7 +168,7 @@ describe('Deadline', () => {
 
   it('has an AbortError for a signal that gives no reason', async () => {
     const signal = { aborted: true, addEventListener: never, removeEventListener: never };
-    const open = () => new Deadline(systemClock, 100, signal as unknown as AbortSignal);
+    const open = () => deadlineOf(100, signal as unknown as AbortSignal);
     expect(open).toThrow(DOMException);
     expect(open).toThrow('This operation was aborted');
     signal.aborted = false;
@@ -162,8 +179,21 @@ describe('Deadline', () => {
     expect(deadline.isAbort(reason)).toBe(true);
   });
 
+  it('keeps the process alive while it waits', async () => {
+    const deadline = deadlineOf(100);
+    let resolve = (_: number) => {};
+    const waiting = deadline.wait<number>((settle) => {
+      resolve = settle;
+      return () => undefined;
+    });
+    expect(last?.hasRef()).toBe(true);
+    resolve(1);
+    expect(last?.hasRef()).toBe(false);
+    expect(await waiting).toBe(1);
+  });
+
   it('never ends with an infinite limit, and arms no timer for it', async () => {
-    const deadline = new Deadline(systemClock, Infinity, undefined);
+    const deadline = deadlineOf(Infinity);
     let resolve = (_: number) => {};
     const waiting = deadline.wait<number>((settle) => {
       resolve = settle;
@@ -178,7 +208,7 @@ describe('Deadline', () => {
 
   it('listens once to a signal that ends the waiting of many', async () => {
     const abort = new AbortController();
-    const wait = () => new Deadline(systemClock, 100, abort.signal).wait(never);
+    const wait = () => deadlineOf(100, abort.signal).wait(never);
     const listeners = () => getEventListeners(abort.signal, 'abort').length;
     const inTime = Array.from({ length: 20 }, wait);
     expect(listeners()).toBe(1);

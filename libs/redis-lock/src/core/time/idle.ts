@@ -1,12 +1,12 @@
-import type { Clock } from './clock.js';
 import { Deadline } from './deadline.js';
+import type { TimerHeap } from './timer-heap.js';
 
 /** Lets any number of callers wait until something has come to rest. */
 export class Idle {
   readonly #waiting = new Set<() => void>();
 
   constructor(
-    private readonly clock: Clock,
+    private readonly times: TimerHeap,
     private readonly isIdle: () => boolean,
   ) {}
 
@@ -19,7 +19,7 @@ export class Idle {
   /** Resolves once it is idle, or time is up. */
   async within(timeoutMs: number): Promise<void> {
     if (this.isIdle()) return;
-    await new Deadline(this.clock, timeoutMs, undefined).wait<undefined>((resolve) => {
+    await new Deadline(this.times, timeoutMs, undefined).wait<undefined>((resolve) => {
       const stop = () => {
         resolve(undefined);
       };

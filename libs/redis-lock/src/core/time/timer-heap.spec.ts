@@ -1,177 +1,211 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { seededRandom } from '../../../../../test/support/random.js';
-import { TimerHeap, type Appointment } from './timer-heap.js';
-import { systemClock } from './clock.js';
+import { TimerHeap, type Timed } from './timer-heap.js';
+import { systemClock, type Clock } from './clock.js';
 
-interface Visit extends Appointment {
+interface Visit extends Timed {
   readonly name: string;
 }
 
-describe('Agenda', () => {
-  let due: string[][];
-  let agenda: TimerHeap<Visit>;
-  const visit = (name: string): Visit => ({ name, agendaIndex: -1 });
+describe('TimerHeap', () => {
+  let due: string[];
+  let heap: TimerHeap;
+  /** Those that were armed, the latest at the end. */
+  let timers: NodeJS.Timeout[];
+  const visit = (name: string, onDue = () => {}): Visit => ({
+    name,
+    heapIndex: -1,
+    onDue: () => {
+      due.push(name);
+      onDue();
+    },
+  });
   const inMs = (ms: number) => systemClock.now() + ms;
 
   beforeEach(() => {
     jest.useFakeTimers();
     due = [];
-    let names: string[] = [];
-    agenda = new TimerHeap<Visit>(systemClock, {
-      due: ({ name }) => names.push(name),
-      allDue: () => {
-        due.push(names);
-        names = [];
+    timers = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(delayMs, callback) {
+        const timer = systemClock.after(delayMs, callback);
+        if (timer !== undefined) timers.push(timer as NodeJS.Timeout);
+        return timer;
       },
-    });
+    };
+    heap = new TimerHeap(clock);
   });
   afterEach(() => {
-    agenda.clear();
+    heap.clear();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });
 
   it('hands over what is due, in its order, by one timer', () => {
     const [late, early, same] = [visit('late'), visit('early'), visit('same')];
-    agenda.set(late, inMs(300));
-    agenda.set(early, inMs(100));
-    agenda.set(same, inMs(100));
+    heap.set(late, inMs(300));
+    heap.set(early, inMs(100));
+    heap.set(same, inMs(100));
     expect(jest.getTimerCount()).toBe(1);
     jest.advanceTimersByTime(99);
     expect(due).toEqual([]);
     jest.advanceTimersByTime(1);
-    expect(due).toEqual([['early', 'same']]);
+    expect(due).toEqual(['early', 'same']);
     jest.advanceTimersByTime(200);
-    expect(due).toEqual([['early', 'same'], ['late']]);
+    expect(due).toEqual(['early', 'same', 'late']);
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('moves an item, to sooner and to later', () => {
     const [a, b] = [visit('a'), visit('b')];
-    agenda.set(a, inMs(100));
-    agenda.set(b, inMs(200));
-    agenda.set(a, inMs(300));
-    agenda.set(b, inMs(50));
+    heap.set(a, inMs(100));
+    heap.set(b, inMs(200));
+    heap.set(a, inMs(300));
+    heap.set(b, inMs(50));
     jest.advanceTimersByTime(60);
-    expect(due).toEqual([['b']]);
+    expect(due).toEqual(['b']);
     jest.advanceTimersByTime(240);
-    expect(due).toEqual([['b'], ['a']]);
+    expect(due).toEqual(['b', 'a']);
   });
 
   it('strikes items out, and takes them in again', () => {
     const [a, b] = [visit('a'), visit('b')];
-    agenda.set(a, inMs(100));
-    agenda.set(b, inMs(100));
-    agenda.delete(a);
-    agenda.delete(a);
+    heap.set(a, inMs(100));
+    heap.set(b, inMs(100));
+    heap.delete(a);
+    heap.delete(a);
     jest.advanceTimersByTime(100);
-    expect(due).toEqual([['b']]);
-    agenda.set(a, inMs(1));
+    expect(due).toEqual(['b']);
+    heap.set(a, inMs(1));
     jest.advanceTimersByTime(1);
-    expect(due).toEqual([['b'], ['a']]);
+    expect(due).toEqual(['b', 'a']);
   });
 
   it('hands over at once what is overdue, and lets it be entered again meanwhile', () => {
-    const a = visit('a');
-    let times = 0;
-    const again = new TimerHeap<Visit>(systemClock, {
-      due: (item) => {
-        times += 1;
-        if (times < 3) again.set(item, inMs(-5));
-      },
-      allDue: () => undefined,
+    const a = visit('a', () => {
+      if (due.length < 3) heap.set(a, inMs(-5));
     });
-    again.set(a, inMs(-100));
+    heap.set(a, inMs(-100));
     jest.advanceTimersByTime(10);
-    expect(times).toBe(3);
-    expect(a.agendaIndex).toBe(-1);
+    expect(due).toEqual(['a', 'a', 'a']);
+    expect(a.heapIndex).toBe(-1);
   });
 
   it('goes on with the others when one cannot be looked at', () => {
-    const [a, b, c] = [visit('a'), visit('b'), visit('c')];
-    const seen: Visit[] = [];
-    const failing = new TimerHeap<Visit>(systemClock, {
-      due: (item) => {
-        seen.push(item);
-        if (item === a) throw new Error('cannot be looked at');
-      },
-      allDue: () => undefined,
+    const a = visit('a', () => {
+      throw new Error('cannot be looked at');
     });
-    failing.set(a, inMs(10));
-    failing.set(b, inMs(20));
-    failing.set(c, inMs(30));
+    heap.set(a, inMs(10));
+    heap.set(visit('b'), inMs(20));
+    heap.set(visit('c'), inMs(30));
     expect(() => jest.advanceTimersByTime(10)).toThrow('cannot be looked at');
     jest.advanceTimersByTime(20);
-    expect(seen).toEqual([a, b, c]);
-    expect(failing.size).toBe(0);
+    expect(due).toEqual(['a', 'b', 'c']);
+    expect(heap.size).toBe(0);
   });
 
   it('may be changed by whoever looks at an item', () => {
-    const [a, b, c] = [visit('a'), visit('b'), visit('c')];
-    const [d, e] = [visit('d'), visit('e')];
-    const seen: Visit[] = [];
-    const changed = new TimerHeap<Visit>(systemClock, {
-      due: (item) => {
-        seen.push(item);
-        if (item !== a) return;
-        changed.delete(b);
-        changed.delete(a);
-        changed.set(c, inMs(-5));
-        changed.set(d, inMs(50));
-      },
-      allDue: () => undefined,
+    const [b, c, d, e] = [visit('b'), visit('c'), visit('d'), visit('e')];
+    const a = visit('a', () => {
+      heap.delete(b);
+      heap.delete(a);
+      heap.set(c, inMs(-5));
+      heap.set(d, inMs(50));
     });
     [a, b, c, d, e].forEach((item, i) => {
-      changed.set(item, inMs(10 + i));
+      heap.set(item, inMs(10 + i));
     });
     jest.advanceTimersByTime(20);
-    expect(seen).toEqual([a, c, e]);
+    expect(due).toEqual(['a', 'c', 'e']);
     jest.advanceTimersByTime(60);
-    expect(seen).toEqual([a, c, e, d]);
+    expect(due).toEqual(['a', 'c', 'e', 'd']);
+  });
+
+  describe('keeps the process alive', () => {
+    const keepsAlive = () => timers.at(-1)?.hasRef();
+
+    it('while somebody waits, and not by what is due', () => {
+      heap.set(visit('a'), inMs(10));
+      expect(keepsAlive()).toBe(false);
+      heap.beginWait();
+      expect(keepsAlive()).toBe(true);
+      heap.beginWait();
+      heap.endWait();
+      expect(keepsAlive()).toBe(true);
+      heap.endWait();
+      expect(keepsAlive()).toBe(false);
+      expect(timers).toHaveLength(1);
+    });
+
+    it('also by a timer that is armed later', () => {
+      heap.beginWait();
+      heap.set(visit('a'), inMs(10));
+      heap.set(visit('b'), inMs(20));
+      expect(keepsAlive()).toBe(true);
+      jest.advanceTimersByTime(10);
+      expect(timers).toHaveLength(2);
+      expect(keepsAlive()).toBe(true);
+      heap.endWait();
+      expect(keepsAlive()).toBe(false);
+    });
+
+    it('no longer than whoever ends its wait when its time comes', () => {
+      heap.beginWait();
+      heap.set(
+        visit('a', () => {
+          heap.endWait();
+        }),
+        inMs(10),
+      );
+      heap.set(visit('b'), inMs(20));
+      jest.advanceTimersByTime(10);
+      expect(timers).toHaveLength(2);
+      expect(keepsAlive()).toBe(false);
+    });
   });
 
   it('knows nothing of what it held before it was cleared', () => {
     const items = Array.from({ length: 20 }, (_, i) => visit(String(i)));
-    for (const item of items) agenda.set(item, inMs(1));
-    agenda.clear();
+    for (const item of items) heap.set(item, inMs(1));
+    heap.clear();
     items.slice(0, 9).forEach((item, i) => {
-      agenda.set(item, inMs(100 - 10 * i));
+      heap.set(item, inMs(100 - 10 * i));
     });
     jest.advanceTimersByTime(100);
-    expect(due.flat()).toEqual(['8', '7', '6', '5', '4', '3', '2', '1', '0']);
+    expect(due).toEqual(['8', '7', '6', '5', '4', '3', '2', '1', '0']);
   });
 
   it('takes items that are due later than a timer can count', () => {
     const a = visit('a');
-    agenda.set(a, Infinity);
-    agenda.set(visit('far'), inMs(2 ** 40));
+    heap.set(a, Infinity);
+    heap.set(visit('far'), inMs(2 ** 40));
     expect(jest.getTimerCount()).toBe(0);
-    agenda.set(a, inMs(10));
+    heap.set(a, inMs(10));
     jest.advanceTimersByTime(10);
-    expect(due).toEqual([['a']]);
+    expect(due).toEqual(['a']);
   });
 
   it('keeps the order of any history of entering, moving and striking out', () => {
-    const random = seededRandom('agenda');
+    const random = seededRandom('heap');
     const items = Array.from({ length: 200 }, (_, i) => visit(String(i)));
     const planned = new Map<string, number>();
     const start = systemClock.now();
     for (let step = 0; step < 3_000; step += 1) {
       const item = random.pick(items);
       if (random.chance(0.3)) {
-        agenda.delete(item);
+        heap.delete(item);
         planned.delete(item.name);
       } else {
         const dueAt = start + random.int(1, 500);
-        agenda.set(item, dueAt);
+        heap.set(item, dueAt);
         planned.set(item.name, dueAt);
       }
     }
     jest.advanceTimersByTime(500);
-    const order = due.flat();
-    expect(new Set(order)).toEqual(new Set(planned.keys()));
-    expect(order).toHaveLength(planned.size);
-    const times = order.map((name) => planned.get(name) ?? NaN);
+    expect(new Set(due)).toEqual(new Set(planned.keys()));
+    expect(due).toHaveLength(planned.size);
+    const times = due.map((name) => planned.get(name) ?? NaN);
     expect(times).toEqual([...times].sort((x, y) => x - y));
   });
 });

@@ -1,171 +1,97 @@
-import type { Callers } from './callers.js';
-import type { Contender, Grant, HandOff } from './contender.js';
+import type { Hold } from '../holding/hold.js';
+import type { Claim, OwnerId } from '../holding/protocol.js';
 import { isAmongPolls, openEveryMs } from '../lua/outsiders.js';
-import type { Hold, Succession } from '../holding/hold.js';
-import type { Claim, Handed, Successor, ReleaseAnswer, OwnerId } from '../holding/protocol.js';
-import type { LockContext } from '../lock-context.js';
-import { PlaceInLine } from './place-in-line.js';
-import { LAST_BACKOFF_MS } from './poll.js';
-import type { Reply } from '../redis/connection.js';
+import type { Session } from '../session.js';
+import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
+import type { Waiter } from './waiter.js';
 
-/** So often a process hands a lock on to its own callers before another process gets its turn. */
-const TURN = 8;
-/** So long where others poll, whom a turn keeps waiting for a pause of theirs. */
-const TURN_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
+/** Grants in a row within one process, before another process gets its turn. */
+const BATCH = 8;
+/** How long a batch lasts where others poll: it keeps them waiting for a pause of theirs. */
+const BATCH_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
 
-/** What a line does with the queue of callers whose process stands in it. */
-export interface LocalQueue {
-  /** A script that concerns this caller is on its way; or is answered. */
-  expectAnswer(contender: Contender): void;
-  answered(contender: Contender): void;
-  grant(contender: Contender, reply: Grant): void;
-  busy(remainingMs: number): void;
-  /** Whether this owner has it, has just been granted it, asks for it, or has left it as it stays taken. */
-  knows(owner: OwnerId): boolean;
-  /** Whether it hears of grants. */
-  readonly isTold: boolean;
-  ask(): void;
-  /** Asks, if there is still somebody who waits. */
-  goOn(askAgain: true): void;
+/** A message that the lock was handed over. */
+export interface Push {
+  readonly owner: OwnerId;
+  /** It answers the newest claim, which this waiter made. */
+  readonly waiter: Waiter | undefined;
+  /** When the claim was sent, if the waiter may begin at once; otherwise it asks Redis first. */
+  readonly sentAt: number | undefined;
 }
 
-/** A key of which processes stand in line, and the local callers whom others hand it on to. */
-export class Line {
-  readonly #place: PlaceInLine;
-  /** Whom the lock was passed on to, but who has to enter by itself; and what it is handed. */
-  #entering: Contender | undefined;
-  #handed: Handed | undefined;
-  #isGivingBack = false;
+/** The entry of this process in Redis' queue for one key: its newest claim, and when that was sent. */
+export class Claims {
+  private waiter: Waiter | undefined = undefined;
+  private claim: Claim | undefined = undefined;
+  private sentAt = 0;
 
-  constructor(
-    private readonly context: LockContext,
-    private readonly queue: LocalQueue,
-    private readonly callers: Callers,
-    private readonly handOff: HandOff,
-  ) {
-    this.#place = new PlaceInLine(context);
-  }
+  constructor(private readonly session: Session) {}
 
-  /** With what this caller asks, so that its process stands in line. */
-  claim(contender: Contender, isTold: boolean): Claim | undefined {
-    const stands = !contender.once && contender.candidate !== undefined;
-    return stands ? this.#place.claim(contender, isTold) : undefined;
-  }
-
-  /** The holder leaves, and names the next. */
-  succeed(hold: Hold, next: Contender): Succession | undefined {
-    const { candidate } = next;
-    if (candidate === undefined) return undefined;
-    // Where everybody has a place of his own, none is claimed for another.
-    const isTurnOver = this.handOff.giveBack !== undefined && this.#isOver(hold, next);
-    const heir: Successor = {
-      owner: candidate.owner,
-      starts: candidate.starts,
-      leaseTimeMs: next.leaseTimeMs,
-      waitedMs: next.waitedMs,
-      callers: this.callers.size,
-      claim: isTurnOver ? this.#place.claim(next, this.queue.isTold) : undefined,
+  /** The claim with which the waiter asks, or is named, at this moment. */
+  claimFor(waiter: Waiter, isHearing: boolean): Claim {
+    const { settings, clock } = this.session;
+    this.waiter = waiter;
+    this.sentAt = clock.now();
+    this.claim = {
+      aliveMs: aliveMs(settings.pollIntervalMs),
+      nonce: this.session.newNonce(),
+      leaseTimeMs: Math.min(waiter.leaseTimeMs, settings.claimTimeMs),
+      mode: isHearing ? waiter.mode : 'poll',
     };
-    this.queue.expectAnswer(next);
-    return {
-      heir,
-      sent: (running) => {
-        next.isNamedBy(running);
-      },
-      settle: (reply) => {
-        this.queue.answered(next);
-        const handed = isTurnOver
-          ? { passes: 1, since: Math.floor(reply.sentAt) }
-          : { passes: hold.passes + 1, since: hold.turnSince };
-        this.#onLeft(next, heir, handed, reply);
-      },
-      fail: () => {
-        this.queue.answered(next);
-        this.queue.goOn(true);
-      },
-    };
+    return this.claim;
   }
 
-  /** Somebody has handed it over, and says so. */
-  told(payload: string): void {
-    const told = this.#place.read(payload);
-    if (told === undefined) return;
-    const { owner, contender, reply } = told;
-    if (contender !== undefined && reply !== undefined) this.queue.grant(contender, reply);
-    else if (contender !== undefined || this.callers.firstToWait?.candidate?.owner === owner)
-      this.queue.ask();
-    else if (!this.queue.knows(owner)) void this.#giveBack(owner);
-  }
-
-  /**
-   * The turn is, after so many of this process, when it is time for those who are in no line, or when
-   * they have to be told that the next lease is shorter.
-   */
-  #isOver({ passes, turnSince, remainingMs }: Hold, next: Contender): boolean {
-    const { settings, clock } = this.context;
-    const lastedMs = clock.now() - turnSince;
-    if (isAmongPolls(settings)) return lastedMs >= TURN_AMONG_POLLS_MS;
-    const openEvery = openEveryMs(settings);
-    const most = settings.interop === 'redisson' ? 1 : TURN;
-    const isForOutsiders = lastedMs >= openEvery || remainingMs > next.leaseTimeMs;
-    return passes >= most - 1 || (openEvery > 0 && isForOutsiders);
-  }
-
-  /** One at a time: who repeats old messages must not make us send as many scripts. */
-  async #giveBack(owner: OwnerId): Promise<void> {
-    if (this.#isGivingBack) return;
-    this.#isGivingBack = true;
-    await this.handOff.giveBack?.(owner);
-    this.#isGivingBack = false;
-  }
-
-  /** The grant of one who entered by itself is one more in the turn of this process. */
-  counted(contender: Contender, reply: Grant): Grant {
-    const handed = this.#entering === contender ? this.#handed : undefined;
-    this.#entering = undefined;
-    if (handed === undefined || reply.value.handed !== undefined) return reply;
-    return handedOn(reply, handed, reply.value.fencingToken);
-  }
-
-  /** Whether its process stood in line for this caller, who waits no more. */
-  leave(contender: Contender): boolean {
-    if (!this.#place.isOf(contender)) return false;
-    this.#place.forget();
+  /** The waiter waits no more. Answers whether its process queued for it. */
+  leave(waiter: Waiter): boolean {
+    if (this.waiter !== waiter) return false;
+    this.waiter = undefined;
+    this.claim = undefined;
     return true;
   }
 
-  /** It is the caller's, who has to enter by itself. */
-  #letEnter(next: Contender, handed: Handed): void {
-    this.#entering = next;
-    this.#handed = handed;
-    if (!this.callers.has(next) && !next.hasLock) void next.tooLate();
-    this.callers.remember({ kind: 'busy', remainingMs: next.leaseTimeMs });
-    this.callers.answerOnce(Infinity);
-    this.queue.goOn(true);
+  /**
+   * Undefined for a message of somebody who has seen none of our claims. One that answers the newest
+   * claim is as old as that at most, whenever it arrives: the grant is still good that long after it. One
+   * that names a later question of this process, by its own clock, is as old as that.
+   */
+  read(payload: string): Push | undefined {
+    const [, number, nonce, askedAt = '0'] = PAYLOAD.exec(payload) ?? [];
+    if (number === undefined || nonce === undefined) return undefined;
+    if (!this.session.isOurNonce(nonce)) return undefined;
+    const owner = `${this.session.id}:${number}`;
+    const { waiter, claim } = this;
+    const isNewest = nonce === claim?.nonce && owner === waiter?.owner;
+    if (!isNewest) return { owner, waiter: undefined, sentAt: undefined };
+    return { owner, waiter, sentAt: this.grantedAt(waiter, claim, Number(askedAt)) };
   }
 
-  #onLeft(
-    next: Contender,
-    { starts }: Successor,
-    handed: Handed,
-    reply: Reply<ReleaseAnswer>,
-  ): void {
-    // When the script was sent twice, the first one did it.
-    const hasIt = reply.value === 'passed' || (reply.value === 'had' && reply.resent);
-    if (reply.value === 'passed' && starts) {
-      this.queue.grant(next, handedOn(reply, handed));
-    } else if (hasIt) {
-      this.#letEnter(next, handed);
-    } else if (reply.value === 'opened' || reply.value === 'done') {
-      this.queue.busy(this.context.settings.claimTimeMs);
-    } else {
-      // Its own script tells whether it is free, or for how long it has it already or others have it.
-      this.queue.goOn(true);
-    }
+  /**
+   * Whether the batch of this process is over: after its last grant, when it is time for outsiders, or
+   * when they have to be told that the next lease is shorter.
+   */
+  isBatchOver({ batchCount, batchSince, remainingMs }: Hold, next: Waiter): boolean {
+    const { settings, clock } = this.session;
+    const lastedMs = clock.now() - batchSince;
+    if (isAmongPolls(settings)) return lastedMs >= BATCH_AMONG_POLLS_MS;
+    const openEvery = openEveryMs(settings);
+    const most = settings.interop === 'redisson' ? 1 : BATCH;
+    const isForOutsiders = lastedMs >= openEvery || remainingMs > next.leaseTimeMs;
+    return batchCount >= most - 1 || (openEvery > 0 && isForOutsiders);
+  }
+
+  /** So much of the lease must be left that the work can begin, and the lease be renewed. */
+  private grantedAt(waiter: Waiter, { mode, leaseTimeMs }: Claim, askedAt: number) {
+    const { clock, connection, settings } = this.session;
+    const now = clock.now();
+    const sentAt = askedAt > now ? this.sentAt : Math.max(this.sentAt, askedAt);
+    const leftMs = leaseTimeMs - (now - sentAt);
+    // Nothing can be renewed or released while no command gets through.
+    if (mode !== 'start' || leftMs < settings.claimTimeMs / 2 || !connection.isUp) return undefined;
+    waiter.batchCount = 0;
+    waiter.batchSince = Math.floor(now);
+    waiter.grantMs = leaseTimeMs;
+    return sentAt;
   }
 }
 
-function handedOn(reply: Reply<unknown>, handed: Handed, fencingToken?: number): Grant {
-  const { sentAt, resent } = reply;
-  return { value: { kind: 'granted', fencingToken, handed }, sentAt, resent };
-}
+const PAYLOAD = /^(\d{1,15}) ([0-9a-f]{32})(?: (\d{1,15}))?$/;

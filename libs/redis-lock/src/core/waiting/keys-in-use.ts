@@ -1,42 +1,56 @@
-import { ByKey } from './by-key.js';
 import { LockLimitError } from '../api/errors.js';
+import type { CountedKey, Hold } from '../holding/hold.js';
 import type { OwnerId } from '../holding/protocol.js';
-import type { Hold } from '../holding/hold.js';
+import { ByKey } from './by-key.js';
+import type { WaitQueue } from './wait-queue.js';
 
-/** The keys that callers of this connection wait for or hold. Of all others nothing is kept. */
+/** The keys that callers of a session wait for or hold. Nothing is kept of any other key. */
 export class KeysInUse {
-  readonly #uses = new ByKey<KeyUse>();
+  private readonly uses = new ByKey<KeyUse>();
 
   constructor(private readonly most: number) {}
 
   /** @throws {LockLimitError} the key would be one too many */
   admit(key: string, name: string): void {
-    if (this.#uses.size < this.most || this.#uses.get(key) !== undefined) return;
+    if (this.uses.size < this.most || this.uses.get(key) !== undefined) return;
     throw new LockLimitError(name, 'maxKeys', this.most);
+  }
+
+  get(key: string): KeyUse | undefined {
+    return this.uses.get(key);
+  }
+
+  all(): KeyUse[] {
+    return this.uses.values();
   }
 
   /** Begins a use of the key, which has to be ended. */
   begin(key: string): KeyUse {
-    let use = this.#uses.get(key);
-    if (use === undefined) this.#uses.set(key, (use = new KeyUse(key, this.#uses)));
-    use.count += 1;
+    let use = this.uses.get(key);
+    if (use === undefined) this.uses.set(key, (use = new KeyUse(key, this.uses)));
+    use.begin();
     return use;
   }
 }
 
 /** One key that somebody waits for or holds. */
-export class KeyUse {
-  /** By so many. */
-  count = 0;
-  /** Who has it in this process, of what is handed on. */
-  holder: Hold | undefined;
-  /** Who was granted it while others of this process wait, and has not begun yet. */
-  granted: OwnerId | undefined;
+export class KeyUse implements CountedKey {
+  /** The hold of this process, where the lock is handed over. */
+  holder: Hold | undefined = undefined;
+  /** Its queue, of the first kind that has one; queues of other kinds and of single owners are elsewhere. */
+  queue: WaitQueue | undefined = undefined;
+  /** The owner that was granted it while others of this process wait, and has not begun yet. */
+  granted: OwnerId | undefined = undefined;
+  private count = 0;
 
   constructor(
     private readonly key: string,
     private readonly all: ByKey<KeyUse>,
   ) {}
+
+  begin(): void {
+    this.count += 1;
+  }
 
   end(): void {
     this.count -= 1;

@@ -1,234 +1,296 @@
-import { ByKey } from './by-key.js';
-import type { Timer } from '../time/clock.js';
-import type {
-  BusyAnswer,
-  Contender,
-  Departure,
-  LastAnswer,
-  QueueHost,
-  WaitingPlace,
-} from './contender.js';
-import { LockLimitError } from '../api/errors.js';
+import { LockLimitError, LockShutdownError } from '../api/errors.js';
+import type { Asker } from '../holding/asker.js';
+import type { Hold, HoldListener } from '../holding/hold.js';
+import type { AcquireAnswer, OwnerId, ReleaseAnswer } from '../holding/protocol.js';
 import { standBackMs } from '../lua/outsiders.js';
-import type { Hold, Succession, Successors } from '../holding/hold.js';
+import type { Reply } from '../redis/connection.js';
+import type { Session } from '../session.js';
 import { Idle } from '../time/idle.js';
+import { Moment } from '../time/timer-heap.js';
+import { ByKey } from './by-key.js';
+import type { KeysInUse, KeyUse } from './keys-in-use.js';
+import type { Known } from './known.js';
+import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
-import type { OwnerId } from '../holding/protocol.js';
-import type { KeyUse } from './keys-in-use.js';
-import type { LockContext } from '../lock-context.js';
-import { outOfScope } from '../holding/scope.js';
-import type { Call, Turn } from './waiter.js';
+import { SLOW, type GRANTED, type Refusal, type Waiter } from './waiter.js';
 
-/** Those who wait for a key in lines of their own. */
+/** Waiters of a key with a queue each, as their owners have entries of their own in Redis. */
 class Crowd {
-  readonly lines = new Set<string>();
+  /** In the order of arrival. */
+  readonly ids = new Set<string>();
   /** The owner that Redis names as first and that does not wait here: it may just have acquired. */
-  stray: OwnerId | undefined;
+  stray: OwnerId | undefined = undefined;
 
-  get first(): string | undefined {
-    return this.lines.values().next().value;
+  get first(): string {
+    return this.ids.values().next().value ?? '';
   }
 }
 
-/** The lines of waiting callers, of one kind of lock. One in which nobody waits leaves nothing behind. */
-export class WaitQueues implements Successors, QueueHost {
-  readonly #queues = new ByKey<WaitQueue>();
-  /** In the order of arrival. */
-  readonly #crowds = new ByKey<Crowd>();
-  /** What was left to outsiders a moment ago. */
-  readonly #opened = new ByKey<Timer>();
+/** The queues of all keys of one kind. A queue in which nobody waits leaves nothing behind. */
+export class WaitQueues implements HoldListener {
+  /** Queues that are not those of their keys, by id. */
+  private readonly others = new ByKey<WaitQueue>();
+  private size = 0;
+  private readonly crowds = new ByKey<Crowd>();
+  /** Keys that were left to outsiders a moment ago. */
+  private readonly moments = new ByKey<Moment>();
   /** Owners that released a lock which stays taken, while a message of the grant may still come. */
-  readonly #keeping = new Map<OwnerId, Timer | undefined>();
-  readonly #stopListening: () => void;
-  readonly #idle: Idle;
+  private readonly kept = new Map<OwnerId, Moment>();
+  private readonly stopListening: () => void;
+  private readonly restful: Idle;
+  private isClosed = false;
 
   constructor(
-    readonly context: LockContext,
+    readonly session: Session,
+    /** One grant says nothing about the next. */
     readonly isShared: boolean,
+    private readonly keysInUse: KeysInUse,
+    /** The owners of all holds of this process. */
+    private readonly holds: { readonly all: readonly Hold[] },
   ) {
-    this.#idle = new Idle(context.clock, () => this.#queues.size === 0);
-    this.#stopListening = context.connection.onUp(() => {
-      for (const queue of this.#queues.values()) queue.ask();
+    this.restful = new Idle(session.times, () => this.size === 0);
+    this.stopListening = session.connection.onUp(() => {
+      for (const queue of this.all()) queue.ask();
     });
   }
 
-  /** How many callers are not content with one answer. */
+  /** The number of waiters, without single attempts. */
   get waiting(): number {
     let waiting = 0;
-    for (const queue of this.#queues.values()) waiting += queue.waiters;
+    for (const queue of this.all()) waiting += queue.waiters.waiting;
     return waiting;
   }
 
-  /** @throws {LockLimitError} there is no room for one that waits, or for another key */
-  admit({ name, once }: Call, turn: Turn): void {
-    if (turn.isLetIn === true) return;
-    const { settings, keysInUse } = this.context;
-    const isFull = this.#waitersOf(turn) >= settings.maxWaitersPerKey;
-    if (isFull && !once) {
+  /**
+   * Checks that the caller may wait.
+   * @param isLetIn however many wait
+   * @throws {LockShutdownError} the application is closing
+   * @throws {LockLimitError} there is no room for another waiter, or for another key
+   */
+  admit({ name, once, asker }: Waiter, isLetIn: boolean): void {
+    const { settings } = this.session;
+    if (this.isClosed) throw new LockShutdownError(name);
+    if (isLetIn) return;
+    if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
-    keysInUse.admit(turn.key, name);
+    this.keysInUse.admit(asker.key, name);
   }
 
-  /** Enters a caller; the returned function takes it out again. */
-  enter(place: WaitingPlace, contender: Contender): () => Departure {
-    const leave = (this.#queues.get(place.line) ?? this.#open(place)).enter(contender);
-    const { key, line } = place;
-    if (contender.once || line === key) return leave;
-    const crowd = this.#crowds.get(key) ?? new Crowd();
-    this.#crowds.set(key, crowd);
-    const { lines } = crowd;
-    lines.add(line);
-    return () => {
-      const leader = this.#leaderOf(place);
-      const departure = leave();
-      lines.delete(line);
-      if (lines.size === 0 && this.#crowds.get(key) === crowd) this.#crowds.delete(key);
-      if (leader === undefined) return departure;
-      if (leader.place !== place) return { ...departure, last: leader.known };
-      const { last } = departure;
-      const next = this.#leaderOf(place);
-      if (last.kind === 'busy') next?.busy(last.remainingMs);
-      else next?.goOn();
-      return departure;
-    };
+  /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
+  async wait(waiter: Waiter): Promise<typeof GRANTED | Refusal> {
+    this.admit(waiter, false);
+    let outcome = await waiter.waitIn(this);
+    if (outcome === SLOW) outcome = await waiter.goOn();
+    return outcome as typeof GRANTED | Refusal;
   }
 
-  /** The last known answer for the waiters of this place. */
-  known(place: WaitingPlace): LastAnswer {
-    const queue = this.#leaderOf(place) ?? this.#queues.get(place.line);
-    return queue?.known ?? { kind: 'none' };
+  add(waiter: Waiter): void {
+    const { key, queueId } = waiter.asker;
+    const queue = this.queueOf(key, queueId) ?? this.open(waiter.asker);
+    // First: an answer that comes at once must find it there.
+    if (!waiter.once && queueId !== key) this.crowdOf(key).ids.add(queueId);
+    queue.add(waiter);
   }
 
-  /** A caller has it, after so many others of this process, the first of whom got it at that time. */
-  holds(hold: Hold, passes: number, turnSince: number): void {
-    hold.passes = passes;
-    hold.turnSince = turnSince;
-    hold.successors = this;
-    if (hold.use !== undefined) hold.use.holder = hold;
+  leave(waiter: Waiter): void {
+    const { queue } = waiter;
+    if (queue === undefined) return;
+    const { key, id } = queue;
+    if (waiter.once || id === key) {
+      queue.leave(waiter);
+      return;
+    }
+    const leader = this.leaderOf(queue);
+    const { known } = queue;
+    queue.leave(waiter);
+    const crowd = this.crowds.get(key);
+    crowd?.ids.delete(id);
+    if (crowd?.ids.size === 0) this.crowds.delete(key);
+    if (leader !== queue) return;
+    // The next one asks for all from now on.
+    const next = this.leaderOf(queue);
+    if (known.kind === 'busy') next?.busy(Math.max(0, known.until - this.session.clock.now()));
+    else next?.goOn();
   }
 
-  next(hold: Hold): Succession | undefined {
-    this.#forget(hold);
-    const first = this.#crowds.get(hold.key)?.first;
-    return this.#queues.get(first ?? hold.key)?.succeed(hold);
+  /** The last known answer for the waiters of this queue. */
+  known(queue: WaitQueue): Known {
+    return (this.leaderOf(queue) ?? queue).known;
   }
 
+  // For a release.
+
+  /** The holder releases: the waiter of this process that is next, if there is one. */
+  successor(hold: Hold): Waiter | undefined {
+    this.forget(hold);
+    const { key } = hold;
+    const queue = this.queueOf(key, this.crowds.get(key)?.first ?? key);
+    return queue instanceof HandOverQueue ? queue.successor(hold) : undefined;
+  }
+
+  released(hold: Hold, next: Waiter, reply: Reply<ReleaseAnswer> | undefined): void {
+    if (next.queue instanceof HandOverQueue) next.queue.onReleased(hold, next, reply);
+  }
+
+  /** It was left to outsiders, before whom everybody here stands back for a moment. */
   opened({ key }: Hold): void {
-    this.#standBack(key, standBackMs(this.context.settings));
-  }
-
-  #standBack(key: string, forMs: number): void {
-    const isOver = () => {
-      this.#opened.delete(key);
-      this.#queues.get(key)?.ask();
-    };
-    const { clock } = this.context;
-    clock.cancel(this.#opened.get(key));
-    const timer = outOfScope(() => clock.after(forMs, isOver));
-    if (timer !== undefined) this.#opened.set(key, timer);
+    this.standBack(key, standBackMs(this.session.settings));
   }
 
   ended(hold: Hold): void {
-    if (hold.keepMs > 0 && hold.mayBeTold) this.#keep(hold);
-    if (this.#forget(hold)) this.#queues.get(hold.key)?.ask();
+    if (hold.keepMs > 0 && hold.mayBeTold) this.keep(hold);
+    if (this.forget(hold)) this.queueOf(hold.key)?.ask();
   }
 
-  holder({ holder }: KeyUse): Hold | undefined {
+  /** A waiter has become the holder. */
+  held(hold: Hold): void {
+    hold.listener = this;
+    const { countedKey } = hold;
+    if (countedKey !== undefined && hold.queueId === hold.key) countedKey.holder = hold;
+  }
+
+  // For a queue.
+
+  /** The hold of this process, if it can be handed over to waiters of this kind. */
+  holderOf({ holder }: KeyUse): Hold | undefined {
     // Another kind of lock may have the same name.
-    return holder?.successors === this ? holder : undefined;
+    return holder?.listener === this ? holder : undefined;
   }
 
-  standsBack(line: string): boolean {
-    return this.#opened.get(line) !== undefined;
+  /** It was left to outsiders a moment ago: the queue asks when that is over. */
+  standsBack(id: string): boolean {
+    return this.moments.get(id) !== undefined;
   }
 
+  /** True while this owner, whose lease was released here, still holds the key in Redis (`minHoldMs`). */
   isKeptBy(owner: OwnerId): boolean {
-    return this.#keeping.has(owner);
+    return this.kept.has(owner);
   }
 
-  polls(place: WaitingPlace): boolean {
-    const leader = this.#leaderOf(place);
-    return leader === undefined || leader.place === place;
+  /** Whether it asks now and then, and not another one for it. */
+  polls(queue: WaitQueue): boolean {
+    const leader = this.leaderOf(queue);
+    return leader === undefined || leader === queue;
   }
 
-  heard(place: WaitingPlace, answer: BusyAnswer, before: LastAnswer): void {
+  /** Passes on an answer that concerns other waiters of the key; `before` is the last known answer. */
+  heard(queue: WaitQueue, answer: AcquireAnswer & { kind: 'busy' }, before: Known): void {
     const { isNew, sibling } = answer;
-    if (answer.standBackMs !== undefined) this.#standBack(place.key, answer.standBackMs);
-    const crowd = place.isLed === true ? this.#crowds.get(place.key) : undefined;
-    if (crowd?.first !== place.line) return;
-    // It has lost its place, as the others may have.
+    if (answer.standBackMs !== undefined) this.standBack(queue.key, answer.standBackMs);
+    const crowd = this.crowds.get(queue.key);
+    if (crowd === undefined || this.leaderOf(queue) !== queue) return;
+    // It has lost its entry, as the others may have.
     if (isNew === true && before.kind !== 'none') {
-      for (const line of crowd.lines) if (line !== place.line) this.#queues.get(line)?.ask();
+      for (const id of crowd.ids) if (id !== queue.id) this.others.get(id)?.ask();
     }
-    const waiting = this.#queues.get(sibling ?? '');
+    const waiting = this.others.get(sibling ?? '');
     waiting?.ask();
     const stray = waiting === undefined ? sibling : undefined;
-    // Named a second time, by an answer to a later question, it was granted nothing; unless it got in while
+    // Named a second time, by an answer to a later question, it was granted nothing; unless it acquired while
     // a slot of a Cluster was half way, without a look at the queue.
     const isStray = stray !== undefined && stray === crowd.stray;
-    if (isStray && !this.#isHeldBy(stray)) void place.withdraw?.(stray);
+    const isHeld = isStray && this.holds.all.some(({ owner }) => owner === stray);
+    if (isStray && !isHeld) void queue.cancelStray(stray);
     crowd.stray = stray;
   }
 
-  onIdle(place: WaitingPlace): void {
-    const queue = this.#queues.get(place.line);
-    if (queue?.place === place) {
-      this.#queues.delete(place.line);
+  /** Nobody waits there, and no attempt is on its way any more. */
+  onIdle(queue: WaitQueue): void {
+    if (queue.isOpen) {
+      queue.isOpen = false;
+      this.size -= 1;
+      if (queue.use.queue === queue) queue.use.queue = undefined;
+      else this.others.delete(queue.id);
       queue.use.end();
     }
-    this.#idle.check();
+    this.restful.check();
   }
 
   /** Sends everybody away. */
   close(): void {
-    this.#stopListening();
-    const { clock } = this.context;
-    for (const timer of this.#opened.values()) clock.cancel(timer);
-    for (const timer of this.#keeping.values()) clock.cancel(timer);
+    this.isClosed = true;
+    this.stopListening();
+    const { times } = this.session;
+    for (const moment of this.moments.values()) times.delete(moment);
+    for (const moment of this.kept.values()) times.delete(moment);
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
-    for (const queue of this.#queues.values().reverse()) queue.close();
+    for (const queue of this.all().reverse()) queue.close();
   }
 
   /** Resolves once no attempt is on its way any more, or time is up. */
   idle(withinMs: number): Promise<void> {
-    return this.#idle.within(withinMs);
+    return this.restful.within(withinMs);
+  }
+
+  /** In the order of the arrival of their keys. */
+  private all(): WaitQueue[] {
+    const queues = this.keysInUse.all().map(({ queue }) => queue);
+    return [...queues, ...this.others.values()].filter(
+      (queue) => queue?.queues === this,
+    ) as WaitQueue[];
+  }
+
+  private queueOf(key: string, id = key): WaitQueue | undefined {
+    const queue = id === key ? this.keysInUse.get(key)?.queue : undefined;
+    return queue?.queues === this ? queue : this.others.get(id);
   }
 
   /** The queue that asks for all waiters of the key, if one does. */
-  #leaderOf({ key, isLed }: WaitingPlace): WaitQueue | undefined {
-    return isLed === true ? this.#queues.get(this.#crowds.get(key)?.first ?? '') : undefined;
+  private leaderOf({ key, isLed }: WaitQueue): WaitQueue | undefined {
+    return isLed ? this.others.get(this.crowds.get(key)?.first ?? '') : undefined;
   }
 
-  #waitersOf({ key, line }: WaitingPlace): number {
+  private waitersOf(key: string, id: string): number {
     const waiters =
-      line === key ? this.#queues.get(line)?.waiters : this.#crowds.get(key)?.lines.size;
+      id === key ? this.queueOf(key)?.waiters.waiting : this.crowds.get(key)?.ids.size;
     return waiters ?? 0;
   }
 
-  #isHeldBy(stray: OwnerId): boolean {
-    return this.context.keeper.holds.some(({ owner }) => owner === stray);
+  private crowdOf(key: string): Crowd {
+    let crowd = this.crowds.get(key);
+    if (crowd === undefined) this.crowds.set(key, (crowd = new Crowd()));
+    return crowd;
   }
 
-  #forget(hold: Hold): boolean {
-    const { use } = hold;
+  private standBack(key: string, forMs: number): void {
+    const { times, clock } = this.session;
+    let moment = this.moments.get(key);
+    if (moment === undefined) {
+      moment = new Moment(() => {
+        this.moments.delete(key);
+        this.queueOf(key)?.ask();
+      });
+      this.moments.set(key, moment);
+    }
+    times.set(moment, clock.now() + forMs);
+  }
+
+  private keep({ owner, keepMs }: Hold): void {
+    const { times, clock } = this.session;
+    const moment = new Moment(() => this.kept.delete(owner));
+    this.kept.set(owner, moment);
+    times.set(moment, clock.now() + keepMs);
+  }
+
+  private forget(hold: Hold): boolean {
+    const use = hold.countedKey;
     if (use?.holder !== hold) return false;
     use.holder = undefined;
     return true;
   }
 
-  #keep({ owner, keepMs }: Hold): void {
-    const isOver = () => {
-      this.#keeping.delete(owner);
-    };
-    const timer = outOfScope(() => this.context.clock.after(keepMs, isOver));
-    timer?.unref();
-    this.#keeping.set(owner, timer);
-  }
-
-  #open(place: WaitingPlace): WaitQueue {
-    const queue = new WaitQueue(this, place, this.context.keysInUse.begin(place.key));
-    this.#queues.set(place.line, queue);
+  private open(asker: Asker): WaitQueue {
+    const use = this.keysInUse.begin(asker.key);
+    const queue = queueFor(this, asker, use);
+    this.size += 1;
+    if (use.queue === undefined && asker.queueId === asker.key) use.queue = queue;
+    else this.others.set(asker.queueId, queue);
     return queue;
   }
+}
+
+export function queueFor(queues: WaitQueues, asker: Asker, use: KeyUse): WaitQueue {
+  const Queue = asker.isHandedOver === true ? HandOverQueue : WaitQueue;
+  return new Queue(queues, asker, use);
 }

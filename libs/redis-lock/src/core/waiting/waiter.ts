@@ -1,218 +1,283 @@
-import type { Seat } from './callers.js';
-import type {
-  Candidate,
-  Contender,
-  Departure,
-  Grant,
-  LastAnswer,
-  Outcome,
-  WaitingPlace,
-} from './contender.js';
-import type { WaitQueues } from './wait-queues.js';
-import { SLOW_WAIT_MS, type Deadline, type Waiter } from '../time/deadline.js';
 import {
   LockBackendError,
-  LockShutdownError,
   LockTimeoutError,
   quoteName,
   type BackendOutcome,
 } from '../api/errors.js';
-import type { Claim, AcquireAnswer } from '../holding/protocol.js';
-import type { LockContext } from '../lock-context.js';
 import { tell, type Subject } from '../api/observer.js';
-import { outOfScope } from '../holding/scope.js';
-import type { Reply } from '../redis/connection.js';
+import type { Asker } from '../holding/asker.js';
+import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
+import { ANSWER_MS } from '../redis/connection.js';
 import { asUnknown, notAnswered } from '../redis/retry.js';
+import type { Session } from '../session.js';
+import { listenTo, reasonOf, unlistenTo, type AbortListener } from '../time/abort.js';
+import { outOfScope } from '../time/clock.js';
+import { Deadline } from '../time/deadline.js';
+import type { Timed } from '../time/timer-heap.js';
+import { NONE, type Known } from './known.js';
+import type { WaitQueue } from './wait-queue.js';
 
-/** One call that may have to wait. */
-export interface Call extends Subject {
-  readonly context: LockContext;
-  readonly deadline: Deadline;
-  /** The caller does not wait for the lock, only for one answer. */
-  readonly once: boolean;
-}
+/** A wait that takes longer is worth a warning. */
+const SLOW_WAIT_MS = 1_000;
 
-/** Somebody else has it. */
+/** Redis has granted what the waiter wants. */
+export const GRANTED = Symbol('granted');
+/** The wait has become slow, and goes on by `goOn`. */
+export const SLOW = Symbol('slow');
+
+/** Another owner has it. */
 export interface Refusal {
   readonly remainingMs: number;
   readonly blockedBy: 'other' | 'sibling';
 }
 
-/** What a call does when its turn comes. */
-export interface Turn extends WaitingPlace {
-  /** How long nobody else gets in after a grant. */
-  readonly leaseTimeMs: number;
-  /** A refused attempt leaves something in Redis. */
-  readonly leavesTrace: boolean;
-  readonly candidate?: Candidate;
-  /** However many wait: what surrounds the call lets it in at once, or it was admitted before. */
-  readonly isLetIn?: boolean;
-  /** Always for the same owner or request, so that a repeated attempt is the same one. */
-  ask(claim?: Claim): Promise<Reply<AcquireAnswer>>;
-  /** A script of another owner, which is on its way just now, may make this one the next. */
-  isNamedBy?(running: Promise<unknown>): void;
-  /** Gives back what an attempt got, or may still get, and takes away its trace. Never rejects. */
-  giveUp(): Promise<void>;
-}
+export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
 
-/**
- * Resolves once Redis has granted what the call wants, or refused it for as long as the call waits.
- * @throws {LockBackendError} Redis could not be asked
- * @throws {LockLimitError} too many wait, or too many keys are in use
- * @throws {LockShutdownError} the application is closing
- */
-export function waitInTurn(
-  call: Call,
-  contenders: WaitQueues,
-  turn: Turn,
-): Promise<Grant | Refusal> {
-  if (call.context.isClosing) throw new LockShutdownError(call.name);
-  contenders.admit(call, turn);
-  const caller = new Caller(call, turn, contenders);
-  let departure: Departure | undefined;
-  return call.deadline.waitOr<Grant | Refusal, Refusal>(
-    (resolve, reject) => {
-      caller.resolve = resolve;
-      caller.fail = reject;
-      const leave = contenders.enter(turn, caller);
-      return () => {
-        departure = leave();
-        caller.depart(departure);
-      };
-    },
-    () => refusalOf(call, caller, departure),
-    caller,
-  );
-}
-
-function refusalOf(call: Call, caller: Caller, departure: Departure | undefined): Refusal {
-  const last = departure?.last ?? { kind: 'none' };
-  // One that does not wait was answered during its call, or not at all.
-  if (last.kind === 'busy' && !call.once)
-    return { remainingMs: last.remainingMs, blockedBy: 'other' };
-  const isUnknown = caller.isUncertain || departure?.isAsking === true;
-  const cause = last.kind === 'failed' ? last.error : undefined;
-  throw noAnswerError(call, isUnknown ? 'unknown' : 'none', cause);
-}
-
-export function timeoutError({ name, deadline }: Call, refusal: Refusal): LockTimeoutError {
-  return new LockTimeoutError(name, {
-    waitedMs: deadline.waitedMs,
-    retryAfterMs: refusal.remainingMs,
-    blockedBy: refusal.blockedBy,
-  });
-}
-
-export function noAnswerError(
-  { name, deadline }: Call,
-  outcome: BackendOutcome,
-  cause?: LockBackendError,
-): LockBackendError {
-  const what = `Lock ${quoteName(name)} was not acquired`;
-  return notAnswered(what, deadline.waitedMs, { lockName: name, outcome, cause });
-}
-
-const NOTHING = () => undefined;
-
-class Caller implements Contender, Waiter {
-  readonly name: string;
-  readonly once: boolean;
-  readonly leaseTimeMs: number;
-  seat: Seat | undefined;
+/** One call that may have to wait, from its start until it is granted what it wants or goes without. */
+export class Waiter extends Deadline implements Timed, AbortListener, Successor {
+  heapIndex = -1;
+  /** Links of the queue's list. */
+  next: Waiter | undefined = undefined;
+  previous: Waiter | undefined = undefined;
+  isQueued = false;
+  queue: WaitQueue | undefined = undefined;
+  /** The first attempt of the queue that was sent during its call. */
+  since = 0;
+  /** The claim by which its process queues when it is named as successor. */
+  claim: Claim | undefined = undefined;
   hasLock = false;
+  /** An attempt may have been executed although it failed. */
   isUncertain = false;
-  resolve: (answer: Grant | Refusal) => void = NOTHING;
-  fail: (error: Error) => void = NOTHING;
+
+  // The grant, once `hasLock`.
+  sentAt = 0;
+  fencingToken: number | undefined = undefined;
+  /** The lease of the grant; 0 if it is the lease that was asked for. */
+  grantMs = 0;
+  batchCount = 0;
+  batchSince = 0;
+
   /** An attempt may have left a trace. */
-  #mayBeRemembered = false;
+  private mayBeRemembered = false;
   /** A script of another owner may have, whatever becomes of its own attempts. */
-  #wasNamed = false;
-  #hasGivenUp = false;
-  #isSlow = false;
+  private wasNamed = false;
+  private isOver = false;
+  private isCancelled = false;
+  private resolve: (outcome: Outcome) => void = NOTHING;
+  private reject: (error: Error) => void = NOTHING;
+  private rest: Promise<Outcome> | undefined = undefined;
 
+  /** It is content with one answer of Redis, whatever it is. */
+  readonly once: boolean;
+
+  /** @param waitTimeMs 0 waits for one answer, and not for the lock */
   constructor(
-    private readonly call: Call,
-    private readonly turn: Turn,
-    private readonly contenders: WaitQueues,
+    readonly session: Session,
+    readonly asker: Asker,
+    private readonly subject: Subject,
+    waitTimeMs: number,
+    signal: AbortSignal | undefined,
+    startedAt: number,
   ) {
-    this.name = call.name;
-    this.once = call.once;
-    this.leaseTimeMs = turn.leaseTimeMs;
+    super(session.times, waitTimeMs === 0 ? ANSWER_MS : waitTimeMs, signal, startedAt);
+    this.once = waitTimeMs === 0;
   }
 
-  get candidate(): Candidate | undefined {
-    return this.turn.candidate;
+  get name(): string {
+    return this.subject.name;
   }
 
-  get waitedMs(): number {
-    return this.call.deadline.waitedMs;
+  get owner(): OwnerId {
+    return this.asker.owner ?? '';
   }
 
-  settle(outcome: Outcome): void {
-    this.hasLock = outcome.kind === 'granted';
-    if (outcome.kind === 'granted') this.resolve(outcome.reply);
-    else this.resolve({ remainingMs: outcome.remainingMs, blockedBy: 'other' });
+  get leaseTimeMs(): number {
+    return this.asker.leaseTimeMs;
   }
 
-  isNamedBy(running: Promise<unknown>): void {
-    this.#wasNamed = true;
-    this.turn.isNamedBy?.(running);
+  get mode(): 'start' | 'enter' {
+    return this.asker.mode ?? 'enter';
   }
 
-  ask(
-    claim: Claim | undefined,
-    answered: (reply: Reply<AcquireAnswer>) => void,
-    failed: (error: unknown) => void,
-  ): void {
-    const wasRemembered = this.#mayBeRemembered;
-    if (claim !== undefined || (this.turn.leavesTrace && !this.once)) this.#mayBeRemembered = true;
-    this.turn.ask(claim).then(
+  get callers(): number {
+    return this.queue?.waiters.size ?? 0;
+  }
+
+  /** Enters a queue; resolves once Redis has granted what it wants, or refused it while it waits. */
+  waitIn(queues: { add(waiter: Waiter): void }): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const { signal, times } = this;
+      this.refuseAborted();
+      // First: when it cannot be listened to, nothing is armed or begun.
+      if (signal !== undefined) listenTo(signal, this);
+      this.resolve = resolve;
+      this.reject = reject;
+      times.beginWait();
+      this.arm();
+      queues.add(this);
+    });
+  }
+
+  /** Resolves with the rest of a wait that has become slow, which the observer is told. */
+  goOn(): Promise<Outcome> {
+    const { waitedMs, queue, rest = NEVER } = this;
+    const { name, kind, label } = this.subject;
+    const known = queue?.queues.known(queue) ?? NONE;
+    const why = known.kind === 'busy' ? {} : { error: backendErrorOf(known) };
+    const { observer } = this.session.settings;
+    tell(observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
+    return rest;
+  }
+
+  /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
+  ask(claim: Claim | undefined, attempt: number): void {
+    const wasRemembered = this.mayBeRemembered;
+    const { asker } = this;
+    if (claim !== undefined || (asker.leavesTrace === true && !this.once)) {
+      this.mayBeRemembered = true;
+    }
+    asker.ask(claim).then(
       (reply) => {
+        asker.answered?.();
         this.isUncertain = false;
-        answered(reply);
+        this.queue?.onReply(this, attempt, reply);
       },
       (error: unknown) => {
+        asker.answered?.();
         const failure = error instanceof LockBackendError ? error : undefined;
         if (failure?.outcome === 'unknown') this.isUncertain = true;
-        else this.#mayBeRemembered = wasRemembered;
-        failed(failure !== undefined && this.isUncertain ? asUnknown(failure) : error);
+        else this.mayBeRemembered = wasRemembered;
+        const unsure = failure !== undefined && this.isUncertain;
+        this.queue?.onError(this, unsure ? asUnknown(failure) : error);
       },
     );
   }
 
-  stillWaiting(): void {
-    const { context, deadline, name, kind, label } = this.call;
-    const { waitedMs } = deadline;
-    if (this.#isSlow || waitedMs < SLOW_WAIT_MS) return;
-    this.#isSlow = true;
-    const last = this.contenders.known(this.turn);
-    const why = last.kind === 'busy' ? {} : { error: backendErrorOf(last) };
-    tell(context.settings.observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
+  /** A script of another owner, which is on its way now, may make this one the next. */
+  named(): void {
+    this.wasNamed = true;
+    this.asker.named?.();
   }
 
-  /** It does not wait any more, for whatever reason. */
-  depart({ isAsking }: Departure): void {
-    if (this.hasLock) return;
-    const mayHaveGot = this.isUncertain && !isAsking;
-    if (mayHaveGot || this.#mayBeRemembered || this.#wasNamed) void this.#giveUp();
+  grant(sentAt: number, fencingToken: number | undefined): void {
+    this.hasLock = true;
+    this.sentAt = sentAt;
+    this.fencingToken = fencingToken;
+    if (this.end()) this.resolve(GRANTED);
   }
 
+  refuse(remainingMs: number): void {
+    if (this.end()) this.resolve({ remainingMs, blockedBy: 'other' });
+  }
+
+  fail(error: Error): void {
+    if (this.end()) this.reject(error);
+  }
+
+  onAbort(): void {
+    if (this.signal !== undefined && this.end()) this.reject(reasonOf(this.signal));
+  }
+
+  onDue(): void {
+    if (this.remainingMs > 0) {
+      this.slow();
+      this.arm();
+    } else {
+      // On a busy machine, what was answered in time may not have been read yet.
+      this.times.clock.afterReading(() => {
+        this.expire();
+      });
+    }
+  }
+
+  /** An attempt went through, or may have, although the caller had left meanwhile. */
   tooLate(): Promise<void> {
-    const { context, name, kind, label } = this.call;
+    const { name, kind, label } = this.subject;
     return outOfScope(() => {
-      tell(context.settings.observer, { type: 'late-grant', name, kind, label });
-      return this.#giveUp();
+      tell(this.session.settings.observer, { type: 'late-grant', name, kind, label });
+      return this.cancel();
     });
   }
 
-  #giveUp(): Promise<void> {
-    if (this.#hasGivenUp) return Promise.resolve();
-    this.#hasGivenUp = true;
-    return this.turn.giveUp();
+  /** Gives back what it got, or may still get. Never rejects. */
+  cancel(): Promise<void> {
+    if (this.isCancelled) return DONE;
+    this.isCancelled = true;
+    return this.asker.cancel();
+  }
+
+  private arm(): void {
+    const slowAt = this.startedAt + SLOW_WAIT_MS;
+    const isSlow = this.rest !== undefined || this.waitedMs >= SLOW_WAIT_MS;
+    const endsAt = this.startedAt + this.limitMs;
+    const dueAt = isSlow ? endsAt : Math.min(slowAt, endsAt);
+    if (dueAt < Infinity) this.times.set(this, dueAt);
+  }
+
+  private slow(): void {
+    if (this.rest !== undefined || this.session.settings.observer === undefined) return;
+    const { resolve } = this;
+    this.rest = new Promise((goOn, reject) => {
+      this.resolve = goOn;
+      this.reject = reject;
+    });
+    this.rest.catch(NOTHING);
+    resolve(SLOW);
+  }
+
+  private expire(): void {
+    const { queue } = this;
+    const known = queue?.queues.known(queue) ?? NONE;
+    const isAsking = queue?.asking === this;
+    if (!this.end()) return;
+    // A single attempt was answered during its call, or not at all.
+    if (known.kind === 'busy' && !this.once) {
+      const remainingMs = Math.max(0, known.until - this.times.clock.now());
+      this.resolve({ remainingMs, blockedBy: 'other' });
+      return;
+    }
+    const cause = known.kind === 'failed' ? known.error : undefined;
+    this.reject(noAnswerError(this, this.isUncertain || isAsking ? 'unknown' : 'none', cause));
+  }
+
+  /** It waits no more, for whatever reason. Answers whether this call has ended the wait. */
+  private end(): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    const { times, signal, queue } = this;
+    times.delete(this);
+    times.endWait();
+    if (signal !== undefined) unlistenTo(signal, this);
+    const isAsking = queue?.asking === this;
+    queue?.queues.leave(this);
+    // An answer that is on its way cancels by itself what it brings too late.
+    const mayHaveGot = this.isUncertain && !isAsking;
+    if (!this.hasLock && (mayHaveGot || this.mayBeRemembered || this.wasNamed)) void this.cancel();
+    return true;
   }
 }
 
-function backendErrorOf(last: LastAnswer & { kind: 'none' | 'failed' }): LockBackendError {
-  if (last.kind === 'failed') return last.error;
+export function timeoutError(
+  { name, waitedMs }: Pick<Waiter, 'name' | 'waitedMs'>,
+  { remainingMs, blockedBy }: Refusal,
+): LockTimeoutError {
+  return new LockTimeoutError(name, { waitedMs, retryAfterMs: remainingMs, blockedBy });
+}
+
+export function noAnswerError(
+  { name, waitedMs }: Pick<Waiter, 'name' | 'waitedMs'>,
+  outcome: BackendOutcome,
+  cause?: LockBackendError,
+): LockBackendError {
+  const what = `Lock ${quoteName(name)} was not acquired`;
+  return notAnswered(what, waitedMs, { lockName: name, outcome, cause });
+}
+
+const NOTHING = () => undefined;
+const DONE = Promise.resolve();
+const NEVER = new Promise<Outcome>(NOTHING);
+
+function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
+  if (known.kind === 'failed') return known.error;
   return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
 }

@@ -1,22 +1,20 @@
 import { LockBackendError } from '../../core/api/errors.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
-import { helperKey } from '../../core/redis/key-names.js';
+import type { Asker, Channels } from '../../core/holding/asker.js';
 import type { LockContext } from '../../core/lock-context.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, type OnceOnly } from '../../core/once-only.js';
+import { channelOf } from './footprint.js';
 import { ACQUIRE, CANCEL } from './counting-semaphore.scripts.js';
-
-/** Where an increase of the counter is announced. */
-export function channelOf(counter: string): string {
-  return helperKey('redisson_sc', counter);
-}
 
 /**
  * One call for permits. Nothing in Redis ends by itself what it may have taken, so whatever it leaves
  * undecided is taken back.
  */
-export class CountingRequest {
-  readonly #counter: string;
+export class CountingRequest implements Asker {
+  readonly key: string;
+  readonly queueId: string;
+  readonly leaseTimeMs = 0;
   readonly #marker: string;
   /** An attempt that was executed, or may be. */
   #mayArriveAgain = false;
@@ -31,16 +29,20 @@ export class CountingRequest {
     private readonly name: string,
     private readonly permits: number,
   ) {
-    this.#counter = context.keys.key(name);
-    this.#marker = requests.marker(this.#counter);
+    this.key = context.keys.key(name);
+    this.queueId = this.key;
+    this.#marker = requests.marker(this.key);
+  }
+
+  channels(): Channels {
+    return { wakeUp: channelOf(this.key) };
   }
 
   async ask(): Promise<Reply<AcquireAnswer>> {
-    const { permits } = this;
-    const keys = { counter: this.#counter, marker: this.#marker };
+    const keys = [this.key, this.#marker];
     this.#isAsking = true;
     try {
-      const reply = await this.context.connection.run(ACQUIRE, keys, { permits, markerTtlMs });
+      const reply = await this.context.connection.run(ACQUIRE, keys, [this.permits, markerTtlMs]);
       if (reply.resent) this.#mayArriveAgain = true;
       this.#hasTaken = reply.value.kind === 'granted';
       return reply;
@@ -57,20 +59,20 @@ export class CountingRequest {
 
   /** The caller has the permits. */
   keep(): void {
-    if (!this.#mayArriveAgain) this.requests.forget(this.#counter, this.#marker);
+    if (!this.#mayArriveAgain) this.requests.forget(this.key, this.#marker);
   }
 
   /** The caller has gone without permits. */
   leave(): void {
     this.#hasLeft = true;
-    if (!this.#isAsking && (this.#hasTaken || this.#mayArriveAgain)) void this.giveUp();
+    if (!this.#isAsking && (this.#hasTaken || this.#mayArriveAgain)) void this.cancel();
   }
 
-  async giveUp(): Promise<void> {
+  async cancel(): Promise<void> {
     if (this.#isUndone) return;
     this.#isUndone = true;
-    const keys = { counter: this.#counter, marker: this.#marker };
-    const args = { markerTtlMs, channel: channelOf(this.#counter) };
+    const keys = [this.key, this.#marker];
+    const args = [markerTtlMs, channelOf(this.key)];
     await this.requests.undo(this.name, () => this.context.connection.run(CANCEL, keys, args));
   }
 }

@@ -27,7 +27,7 @@ describe('the scripts of the fair lock before a long queue', () => {
     args: Readonly<Record<string, string | number>>,
   ) => deliver(redis.admin, script, KEYS, args);
   const enter = (owner: string, waitMs: number) => {
-    const usual = { holdCount: 1, leaseMs: 600_000, aliveMs: 600_000, askedAt: 0, terms: '' };
+    const usual = { leaseMs: 600_000, aliveMs: 600_000, askedAt: 0, terms: '' };
     return run(ACQUIRE, { ...usual, channelPrefix: CHANNEL, owner, waitMs });
   };
   const score = async (owner: string) => Number(await redis.admin.zscore(timeouts, owner));
@@ -73,7 +73,7 @@ describe('the scripts of the fair lock before a long queue', () => {
           await expectAccount(waiters, leaseEnd, 1);
           if (random.next() < 0.5) await head.java.giveUp(head.waitMs);
           else {
-            await run(RELEASE, { owner: holder, holdCount: 0, channelPrefix: CHANNEL });
+            await run(RELEASE, { owner: holder, channelPrefix: CHANNEL });
             expect(await head.java.tryLock(head.waitMs)).toBeNull();
             await head.java.unlock();
             await redis.admin.del('k');
@@ -82,7 +82,7 @@ describe('the scripts of the fair lock before a long queue', () => {
           }
           waiters.shift();
         } else if (random.next() < 0.7) {
-          const args = { heir: head?.owner ?? '', leaseMs: 600_000, starts: 1 };
+          const args = { successor: head?.owner ?? '', leaseMs: 600_000, starts: 1 };
           const answer = await run(PASS, { ...args, owner: holder, channelPrefix: CHANNEL });
           expect(answer).toBe('passed');
           holder = head?.owner ?? '';
@@ -106,7 +106,7 @@ describe('the scripts of the fair lock before a long queue', () => {
     const before = await score(last);
     const sent = await redis.commandsDuring(async () => {
       await run(PASS, {
-        ...{ owner: 'a:0', heir: 'b:1', leaseMs: 600_000, starts: 1, channelPrefix: CHANNEL },
+        ...{ owner: 'a:0', successor: 'b:1', leaseMs: 600_000, starts: 1, channelPrefix: CHANNEL },
       });
       for (const owner of ['b:100', 'c:2', last])
         await run(CANCEL, { owner, waitMs: 1, channelPrefix: CHANNEL });

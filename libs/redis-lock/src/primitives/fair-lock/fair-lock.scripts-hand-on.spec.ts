@@ -4,7 +4,7 @@ import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { INSPECT, RENEW } from '../../core/lua/hash-lock.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
-import { ACQUIRE, ACQUIRE_FENCED, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
+import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
 const [A = '', B = '', C = '', D = ''] = [1, 2, 3, 4].map(
   (n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:${String(n)}`,
@@ -14,7 +14,7 @@ const WAIT_MS = 60_000;
 const { queue, timeouts, waiting } = fairKeysOf('k');
 const KEYS = ['k', queue, timeouts, waiting];
 const nonceOf = (owner: string) => owner.slice(-1).repeat(32);
-const termsOf = (owner: string, manner = 's') => `${nonceOf(owner)} 4000 ${manner}`;
+const termsOf = (owner: string, mode = 's') => `${nonceOf(owner)} 4000 ${mode}`;
 
 type Values = Readonly<Record<string, string | number>>;
 
@@ -28,15 +28,15 @@ describe('the scripts of the fair lock hand it on', () => {
   const run = <R>(script: Script<string, string, R>, args: Values, by = redis.admin) =>
     deliver(by, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const enterArgs = {
-    ...{ holdCount: 1, leaseMs: 30_000, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 77 },
+    ...{ leaseMs: 30_000, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 77 },
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner: string, terms = '', args: Partial<typeof enterArgs> = {}) =>
     run(ACQUIRE, { ...enterArgs, ...args, owner, terms });
-  const leave = (owner: string) => run(RELEASE, { owner, holdCount: 0, channelPrefix: CHANNEL });
+  const leave = (owner: string) => run(RELEASE, { owner, channelPrefix: CHANNEL });
   const passArgs = { leaseMs: 20_000, starts: 1, channelPrefix: CHANNEL };
-  const passOn = (owner: string, heir: string, args: Partial<typeof passArgs> = {}) =>
-    run(PASS, { ...passArgs, ...args, owner, heir });
+  const passOn = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
+    run(PASS, { ...passArgs, ...args, owner, successor });
   const withdraw = (owner: string) =>
     run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
 
@@ -96,7 +96,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await queued(termsOf(B, 'e'), B);
       expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
       expect(await look()).toEqual({ ...held(B, 0), ...NOBODY });
-      const granted = (await repeatedly(() => run(ACQUIRE_FENCED, { ...enterArgs, owner: B }))) as {
+      const granted = (await repeatedly(() => run(ACQUIRE.fenced, { ...enterArgs, owner: B }))) as {
         fencingToken: number;
       };
       expect(String(granted.fencingToken)).toBe(await redis.admin.get('token'));
@@ -147,7 +147,7 @@ describe('the scripts of the fair lock hand it on', () => {
       },
     );
 
-    it('pass-on gives it to the heir with its own lease, whether it is told or not', async () => {
+    it('pass-on gives it to the successor with its own lease, whether it is told or not', async () => {
       await queued('', B, C);
       expect(await repeatedly(() => passOn(A, B), 'had')).toBe('passed');
       expect(await look()).toEqual({ ...held(B, 1, 20), queue: [C], scores: [90], waiting: [C] });
@@ -155,7 +155,7 @@ describe('the scripts of the fair lock hand it on', () => {
       expect(await look()).toEqual({ ...held(C, 0, 20), ...NOBODY });
     });
 
-    it('pass-on gives it to whoever is next, and not to an heir behind', async () => {
+    it('pass-on gives it to whoever is next, and not to a successor behind', async () => {
       const heard = await hearing(B);
       await queued(termsOf(B), B, C);
       expect(await repeatedly(() => passOn(A, C), 'absent')).toBe('done');
@@ -263,7 +263,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await redis.admin.acl(...(user as ['SETUSER', string]));
       const poor = redis.admin.duplicate({ username: 'poor', password: 'pw' });
       ears.push(poor);
-      const args = { owner: A, holdCount: 0, channelPrefix: CHANNEL };
+      const args = { owner: A, channelPrefix: CHANNEL };
       const values = inOrder<string | number>(RELEASE.args, args);
       return poor.eval(RELEASE.lua, 4, ...KEYS, ...values);
     };
@@ -305,7 +305,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await queued('', B);
       const before = await redis.changes();
       for (const bad of [...NO_NUMBERS, ...(name === 'leaseMs' ? ['0'] : [])]) {
-        const args = { ...passArgs, owner: A, heir: B, [name]: bad };
+        const args = { ...passArgs, owner: A, successor: B, [name]: bad };
         await expect(run(PASS, args)).rejects.toThrow('LOCKARG');
       }
       expect(await redis.changes()).toBe(before);

@@ -3,7 +3,8 @@ import { deliver, deliveries, secondsOf } from '../../../../../test/support/deli
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
-import { ACQUIRE, ACQUIRE_FENCED, RELEASE, CANCEL } from './fair-lock.scripts.js';
+import { ACQUIRE_NESTED, RELEASE_SOME } from '../../core/lua/hash-lock.js';
+import { ACQUIRE, RELEASE, CANCEL } from './fair-lock.scripts.js';
 
 const [A, B, C, D] = [1, 2, 3, 4].map((n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:1`);
 const CHANNEL = 'redisson_lock__channel:{k}';
@@ -21,15 +22,19 @@ describe('the scripts of the fair lock', () => {
   const run = <R>(script: Script<string, string, R>, args: Values) =>
     deliver(redis.admin, script, [...KEYS, 'token'].slice(0, script.keys.length), args);
   const entering = {
-    ...{ holdCount: 1, leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 0 },
+    ...{ leaseMs: LEASE_MS, waitMs: WAIT_MS, aliveMs: 5_000, askedAt: 0 },
     ...{ terms: '', channelPrefix: CHANNEL, tokenTtlMs: 1_000_000 },
   };
   const enter = (owner = '', options: Partial<typeof entering> = {}) =>
     run(ACQUIRE, { ...entering, owner, ...options });
   const enterFenced = (owner = '', options: Partial<typeof entering> = {}) =>
-    run(ACQUIRE_FENCED, { ...entering, owner, ...options });
+    run(ACQUIRE.fenced, { ...entering, owner, ...options });
+  const nest = (owner = '', holdCount: number, leaseMs = LEASE_MS) =>
+    run(ACQUIRE_NESTED, { owner, holdCount, leaseMs });
   const leave = (owner = '', holdCount = 0) =>
-    run(RELEASE, { owner, holdCount, channelPrefix: CHANNEL });
+    holdCount === 0
+      ? run(RELEASE, { owner, channelPrefix: CHANNEL })
+      : run(RELEASE_SOME, { owner, holdCount });
   const withdraw = (owner = '', waitMs = WAIT_MS) =>
     run(CANCEL, { owner, waitMs, channelPrefix: CHANNEL });
 
@@ -104,17 +109,17 @@ describe('the scripts of the fair lock', () => {
     it('enter goes to the count it names, and never shortens the lease', async () => {
       await enter(A);
       await enter(B);
-      expect(await repeatedly(() => enter(A, { holdCount: 2, leaseMs: 5_000 }))).toEqual(granted);
+      expect(await repeatedly(() => nest(A, 2, 5_000))).toEqual(granted);
       expect(await look()).toMatchObject({ lock: { [`${A}`]: '2' }, leaseS: 30, queue: [B] });
-      expect(await repeatedly(() => enter(A, { holdCount: 3, leaseMs: 90_000 }))).toEqual(granted);
+      expect(await repeatedly(() => nest(A, 3, 90_000))).toEqual(granted);
       expect(await look()).toMatchObject({ lock: { [`${A}`]: '3' }, leaseS: 90, queue: [B] });
     });
 
     it('enter never creates a nested hold: an absent owner has lost it', async () => {
-      expect(await repeatedly(() => enter(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => nest(A, 2))).toEqual({ kind: 'lost' });
       expect(await look()).toEqual(EMPTY);
       await enter(B);
-      expect(await repeatedly(() => enter(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => nest(A, 2))).toEqual({ kind: 'lost' });
       expect((await look()).queue).toEqual([]);
     });
 
@@ -132,7 +137,7 @@ describe('the scripts of the fair lock', () => {
 
     it('leave goes down to the count it names, tells nobody, and never counts up', async () => {
       await enter(A);
-      await enter(A, { holdCount: 3 });
+      await nest(A, 3);
       await enter(B);
       const messages = await published(async () => {
         expect(await repeatedly(() => leave(A, 2))).toBe('done');
@@ -263,7 +268,7 @@ describe('the scripts of the fair lock', () => {
     await redis.admin.acl(...(user as ['SETUSER', string]));
     const mute = redis.admin.duplicate({ username: 'mute', password: 'pw' });
     const values = inOrder<string | number>(RELEASE.args, {
-      ...{ owner: A ?? '', holdCount: 0, channelPrefix: CHANNEL },
+      ...{ owner: A ?? '', channelPrefix: CHANNEL },
     });
     expect(await mute.eval(RELEASE.lua, 4, ...KEYS, ...values)).toBe('unannounced');
     mute.disconnect();
@@ -289,7 +294,7 @@ describe('the scripts of the fair lock', () => {
       ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'nan', 'inf', 'Infinity'],
       ...['9223372036854775807', '1'.repeat(400), '1000000000000000', '１００', '1\n', '1,5'],
     ];
-    const numbers = ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt'];
+    const numbers = ['leaseMs', 'waitMs', 'aliveMs', 'askedAt'];
     const scripts: [string, (bad: string) => Promise<unknown>][] = [
       ...numbers.map((name): [string, (bad: string) => Promise<unknown>] => [
         `enter: ${name}`,
@@ -297,9 +302,8 @@ describe('the scripts of the fair lock', () => {
       ]),
       ...[...numbers, 'tokenTtlMs'].map((name): [string, (bad: string) => Promise<unknown>] => [
         `enter-fenced: ${name}`,
-        (bad) => run(ACQUIRE_FENCED, { ...entering, owner: C ?? '', [name]: bad }),
+        (bad) => run(ACQUIRE.fenced, { ...entering, owner: C ?? '', [name]: bad }),
       ]),
-      ['leave', (bad) => run(RELEASE, { owner: A ?? '', holdCount: bad, channelPrefix: CHANNEL })],
       ['withdraw', (bad) => run(CANCEL, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
     ];
 
@@ -311,14 +315,14 @@ describe('the scripts of the fair lock', () => {
       expect(await redis.changes()).toBe(before);
     });
 
-    it.each(['holdCount', 'leaseMs', 'aliveMs'] as const)('%s of 0 is refused', async (name) => {
+    it.each(['leaseMs', 'aliveMs'] as const)('%s of 0 is refused', async (name) => {
       await expect(enter(A, { [name]: 0 })).rejects.toThrow('LOCKARG');
       await expect(enterFenced(A, { [name]: 0 })).rejects.toThrow('LOCKARG');
       expect(await look()).toEqual(EMPTY);
     });
   });
 
-  it.each([ACQUIRE, ACQUIRE_FENCED, RELEASE, CANCEL])(
+  it.each([ACQUIRE, ACQUIRE.fenced, RELEASE, CANCEL] as Script<string, string, unknown>[])(
     '$name is plain text: no value of a user is ever part of it',
     ({ lua, sha1 }) => {
       expect(sha1).toMatch(/^[0-9a-f]{40}$/);
@@ -328,7 +332,7 @@ describe('the scripts of the fair lock', () => {
 
   it.each([
     [ACQUIRE, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
-    [ACQUIRE_FENCED, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
+    [ACQUIRE.fenced, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
     [RELEASE, [0, 1, 'other', null, []]],
     [CANCEL, [0, 1, 'other', null, []]],
   ] as [Script<string, string, unknown>, unknown[]][])(

@@ -1,25 +1,19 @@
-import { takeToken } from '../../core/lua/fencing-token.js';
-import { HASH_LOCK, refuseAbsent } from '../../core/lua/hand-off.js';
-import {
-  CREATE,
-  acquireAnswer,
-  fencedAnswer,
-  fewer,
-  GRANTED,
-  releaseAnswer,
-  LOST,
-  REFUSE_OTHERS_OF,
-} from '../../core/lua/hash-lock.js';
+import { releaseAnswer } from '../../core/lua/answers.js';
+import { fencedPair } from '../../core/lua/fencing-token.js';
+import { HASH_LOCK, PASS_ARGS, refuseAbsent } from '../../core/lua/hand-off.js';
+import { CHECK_LEASE, CREATE, REFUSE_OTHERS_OF } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
-import { CHECK_TERMS, HAND_ON } from './fair-hand-on.js';
-import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.js';
-import { READ_QUEUE } from './fair-scores.js';
+import { CHECK_TERMS, HAND_ON } from './fair-hand-off.lua.js';
+import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.lua.js';
+import { READ_QUEUE } from './fair-scores.lua.js';
 
 /**
  * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
  * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`. A head of
  * ours that has said so is the owner by then, and told by `number nonce askedAt`.
  */
+
+export const FAIR_KEYS = ['lock', 'queue', 'timeouts', 'waiting'] as const;
 
 /** Refuses the caller, or leaves in `leaveQueue` what has to be done once the lock is its own. */
 const ASK_QUEUE = `
@@ -39,16 +33,22 @@ leaveQueue = function()
 end`;
 
 /**
- * Free, with nobody waiting or ours first in the queue, or ours already → ours, with this count and
- * at least this lease. Else into the queue, if the caller waits: `waitMs` above 0.
+ * Free, with nobody waiting or ours first in the queue, or ours already → ours, once, with at least
+ * this lease. Else into the queue, if the caller waits: `waitMs` above 0.
  */
-const enter = (token: string, granted: string) => `
-if holdCount == 0 or leaseMs == 0 or aliveMs == 0 then
-  return redis.error_reply('LOCKARG holdCount, leaseMs and aliveMs must not be 0')
-end
+export const ACQUIRE = fencedPair({
+  name: 'fair.acquire',
+  keys: FAIR_KEYS,
+  args: ['owner', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'terms', 'channelPrefix'],
+  numbers: ['waitMs', 'aliveMs', 'askedAt'],
+  channels: ['channelPrefix'],
+  inOrder: true,
+  isNew: `held ~= '1'`,
+  body: (token, granted) => `
+${CHECK_LEASE}
+if aliveMs == 0 then return redis.error_reply('LOCKARG aliveMs must not be 0') end
 ${CHECK_TERMS}
 local held = redis.call('hget', lock, owner)
-if not held and holdCount > 1 then return ${String(LOST)} end
 local fields = held and 1 or redis.call('hlen', lock)
 local isFree = fields == 0
 if not held and not isFree then
@@ -67,58 +67,23 @@ if not held and not isAlone then
 end
 ${token}
 if held then
-  if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
-  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+  if held ~= '1' then redis.call('hset', lock, owner, '1') end
+  if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
   return ${granted}
 end
 ${CREATE}
 if leaveQueue then leaveQueue() end
-return ${granted}`;
-
-export const ACQUIRE = defineScript({
-  name: 'fair.acquire',
-  keys: ['lock', 'queue', 'timeouts', 'waiting'],
-  args: ['owner', 'holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'terms', 'channelPrefix'],
-  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt'],
-  channels: ['channelPrefix'],
-  inOrder: true,
-  body: enter('', String(GRANTED)),
-  reply: acquireAnswer,
+return ${granted}`,
 });
 
-/** As ENTER, with a token that is larger than every one before. */
-export const ACQUIRE_FENCED = defineScript({
-  name: 'fair.acquire-fenced',
-  keys: ['lock', 'queue', 'timeouts', 'waiting', 'token'],
-  args: [
-    'owner',
-    'holdCount',
-    'leaseMs',
-    'waitMs',
-    'aliveMs',
-    'askedAt',
-    'terms',
-    'channelPrefix',
-    'tokenTtlMs',
-  ],
-  numbers: ['holdCount', 'leaseMs', 'waitMs', 'aliveMs', 'askedAt', 'tokenTtlMs'],
-  channels: ['channelPrefix'],
-  inOrder: true,
-  body: enter(takeToken('not held or tonumber(held) ~= holdCount'), 'fence'),
-  reply: fencedAnswer,
-});
-
-/** Ours → fewer, or of the next one, or free and the next one told. */
+/** Ours → of the next one, or free and the next one told. */
 export const RELEASE = defineScript({
   name: 'fair.release',
-  keys: ['lock', 'queue', 'timeouts', 'waiting'],
-  args: ['owner', 'holdCount', 'channelPrefix'],
-  numbers: ['holdCount'],
+  keys: FAIR_KEYS,
+  args: ['owner', 'channelPrefix'],
   channels: ['channelPrefix'],
   body: `
-local held = redis.call('hget', lock, owner)
-if not held then return 'absent' end
-${fewer('owner')}
+if not redis.call('hget', lock, owner) then return 'absent' end
 local isAlone = redis.pcall('lindex', queue, 0) == false
 local leftMs = isAlone or redis.call('pttl', lock)
 -- First of all: after it Redis refuses no write any more, however full its memory is.
@@ -132,14 +97,13 @@ return handOn()`,
 });
 
 /**
- * As LEAVE to 0, and if the first in the queue is the heir, a waiter of the same process, it has the
+ * As RELEASE, and if the first in the queue is the successor, a waiter of the same process, it has the
  * lock with its own lease, and is told by the answer.
  */
 export const PASS = defineScript({
   name: 'fair.pass',
-  keys: ['lock', 'queue', 'timeouts', 'waiting'],
-  args: ['owner', 'heir', 'leaseMs', 'starts', 'channelPrefix'],
-  numbers: ['leaseMs', 'starts'],
+  keys: FAIR_KEYS,
+  args: [...PASS_ARGS, 'channelPrefix'],
   channels: ['channelPrefix'],
   body: `
 ${refuseAbsent(HASH_LOCK)}
@@ -148,14 +112,14 @@ redis.call('del', lock)
 ${READ_QUEUE}
 ${SWEEP}
 ${HAND_ON}
-return handOn(heir, leaseMs, starts)`,
+return handOn(successor, leaseMs, starts)`,
   reply: releaseAnswer,
 });
 
 /** Takes a waiter from the queue, and what it was granted, whichever it is. */
 export const CANCEL = defineScript({
   name: 'fair.cancel',
-  keys: ['lock', 'queue', 'timeouts', 'waiting'],
+  keys: FAIR_KEYS,
   args: ['owner', 'waitMs', 'channelPrefix'],
   numbers: ['waitMs'],
   channels: ['channelPrefix'],

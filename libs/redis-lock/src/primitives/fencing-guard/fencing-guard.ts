@@ -1,9 +1,10 @@
 import { describeValue, LeaseLostError, LockArgumentError } from '../../core/api/errors.js';
 import { TOKEN_TTL_MS } from '../../core/lua/fencing-token.js';
-import { helperKey, KeySpace } from '../../core/redis/key-names.js';
+import { KeySpace } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { ANSWER_MS } from '../../core/redis/connection.js';
 import { answerWithin } from '../../core/redis/retry.js';
+import { newestKey } from './footprint.js';
 import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
 /** Commands that write to one key, and that change nothing when they are sent twice in a row. */
@@ -79,7 +80,7 @@ export class FencingGuard {
     }
     checkArguments(command, args);
     const { connection } = this.context;
-    const keys = [guarded, helperKey('nestjs_fence', guarded)];
+    const keys = [guarded, newestKey(guarded)];
     const values = [token, TOKEN_TTL_MS, command, ...args];
     const reply = await answerWithin(ANSWER_MS, this.context, key, () =>
       connection.run(GUARDED_WRITE, keys, values),

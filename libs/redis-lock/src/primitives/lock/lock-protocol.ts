@@ -1,38 +1,31 @@
-import { acquireHashAlone } from '../../core/lua/acquire-alone.js';
-import { tokenKey, tokenTtlMs } from '../../core/lua/fencing-token.js';
-import {
-  grantChannel,
-  lineKeys,
-  passingOn,
-  takingTurns,
-  writtenClaim,
-} from '../../core/lua/hand-off.js';
+import { acquireHashAlone, acquireNested, type Acquiring } from '../../core/lua/acquire-alone.js';
+import { runPair, tokenTtlMs } from '../../core/lua/fencing-token.js';
+import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../../core/lua/hand-off.js';
 import { isAmongPolls, openEveryMs } from '../../core/lua/outsiders.js';
 import {
   ACQUIRE,
-  ACQUIRE_FENCED,
   INSPECT,
-  RELEASE as LEAVE_ALONE,
+  RELEASE as RELEASE_ALONE,
+  RELEASE_SOME,
   renewHashes,
 } from '../../core/lua/hash-lock.js';
 import type {
   Claim,
   AcquireAnswer,
-  AcquireRequest,
+  AcquireTerms,
   Successor,
   ReleaseAnswer,
   LockProtocol,
-  OwnerId,
+  Owned,
   Renewal,
 } from '../../core/holding/protocol.js';
-import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { REENTRANT_OPTIONS } from '../../core/api/options.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { channelOf, keysInLine } from './footprint.js';
 import {
   ACQUIRE_OR_QUEUE,
-  ACQUIRE_OR_QUEUE_FENCED,
   RELEASE,
   RELEASE_LATER,
   PASS,
@@ -62,76 +55,51 @@ export class ReentrantLockProtocol implements LockProtocol {
     this.#tokenTtlMs = tokenTtlMs(context.settings);
   }
 
-  acquire(key: string, owner: OwnerId, request: AcquireRequest): Promise<Reply<AcquireAnswer>> {
-    const { holdCount, leaseTimeMs: leaseMs, minReplicas } = request;
-    if (!request.fenced) {
-      const args = { owner, holdCount, leaseMs };
-      return this.#connection.run(ACQUIRE, { lock: key }, args, minReplicas);
+  acquire(
+    hold: Owned,
+    terms: AcquireTerms,
+    holdCount: number,
+    claim?: Claim,
+  ): Promise<Reply<AcquireAnswer>> {
+    const { key, owner } = hold;
+    if (holdCount > 1) return this.#acquireNested(hold, terms, holdCount);
+    if (claim === undefined && !terms.fenced) {
+      const { leaseTimeMs, minReplicas } = terms;
+      return this.#connection.run(ACQUIRE, [key], [owner, leaseTimeMs], minReplicas);
     }
-    const args = { owner, holdCount, leaseMs, tokenTtlMs: this.#tokenTtlMs };
-    const keys = { lock: key, token: tokenKey(key) };
     return this.#slots.ask(
       key,
-      () => this.#connection.run(ACQUIRE_FENCED, keys, args, minReplicas),
-      () => this.#enterAlone(key, owner, request),
+      () => this.#acquireTogether(hold, terms, claim),
+      () => acquireHashAlone(this.#connection, this.#acquiring(hold, terms, 1)),
     );
-  }
-
-  acquireOrQueue(
-    key: string,
-    owner: OwnerId,
-    request: AcquireRequest,
-    claim: Claim,
-  ): Promise<Reply<AcquireAnswer>> {
-    const { leaseTimeMs: leaseMs, minReplicas, fenced } = request;
-    const keys = keysOf(key);
-    const args = { owner, leaseMs, claim: writtenClaim(claim) };
-    const together = () => {
-      if (!fenced) return this.#connection.run(ACQUIRE_OR_QUEUE, keys, args, minReplicas);
-      const withToken = { ...keys, token: tokenKey(key) };
-      const fencedArgs = { ...args, tokenTtlMs: this.#tokenTtlMs };
-      return this.#connection.run(ACQUIRE_OR_QUEUE_FENCED, withToken, fencedArgs, minReplicas);
-    };
-    return this.#slots.ask(key, together, () => this.#enterAlone(key, owner, request));
   }
 
   release(
-    key: string,
-    owner: OwnerId,
+    hold: Owned,
     holdCount: number,
-    heir?: Successor,
+    successor?: Successor,
     keepMs = 0,
   ): Promise<Reply<ReleaseAnswer>> {
+    const { key, owner } = hold;
+    if (holdCount > 0) return this.#connection.run(RELEASE_SOME, [key], [owner, holdCount]);
+    if (successor !== undefined) return this.#pass(hold, successor);
     const channel = this.wakeUpChannel(key);
-    if (keepMs > 0)
-      return this.#connection.run(RELEASE_LATER, { lock: key }, { owner, keepMs, channel });
-    const openEveryMs = this.#openEveryMs;
-    if (heir === undefined) {
-      if (this.#isAmongPolls) return this.#leaveAlone(key, owner, holdCount);
-      const args = { owner, holdCount, channel, openEveryMs };
-      return this.#slots.ask(
-        key,
-        () => this.#connection.run(RELEASE, keysOf(key), args),
-        () => this.#leaveAlone(key, owner, holdCount),
-      );
-    }
-    const args = passingOn(owner, heir, channel);
-    if (heir.claim === undefined) return this.#connection.run(PASS, { lock: key }, args);
-    if (this.#isAmongPolls) return this.#open(key, owner);
-    const turn = takingTurns(owner, heir, heir.claim, { channel, openEveryMs });
+    if (keepMs > 0) return this.#connection.run(RELEASE_LATER, [key], [owner, keepMs, channel]);
+    if (this.#isAmongPolls) return this.#releaseAlone(hold);
     return this.#slots.ask(
       key,
-      () => this.#connection.run(PASS_IN_ORDER, keysOf(key), turn),
-      () => this.#open(key, owner),
+      () => this.#connection.run(RELEASE, keysInLine(key), [owner, channel, this.#openEveryMs]),
+      () => this.#releaseAlone(hold),
     );
   }
 
-  cancel(key: string, owner: OwnerId) {
-    const args = { owner, channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
+  cancel(hold: Owned) {
+    const { key, owner } = hold;
+    const args = [owner, this.wakeUpChannel(key), this.#openEveryMs];
     return this.#slots.ask(
       key,
-      () => this.#connection.run(CANCEL, keysOf(key), args),
-      () => this.#leaveAlone(key, owner, 0),
+      () => this.#connection.run(CANCEL, keysInLine(key), args),
+      () => this.#releaseAlone(hold),
     );
   }
 
@@ -140,38 +108,57 @@ export class ReentrantLockProtocol implements LockProtocol {
   }
 
   inspect(key: string) {
-    return this.#connection.run(INSPECT, { lock: key }, {});
+    return this.#connection.run(INSPECT, [key], []);
   }
 
   wakeUpChannel(key: string): string {
-    return helperKey('redisson_lock__channel', key);
+    return channelOf(key);
   }
 
   grantChannel(key: string): string {
     return grantChannel(key, this.context.id);
   }
 
-  #enterAlone(key: string, owner: OwnerId, request: AcquireRequest): Promise<Reply<AcquireAnswer>> {
-    const leave = (holdCount: number) => this.#leaveAlone(key, owner, holdCount);
-    const alone = { key, request, tokenTtlMs: this.#tokenTtlMs, leave };
-    return acquireHashAlone(this.#connection, owner, alone);
+  #acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
+    const connection = this.#connection;
+    const { leaseTimeMs } = terms;
+    if (claim === undefined)
+      return runPair(connection, ACQUIRE, [key], [owner, leaseTimeMs], terms, this.#tokenTtlMs);
+    const args = [owner, leaseTimeMs, writtenClaim(claim)];
+    return runPair(connection, ACQUIRE_OR_QUEUE, keysInLine(key), args, terms, this.#tokenTtlMs);
   }
 
-  /** Nobody stands in line: those of other processes get a chance before the heir asks. */
-  async #open(key: string, owner: OwnerId): Promise<Reply<ReleaseAnswer>> {
-    const reply = await this.#leaveAlone(key, owner, 0);
+  #acquireNested(hold: Owned, terms: AcquireTerms, holdCount: number) {
+    return acquireNested(this.#connection, this.#slots, this.#acquiring(hold, terms, holdCount));
+  }
+
+  #acquiring(hold: Owned, terms: AcquireTerms, holdCount: number): Acquiring {
+    const tokenTtlMs = this.#tokenTtlMs;
+    return { protocol: this, hold, field: hold.owner, terms, holdCount, tokenTtlMs };
+  }
+
+  #pass(hold: Owned, successor: Successor): Promise<Reply<ReleaseAnswer>> {
+    const { key, owner } = hold;
+    const { claim } = successor;
+    if (claim === undefined) return this.#connection.run(PASS, [key], passArgs(owner, successor));
+    if (this.#isAmongPolls) return this.#open(hold);
+    const announcing = { channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
+    const args = passInOrderArgs(owner, successor, claim, announcing);
+    return this.#slots.ask(
+      key,
+      () => this.#connection.run(PASS_IN_ORDER, keysInLine(key), args),
+      () => this.#open(hold),
+    );
+  }
+
+  /** Nobody stands in line: other processes get a chance before the successor asks. */
+  async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
+    const reply = await this.#releaseAlone(hold);
     return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
   }
 
-  /** Whoever is in line finds out by asking: a script of the lock's key alone is not held up. */
-  #leaveAlone(key: string, owner: OwnerId, holdCount: number): Promise<Reply<ReleaseAnswer>> {
-    const args = { owner, holdCount, channel: this.wakeUpChannel(key) };
-    return this.#connection.run(LEAVE_ALONE, { lock: key }, args);
+  /** Processes in line find out by asking: a script of the lock's key alone is not held up. */
+  #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
+    return this.#connection.run(RELEASE_ALONE, [key], [owner, this.wakeUpChannel(key)]);
   }
-}
-
-/** Of a script that looks at the line, or changes it. */
-function keysOf(key: string) {
-  const { queue, claims, opened } = lineKeys(key);
-  return { lock: key, queue, claims, opened };
 }

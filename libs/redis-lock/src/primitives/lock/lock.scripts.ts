@@ -1,13 +1,17 @@
-import { takeToken } from '../../core/lua/fencing-token.js';
+import { refusal, releaseAnswer } from '../../core/lua/answers.js';
+import { fencedPair } from '../../core/lua/fencing-token.js';
 import {
   announceUncontended,
   CHECK_CLAIM,
   HASH_LOCK,
   handOver,
   handOverOrAnnounce,
+  LEAVE_PLACE,
   LINE,
   LINE_KEYS,
   LOOK_AT_LINE,
+  PASS_ARGS,
+  PASS_IN_ORDER_ARGS,
   passOn,
   SERVER_TIME,
   STAND_IN_LINE,
@@ -15,17 +19,7 @@ import {
   takeTurns,
 } from '../../core/lua/hand-off.js';
 import { STANDING_BACK } from '../../core/lua/outsiders.js';
-import {
-  CHECK_LEASE,
-  CREATE,
-  acquireAnswer,
-  fencedAnswer,
-  fewer,
-  GRANTED,
-  releaseAnswer,
-  REFUSE_OTHERS,
-  refusal,
-} from '../../core/lua/hash-lock.js';
+import { CHECK_LEASE, CREATE, LOOK, REFUSE_OTHERS } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
@@ -34,23 +28,25 @@ import { defineScript } from '../../core/redis/script.js';
  */
 
 /**
- * Free → this owner's; handed to it → entered. Else the process stands in line. Somebody who entered
+ * Free → this owner's; handed to it → entered. Else the process stands in line. An owner that entered
  * more than once since this was first sent is left alone.
  */
-const claim = (token: string, granted: string) => `
+export const ACQUIRE_OR_QUEUE = fencedPair({
+  name: 'lock.acquire-or-queue',
+  keys: ['lock', ...LINE_KEYS],
+  args: ['owner', 'leaseMs', 'claim'],
+  isNew: "not held or held == '0'",
+  body: (token, granted) => `
 ${CHECK_LEASE}
 ${CHECK_CLAIM}
 ${SERVER_TIME}
 ${LINE}
 ${STAND_IN_LINE}
 ${STANDING_BACK}
-local holdCount = 1
-local held = redis.call('hget', lock, owner)
+${LOOK}
 if not held then
-  local left
-  if redis.call('exists', lock) == 1 then
+  if left then
     ${REFUSE_OTHERS}
-    left = redis.call('pttl', lock)
   end
   local standBackMs = standingBack(left)
   if left or standBackMs then
@@ -64,47 +60,28 @@ if not held then
   takeBack()
 else
   -- Last what Redis refuses with its memory full, unless something else was written before.
-  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
-  if held == '0' then redis.call('hset', lock, owner, holdCount) end
+  if left < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+  if held == '0' then redis.call('hset', lock, owner, '1') end
 end
 leaveLine(processOf(owner))
-return ${granted}`;
-
-export const ACQUIRE_OR_QUEUE = defineScript({
-  name: 'lock.acquire-or-queue',
-  keys: ['lock', ...LINE_KEYS],
-  args: ['owner', 'leaseMs', 'claim'],
-  numbers: ['leaseMs'],
-  body: claim('', String(GRANTED)),
-  reply: acquireAnswer,
+return ${granted}`,
 });
 
-/** As CLAIM, with a token that is larger than every one before. */
-export const ACQUIRE_OR_QUEUE_FENCED = defineScript({
-  name: 'lock.acquire-or-queue-fenced',
-  keys: ['lock', ...LINE_KEYS, 'token'],
-  args: ['owner', 'leaseMs', 'claim', 'tokenTtlMs'],
-  numbers: ['leaseMs', 'tokenTtlMs'],
-  body: claim(takeToken("not held or held == '0'"), 'fence'),
-  reply: fencedAnswer,
-});
-
-/** Ours → fewer, or free and announced, or of the process that has waited longest. */
+/** Ours → free and announced, or of the process that has waited longest. */
 export const RELEASE = defineScript({
   name: 'lock.release',
   keys: ['lock', ...LINE_KEYS],
-  args: ['owner', 'holdCount', 'channel', 'openEveryMs'],
-  numbers: ['holdCount', 'openEveryMs'],
+  args: ['owner', 'channel', 'openEveryMs'],
+  numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
-local held = redis.call('hget', lock, owner)
-if not held then return 'absent' end
-${fewer('owner')}
+if not redis.call('hget', lock, owner) then return 'absent' end
 ${LOOK_AT_LINE}
 redis.call('del', lock)
 ${announceUncontended(HASH_LOCK)}
 ${SERVER_TIME}
 ${LINE}
+${LEAVE_PLACE}
 ${handOver(HASH_LOCK)}
 ${handOverOrAnnounce(HASH_LOCK)}`,
   reply: releaseAnswer,
@@ -128,29 +105,25 @@ return announce(channel, '0') and 'done' or 'unannounced'`,
 });
 
 /**
- * Ours → the heir's; for one that enters by itself with the count that says that it has not yet. Where
+ * Ours → the successor's; for one that enters by itself with the count that says that it has not yet. Where
  * the user lacks a right for that, the release is done all the same.
  */
 export const PASS = defineScript({
   name: 'lock.pass',
   keys: ['lock'],
-  args: ['owner', 'heir', 'leaseMs', 'starts'],
-  numbers: ['leaseMs', 'starts'],
+  args: PASS_ARGS,
   body: `
 ${refuseAbsent(HASH_LOCK)}
 ${passOn(HASH_LOCK)}`,
   reply: releaseAnswer,
 });
 
-/** Ours → of the process that has waited longest, and the heir in line; the heir's, if none waits. */
+/** Ours → of the process that has waited longest, and the successor in line; the successor's, if none waits. */
 export const PASS_IN_ORDER = defineScript({
   name: 'lock.pass-in-order',
   keys: ['lock', ...LINE_KEYS],
-  args: [
-    ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
-    ...(['claim', 'waitedMs', 'callers', 'openEveryMs'] as const),
-  ],
-  numbers: ['leaseMs', 'starts', 'waitedMs', 'callers', 'openEveryMs'],
+  args: PASS_IN_ORDER_ARGS,
+  numbers: ['waitedMs', 'callers', 'openEveryMs'],
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}
@@ -177,6 +150,7 @@ export const CANCEL = defineScript({
 ${SERVER_TIME}
 ${LINE}
 ${LOOK_AT_LINE}
+${LEAVE_PLACE}
 ${handOver(HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.

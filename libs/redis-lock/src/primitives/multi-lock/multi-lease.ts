@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 
 import { LeaseLostError } from '../../core/api/errors.js';
-import type { HeldLease, Lease, LeaseState, ScopedLease } from '../../core/holding/held-lease.js';
+import type { Lease, LeaseState } from '../../core/api/lease.js';
+import type { HeldLease, ScopedLease } from '../../core/holding/held-lease.js';
 
 /** Leases that were granted together and are lost, renewed and given back together. */
 export interface MultiLease extends Lease {

@@ -1,4 +1,4 @@
-import { checkWork } from '../../core/acquirer.js';
+import { checkWork } from '../../core/holding/scope.js';
 import { Deadline } from '../../core/time/deadline.js';
 import {
   describeValue,
@@ -7,13 +7,13 @@ import {
   LockTimeoutError,
   quoteName,
 } from '../../core/api/errors.js';
-import type { Lease } from '../../core/holding/held-lease.js';
+import type { Lease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import type { AcquireOptions, Lock } from '../../core/api/lock.js';
 import { HeldMultiLease, type MultiLease } from './multi-lease.js';
 import { resolveAcquireOptions, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import { hasMethods } from '../../core/api/shapes.js';
-import { runLocked } from '../../core/holding/run-locked.js';
+import { runLocked } from '../../core/holding/scope.js';
 
 const MOST_LOCKS = 1_000;
 
@@ -96,9 +96,9 @@ class OrderedLocks implements MultiLock {
     options: AcquireOptions | undefined,
     defaultWaitMs: number,
   ): Promise<HeldMultiLease> {
-    const { clock, settings } = this.context;
+    const { times, settings } = this.context;
     const resolved = resolveAcquireOptions(options, settings, defaultWaitMs);
-    const deadline = new Deadline(clock, resolved.waitTimeMs, resolved.signal);
+    const deadline = new Deadline(times, resolved.waitTimeMs, resolved.signal);
     for (;;) {
       const leases: Lease[] = [];
       try {

@@ -1,12 +1,5 @@
-import {
-  CHECK_ENTRY,
-  CHECK_LEASE,
-  acquireAnswer,
-  expireOr,
-  GRANTED,
-  releaseAnswer,
-  LOST,
-} from '../../core/lua/hash-lock.js';
+import { acquireAnswer, GRANTED, LOST, releaseAnswer } from '../../core/lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
 import type { ReleaseAnswer } from '../../core/holding/protocol.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 import {
@@ -18,7 +11,7 @@ import {
   READER,
   refuseUnheld,
   WRITER,
-} from './read-write-hash.js';
+} from './read-write-hash.lua.js';
 
 /**
  * Scripts of one key each, for a slot that is on its way to another node: there the lock may be here and
@@ -34,7 +27,7 @@ if not mode then
 elseif not held or tonumber(held) < holdCount then
   redis.call('hset', lock, field, holdCount)
 end
-if left < leaseMs then
+if left < tonumber(leaseMs) then
   ${expireOr(`if not mode then redis.call('del', lock) elseif not held then redis.call('hdel', lock, field) end`)}
 end
 return ${String(GRANTED)}`;
@@ -43,19 +36,15 @@ return ${String(GRANTED)}`;
 export const WRITE_ACQUIRE_ALONE = defineScript({
   name: 'write-lock.acquire-alone',
   keys: ['lock'],
-  args: ['owner', 'holdCount', 'leaseMs'],
-  numbers: ['holdCount', 'leaseMs'],
+  args: ['owner', 'leaseMs'],
   body: `
-${CHECK_ENTRY}
+${CHECK_LEASE}
 ${MODE}
-local field = owner .. ':write'
+local field, holdCount = owner .. ':write', 1
 local held = mode == 'write' and redis.call('hget', lock, field)
-if not held then
-  if holdCount > 1 then return ${String(LOST)} end
-  if mode then
-    ${refuseUnheld()}
-    return {redis.call('pttl', lock)}
-  end
+if mode and not held then
+  ${refuseUnheld()}
+  return {redis.call('pttl', lock)}
 end
 ${write('write')}`,
   reply: acquireAnswer,
@@ -66,9 +55,10 @@ export const READ_ACQUIRE_ALONE = defineScript({
   name: 'read-lock.acquire-alone',
   keys: ['lock'],
   args: ['owner', 'holdCount', 'leaseMs', 'companion'],
-  numbers: ['holdCount', 'leaseMs'],
+  numbers: ['holdCount'],
   body: `
-${CHECK_ENTRY}
+${CHECK_COUNT}
+${CHECK_LEASE}
 ${MODE}
 local field = owner
 local held = mode and redis.call('hget', lock, field)
@@ -129,7 +119,6 @@ export const READ_RENEW_ALONE = defineScript({
   name: 'read-lock.renew-alone',
   keys: ['lock'],
   args: ['owner', 'leaseMs'],
-  numbers: ['leaseMs'],
   body: `
 ${CHECK_LEASE}
 local held = redis.pcall('hget', lock, owner)
@@ -139,7 +128,7 @@ if type(held) == 'table' then
   held = false
 end
 if not held then return 0 end
-if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
+if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
 return ${COUNT}`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
@@ -149,12 +138,12 @@ export const LEASE_ALONE = defineScript({
   name: 'read-lock.lease-alone',
   keys: ['lease'],
   args: ['leaseMs', 'creates'],
-  numbers: ['leaseMs', 'creates'],
+  numbers: ['creates'],
   body: `
 ${CHECK_LEASE}
 local left = redis.call('pttl', lease)
 if left >= 0 then
-  if left < leaseMs then redis.call('pexpire', lease, leaseMs) end
+  if left < tonumber(leaseMs) then redis.call('pexpire', lease, leaseMs) end
   return 1
 end
 if creates == 0 then return 0 end

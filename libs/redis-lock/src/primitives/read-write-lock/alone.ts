@@ -1,8 +1,8 @@
 import type {
   AcquireAnswer,
-  AcquireRequest,
+  AcquireTerms,
   ReleaseAnswer,
-  OwnerId,
+  Owned,
   Renewal,
 } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
@@ -13,22 +13,21 @@ import {
   READ_ACQUIRE_ALONE,
   READ_RENEW_ALONE,
 } from './alone.scripts.js';
-import { channelOf, readersPrefix, writerOf } from './read-write-hash.js';
+import { channelOf, readerLeaseKey, writerOf } from './footprint.js';
 
 /** The steps of a lock by scripts of one key each, while its slot is on its way. */
 
 /** First the lease: a reader without one is taken for dead. */
 export async function acquireReadingAlone(
   connection: RedisConnection,
-  key: string,
-  owner: OwnerId,
-  request: AcquireRequest,
+  { key, owner, companion = '' }: Owned,
+  { leaseTimeMs: leaseMs, minReplicas }: AcquireTerms,
+  holdCount: number,
 ): Promise<Reply<AcquireAnswer>> {
-  const { holdCount, leaseTimeMs: leaseMs, companion = '', minReplicas } = request;
-  const lease = leaseKey(key, owner, holdCount);
-  const leased = await connection.run(LEASE_ALONE, { lease }, { leaseMs, creates: 1 }, minReplicas);
-  const args = { owner, holdCount, leaseMs, companion };
-  const entered = await connection.run(READ_ACQUIRE_ALONE, { lock: key }, args, minReplicas);
+  const lease = readerLeaseKey(key, owner, holdCount);
+  const leased = await connection.run(LEASE_ALONE, [lease], [leaseMs, 1], minReplicas);
+  const args = [owner, holdCount, leaseMs, companion];
+  const entered = await connection.run(READ_ACQUIRE_ALONE, [key], args, minReplicas);
   if (entered.value.kind !== 'granted') await forgetLeases(connection, [lease]);
   return merged([leased, entered], entered.value);
 }
@@ -36,17 +35,16 @@ export async function acquireReadingAlone(
 /** The lock first: what is left of the leases then ends by itself at the latest. */
 export async function releaseReadingAlone(
   connection: RedisConnection,
-  key: string,
-  owner: OwnerId,
+  { key, owner }: Owned,
   holdCount: number,
 ): Promise<Reply<ReleaseAnswer>> {
-  const args = { field: owner, holdCount, channel: channelOf(key) };
-  const reply = await connection.run(RELEASE_ALONE, { lock: key }, args);
+  const args = [owner, holdCount, channelOf(key)];
+  const reply = await connection.run(RELEASE_ALONE, [key], args);
   const { answer, leases } = reply.value;
   if (holdCount === 0) {
     // One that was refused has a lease, and no more.
     const count = Math.max(1, leases);
-    const keys = Array.from({ length: count }, (_, i) => leaseKey(key, owner, i + 1));
+    const keys = Array.from({ length: count }, (_, i) => readerLeaseKey(key, owner, i + 1));
     await forgetLeases(connection, keys);
   }
   return { ...reply, value: answer };
@@ -54,12 +52,10 @@ export async function releaseReadingAlone(
 
 export async function releaseWritingAlone(
   connection: RedisConnection,
-  key: string,
-  owner: OwnerId,
-  holdCount: number,
+  { key, owner }: Owned,
 ): Promise<Reply<ReleaseAnswer>> {
-  const args = { field: writerOf(owner), holdCount, channel: channelOf(key) };
-  const reply = await connection.run(RELEASE_ALONE, { lock: key }, args);
+  const args = [writerOf(owner), 0, channelOf(key)];
+  const reply = await connection.run(RELEASE_ALONE, [key], args);
   return { ...reply, value: reply.value.answer };
 }
 
@@ -76,14 +72,13 @@ export async function renewReadingAlone(
 
 async function renewOne(
   connection: RedisConnection,
-  { key, owner, leaseTimeMs: leaseMs }: Renewal,
+  { key, owner, renewMs: leaseMs }: Renewal,
   minReplicas: number,
 ): Promise<Reply<boolean>> {
-  const args = { owner, leaseMs };
-  const locked = await connection.run(READ_RENEW_ALONE, { lock: key }, args, minReplicas);
+  const locked = await connection.run(READ_RENEW_ALONE, [key], [owner, leaseMs], minReplicas);
   const renewing = Array.from({ length: locked.value }, (_, i) => {
-    const lease = leaseKey(key, owner, i + 1);
-    return connection.run(LEASE_ALONE, { lease }, { leaseMs, creates: 0 }, minReplicas);
+    const lease = readerLeaseKey(key, owner, i + 1);
+    return connection.run(LEASE_ALONE, [lease], [leaseMs, 0], minReplicas);
   });
   const leases = await Promise.all(renewing);
   const isAlive = leases.some(({ value }) => value);
@@ -93,10 +88,6 @@ async function renewOne(
 /** Each alone, as every one may be elsewhere. Those that stay end by themselves. */
 async function forgetLeases(connection: RedisConnection, leases: readonly string[]): Promise<void> {
   await Promise.allSettled(leases.map((lease) => connection.run(FORGET, [lease], [])));
-}
-
-function leaseKey(key: string, owner: OwnerId, holdCount: number): string {
-  return `${readersPrefix(key)}${owner}:rwlock_timeout:${String(holdCount)}`;
 }
 
 function merged<R>(replies: readonly Omit<Reply<unknown>, 'value'>[], value: R): Reply<R> {

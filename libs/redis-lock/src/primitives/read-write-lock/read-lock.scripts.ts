@@ -1,26 +1,21 @@
 import { SERVER_TIME } from '../../core/lua/hand-off.js';
-import {
-  CHECK_ENTRY,
-  acquireAnswer,
-  expireOr,
-  GRANTED,
-  releaseAnswer,
-  LOST,
-  fewer,
-} from '../../core/lua/hash-lock.js';
+import { acquireAnswer, GRANTED, LOST, releaseAnswer } from '../../core/lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr, lower } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import {
   ANNOUNCE_TO_ALL,
   FOR_NEXT,
   inspection,
+  LONGEST_LEASE,
   MODE,
   READER,
   READERS,
   refuseUnheld,
   SHRINK,
   WRITER,
-} from './read-write-hash.js';
-import { GIVE_TURN, TURN_KEYS, WAITING } from './turns.js';
+} from './read-write-hash.lua.js';
+import { TURN_KEYS } from './footprint.js';
+import { GIVE_TURN, REMEMBER, WAITING } from './turns.lua.js';
 
 /**
  * Free, read by others, or written by the companion → read by this owner too. Behind writers that
@@ -31,16 +26,18 @@ export const READ_ACQUIRE = defineScript({
   name: 'read-lock.acquire',
   keys: ['lock', 'prefix', ...TURN_KEYS],
   args: ['owner', 'holdCount', 'leaseMs', 'companion', 'memoryMs', 'channel'],
-  numbers: ['holdCount', 'leaseMs', 'memoryMs'],
+  numbers: ['holdCount', 'memoryMs'],
   channels: ['channel'],
   body: `
-${CHECK_ENTRY}
+${CHECK_COUNT}
+${CHECK_LEASE}
 ${MODE}
 ${READERS}
 ${SHRINK}
 ${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
+${REMEMBER}
 ${GIVE_TURN}
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
@@ -76,7 +73,7 @@ if not held then
 end
 local key = prefix .. owner .. ':rwlock_timeout:'
 if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
-if not held or redis.call('pttl', key .. holdCount) < leaseMs then
+if not held or redis.call('pttl', key .. holdCount) < tonumber(leaseMs) then
   redis.call('set', key .. holdCount, '1', 'px', leaseMs)
 end
 if not mode then
@@ -84,7 +81,7 @@ if not mode then
 elseif tonumber(held or 0) ~= holdCount then
   redis.call('hset', lock, owner, holdCount)
 end
-if left < leaseMs then
+if left < tonumber(leaseMs) then
   ${expireOr(`
     if not held then redis.call('del', key .. holdCount) end
     if not held then redis.call('hdel', lock, owner) end
@@ -110,7 +107,9 @@ local function leave()
   local mode = redis.call('hget', lock, 'mode')
   local held = mode and redis.call('hget', lock, owner)
   if not held then return 'absent' end
-  ${fewer('owner', 'shrink(owner, held, holdCount)')}
+  if holdCount > 0 then
+    ${lower('shrink(owner, held, holdCount)')}
+  end
   local lease = shrink(owner, held, 0)
   redis.call('hdel', lock, owner)
   -- The writer's own lease is not to be touched.
@@ -146,7 +145,7 @@ export const READ_RELEASE = defineScript({
   numbers: ['holdCount'],
   channels: ['channel'],
   body: `
-${READERS}
+${LONGEST_LEASE}
 ${SHRINK}
 ${LEAVE}
 return leave()`,
@@ -161,7 +160,7 @@ export const READ_CANCEL = defineScript({
   channels: ['channel'],
   body: `
 local holdCount = 0
-${READERS}
+${LONGEST_LEASE}
 ${SHRINK}
 ${LEAVE}
 redis.call('zrem', readers, owner)

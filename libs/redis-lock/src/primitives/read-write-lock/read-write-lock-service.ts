@@ -2,8 +2,8 @@ import type { LockContext } from '../../core/lock-context.js';
 import type { Lock } from '../../core/api/lock.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { surroundingLease } from '../../core/holding/scope.js';
-import { ReadLockProtocol } from './read-lock.js';
-import { WriteLockProtocol } from './write-lock.js';
+import { ReadLockProtocol } from './read-lock-protocol.js';
+import { WriteLockProtocol } from './write-lock-protocol.js';
 
 /** Two locks of one name: many may read, or one may write. */
 export interface ReadWriteLock {

@@ -4,7 +4,7 @@ import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
 import { lineKeys } from '../../core/lua/hand-off.js';
-import { RENEW } from '../../core/lua/hash-lock.js';
+import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../../core/lua/hash-lock.js';
 import {
   LEASE_ALONE,
   RELEASE_ALONE,
@@ -19,9 +19,9 @@ import {
   READ_RENEW,
   READ_CANCEL,
 } from './read-lock.scripts.js';
-import { turnKeys } from './turns.js';
+import { turnKeys } from './footprint.js';
 import { WRITE_RELEASE, WRITE_CANCEL } from './write-release.scripts.js';
-import { WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_INSPECT } from './write-lock.scripts.js';
+import { WRITE_ACQUIRE, WRITE_INSPECT } from './write-lock.scripts.js';
 
 const CLIENT = '6f1b7c1e-52c4-4a0c-9d2f-0e6d1a4b8c3d';
 const A = `${CLIENT}:1`;
@@ -51,11 +51,15 @@ describe('the scripts of the read-write lock', () => {
       ...more,
     });
   const write = (owner: string, more: Record<string, string | number> = {}) =>
-    run(WRITE_ACQUIRE, { owner, holdCount: 1, leaseMs: 30_000, memoryMs: 0, channel, ...more });
+    run(WRITE_ACQUIRE, { owner, leaseMs: 30_000, memoryMs: 0, channel, ...more });
+  const nestWrite = (owner: string, holdCount: number, leaseMs = 30_000) =>
+    run(ACQUIRE_NESTED, { owner: `${owner}:write`, holdCount, leaseMs });
   const endRead = (owner: string, holdCount = 0) =>
     run(READ_RELEASE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
-    run(WRITE_RELEASE, { owner, holdCount, channel, openEveryMs: 0 });
+    holdCount === 0
+      ? run(WRITE_RELEASE, { owner, channel, openEveryMs: 0 })
+      : run(RELEASE_SOME, { owner: `${owner}:write`, holdCount });
   const withdraw = (owner: string) => run(WRITE_CANCEL, { owner, channel, openEveryMs: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
     const names = pairs.flatMap(() => ['k', '{k}:']);
@@ -110,11 +114,11 @@ describe('the scripts of the read-write lock', () => {
 
     it('neither enter creates a nested hold: an absent owner has lost it', async () => {
       expect(await repeatedly(() => read(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
-      expect(await repeatedly(() => write(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => nestWrite(A, 2))).toEqual({ kind: 'lost' });
       expect(await look()).toEqual({});
       await read(B);
       expect(await repeatedly(() => read(A, { holdCount: 2 }))).toEqual({ kind: 'lost' });
-      expect(await repeatedly(() => write(B, { holdCount: 2 }))).toEqual({ kind: 'lost' });
+      expect(await repeatedly(() => nestWrite(B, 2))).toEqual({ kind: 'lost' });
     });
 
     it('read-lock.acquire waits for a writer, and is remembered if it has time', async () => {
@@ -148,17 +152,21 @@ describe('the scripts of the read-write lock', () => {
     it('write-lock.acquire takes a free lock once, goes to its count, and adds no lease', async () => {
       expect(await repeatedly(() => write(A))).toEqual(granted);
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '1' }) });
-      await repeatedly(() => write(A, { holdCount: 2, leaseMs: 60_000 }));
+      await repeatedly(() => nestWrite(A, 2, 60_000));
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '2' }, 60) });
-      await repeatedly(() => write(A, { holdCount: 3, leaseMs: 1_000 }));
+      await repeatedly(() => nestWrite(A, 3, 1_000));
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${A}:write`]: '3' }, 60) });
     });
 
     it('write-lock.acquire-fenced hands out one token for one hold, and none when refused', async () => {
       const fenced = (owner: string, holdCount: number) =>
-        run(WRITE_ACQUIRE_FENCED, {
-          ...{ owner, holdCount, leaseMs: 30_000, memoryMs: 0, channel, tokenTtlMs: WEEK_MS },
-        });
+        holdCount === 1
+          ? run(WRITE_ACQUIRE.fenced, {
+              ...{ owner, leaseMs: 30_000, memoryMs: 0, channel, tokenTtlMs: WEEK_MS },
+            })
+          : run(ACQUIRE_NESTED.fenced, {
+              ...{ owner: `${owner}:write`, holdCount, leaseMs: 30_000, tokenTtlMs: WEEK_MS },
+            });
       const first = (await repeatedly(() => fenced(A, 1))) as { fencingToken: number };
       const nested = (await repeatedly(() => fenced(A, 2))) as { fencingToken: number };
       expect(nested.fencingToken).toBeGreaterThan(first.fencingToken);
@@ -260,7 +268,7 @@ describe('the scripts of the read-write lock', () => {
 
     it('write-lock.release goes down to its count, and frees the lock once', async () => {
       await write(A);
-      await write(A, { holdCount: 2 });
+      await nestWrite(A, 2);
       await redis.resetCommandStats();
       expect(await repeatedly(() => endWrite(A, 1))).toBe('done');
       expect((await redis.commandStats()).publish).toBeUndefined();
@@ -449,19 +457,18 @@ describe('the scripts of the read-write lock', () => {
       ...['1'.repeat(400), '1000000000000000', '１００', '1\n', 'abc'],
     ];
     const fenced = {
-      ...{ owner: A, holdCount: 1, leaseMs: 500, memoryMs: 0, channel, tokenTtlMs: 1_000 },
+      ...{ owner: A, leaseMs: 500, memoryMs: 0, channel, tokenTtlMs: 1_000 },
     };
     const scripts: [string, (bad: string | number) => Promise<unknown>][] = [
       ['read enter: lease', (bad) => read(A, { leaseMs: bad })],
       ['read enter: hold count', (bad) => read(A, { holdCount: bad })],
       ['read enter: memory', (bad) => read(A, { memoryMs: bad })],
       ['write enter: lease', (bad) => write(A, { leaseMs: bad })],
-      ['write enter: hold count', (bad) => write(A, { holdCount: bad })],
       ['write enter: memory', (bad) => write(A, { memoryMs: bad })],
-      ...['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'].map(
+      ...['leaseMs', 'memoryMs', 'tokenTtlMs'].map(
         (number): [string, (bad: string | number) => Promise<unknown>] => [
           `fenced enter: ${number}`,
-          (bad) => run(WRITE_ACQUIRE_FENCED, { ...fenced, [number]: bad }),
+          (bad) => run(WRITE_ACQUIRE.fenced, { ...fenced, [number]: bad }),
         ],
       ),
       ['read leave', (bad) => endRead(A, bad as number)],
@@ -491,7 +498,7 @@ describe('the scripts of the read-write lock', () => {
 
   const ALL = [
     ...[READ_ACQUIRE, READ_RELEASE, READ_CANCEL, READ_RENEW, READ_INSPECT],
-    ...[WRITE_ACQUIRE, WRITE_ACQUIRE_FENCED, WRITE_RELEASE, WRITE_CANCEL, WRITE_INSPECT, RENEW],
+    ...[WRITE_ACQUIRE, WRITE_ACQUIRE.fenced, WRITE_RELEASE, WRITE_CANCEL, WRITE_INSPECT, RENEW],
     ...[READ_ACQUIRE_ALONE, WRITE_ACQUIRE_ALONE, RELEASE_ALONE, LEASE_ALONE, READ_INSPECT_ALONE],
   ] as Script<string, string, unknown>[];
 

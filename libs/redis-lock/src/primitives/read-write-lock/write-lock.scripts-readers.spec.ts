@@ -195,7 +195,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
 
     it('is forgotten when it was passed on within its process, and others are not', async () => {
       await hold('A1', 1);
-      await run(WRITE_ACQUIRE, { owner: ownerOf('A2'), holdCount: 1, leaseMs: LEASE_MS });
+      await run(WRITE_ACQUIRE, { owner: ownerOf('A2'), leaseMs: LEASE_MS });
       expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['A2'], patience: 1 });
       expect(await passOn('A1', 'A2')).toBe('passed');
       expect(await look()).toEqual({ ...heldBy('A2'), ...NOBODY });

@@ -1,4 +1,5 @@
-import { takeToken } from '../../core/lua/fencing-token.js';
+import { refusal } from '../../core/lua/answers.js';
+import { fencedPair } from '../../core/lua/fencing-token.js';
 import {
   CHECK_CLAIM,
   LINE,
@@ -7,26 +8,19 @@ import {
   STAND_IN_LINE,
 } from '../../core/lua/hand-off.js';
 import { STANDING_BACK } from '../../core/lua/outsiders.js';
-import {
-  CHECK_ENTRY,
-  acquireAnswer,
-  expireOr,
-  fencedAnswer,
-  GRANTED,
-  LOST,
-  refusal,
-} from '../../core/lua/hash-lock.js';
+import { CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import {
   ANNOUNCE_TO_ALL,
   BEGIN_INSPECTION,
   inspection,
+  LONGEST_LEASE,
   MODE,
-  READERS,
   refuseUnheld,
   WRITER,
-} from './read-write-hash.js';
-import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
+} from './read-write-hash.lua.js';
+import { TURN_KEYS } from './footprint.js';
+import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
 /** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
 const refuse = ({ standsBack, isRefused, stands, refused }: typeof IN_LINE) => `
@@ -57,8 +51,7 @@ end`;
 
 /** Lua of those who stand in the line of core/lua/hand-off.ts. */
 const IN_LINE = {
-  check: `${CHECK_CLAIM}
-local holdCount = 1`,
+  check: CHECK_CLAIM,
   line: `${LINE}${STAND_IN_LINE}${STANDING_BACK}`,
   standsBack: 'local standBackMs = standingBack(left)',
   isRefused: 'left or standBackMs',
@@ -66,26 +59,25 @@ local holdCount = 1`,
   refused: refusal('left', 'standBackMs'),
   takesBack: 'takeBack()',
   leaves: 'leaveLine(processOf(owner))',
-  /** Whoever entered more than once since this was first sent is left alone. */
+  /** An owner that entered more than once since this was first sent is left alone. */
   isOther: `held == '0'`,
 };
 
 const ALONE: typeof IN_LINE = {
   ...{ check: '', line: '', standsBack: '', stands: '', takesBack: '', leaves: '' },
   ...{ isRefused: 'left', refused: '{left}' },
-  isOther: 'tonumber(held) ~= holdCount',
+  isOther: `held ~= '1'`,
 };
 
 /**
- * Free, or read by dead readers only → written by this owner. Whoever is refused and waits is
- * remembered, and keeps new readers out. The lease of a nested entry is never added to, nor is any
- * made shorter; a nested entry (count > 1) never creates a hold.
+ * Free, or read by dead readers only → written by this owner, once. An owner that is refused and waits is
+ * remembered, and keeps new readers out. No lease is made shorter.
  */
-const enter = (way: typeof IN_LINE, isFenced: boolean) => `
+const acquire = (way: typeof IN_LINE) => (token: string, granted: string) => `
 ${way.check}
-${CHECK_ENTRY}
+${CHECK_LEASE}
 ${MODE}
-${READERS}
+${LONGEST_LEASE}
 ${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
@@ -96,65 +88,44 @@ ${way.line}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
 if not held then
-  if holdCount > 1 then return ${String(LOST)} end
   ${refuse(way)}
 end
-${isFenced ? takeToken(`not held or ${way.isOther}`) : ''}
+${token}
 if not held then
-  redis.call('hset', lock, 'mode', 'write', field, holdCount)
+  redis.call('hset', lock, 'mode', 'write', field, '1')
   ${expireOr(`redis.call('del', lock)`)}
   -- A key of another type must not make an enter fail that is done.
   pcall(forget, owner)
   ${way.takesBack}
 else
   -- Last what Redis refuses with its memory full, unless something else was written before.
-  if redis.call('pttl', lock) < leaseMs then redis.call('pexpire', lock, leaseMs) end
-  if ${way.isOther} then redis.call('hset', lock, field, holdCount) end
+  if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+  if ${way.isOther} then redis.call('hset', lock, field, '1') end
 end
 ${way.leaves}
-return ${isFenced ? 'fence' : String(GRANTED)}`;
+return ${granted}`;
 
-export const WRITE_ACQUIRE = defineScript({
+const WRITE_ARGS = ['owner', 'leaseMs', 'memoryMs', 'channel'] as const;
+
+export const WRITE_ACQUIRE = fencedPair({
   name: 'write-lock.acquire',
   keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel'],
-  numbers: ['holdCount', 'leaseMs', 'memoryMs'],
+  args: WRITE_ARGS,
+  numbers: ['memoryMs'],
   channels: ['channel'],
-  body: enter(ALONE, false),
-  reply: acquireAnswer,
+  isNew: `not held or ${ALONE.isOther}`,
+  body: acquire(ALONE),
 });
 
-/** As WRITE_ENTER, with a token that is larger than every one before; one for one hold. */
-export const WRITE_ACQUIRE_FENCED = defineScript({
-  name: 'write-lock.acquire-fenced',
-  keys: ['lock', 'prefix', ...TURN_KEYS, 'token'],
-  args: ['owner', 'holdCount', 'leaseMs', 'memoryMs', 'channel', 'tokenTtlMs'],
-  numbers: ['holdCount', 'leaseMs', 'memoryMs', 'tokenTtlMs'],
-  channels: ['channel'],
-  body: enter(ALONE, true),
-  reply: fencedAnswer,
-});
-
-/** As WRITE_ENTER, once; whoever is refused stands in line from then on. */
-export const WRITE_ACQUIRE_OR_QUEUE = defineScript({
+/** The same; an owner that is refused stands in line from then on. */
+export const WRITE_ACQUIRE_OR_QUEUE = fencedPair({
   name: 'write-lock.acquire-or-queue',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
-  args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim'],
-  numbers: ['leaseMs', 'memoryMs'],
+  args: [...WRITE_ARGS, 'claim'],
+  numbers: ['memoryMs'],
   channels: ['channel'],
-  body: enter(IN_LINE, false),
-  reply: acquireAnswer,
-});
-
-/** As WRITE_CLAIM, with a token that is larger than every one before. */
-export const WRITE_ACQUIRE_OR_QUEUE_FENCED = defineScript({
-  name: 'write-lock.acquire-or-queue-fenced',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS, 'token'],
-  args: ['owner', 'leaseMs', 'memoryMs', 'channel', 'claim', 'tokenTtlMs'],
-  numbers: ['leaseMs', 'memoryMs', 'tokenTtlMs'],
-  channels: ['channel'],
-  body: enter(IN_LINE, true),
-  reply: fencedAnswer,
+  isNew: `not held or ${IN_LINE.isOther}`,
+  body: acquire(IN_LINE),
 });
 
 export const WRITE_INSPECT = defineScript({

@@ -4,9 +4,12 @@ import {
   giving,
   handOver,
   handOverOrAnnounce,
+  LEAVE_PLACE,
   LINE,
   LINE_KEYS,
   LOOK_AT_LINE,
+  PASS_ARGS,
+  PASS_IN_ORDER_ARGS,
   passOn,
   refuseAbsent,
   SERVER_TIME,
@@ -14,10 +17,11 @@ import {
   takeTurns,
   type HandedLock,
 } from '../../core/lua/hand-off.js';
-import { fewer, releaseAnswer } from '../../core/lua/hash-lock.js';
+import { releaseAnswer } from '../../core/lua/answers.js';
 import { defineScript } from '../../core/redis/script.js';
-import { ANNOUNCE_TO_ALL, READERS } from './read-write-hash.js';
-import { FORGET, GIVE_TURN, TURN_KEYS, WAIT_TO_WRITE, WAITING } from './turns.js';
+import { ANNOUNCE_TO_ALL, LONGEST_LEASE } from './read-write-hash.lua.js';
+import { TURN_KEYS } from './footprint.js';
+import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
 /**
  * What a writer leaves goes to readers that wait, to itself as long as it reads, and only then to the
@@ -29,11 +33,11 @@ const WRITE_LOCK: HandedLock = {
   beside: `'mode', 'write', `,
   freed: 'announceToAll()',
   onGiven: 'pcall(forget, one)',
-  onWaiting: 'pcall(waitToWrite, heir)',
+  onWaiting: 'pcall(waitToWrite, successor)',
 };
 
 const RELEASE = `
-${READERS}
+${LONGEST_LEASE}
 ${ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
@@ -74,20 +78,20 @@ local field = owner .. ':write'
 local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
 held = mode == 'write' and held`;
 
-/** Ours → fewer holds; or for readers, or of the next writer, or free. */
+/** Ours → for readers, or of the next writer, or free. */
 export const WRITE_RELEASE = defineScript({
   name: 'write-lock.release',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
-  args: ['owner', 'holdCount', 'channel', 'openEveryMs'],
-  numbers: ['holdCount', 'openEveryMs'],
+  args: ['owner', 'channel', 'openEveryMs'],
+  numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
 ${HELD}
 if not held then return 'absent' end
-${fewer('field')}
 ${RELEASE}
 ${LINE}
 ${LOOK_AT_LINE}
+${LEAVE_PLACE}
 ${handOver(WRITE_LOCK)}
 ${letGo('done', 'leavePlace(owner, true)')}
 ${announceUncontended(WRITE_LOCK)}
@@ -99,12 +103,11 @@ const NOT_OURS = `
 ${HELD}
 ${refuseAbsent(WRITE_LOCK, 'held')}`;
 
-/** Ours → for readers; or the heir's. */
+/** Ours → for readers; or the successor's. */
 export const WRITE_PASS = defineScript({
   name: 'write-lock.pass',
   keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: ['owner', 'heir', 'leaseMs', 'starts', 'channel'],
-  numbers: ['leaseMs', 'starts'],
+  args: [...PASS_ARGS, 'channel'],
   channels: ['channel'],
   body: `
 ${NOT_OURS}
@@ -115,19 +118,16 @@ end
 ${RELEASE}
 ${giving(WRITE_LOCK)}
 ${letGo('yielded')}
-return tried(give, heir, starts, leaseMs) and 'passed' or 'unannounced'`,
+return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'`,
   reply: releaseAnswer,
 });
 
-/** Ours → for readers; or of the next writer, and the heir in line; the heir's, if none waits. */
+/** Ours → for readers; or of the next writer, and the successor in line; the successor's, if none waits. */
 export const WRITE_PASS_IN_ORDER = defineScript({
   name: 'write-lock.pass-in-order',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
-  args: [
-    ...(['owner', 'heir', 'leaseMs', 'starts', 'channel'] as const),
-    ...(['claim', 'waitedMs', 'callers', 'memoryMs', 'openEveryMs'] as const),
-  ],
-  numbers: ['leaseMs', 'starts', 'waitedMs', 'callers', 'memoryMs', 'openEveryMs'],
+  args: [...PASS_IN_ORDER_ARGS, 'memoryMs'],
+  numbers: ['waitedMs', 'callers', 'openEveryMs', 'memoryMs'],
   channels: ['channel'],
   body: `
 ${CHECK_CLAIM}
@@ -158,6 +158,7 @@ export const WRITE_CANCEL = defineScript({
 ${RELEASE}
 ${LINE}
 ${LOOK_AT_LINE}
+${LEAVE_PLACE}
 ${handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')

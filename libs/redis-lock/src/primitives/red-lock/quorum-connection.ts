@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../core/time/clock.js';
+import { TimerHeap } from '../../core/time/timer-heap.js';
 import { describeValue, LockConfigurationError, LockStateError } from '../../core/api/errors.js';
 import { Deadline } from '../../core/time/deadline.js';
 import { tell, type LockObserver } from '../../core/api/observer.js';
@@ -37,6 +38,7 @@ export class QuorumConnection implements RedisConnection {
   readonly quorum: number;
   readonly longestLeaseMs: number;
   readonly clock: Clock;
+  readonly times: TimerHeap;
   readonly #upListeners = new Set<() => void>();
 
   /** @throws {LockConfigurationError} there is no node, or one is there twice */
@@ -47,13 +49,14 @@ export class QuorumConnection implements RedisConnection {
     checkConnections(connections);
     checkLongestLease(longestLeaseMs);
     this.clock = clock;
+    this.times = new TimerHeap(clock);
     this.longestLeaseMs = longestLeaseMs;
     this.quorum = quorumOf(connections.length);
     const onKnown = () => {
       for (const listener of [...this.#upListeners]) listener();
     };
     this.nodes = connections.map(
-      (connection) => new VotingNode(connection, clock, longestLeaseMs, onKnown),
+      (connection) => new VotingNode(connection, this.times, longestLeaseMs, onKnown),
     );
     const message = weaknessOf(connections.length);
     if (message !== undefined) tell(observer, { type: 'warning', message });
@@ -80,9 +83,9 @@ export class QuorumConnection implements RedisConnection {
         await guard.identify();
         return { value: undefined, sentAt: end, resent: false };
       };
-      return untilAnswered(connection, this.clock, () => end, identify);
+      return untilAnswered({ connection, clock: this.clock }, () => end, identify);
     });
-    await new Deadline(this.clock, ANSWER_MS, undefined).race(Promise.allSettled(known));
+    await new Deadline(this.times, ANSWER_MS, undefined).race(Promise.allSettled(known));
   }
 
   /**

@@ -1,26 +1,28 @@
 import { LockArgumentError, LockBackendError } from '../../core/api/errors.js';
-import { tokenKey } from '../../core/lua/fencing-token.js';
+import { runPair, tokenKey } from '../../core/lua/fencing-token.js';
 import {
   ACQUIRE,
-  ACQUIRE_FENCED,
+  ACQUIRE_NESTED,
   INSPECT,
   RELEASE,
+  RELEASE_SOME,
   renewHashes,
 } from '../../core/lua/hash-lock.js';
 import type {
   AcquireAnswer,
-  AcquireRequest,
+  AcquireTerms,
   Inspection,
   ReleaseAnswer,
   LockProtocol,
+  Owned,
   OwnerId,
   Renewal,
   RenewalAnswer,
 } from '../../core/holding/protocol.js';
-import { helperKey } from '../../core/redis/key-names.js';
 import { LOCK_OPTIONS } from '../../core/api/options.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { Ballot } from './ballot.js';
+import { channelOf } from './footprint.js';
 import type { QuorumConnection } from './quorum-connection.js';
 import { RAISE_TOKEN } from './red-lock.scripts.js';
 import { Upkeep } from './upkeep.js';
@@ -49,7 +51,7 @@ export class RedLockProtocol implements LockProtocol {
   readonly isShared = false;
   readonly remembersWaiters = false;
   readonly #upkeep: Upkeep;
-  readonly #splits = new WeakMap<AcquireRequest, number>();
+  readonly #splits = new WeakMap<Owned, number>();
 
   /** @param tokenTtlMs for how long a node remembers a token; 0 is for ever */
   constructor(
@@ -60,29 +62,30 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   async acquire(
-    key: string,
-    owner: OwnerId,
-    request: AcquireRequest,
+    hold: Owned,
+    terms: AcquireTerms,
+    holdCount: number,
   ): Promise<Reply<AcquireAnswer>> {
     const { connection } = this;
-    this.#refuseLongLease(request.leaseTimeMs);
+    const { key, owner } = hold;
+    this.#refuseLongLease(terms.leaseTimeMs);
     connection.refuseMisfits();
-    const isNested = request.holdCount > 1;
-    const limitMs = connection.limitMs(request.leaseTimeMs);
+    const isNested = holdCount > 1;
+    const limitMs = connection.limitMs(terms.leaseTimeMs);
     const sentAt = connection.clock.now();
     const asked = connection.nodes.map((node) =>
-      node.enter(owner, limitMs, (redis) => this.#enterAt(redis, key, owner, request)),
+      node.enter(owner, limitMs, (redis) => this.#acquireAt(redis, hold, terms, holdCount)),
     );
     const poll = new Ballot(asked, connection.quorum);
     try {
       const verdict = await poll.until(() =>
         isNested ? nestedAcquireVerdict(poll) : acquireVerdict(poll),
       );
-      const value = await this.#answerTo(verdict, key, request);
+      const value = await this.#answerTo(verdict, hold, terms);
       if (value.kind === 'granted') {
-        const hold = { key, owner, leaseTimeMs: request.leaseTimeMs };
+        const renewal = { key, owner, renewMs: terms.leaseTimeMs };
         if (!isNested) this.#upkeep.begin(owner);
-        this.#upkeep.complete(hold, sentAt, async (i) => (await asked[i])?.kind === 'granted');
+        this.#upkeep.complete(renewal, sentAt, async (i) => (await asked[i])?.kind === 'granted');
       } else this.#upkeep.giveBack(key, owner, isNested ? undefined : poll);
       return { value, sentAt, resent: false };
     } catch (error) {
@@ -92,13 +95,13 @@ export class RedLockProtocol implements LockProtocol {
     }
   }
 
-  async release(key: string, owner: OwnerId, holdCount: number): Promise<Reply<ReleaseAnswer>> {
+  async release({ key, owner }: Owned, holdCount: number): Promise<Reply<ReleaseAnswer>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     const isLast = holdCount === 0;
     const leave = async (redis: RedisConnection): Promise<Reply<ReleaseVerdict>> => {
-      const reply = await this.#leaveAt(redis, key, owner, holdCount);
+      const reply = await this.#releaseAt(redis, key, owner, holdCount);
       // The first delivery may have freed it.
       const isDoubtful = isLast && reply.resent && reply.value === 'absent';
       return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
@@ -115,13 +118,13 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /** The nodes that do not answer are asked on in the background. */
-  async cancel(key: string, owner: OwnerId): Promise<Reply<undefined>> {
+  async cancel({ key, owner }: Owned): Promise<Reply<undefined>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     this.#upkeep.end(owner);
     const poll = connection.poll((node) =>
-      node.giveBack(owner, limitMs, (redis) => this.#leaveAt(redis, key, owner, 0)),
+      node.giveBack(owner, limitMs, (redis) => this.#releaseAt(redis, key, owner, 0)),
     );
     await poll.until(() => poll.isComplete || undefined);
     return { value: undefined, sentAt, resent: false };
@@ -129,9 +132,9 @@ export class RedLockProtocol implements LockProtocol {
 
   async renew(renewals: readonly Renewal[]): Promise<Reply<readonly RenewalAnswer[]>> {
     const { connection } = this;
-    const leaseTimeMs = Math.max(...renewals.map((renewal) => renewal.leaseTimeMs));
-    this.#refuseLongLease(leaseTimeMs);
-    const limitMs = connection.limitMs(leaseTimeMs);
+    const renewMs = Math.max(...renewals.map((renewal) => renewal.renewMs));
+    this.#refuseLongLease(renewMs);
+    const limitMs = connection.limitMs(renewMs);
     const sentAt = connection.clock.now();
     const asked = connection.nodes.map((node) =>
       node.vote(limitMs, (redis) => renewHashes(redis, renewals, 0)),
@@ -156,26 +159,26 @@ export class RedLockProtocol implements LockProtocol {
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     const poll = connection.poll((node) =>
-      node.ask(limitMs, (redis) => redis.run(INSPECT, { lock: key }, {})),
+      node.ask(limitMs, (redis) => redis.run(INSPECT, [key], [])),
     );
     const value = await poll.until(() => inspectionVerdict(poll));
     return { value, sentAt, resent: false };
   }
 
   wakeUpChannel(key: string): string {
-    return helperKey('redisson_lock__channel', key);
+    return channelOf(key);
   }
 
   async #answerTo(
     verdict: AcquireVerdict,
-    key: string,
-    request: AcquireRequest,
+    hold: Owned,
+    terms: AcquireTerms,
   ): Promise<AcquireAnswer> {
-    if (verdict.kind === 'split') return { kind: 'busy', remainingMs: this.#pause(request) };
+    if (verdict.kind === 'split') return { kind: 'busy', remainingMs: this.#pause(hold) };
     if (verdict.kind !== 'granted') return verdict;
-    if (!request.fenced) return { kind: 'granted', fencingToken: undefined };
+    if (!terms.fenced) return { kind: 'granted', fencingToken: undefined };
     const fencingToken = Math.max(...verdict.votes.map((vote) => vote.fencingToken ?? 0));
-    await this.#spread(key, fencingToken, request);
+    await this.#spread(hold.key, fencingToken, terms);
     return { kind: 'granted', fencingToken };
   }
 
@@ -183,12 +186,12 @@ export class RedLockProtocol implements LockProtocol {
    * Resolves once a majority knows the token: whoever is granted the lock next hears of it from one
    * of them, and gets a larger one.
    */
-  async #spread(key: string, token: number, { leaseTimeMs }: AcquireRequest): Promise<void> {
+  async #spread(key: string, token: number, { leaseTimeMs }: AcquireTerms): Promise<void> {
     const { connection } = this;
-    const args = { fence: String(token), tokenTtlMs: this.tokenTtlMs };
+    const args = [String(token), this.tokenTtlMs];
     const poll = connection.poll((node) =>
       node.vote(connection.limitMs(leaseTimeMs), (redis) =>
-        redis.run(RAISE_TOKEN, { token: tokenKey(key) }, args),
+        redis.run(RAISE_TOKEN, [tokenKey(key)], args),
       ),
     );
     await poll.until(() => {
@@ -198,22 +201,28 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /** Doubled at every further split, so that any number of contenders come to an end. */
-  #pause(request: AcquireRequest): number {
-    const splits = this.#splits.get(request) ?? 0;
-    this.#splits.set(request, Math.min(splits + 1, MOST_DOUBLINGS));
+  #pause(hold: Owned): number {
+    const splits = this.#splits.get(hold) ?? 0;
+    this.#splits.set(hold, Math.min(splits + 1, MOST_DOUBLINGS));
     return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
   }
 
-  #enterAt(redis: RedisConnection, key: string, owner: OwnerId, request: AcquireRequest) {
-    const { holdCount, leaseTimeMs: leaseMs } = request;
-    if (!request.fenced) return redis.run(ACQUIRE, { lock: key }, { owner, holdCount, leaseMs });
-    const args = { owner, holdCount, leaseMs, tokenTtlMs: this.tokenTtlMs };
-    return redis.run(ACQUIRE_FENCED, { lock: key, token: tokenKey(key) }, args);
+  #acquireAt(
+    redis: RedisConnection,
+    { key, owner }: Owned,
+    { fenced, leaseTimeMs: leaseMs }: AcquireTerms,
+    holdCount: number,
+  ) {
+    const terms = { fenced, minReplicas: 0 };
+    const ttlMs = this.tokenTtlMs;
+    return holdCount > 1
+      ? runPair(redis, ACQUIRE_NESTED, [key], [owner, holdCount, leaseMs], terms, ttlMs)
+      : runPair(redis, ACQUIRE, [key], [owner, leaseMs], terms, ttlMs);
   }
 
-  #leaveAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
-    const channel = this.wakeUpChannel(key);
-    return redis.run(RELEASE, { lock: key }, { owner, holdCount, channel });
+  #releaseAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
+    if (holdCount > 0) return redis.run(RELEASE_SOME, [key], [owner, holdCount]);
+    return redis.run(RELEASE, [key], [owner, this.wakeUpChannel(key)]);
   }
 
   #refuseLongLease(leaseTimeMs: number): void {

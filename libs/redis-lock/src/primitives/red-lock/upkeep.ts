@@ -46,7 +46,7 @@ export class Upkeep {
       if (poll?.mayHaveDone(i, ({ kind }) => kind === 'granted') === false) return;
       node
         .giveBack(owner, connection.limitMs(Infinity), (redis) =>
-          redis.run(GIVE_BACK, { lock: key }, { owner }),
+          redis.run(GIVE_BACK, [key], [owner]),
         )
         .catch(() => undefined);
     });
@@ -54,14 +54,14 @@ export class Upkeep {
 
   async #completeAt(node: VotingNode, hold: Renewal, sentAt: number, isHeld: Promise<boolean>) {
     const { clock } = this.connection;
-    const { key, owner, leaseTimeMs } = hold;
+    const { key, owner, renewMs } = hold;
     if (await isHeld) return;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
-      const leaseMs = Math.ceil(sentAt + leaseTimeMs - clock.now());
+      const leaseMs = Math.ceil(sentAt + renewMs - clock.now());
       // Both answers may come after the release.
       if (leaseMs <= 0 || !this.#holders.has(owner)) return;
-      const { kind } = await node.enter(owner, this.connection.limitMs(leaseTimeMs), (redis) =>
-        redis.run(ACQUIRE, { lock: key }, { owner, holdCount: 1, leaseMs }),
+      const { kind } = await node.enter(owner, this.connection.limitMs(renewMs), (redis) =>
+        redis.run(ACQUIRE, [key], [owner, leaseMs]),
       );
       if (kind === 'granted' || pauseMs > LAST_PAUSE_MS) return;
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve)?.unref());

@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../core/time/clock.js';
 import { Deadline, OVER } from '../../core/time/deadline.js';
 import { LockBackendError } from '../../core/api/errors.js';
 import type { OwnerId } from '../../core/holding/protocol.js';
-import { outOfScope } from '../../core/holding/scope.js';
+import { outOfScope, type Timer } from '../../core/time/clock.js';
+import type { TimerHeap } from '../../core/time/timer-heap.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { NodeGuard } from './node-guard.js';
 
@@ -36,11 +36,11 @@ export class VotingNode {
 
   constructor(
     readonly connection: RedisConnection,
-    private readonly clock: Clock,
+    private readonly times: TimerHeap,
     private readonly longestLeaseMs: number,
     onKnown: () => void,
   ) {
-    this.guard = new NodeGuard(connection, clock, longestLeaseMs, () => {
+    this.guard = new NodeGuard(connection, times.clock, longestLeaseMs, () => {
       onKnown();
       void this.#payAll();
     });
@@ -83,7 +83,7 @@ export class VotingNode {
    * in the background for as long as a lease may last.
    */
   async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>): Promise<R> {
-    const until = this.clock.now() + this.longestLeaseMs;
+    const until = this.times.clock.now() + this.longestLeaseMs;
     const debt: Debt = { pay, until, isBeingPaid: false };
     this.#debts.set(owner, debt);
     try {
@@ -97,10 +97,10 @@ export class VotingNode {
   async close(): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;
-      this.clock.cancel(this.#timer);
+      this.times.clock.cancel(this.#timer);
       this.guard.close();
       const steps = Promise.all(this.#steps.values());
-      await new Deadline(this.clock, CLOSING_MS, undefined).race(steps);
+      await new Deadline(this.times, CLOSING_MS, undefined).race(steps);
       this.#debts.clear();
     }
     await this.connection.close();
@@ -123,7 +123,7 @@ export class VotingNode {
   /** @param start is told whether it is too late to send anything */
   async #within<R>(limitMs: number, start: (isOver: () => boolean) => Promise<R>): Promise<R> {
     if (this.#overdue > 0) throw silence('none');
-    const deadline = new Deadline(this.clock, limitMs, undefined);
+    const deadline = new Deadline(this.times, limitMs, undefined);
     const running = start(() => deadline.remainingMs === 0);
     const outcome = await deadline.race(running);
     if (outcome !== OVER) return outcome;
@@ -168,7 +168,7 @@ export class VotingNode {
     this.#isPaying = true;
     for (const [owner, debt] of this.#debts) {
       if (this.#overdue > 0 || this.#isClosed) break;
-      if (this.clock.now() >= debt.until) this.#debts.delete(owner);
+      if (this.times.clock.now() >= debt.until) this.#debts.delete(owner);
       else if (!debt.isBeingPaid) await this.#pay(owner, debt).catch(() => undefined);
     }
     this.#isPaying = false;
@@ -179,7 +179,7 @@ export class VotingNode {
     if (this.#isClosed || this.#debts.size === 0) return;
     if (this.#timer !== undefined) return;
     this.#timer = outOfScope(() =>
-      this.clock.after(RETRY_MS, () => {
+      this.times.clock.after(RETRY_MS, () => {
         this.#timer = undefined;
         void this.#payAll();
       }),

@@ -136,12 +136,11 @@ export const UPDATE_LEASE = defineScript({
   name: 'semaphore.update-lease',
   keys: ['leases'],
   args: ['permits', 'leaseMs'],
-  numbers: ['leaseMs'],
   body: `
 ${CHECK_LEASE}
 ${REMAINING}
 if remaining == 0 then return 0 end
-redis.call('zadd', leases, 'xx', string.format('%.0f', now + leaseMs), ids[1])
+redis.call('zadd', leases, 'xx', string.format('%.0f', now + tonumber(leaseMs)), ids[1])
 return 1`,
   reply: (raw) => (raw === 1 || raw === 0 ? raw === 1 : undefined),
 });

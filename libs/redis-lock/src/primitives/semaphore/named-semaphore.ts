@@ -1,16 +1,17 @@
-import { askOnce, type Acquirer } from '../../core/acquirer.js';
+import type { Acquirer } from '../../core/acquirer.js';
+import { askOnce } from '../../core/session.js';
 import {
   describeValue,
   LockArgumentError,
   LockStateError,
   quoteName,
 } from '../../core/api/errors.js';
-import { remainingOf } from '../../core/lua/hash-lock.js';
-import type { PermitLease } from '../../core/holding/held-lease.js';
+import { remainingOf } from '../../core/lua/answers.js';
+import type { PermitLease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { MARKER_TTL_MS as markerTtlMs, type Counted, type OnceOnly } from '../../core/once-only.js';
+import { MARKER_TTL_MS as markerTtlMs, type OnceOnly } from '../../core/once-only.js';
 import {
   ADD,
   LEASE_TIME,
@@ -21,7 +22,7 @@ import {
   UPDATE_LEASE,
   type PermitCounts,
 } from './capacity.scripts.js';
-import { keysOf, leasesKey, permitChannel } from './permit-protocol.js';
+import { channelOf, leasesKey } from './footprint.js';
 import type { PermittedWork, Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
 
 const CAPACITY = { min: 1, max: LARGEST_COUNT };
@@ -50,26 +51,17 @@ export class NamedSemaphore implements Semaphore {
 
   async trySetPermits(permits: number): Promise<boolean> {
     checkCount('permits', permits, CAPACITY);
-    return this.#once((key, marker) => {
-      const args = { permits, markerTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(TRY_SET, { ...keysOf(key), marker }, args);
-    });
+    return this.#once(TRY_SET, permits);
   }
 
   async setPermits(permits: number): Promise<void> {
     checkCount('permits', permits, CAPACITY);
-    await this.#once((key, marker) => {
-      const args = { permits, markerTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(SET, { ...keysOf(key), marker }, args);
-    });
+    await this.#once(SET, permits);
   }
 
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, CHANGE);
-    await this.#once((key, marker) => {
-      const args = { permits, markerTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(ADD, { ...keysOf(key), marker }, args);
-    });
+    await this.#once(ADD, permits);
   }
 
   async availablePermits(): Promise<number> {
@@ -86,10 +78,7 @@ export class NamedSemaphore implements Semaphore {
 
   async tryRelease(permitIds: string | readonly string[]): Promise<boolean> {
     const permits = checkedIds(permitIds);
-    return this.#once((key, marker) => {
-      const args = { permits, markerTtlMs, channel: permitChannel(key) };
-      return this.context.connection.run(RELEASE_PERMITS, { ...keysOf(key), marker }, args);
-    });
+    return this.#once(RELEASE_PERMITS, permits);
   }
 
   async release(permitIds: string | readonly string[]): Promise<void> {
@@ -106,25 +95,30 @@ export class NamedSemaphore implements Semaphore {
     const permits = checkedId(permitId);
     checkLeaseTime(leaseTimeMs);
     return this.#ask((key) => {
-      const args = { permits, leaseMs: leaseTimeMs };
-      return this.context.connection.run(UPDATE_LEASE, { leases: leasesKey(key) }, args);
+      const args = [permits, leaseTimeMs];
+      return this.context.connection.run(UPDATE_LEASE, [leasesKey(key)], args);
     });
   }
 
   async remainingTimeMs(permitId: string): Promise<number> {
     const permits = checkedId(permitId);
     const left = await this.#ask((key) =>
-      this.context.connection.run(LEASE_TIME, { leases: leasesKey(key) }, { permits }),
+      this.context.connection.run(LEASE_TIME, [leasesKey(key)], [permits]),
     );
     return remainingOf(left);
   }
 
   #look(): Promise<PermitCounts> {
-    return this.#ask((key) => this.context.connection.run(LOOK, keysOf(key), {}));
+    return this.#ask((key) => this.context.connection.run(LOOK, [key, leasesKey(key)], []));
   }
 
   /** Whether the request has changed anything, however often it was delivered. */
-  async #once(send: (key: string, marker: string) => Promise<Reply<Counted>>): Promise<boolean> {
+  async #once(script: typeof SET, permits: string | number): Promise<boolean> {
+    const { connection } = this.context;
+    const send = (key: string, marker: string) => {
+      const args = [permits, markerTtlMs, channelOf(key)];
+      return connection.run(script, [key, leasesKey(key), marker], args);
+    };
     return (await this.requests.ask(this.name, send, false)) === 1;
   }
 

@@ -1,16 +1,17 @@
 import type {
   AcquireAnswer,
-  AcquireRequest,
+  AcquireTerms,
   HoldProtocol,
   ReleaseAnswer,
+  Owned,
   OwnerId,
   Renewal,
 } from '../../core/holding/protocol.js';
-import { helperKey, suffixedKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
+import { channelOf, leasesKey, waitingKey } from './footprint.js';
 import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
 /** Of an id and a comma. */
@@ -44,13 +45,12 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   async acquire(
-    key: string,
-    permits: OwnerId,
-    { leaseTimeMs: leaseMs, waitTimeMs, minReplicas }: AcquireRequest,
+    { key, owner: permits }: Owned,
+    { leaseTimeMs, waitTimeMs, minReplicas }: AcquireTerms,
   ): Promise<Reply<AcquireAnswer>> {
-    const keys = keysOf(key);
+    const keys = [key, leasesKey(key), waitingKey(key)];
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
-    const args = { permits, leaseMs, markMs, channel: permitChannel(key) };
+    const args = [permits, leaseTimeMs, markMs, channelOf(key)];
     for (;;) {
       const reply = await this.context.connection.run(ACQUIRE, keys, args, minReplicas);
       const { value, sentAt, resent } = reply;
@@ -58,12 +58,24 @@ export class PermitProtocol implements HoldProtocol {
     }
   }
 
-  release(key: string, permits: OwnerId): Promise<Reply<ReleaseAnswer>> {
-    return this.#leave(key, permits, RELEASE);
+  release({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
+    const keys = [key, leasesKey(key)];
+    const args = [owner, channelOf(key)];
+    return this.#slots.ask(
+      key,
+      () => this.context.connection.run(RELEASE, keys, args),
+      () => this.#end(key, args),
+    );
   }
 
-  cancel(key: string, permits: OwnerId): Promise<Reply<ReleaseAnswer>> {
-    return this.#leave(key, permits, CANCEL);
+  cancel({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
+    const keys = [key, leasesKey(key), waitingKey(key)];
+    const args = [owner, channelOf(key)];
+    return this.#slots.ask(
+      key,
+      () => this.context.connection.run(CANCEL, keys, args),
+      () => this.#end(key, args),
+    );
   }
 
   async renew(
@@ -73,7 +85,7 @@ export class PermitProtocol implements HoldProtocol {
     const replies: Reply<readonly boolean[]>[] = [];
     for (const part of inParts(renewals)) {
       const keys = part.map(({ key }) => leasesKey(key));
-      const args = part.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
+      const args = part.flatMap(({ owner, renewMs }) => [owner, renewMs]);
       replies.push(await this.context.connection.run(RENEW, keys, args, minReplicas));
     }
     return {
@@ -84,41 +96,12 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   wakeUpChannel(key: string): string {
-    return permitChannel(key);
+    return channelOf(key);
   }
 
-  #leave(
-    key: string,
-    permits: OwnerId,
-    script: typeof RELEASE | typeof CANCEL,
-  ): Promise<Reply<ReleaseAnswer>> {
-    const { connection } = this.context;
-    const keys = keysOf(key);
-    const args = { permits, channel: permitChannel(key) };
-    return this.#slots.ask(
-      key,
-      () => connection.run(script, keys, args),
-      () => connection.run(END, { leases: keys.leases }, args),
-    );
+  #end(key: string, args: readonly string[]): Promise<Reply<ReleaseAnswer>> {
+    return this.context.connection.run(END, [leasesKey(key)], args);
   }
-}
-
-/** Each script takes those that it declares. */
-export function keysOf(key: string) {
-  return { counter: key, leases: leasesKey(key), waiting: waitingKey(key) };
-}
-
-export function leasesKey(key: string): string {
-  return suffixedKey(key, 'timeout');
-}
-
-export function permitChannel(key: string): string {
-  return helperKey('redisson_sc', key);
-}
-
-/** Who waits for several permits at once, and for how many; only we use it. */
-function waitingKey(key: string): string {
-  return helperKey('nestjs_semaphore_waiting', key);
 }
 
 /** In order, each part as large as one script may be; one renewal is never divided. */

@@ -1,4 +1,5 @@
-import { CHECK_LEASE, GRANTED, releaseAnswer, remainingOf } from '../../core/lua/hash-lock.js';
+import { GRANTED, releaseAnswer, remainingOf } from '../../core/lua/answers.js';
+import { CHECK_LEASE } from '../../core/lua/hash-lock.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { numberIn } from '../../core/once-only.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
@@ -79,7 +80,7 @@ const TAKE = `
 local entries = {}
 for i = 1, #ids do
   -- Never shorter: an old attempt that arrives late must not undo a renewal.
-  entries[2 * i - 1] = string.format('%.0f', math.max(now + leaseMs, present[i] or 0))
+  entries[2 * i - 1] = string.format('%.0f', math.max(now + tonumber(leaseMs), present[i] or 0))
   entries[2 * i] = ids[i]
 end
 local pttl = redis.call('pttl', counter)
@@ -103,7 +104,7 @@ export const ACQUIRE = defineScript({
   name: 'semaphore.acquire',
   keys: ['counter', 'leases', 'waiting'],
   args: ['permits', 'leaseMs', 'markMs', 'channel'],
-  numbers: ['leaseMs', 'markMs'],
+  numbers: ['markMs'],
   channels: ['channel'],
   body: `
 ${CHECK_LEASE}

@@ -1,10 +1,9 @@
 import { Acquirer } from '../../core/acquirer.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { OnceOnly } from '../../core/once-only.js';
-import {
-  CountingSemaphores,
-  type CountingSemaphore,
-} from '../counting-semaphore/counting-semaphore.js';
+import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-service.js';
+import { REQUEST } from './footprint.js';
 import { NamedSemaphore } from './named-semaphore.js';
 import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore } from './semaphore.js';
@@ -21,7 +20,7 @@ export class SemaphoreService {
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
     this.#counting = new CountingSemaphores(context);
-    this.#requests = new OnceOnly(context, 'nestjs_semaphore_request', 'semaphore');
+    this.#requests = new OnceOnly(context, REQUEST, 'semaphore');
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { PermitLease } from '../../core/holding/held-lease.js';
+import type { PermitLease } from '../../core/api/lease.js';
 import type { AcquireOptions } from '../../core/api/lock.js';
 
 /** How one acquisition of permits behaves. Every time is in milliseconds. */

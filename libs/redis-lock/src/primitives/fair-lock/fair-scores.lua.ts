@@ -7,7 +7,7 @@
  * ready to wait; whoever leaves takes just that off from all behind it.
  *
  * Beside them `waiting` is ours, and read by nobody else: a hash
- * - owner → `waitMs since`, and behind that ` nonce leaseMs manner` of those who are told when they are
+ * - owner → `waitMs since`, and behind that ` nonce leaseMs mode` of those who are told when they are
  *   made the owner; `waitMs+owedMs` when others behind it have left, whose time it takes off for them;
  * - process → `aliveUntil waiters askedAt`: all of its waiters are alive for as long as it asks for one
  *   of them; `askedAt` is its own time (ms) of the last question;

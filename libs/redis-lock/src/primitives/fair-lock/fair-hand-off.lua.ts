@@ -1,5 +1,5 @@
 import { giving, HASH_LOCK } from '../../core/lua/hand-off.js';
-import { TERMS } from './fair-scores.js';
+import { TERMS } from './fair-scores.lua.js';
 
 /** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */
 const MOST_UNHEARD = 32;
@@ -28,16 +28,16 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   remove(waiter, place, 1, record)
   local head, _, next = sweep()
   -- A Java thread sleeps for as long as the lock was to be held when it looked.
-  if head and not next and (leftMs < 0 or leaseMs < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
+  if head and not next and (leftMs < 0 or tonumber(leaseMs) < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
   return true
 end
 
 -- Whom nobody can reach is dead, or asks anew when it is back.
 local function giveByMessage(waiter, place, record)
-  local nonce, leaseMs, manner = string.match(record.terms, ${TERMS})
+  local nonce, leaseMs, mode = string.match(record.terms, ${TERMS})
   local number = string.match(waiter, ':(%d+)$')
-  if not manner or not number or record.life.aliveUntil <= now then return false end
-  return giveTo(waiter, place, record, tonumber(leaseMs), manner == 's' and 1 or 0, function()
+  if not mode or not number or record.life.aliveUntil <= now then return false end
+  return giveTo(waiter, place, record, leaseMs, mode == 's' and '1' or '0', function()
     local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce .. ' ' .. record.life.askedAt)
     return receivers and receivers ~= 0
   end)
@@ -45,9 +45,9 @@ end
 
 -- Whoever could not be reached keeps its place. Nobody overtakes one of whom only Java knows how it
 -- is told, nor one that has not said yet that it is.
-local function giveToNext(heir, leaseMs, starts)
+local function giveToNext(successor, leaseMs, starts)
   local head, _, record = sweep()
-  if head and head == heir and record and giveTo(head, 0, record, leaseMs, starts) then
+  if head and head == successor and record and giveTo(head, 0, record, leaseMs, starts) then
     return 'passed'
   end
   local waiter, place = head, 0
@@ -58,11 +58,11 @@ local function giveToNext(heir, leaseMs, starts)
     record = waiter and recordOf(waiter)
   end
   -- Whoever is named, and stands in the queue no more, finds it free.
-  if not head then return heir and 'yielded' or 'done' end
+  if not head then return successor and 'yielded' or 'done' end
   return announce(channelPrefix .. ':' .. head, '0') and 'done'
 end
 
 -- A queue that cannot be read must not make a release fail that is done.
-local function handOn(heir, leaseMs, starts)
-  return tried(giveToNext, heir, leaseMs, starts) or 'unannounced'
+local function handOn(successor, leaseMs, starts)
+  return tried(giveToNext, successor, leaseMs, starts) or 'unannounced'
 end`;

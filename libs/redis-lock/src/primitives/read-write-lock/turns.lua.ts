@@ -1,5 +1,3 @@
-import { helperKey } from '../../core/redis/key-names.js';
-
 /**
  * Who goes first, among Node processes; Java sees nothing of it. Beside the lock, each with a TTL:
  *
@@ -10,7 +8,6 @@ import { helperKey } from '../../core/redis/key-names.js';
  * - `turn`: the readers whose turn it is. They enter past the writers, and no writer enters before
  *   them. It ends when all of them have entered or left.
  */
-export const TURN_KEYS = ['writers', 'patience', 'readers', 'turn'] as const;
 
 /** How long readers wait behind writers that do not get in either. */
 const PATIENCE_MS = 5_000;
@@ -25,16 +22,7 @@ export function memoryMs(pollIntervalMs: number): number {
   return FORGOTTEN_AFTER_POLLS * pollIntervalMs;
 }
 
-export function turnKeys(key: string): Record<(typeof TURN_KEYS)[number], string> {
-  return {
-    writers: helperKey('nestjs_rwlock_writers', key),
-    patience: helperKey('nestjs_rwlock_patience', key),
-    readers: helperKey('nestjs_rwlock_readers', key),
-    turn: helperKey('nestjs_rwlock_turn', key),
-  };
-}
-
-/** Lua: remembering those who wait, and forgetting those who have not asked again; by `serverTime`. */
+/** Lua: forgetting those who wait and have not asked again; by `serverTime`. */
 export const WAITING = `
 local function nowMs()
   return math.floor(serverTime() / 1000)
@@ -44,7 +32,10 @@ local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
   return redis.call('exists', waiting) == 1
-end
+end`;
+
+/** Lua, behind `WAITING`: remembering those who wait. */
+export const REMEMBER = `
 local function remember(waiting, waiter, memoryMs)
   -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
@@ -71,7 +62,7 @@ local function giveTurn()
 end`;
 
 /** Lua: a writer waits, and keeps new readers out; their patience begins with the first. */
-export const WAIT_TO_WRITE = `
+export const WAIT_TO_WRITE = `${REMEMBER}
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
   remember(writers, writer, memoryMs)

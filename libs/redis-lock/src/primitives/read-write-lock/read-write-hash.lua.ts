@@ -1,6 +1,5 @@
-import { remainingOf } from '../../core/lua/hash-lock.js';
+import { remainingOf } from '../../core/lua/answers.js';
 import type { Inspection } from '../../core/holding/protocol.js';
-import { helperKey, suffixedKey } from '../../core/redis/key-names.js';
 import type { RawReply } from '../../core/redis/script.js';
 
 /**
@@ -24,24 +23,6 @@ local function announceToAll()
   if receivers and receivers ~= 0 then announce(channel, '${FOR_NEXT}') end
   return receivers
 end`;
-
-export function channelOf(key: string): string {
-  return helperKey('redisson_rwlock', key);
-}
-
-/** The field of a writer. */
-export function writerOf(owner: string): string {
-  return `${owner}:write`;
-}
-
-/**
- * The keys of all readers' leases begin so. Every script that looks at leases has it as a key: as
- * one that never exists it makes Redis refuse them while the slot is on its way, when a lease that is
- * elsewhere would be taken for one that is over.
- */
-export function readersPrefix(key: string): string {
-  return suffixedKey(key, '');
-}
 
 /** Lua patterns of the fields that somebody holds the lock by; `<owner>` is what is before `:write`. */
 export const READER = "':%-?%d+$'";
@@ -90,7 +71,10 @@ local function leaseOf(reader, count)
     if left >= 0 and math.max(1, left) > longest then longest, at = math.max(1, left), i end
   end
   return longest, at
-end
+end`;
+
+/** As `READERS`, for a script that looks at all of them. */
+export const LONGEST_LEASE = `${READERS}
 -- What is left of the longest lease of all readers, and how many there were, the dead included, which
 -- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
 local function longestLease(enough, atLeast)

@@ -1,6 +1,7 @@
 import type {
-  AcquireRequest,
+  AcquireTerms,
   LockProtocol,
+  Owned,
   OwnerId,
   Renewal,
 } from '../../core/holding/protocol.js';
@@ -17,8 +18,8 @@ import {
   READ_RENEW,
   READ_CANCEL,
 } from './read-lock.scripts.js';
-import { channelOf, readersPrefix } from './read-write-hash.js';
-import { memoryMs, turnKeys } from './turns.js';
+import { channelOf, keysWithTurns, readersPrefix, turnKeys } from './footprint.js';
+import { memoryMs } from './turns.lua.js';
 
 /** The side that many hold at a time, each by an owner of its own. */
 export class ReadLockProtocol implements LockProtocol {
@@ -30,12 +31,14 @@ export class ReadLockProtocol implements LockProtocol {
   readonly isShared = true;
   readonly remembersWaiters = true;
   readonly #slots: MovingSlots;
+  readonly #memoryMs: number;
 
   constructor(
     private readonly context: LockContext,
     private readonly writeLock: LockProtocol,
   ) {
     this.#slots = new MovingSlots(context);
+    this.#memoryMs = memoryMs(context.settings.pollIntervalMs);
   }
 
   /** The owner of a write hold that surrounds the call: whoever writes may read as well. */
@@ -47,53 +50,46 @@ export class ReadLockProtocol implements LockProtocol {
     return write.owner;
   }
 
-  acquire(key: string, owner: OwnerId, request: AcquireRequest) {
-    const { holdCount, leaseTimeMs: leaseMs, companion = '', waitTimeMs, minReplicas } = request;
-    const { pollIntervalMs } = this.context.settings;
+  acquire(hold: Owned, terms: AcquireTerms, holdCount: number) {
     const { connection } = this.context;
-    const { writers, patience, readers, turn } = turnKeys(key);
-    const keys = { lock: key, prefix: readersPrefix(key), writers, patience, readers, turn };
-    const args = {
-      owner,
-      holdCount,
-      leaseMs,
-      companion,
-      memoryMs: waitTimeMs === 0 ? 0 : memoryMs(pollIntervalMs),
-      channel: channelOf(key),
-    };
+    const { key, owner, companion = '' } = hold;
+    const { leaseTimeMs, waitTimeMs, minReplicas } = terms;
+    const memory = waitTimeMs === 0 ? 0 : this.#memoryMs;
+    const args = [owner, holdCount, leaseTimeMs, companion, memory, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_ACQUIRE, keys, args, minReplicas),
-      () => acquireReadingAlone(connection, key, owner, request),
+      () => connection.run(READ_ACQUIRE, keysWithTurns(key), args, minReplicas),
+      () => acquireReadingAlone(connection, hold, terms, holdCount),
     );
   }
 
-  release(key: string, owner: OwnerId, holdCount: number) {
+  release(hold: Owned, holdCount: number) {
     const { connection } = this.context;
-    const keys = { lock: key, prefix: readersPrefix(key) };
-    const args = { owner, holdCount, channel: channelOf(key) };
+    const { key, owner } = hold;
+    const args = [owner, holdCount, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_RELEASE, keys, args),
-      () => releaseReadingAlone(connection, key, owner, holdCount),
+      () => connection.run(READ_RELEASE, [key, readersPrefix(key)], args),
+      () => releaseReadingAlone(connection, hold, holdCount),
     );
   }
 
-  cancel(key: string, owner: OwnerId) {
+  cancel(hold: Owned) {
+    const { connection } = this.context;
+    const { key, owner } = hold;
     const { readers, turn } = turnKeys(key);
-    const keys = { lock: key, prefix: readersPrefix(key), readers, turn };
-    const { connection } = this.context;
+    const keys = [key, readersPrefix(key), readers, turn];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_CANCEL, keys, { owner, channel: channelOf(key) }),
-      () => releaseReadingAlone(connection, key, owner, 0),
+      () => connection.run(READ_CANCEL, keys, [owner, channelOf(key)]),
+      () => releaseReadingAlone(connection, hold, 0),
     );
   }
 
   renew(renewals: readonly Renewal[], minReplicas: number) {
     const { connection } = this.context;
     const keys = renewals.flatMap(({ key }) => [key, readersPrefix(key)]);
-    const args = renewals.flatMap(({ owner, leaseTimeMs }) => [owner, leaseTimeMs]);
+    const args = renewals.flatMap(({ owner, renewMs }) => [owner, renewMs]);
     return this.#slots.ask(
       keys[0] ?? '',
       () => connection.run(READ_RENEW, keys, args, minReplicas),
@@ -102,12 +98,11 @@ export class ReadLockProtocol implements LockProtocol {
   }
 
   inspect(key: string) {
-    const keys = { lock: key, prefix: readersPrefix(key) };
     const { connection } = this.context;
     return this.#slots.ask(
       key,
-      () => connection.run(READ_INSPECT, keys, {}),
-      () => connection.run(READ_INSPECT_ALONE, { lock: key }, {}),
+      () => connection.run(READ_INSPECT, [key, readersPrefix(key)], []),
+      () => connection.run(READ_INSPECT_ALONE, [key], []),
     );
   }
 

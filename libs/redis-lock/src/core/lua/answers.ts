@@ -1,0 +1,53 @@
+import type { AcquireAnswer, ReleaseAnswer } from '../holding/protocol.js';
+import type { RawReply } from '../redis/script.js';
+
+/** How the scripts of all locks answer. */
+
+/** The answers of a script that has granted, and of one that misses the owner that should be there. */
+export const GRANTED = 1;
+export const LOST = 0;
+
+/** Beside a lease that is left, the time for which the queue stands back (ms). */
+const STANDS_BACK = 3;
+
+/** Lua: the answer to an owner that is refused: what is left of the lease, and of standing back. */
+export const refusal = (left: string, standBackMs: string) =>
+  `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
+
+export function acquireAnswer(raw: RawReply): AcquireAnswer | undefined {
+  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
+  return refused(raw);
+}
+
+export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
+  if (typeof raw !== 'string') return refused(raw);
+  const fencingToken = Number(raw);
+  const isToken = Number.isSafeInteger(fencingToken) && fencingToken > 0;
+  return isToken ? { kind: 'granted', fencingToken } : undefined;
+}
+
+function refused(raw: RawReply): AcquireAnswer | undefined {
+  if (raw === LOST) return { kind: 'lost' };
+  const [pttl, place = 0, sibling = ''] = typeof raw === 'object' ? raw : [];
+  if (typeof pttl !== 'number') return undefined;
+  const remainingMs = remainingOf(pttl);
+  if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
+  if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
+  if (place === STANDS_BACK) return { kind: 'busy', remainingMs, standBackMs: Number(sibling) };
+  if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
+  return { kind: 'busy', remainingMs };
+}
+
+/** A key without a TTL never ends by itself. */
+export function remainingOf(pttl: number): number {
+  return pttl < 0 ? Infinity : pttl;
+}
+
+const RELEASE_ANSWERS = [
+  ...(['done', 'passed', 'had', 'yielded'] as const),
+  ...(['opened', 'unannounced', 'absent'] as const),
+];
+
+export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {
+  return RELEASE_ANSWERS.find((answer) => answer === raw);
+}

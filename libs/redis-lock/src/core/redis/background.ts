@@ -1,0 +1,55 @@
+import { tell, type LockObserver, type Subject } from '../api/observer.js';
+import { outOfScope, type Clock } from '../time/clock.js';
+import type { RedisConnection, Reply } from './connection.js';
+import { untilAnswered } from './retry.js';
+
+interface Surroundings {
+  readonly connection: RedisConnection;
+  readonly clock: Clock;
+  readonly settings: { readonly observer?: LockObserver | undefined };
+}
+
+/** Requests that nobody waits for: their caller lost patience, or left before the grant came. */
+export class Background {
+  private readonly running = new Set<Promise<unknown>>();
+  private isClosed = false;
+
+  constructor(private readonly session: Surroundings) {}
+
+  /** Never rejects, but tells of what failed. It may take minutes: no request's context is kept for it. */
+  run(work: () => Promise<unknown>, about?: Subject, leased = false): Promise<void> {
+    return outOfScope(async () => {
+      const running = work().catch((error: unknown) => {
+        if (about === undefined) return;
+        const { name, kind, label } = about;
+        const { observer } = this.session.settings;
+        tell(observer, { type: 'release-failed', name, kind, label, leased, error });
+      });
+      this.running.add(running);
+      await running;
+      this.running.delete(running);
+    });
+  }
+
+  /** Asks until Redis has done it or the time is up, also while a person has to repair something. */
+  untilDone<R>(endsAt: number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
+    const until = () => (this.isClosed ? -Infinity : endsAt);
+    return untilAnswered(this.session, until, ask, undefined, true);
+  }
+
+  /** As `untilDone`, for this long, in the background. Never rejects. */
+  insist(about: Subject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
+    const endsAt = this.session.clock.now() + forMs;
+    return this.run(() => this.untilDone(endsAt, ask), about);
+  }
+
+  /** Resolves once all that is running now has ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.running);
+  }
+
+  /** A request that is not answered by now is not sent again. */
+  close(): void {
+    this.isClosed = true;
+  }
+}

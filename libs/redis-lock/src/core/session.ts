@@ -1,0 +1,77 @@
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+
+import { resolveSettings, type LockSettings } from './api/options.js';
+import { Background } from './redis/background.js';
+import { ANSWER_MS, type RedisConnection, type Reply } from './redis/connection.js';
+import { answerWithin } from './redis/retry.js';
+import { KeySpace } from './redis/key-names.js';
+import { systemClock, type Clock } from './time/clock.js';
+import { TimerHeap } from './time/timer-heap.js';
+
+const NONCE_BYTES = 8;
+
+/** Shared by everything on one connection: its identity in Redis, its settings, its time. */
+export class Session {
+  readonly settings: LockSettings;
+  readonly keys: KeySpace;
+  readonly times: TimerHeap;
+  /** Requests that go on when their caller has gone. */
+  readonly background: Background;
+  /** Names this client among all that share a Redis. */
+  readonly id = randomUUID();
+  private lastOwner = 0;
+  private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
+  /** Random bytes for nonces, made many at a time. */
+  private readonly random = Buffer.alloc(64 * NONCE_BYTES);
+  private randomAt = this.random.length;
+
+  constructor(
+    readonly connection: RedisConnection,
+    settings: Partial<LockSettings> = {},
+    readonly clock: Clock = systemClock,
+  ) {
+    this.settings = resolveSettings(settings);
+    this.keys = new KeySpace(this.settings.keyPrefix);
+    this.times = new TimerHeap(clock);
+    this.background = new Background(this);
+  }
+
+  /** Every top-level acquisition is a new owner: never the process, never the async chain. */
+  newOwner(): string {
+    return `${this.id}:${String(++this.lastOwner)}`;
+  }
+
+  /** A text that nobody else can guess, whatever they have heard; ours to recognise. */
+  newNonce(): string {
+    if (this.randomAt === this.random.length) {
+      randomFillSync(this.random);
+      this.randomAt = 0;
+    }
+    const from = this.randomAt;
+    this.randomAt += NONCE_BYTES;
+    return this.mark + this.random.toString('hex', from, this.randomAt);
+  }
+
+  isOurNonce(nonce: string): boolean {
+    return nonce.startsWith(this.mark);
+  }
+
+  /** Names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */
+  newIds(count: number): string[] {
+    const digits = randomBytes(16 * count).toString('hex');
+    return digits.match(/.{32}/g) ?? [];
+  }
+}
+
+/**
+ * Resolves with the answer to something that may be asked twice without harm.
+ * @throws {LockBackendError} Redis has not answered in time, or refused
+ */
+export async function askOnce<R>(
+  session: Session,
+  name: string,
+  question: (key: string) => Promise<Reply<R>>,
+): Promise<R> {
+  const key = session.keys.key(name);
+  return (await answerWithin(ANSWER_MS, session, name, () => question(key))).value;
+}

@@ -1,0 +1,103 @@
+import type { Hold } from '../holding/hold.js';
+import type { Claim, OwnerId, ReleaseAnswer } from '../holding/protocol.js';
+import type { Reply } from '../redis/connection.js';
+import { Claims } from './claims.js';
+import { WaitQueue } from './wait-queue.js';
+import type { Waiter } from './waiter.js';
+
+/** A queue whose first waiter is handed the lock: by a local holder, or by another process. */
+export class HandOverQueue extends WaitQueue {
+  private madeClaims: Claims | undefined = undefined;
+  private isGivingBack = false;
+
+  /** The holder releases: the first waiter gets it in the same step, or its process queues. */
+  successor(hold: Hold): Waiter | undefined {
+    const next = this.waiters.firstToWait;
+    if (next === undefined) return undefined;
+    // Where each waiter has an entry of its own, none is claimed for another.
+    const isBatchOver = this.hasOwnGrants && this.claims.isBatchOver(hold, next);
+    next.claim = isBatchOver ? this.claims.claimFor(next, this.wakeUps.hearsGrants) : undefined;
+    this.expectAnswer(next);
+    return next;
+  }
+
+  /** The script that named the successor was answered; without an answer nobody knows what became of it. */
+  onReleased(hold: Hold, next: Waiter, reply: Reply<ReleaseAnswer> | undefined): void {
+    next.asker.answered?.();
+    this.answered(next);
+    if (reply === undefined) {
+      this.goOn(true);
+      return;
+    }
+    const { value, sentAt, resent } = reply;
+    // When the script was sent twice, the first one did it.
+    if (value === 'passed' || (value === 'had' && resent)) {
+      const isNewBatch = next.claim !== undefined;
+      next.batchCount = isNewBatch ? 1 : hold.batchCount + 1;
+      next.batchSince = isNewBatch ? Math.floor(sentAt) : hold.batchSince;
+      if (value === 'passed' && next.mode === 'start') this.grant(next, sentAt, undefined);
+      else this.letEnter(next);
+    } else if (value === 'opened' || value === 'done') {
+      this.busy(this.queues.session.settings.claimTimeMs);
+    } else {
+      // Its own script tells whether it is free, or how long it holds it already or others do.
+      this.goOn(true);
+    }
+  }
+
+  override pushed(payload: string): void {
+    const push = this.claims.read(payload);
+    if (push === undefined) return;
+    const { owner, waiter, sentAt } = push;
+    if (waiter !== undefined && sentAt !== undefined) this.grant(waiter, sentAt, undefined);
+    else if (waiter !== undefined || this.waiters.firstToWait?.owner === owner) this.ask();
+    else if (!this.isOurs(owner)) void this.giveBack(owner);
+  }
+
+  /** A claim only while another process holds it, and only if this process would hear of a grant, or polls. */
+  protected override claimOf(waiter: Waiter): Claim | undefined {
+    if (waiter.once || this.liveHolder !== undefined || this.use.granted !== undefined) {
+      return undefined;
+    }
+    const isHearing = this.madeWakeUps?.hearsGrants === true;
+    const isPolling = this.madeWakeUps?.isDeaf === true;
+    const isReached = isHearing || isPolling || this.queues.session.settings.wakeUp === 'poll';
+    return isReached ? this.claims.claimFor(waiter, isHearing) : undefined;
+  }
+
+  protected override forget(waiter: Waiter): boolean {
+    return this.madeClaims?.leave(waiter) === true;
+  }
+
+  /** The successor holds it with a count of 0, and has to run `acquire` by itself. */
+  private letEnter(next: Waiter): void {
+    if (!next.isQueued && !next.hasLock) void next.tooLate();
+    this.last = this.busyFor(next.leaseTimeMs);
+    this.answerOnce(Infinity);
+    this.goOn(true);
+  }
+
+  /** Whether this owner holds it, has just been granted it, asks for it, or has left it as it stays taken. */
+  private isOurs(owner: OwnerId): boolean {
+    const isHeld = owner === this.queues.holderOf(this.use)?.owner || owner === this.use.granted;
+    return isHeld || this.queues.isKeptBy(owner) || owner === this.asking?.asker.owner;
+  }
+
+  /** One at a time: repeated old messages must not make us send as many scripts. */
+  private async giveBack(owner: OwnerId): Promise<void> {
+    if (this.isGivingBack || !this.hasOwnGrants) return;
+    this.isGivingBack = true;
+    await this.cancelStray(owner);
+    this.isGivingBack = false;
+  }
+
+  private get claims(): Claims {
+    return (this.madeClaims ??= new Claims(this.queues.session));
+  }
+
+  /** Grants arrive on a channel of their own, for any owner of this process. */
+  private get hasOwnGrants(): boolean {
+    const { grants, wakeUp } = this.channels;
+    return grants !== undefined && grants !== wakeUp;
+  }
+}

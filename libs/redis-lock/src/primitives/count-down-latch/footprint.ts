@@ -1,0 +1,22 @@
+import type { RedisConnection } from '../../core/redis/connection.js';
+import { prefixOf, type Footprint } from '../../core/redis/key-names.js';
+
+const CHANNEL = 'redisson_countdownlatch__channel__';
+/** Where a request notes that it was executed. */
+export const REQUEST = 'nestjs_latch_request';
+
+export const LATCH_FOOTPRINT = {
+  commands: ['decr', 'del', 'get', 'set'],
+  keys: [prefixOf(REQUEST)],
+  channels: [CHANNEL],
+} satisfies Footprint;
+
+/**
+ * Redisson adds braces also to a name with a hash tag of its own, which in Cluster makes another slot:
+ * its own scripts are refused there. Only there is the channel ours alone.
+ */
+export function channelOf(connection: RedisConnection, latch: string): string {
+  const redissons = `${CHANNEL}{${latch}}`;
+  const isTogether = connection.place(redissons).slot === connection.place(latch).slot;
+  return isTogether ? redissons : CHANNEL + latch;
+}

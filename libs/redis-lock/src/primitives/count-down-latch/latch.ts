@@ -1,0 +1,54 @@
+/** How to wait for a latch. */
+export interface WaitOptions {
+  /**
+   * How long to wait, in milliseconds; 0 only looks, `Infinity` waits for ever.
+   * @default `waitTimeMs` of the module
+   */
+  readonly waitTimeMs?: number | undefined;
+  /** Ends the waiting: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Opens once it has been counted down to zero. A latch that was never set, or was deleted, cannot be
+ * told from one that has opened: it is open. Set it before anybody waits.
+ */
+export interface CountDownLatch {
+  readonly name: string;
+
+  /**
+   * Sets the count, from 1 to 2,147,483,647, if there is none; a latch that has opened can be set again.
+   * @returns whether this call has set it
+   * @throws {LockBackendError} Redis could not be asked; call again unless the outcome is `unknown`
+   * @throws {LockStateError} the key holds something else
+   */
+  trySetCount(count: number): Promise<boolean>;
+
+  /**
+   * Counts down by one; the last one opens the latch. Of a latch that is open, nothing happens.
+   * @returns what is left to be counted
+   * @throws {LockBackendError} Redis has not answered for two seconds. It goes on being told for five
+   * minutes: do not call again
+   * @throws {LockStateError} the key holds something else
+   */
+  countDown(): Promise<number>;
+
+  /** What is left to be counted; 0 is an open latch. */
+  getCount(): Promise<number>;
+
+  /**
+   * Waits until the latch is open: Redis has said so during this call. Wakes up by a message, and
+   * looks by itself every `pollIntervalMs`.
+   * @returns false when time is over and it was still closed
+   * @throws {LockBackendError} Redis could not be asked
+   * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
+   * @throws {LockShutdownError} the application is closing
+   */
+  wait(options?: WaitOptions): Promise<boolean>;
+
+  /**
+   * Takes the latch away; those who wait go on as if it had opened.
+   * @returns whether there was one
+   */
+  delete(): Promise<boolean>;
+}

@@ -1,0 +1,188 @@
+import { askOnce } from '../../core/session.js';
+import { waitedMs, type Acquisition } from '../../core/acquisition.js';
+import { isTraced, traced } from '../../core/trace.js';
+import { isAbort, refuseAborted } from '../../core/time/abort.js';
+import type { WaitQueues } from '../../core/waiting/wait-queues.js';
+import { LockArgumentError, withLockName } from '../../core/api/errors.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { tell } from '../../core/api/observer.js';
+import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
+import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
+import { GRANTED, timeoutError, Waiter, type Refusal } from '../../core/waiting/waiter.js';
+import { CountingRequest } from './counting-request.js';
+import type { CountingAcquireOptions, CountingSemaphore } from './counting-semaphore.js';
+import { channelOf, REQUEST } from './footprint.js';
+import { AVAILABLE, CHANGE, DRAIN, TRY_SET_PERMITS } from './counting-semaphore.scripts.js';
+
+const KIND = 'counting-semaphore';
+
+const ACQUIRE_OPTIONS = [
+  'waitTimeMs',
+  'signal',
+] as const satisfies readonly (keyof CountingAcquireOptions)[];
+const LONGEST_TTL_MS = 365 * 24 * 60 * 60 * 1_000;
+
+/** All counting semaphores of one connection. */
+export class CountingSemaphores {
+  readonly #requests: OnceOnly;
+  readonly #queues: WaitQueues;
+
+  constructor(private readonly context: LockContext) {
+    this.#requests = new OnceOnly(context, REQUEST, KIND);
+    this.#queues = context.queues(KIND, true);
+  }
+
+  /**
+   * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept.
+   * @throws {LockKeyError} the name cannot be used
+   */
+  get(name: string): CountingSemaphore {
+    this.context.keys.key(name);
+    return {
+      name,
+      trySetPermits: (permits, options) => this.#trySetPermits(name, permits, options),
+      acquire: (permits = 1, options) => this.#acquire(name, permits, options),
+      tryAcquire: (permits = 1, options) => this.#tryAcquire(name, permits, options),
+      release: async (permits = 1) => {
+        await this.#give(name, permits, false);
+      },
+      releaseIfExists: (permits = 1) => this.#give(name, permits, true),
+      addPermits: (permits) => this.#addPermits(name, permits),
+      drainPermits: () => this.#drain(name),
+      availablePermits: () => this.#available(name),
+    };
+  }
+
+  async #trySetPermits(
+    name: string,
+    permits: number,
+    options: { readonly ttlMs?: number } | undefined,
+  ): Promise<boolean> {
+    checkPermits(permits);
+    const ttlMs = ttlOf(options);
+    const send = (counter: string, marker: string) => {
+      const args = [permits, ttlMs, markerTtlMs, channelOf(counter)];
+      return this.context.connection.run(TRY_SET_PERMITS, [counter, marker], args);
+    };
+    return (await this.#requests.ask(name, send, false)) === 1;
+  }
+
+  async #acquire(
+    name: string,
+    permits: number,
+    options: CountingAcquireOptions | undefined,
+  ): Promise<void> {
+    const { waitTimeMs } = this.context.settings;
+    const acquisition = this.#acquisition(name, permits, options, waitTimeMs);
+    const refusal = await this.#take(acquisition, permits);
+    if (refusal === undefined) return;
+    throw timeoutError({ name, waitedMs: waitedMs(acquisition) }, refusal);
+  }
+
+  async #tryAcquire(
+    name: string,
+    permits: number,
+    options: CountingAcquireOptions | undefined,
+  ): Promise<boolean> {
+    const acquisition = this.#acquisition(name, permits, options, 0);
+    return (await this.#take(acquisition, permits)) === undefined;
+  }
+
+  #acquisition(
+    name: string,
+    permits: number,
+    given: CountingAcquireOptions | undefined,
+    defaultWaitMs: number,
+  ): Acquisition {
+    checkPermits(permits);
+    const { context: session } = this;
+    const { settings, clock, keys } = session;
+    const options = resolveAcquireOptions(given, settings, defaultWaitMs, ACQUIRE_OPTIONS);
+    refuseAborted(options.signal);
+    return { session, name, kind: KIND, key: keys.key(name), options, startedAt: clock.now() };
+  }
+
+  /** Resolves with why there are no permits for the call, or with nothing once it has them. */
+  #take(acquisition: Acquisition, permits: number): Promise<Refusal | undefined> {
+    const take = () => this.#settle(acquisition, permits);
+    return isTraced() ? traced(acquisition, take, (refusal) => refusal !== undefined) : take();
+  }
+
+  async #settle(acquisition: Acquisition, permits: number): Promise<Refusal | undefined> {
+    const { context } = this;
+    const { name, options, startedAt } = acquisition;
+    const { waitTimeMs, signal } = options;
+    const request = new CountingRequest(context, this.#requests, name, permits);
+    const waiter = new Waiter(context, request, acquisition, waitTimeMs, signal, startedAt);
+    try {
+      const outcome = await this.#queues.wait(waiter);
+      // Aborted between the answer and here.
+      refuseAborted(signal);
+      if (outcome === GRANTED) {
+        request.keep();
+        return undefined;
+      }
+      request.leave();
+      const { observer } = context.settings;
+      const { waitedMs } = waiter;
+      if (!waiter.once) tell(observer, { type: 'timed-out', name, kind: KIND, waitedMs });
+      return outcome;
+    } catch (error) {
+      request.leave();
+      throw isAbort(signal, error) ? error : withLockName(error, name);
+    }
+  }
+
+  async #give(name: string, permits: number, onlyIfExists: boolean): Promise<boolean> {
+    checkPermits(permits);
+    return this.#change(name, { more: permits, fewer: 0, onlyIfExists: Number(onlyIfExists) });
+  }
+
+  async #addPermits(name: string, permits: number): Promise<void> {
+    checkCount('permits', permits, { min: -LARGEST_COUNT, max: LARGEST_COUNT });
+    if (permits === 0) throw new LockArgumentError('permits must not be 0: that changes nothing');
+    const [more, fewer] = permits > 0 ? [permits, 0] : [0, -permits];
+    await this.#change(name, { more, fewer, onlyIfExists: 0 });
+  }
+
+  /** What was taken must come back, so it is not given up when Redis is away for a while. */
+  async #change(
+    name: string,
+    change: { more: number; fewer: number; onlyIfExists: number },
+  ): Promise<boolean> {
+    const send = (counter: string, marker: string) => {
+      const { more, fewer, onlyIfExists } = change;
+      const args = [more, fewer, onlyIfExists, markerTtlMs, channelOf(counter)];
+      return this.context.connection.run(CHANGE, [counter, marker], args);
+    };
+    return (await this.#requests.ask(name, send, true)) === 1;
+  }
+
+  #drain(name: string): Promise<number> {
+    const send = (counter: string, marker: string) =>
+      this.context.connection.run(DRAIN, [counter, marker], [markerTtlMs]);
+    return this.#requests.ask(name, send, false);
+  }
+
+  #available(name: string): Promise<number> {
+    return askOnce(this.context, name, (counter) =>
+      this.context.connection.run(AVAILABLE, [counter], []),
+    );
+  }
+}
+
+function checkPermits(permits: unknown): void {
+  checkCount('permits', permits, { min: 1, max: LARGEST_COUNT });
+}
+
+function ttlOf(options: unknown): number {
+  if (options === undefined) return 0;
+  if (!isPlainObject(options) || unknownOption(options, ['ttlMs']) !== undefined) {
+    throw new LockArgumentError('the only option of trySetPermits is { ttlMs }');
+  }
+  const { ttlMs } = options as { ttlMs?: unknown };
+  if (ttlMs === undefined) return 0;
+  checkCount('ttlMs', ttlMs, { min: 1, max: LONGEST_TTL_MS });
+  return ttlMs as number;
+}

@@ -1,0 +1,177 @@
+import { acquireHashAlone, acquireNested } from '../../core/lua/acquire-alone.js';
+import { runPair, tokenTtlMs } from '../../core/lua/fencing-token.js';
+import { passArgs, writtenTerms } from '../../core/lua/hand-off.js';
+import {
+  INSPECT,
+  RELEASE as RELEASE_ALONE,
+  RELEASE_SOME,
+  renewHashes,
+} from '../../core/lua/hash-lock.js';
+import type {
+  Claim,
+  AcquireAnswer,
+  AcquireTerms,
+  Successor,
+  ReleaseAnswer,
+  LockProtocol,
+  Owned,
+  OwnerId,
+  Renewal,
+} from '../../core/holding/protocol.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
+import { LOCK_OPTIONS } from '../../core/api/options.js';
+import { aliveMs } from '../../core/time/polls.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { channelOf, keysOf } from './footprint.js';
+import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
+
+/** While a slot is half way nobody is told of a release: who waits asks so often at least. */
+const ALONE_POLL_MS = 100;
+/** So many of a key are remembered who have left without a look at the queue. */
+const MOST_STRAYS = 10_000;
+/** For how long it is tried to take them out of it. */
+const INSIST_MS = 5 * 60 * 1_000;
+
+export class FairLockProtocol implements LockProtocol {
+  readonly kind = 'fair';
+  readonly options = LOCK_OPTIONS;
+  readonly nesting = 'in turn';
+  readonly waiting = 'each';
+  readonly isShared = false;
+  readonly remembersWaiters = true;
+  readonly #aliveMs: number;
+  readonly #tokenTtlMs: number;
+  readonly #slots: MovingSlots;
+  /** By key those who may still have a place in the queue, which would stop everybody behind it. */
+  readonly #strays = new Map<string, OwnerId[]>();
+
+  constructor(private readonly context: LockContext) {
+    this.#slots = new MovingSlots(context);
+    this.#aliveMs = aliveMs(context.settings.pollIntervalMs);
+    this.#tokenTtlMs = tokenTtlMs(context.settings);
+  }
+
+  acquire(
+    hold: Owned,
+    terms: AcquireTerms,
+    holdCount: number,
+    claim?: Claim,
+  ): Promise<Reply<AcquireAnswer>> {
+    const { connection } = this.context;
+    const field = hold.owner;
+    const acquiring = {
+      ...{ protocol: this, hold, field, terms, holdCount, tokenTtlMs: this.#tokenTtlMs },
+    };
+    if (holdCount > 1) return acquireNested(connection, this.#slots, acquiring);
+    return this.#slots.ask(
+      hold.key,
+      () => this.#acquireTogether(hold, terms, claim),
+      async () => {
+        const reply = await acquireHashAlone(connection, acquiring);
+        const { value } = reply;
+        if (value.kind !== 'busy') return reply;
+        const remainingMs = Math.min(value.remainingMs, ALONE_POLL_MS);
+        return { ...reply, value: { ...value, remainingMs } };
+      },
+    );
+  }
+
+  release(hold: Owned, holdCount: number, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
+    const { connection } = this.context;
+    const { key, owner } = hold;
+    if (holdCount > 0) return connection.run(RELEASE_SOME, [key], [owner, holdCount]);
+    if (successor === undefined) {
+      return this.#slots.ask(
+        key,
+        () => connection.run(RELEASE, keysOf(key), [owner, channelOf(key)]),
+        () => this.#releaseAlone(hold),
+      );
+    }
+    const args = [...passArgs(owner, successor), channelOf(key)];
+    return this.#slots.ask(
+      key,
+      () => connection.run(PASS, keysOf(key), args),
+      () => this.#yieldAlone(hold),
+    );
+  }
+
+  cancel(hold: Owned, terms: AcquireTerms) {
+    return this.#slots.ask(
+      hold.key,
+      () => this.#cancel(hold.key, hold.owner, this.#waitMs(terms)),
+      () => this.#releaseAlone(hold),
+    );
+  }
+
+  renew(renewals: readonly Renewal[], minReplicas: number) {
+    return renewHashes(this.context.connection, renewals, minReplicas);
+  }
+
+  inspect(key: string) {
+    return this.context.connection.run(INSPECT, [key], []);
+  }
+
+  wakeUpChannel(key: string, owner: OwnerId): string {
+    return `${channelOf(key)}:${owner}`;
+  }
+
+  /** A waiter hears on one channel that the lock is free, and that it has it. */
+  grantChannel(key: string, owner: OwnerId): string {
+    return this.wakeUpChannel(key, owner);
+  }
+
+  #acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
+    const { connection, clock } = this.context;
+    // Rounded down: what is told later of this question must not seem newer than it is.
+    const askedAt = Math.floor(clock.now());
+    // An owner that polls gets the lock no sooner by a grant: it is first in the queue, or not.
+    const grantBy = claim === undefined || claim.mode === 'poll' ? '' : writtenTerms(claim);
+    const asking = [this.#waitMs(terms), this.#aliveMs, askedAt, grantBy];
+    const args = [owner, terms.leaseTimeMs, ...asking, channelOf(key)];
+    return runPair(connection, ACQUIRE, keysOf(key), args, terms, this.#tokenTtlMs);
+  }
+
+  /** Waiters in the queue, which may be on another node, find out by their poll. */
+  async #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
+    const { connection } = this.context;
+    const reply = await connection.run(RELEASE_ALONE, [key], [owner, channelOf(key)]);
+    this.#leaveQueue(key, owner);
+    return reply;
+  }
+
+  /** Nobody is handed it: the successor asks by itself. */
+  async #yieldAlone(hold: Owned): Promise<Reply<ReleaseAnswer>> {
+    const reply = await this.#releaseAlone(hold);
+    return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
+  }
+
+  /** As soon as the slot has arrived. Until then one for each key finds out when that is. */
+  #leaveQueue(key: string, owner: OwnerId): void {
+    const others = this.#strays.get(key);
+    if (others !== undefined) {
+      if (others.length < MOST_STRAYS) others.push(owner);
+      return;
+    }
+    const strays: OwnerId[] = [];
+    this.#strays.set(key, strays);
+    const { background } = this.context;
+    const cancel = (stray: OwnerId) => this.#cancel(key, stray, 0);
+    const of = { name: key, kind: this.kind } as const;
+    void background
+      .insist(of, INSIST_MS, () => cancel(owner))
+      .then(() => {
+        this.#strays.delete(key);
+        for (const stray of strays) void background.insist(of, INSIST_MS, () => cancel(stray));
+      });
+  }
+
+  #cancel(key: string, owner: OwnerId, waitMs: number): Promise<Reply<ReleaseAnswer>> {
+    return this.context.connection.run(CANCEL, keysOf(key), [owner, waitMs, channelOf(key)]);
+  }
+
+  /** What the waiter adds to the score of everybody behind it, as in Redisson. */
+  #waitMs({ waitTimeMs }: AcquireTerms): number {
+    return waitTimeMs === Infinity ? this.context.settings.fairLockWaitTimeMs : waitTimeMs;
+  }
+}

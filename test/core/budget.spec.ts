@@ -1,0 +1,106 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock';
+import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
+import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { useLocks } from '../support/lock-client.js';
+import { countMade } from '../support/made.js';
+import { useRedis } from '../support/redis-server.js';
+
+const CYCLES = 200;
+/** What is new to the process makes promises once. */
+const WARM_UP = 50;
+/** For an acquire and a release, with ioredis' own and those of the two `await`s of the caller. */
+const PROMISES = 16;
+/** What is made once, by the counting itself or for the connection. */
+const ONCE = 20;
+
+describe('The budget of a lock', () => {
+  const redis = useRedis();
+  const open = useLocks(redis, (context) => new LockService(context));
+
+  /** A client whose timers are due when the spec says so. */
+  const openStill = (observer?: LockObserver) => {
+    const time = { armed: 0, fire: () => {} };
+    const clock: Clock = {
+      ...systemClock,
+      after(_, callback) {
+        time.armed += 1;
+        time.fire = callback;
+        return { ref: () => undefined, unref: () => undefined };
+      },
+      cancel: () => undefined,
+    };
+    return { ...open({ clock, ...(observer && { observer }) }), time };
+  };
+
+  /** What so many cycles make once the process is warm. */
+  const made = async (
+    { time }: ReturnType<typeof openStill>,
+    run: (cycles: number) => Promise<void>,
+  ) => {
+    await run(WARM_UP);
+    time.armed = 0;
+    const { promises, timers } = await countMade(() => run(CYCLES));
+    return { promises, timers, armed: time.armed };
+  };
+  const expectInBudget = ({ promises, timers, armed }: Awaited<ReturnType<typeof made>>) => {
+    expect(promises).toBeLessThanOrEqual(PROMISES * CYCLES + ONCE);
+    expect(armed).toBe(0);
+    // What looks after the connection has one now and then, and no command has.
+    expect(timers).toBeLessThan(CYCLES / 10);
+  };
+
+  it('holds for an acquire and a release of which nobody else knows', async () => {
+    const client = openStill();
+    const all = await made(client, async (cycles) => {
+      for (let i = 0; i < cycles; i += 1) {
+        const lease = await client.locks.acquire('a');
+        await lease.release();
+      }
+    });
+    expectInBudget(all);
+  });
+
+  it.each([2, 8])('holds while %d callers of one process hand a lock over', async (callers) => {
+    const client = openStill();
+    const { locks } = client;
+    let lease = await locks.acquire('a');
+    const waiting = Array.from({ length: callers - 2 }, () => locks.acquire('a'));
+    const all = await made(client, async (cycles) => {
+      for (let i = 0; i < cycles; i += 1) {
+        waiting.push(locks.acquire('a'));
+        await lease.release();
+        lease = (await waiting.shift()) ?? lease;
+      }
+    });
+    await lease.release();
+    for (const next of waiting) await (await next).release();
+    expectInBudget(all);
+  });
+
+  it('has nothing for each hold that is renewed', async () => {
+    let renewed = 0;
+    let done = () => {};
+    const observe = (event: LockEvent) => {
+      if (event.type === 'renewed') renewed += event.leases;
+      if (renewed === 1_000) done();
+    };
+    const { locks, context, time } = openStill({ observe });
+    const names = Array.from({ length: 1_000 }, (_, i) => `a${i}`);
+    const leases = await Promise.all(names.map((name) => locks.acquire(name)));
+    const holds = context.holds.all;
+    const [{ protocol }] = holds as [Hold];
+    const renew = jest.spyOn(protocol, 'renew');
+    for (const hold of holds) context.holds.renewSoon(hold);
+    const { promises } = await countMade(() => {
+      time.fire();
+      return new Promise<void>((resolve) => (done = resolve));
+    });
+    const given: unknown[] = renew.mock.calls.flatMap(([renewals]) => renewals);
+    expect(given).toHaveLength(1_000);
+    // No list of them: to print a thousand holds would take minutes.
+    expect(holds.filter((hold) => !given.includes(hold)).length).toBe(0);
+    expect(promises).toBeLessThanOrEqual(PROMISES * renew.mock.calls.length + ONCE);
+    await Promise.all(leases.map((lease) => lease.release()));
+  });
+});

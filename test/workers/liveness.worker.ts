@@ -1,0 +1,47 @@
+import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
+import { InProcessConnection } from '../../libs/redis-lock/src/testing/in-process-connection.js';
+import { InProcessServer } from '../../libs/redis-lock/src/testing/in-process-server.js';
+import { serve } from '../support/worker.js';
+
+// Without sockets: timers alone keep this process alive.
+const server = new InProcessServer(systemClock);
+const connection = new InProcessConnection(server);
+const locks = new LockService(new LockContext(connection));
+const rivals = new LockService(new LockContext(new InProcessConnection(server)));
+
+/** What is seen of a wait that this process has lived through. */
+const tell = () => {
+  process.stderr.write('over');
+};
+
+const api = {
+  async hold(): Promise<void> {
+    await locks.acquire('another');
+  },
+
+  async waitForOthers(waitTimeMs: number): Promise<void> {
+    await rivals.acquire('held');
+    void locks.tryAcquire('held', { waitTimeMs }).then(tell);
+  },
+
+  /** Inside of a hold, behind a nested one. */
+  waitForTurn(waitTimeMs: number): void {
+    void locks.using('held', async () => {
+      await locks.acquire('held');
+      await locks.tryAcquire('held', { waitTimeMs });
+      tell();
+      await new Promise(() => undefined);
+    });
+  },
+
+  /** For as long as the library waits for an answer. */
+  async waitForRelease(): Promise<void> {
+    const lease = await locks.acquire('held');
+    connection.run = () => new Promise(() => undefined);
+    void lease.release().catch(tell);
+  },
+};
+export type Api = typeof api;
+serve(api);
