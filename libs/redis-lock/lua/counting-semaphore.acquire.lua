@@ -1,0 +1,32 @@
+local counter = KEYS[1]
+local marker = KEYS[2]
+local permits = ARGV[1]
+local markerTtlMs = ARGV[2]
+if not string.find(permits, '^%d+$') or #permits > 15 then return redis.error_reply('LOCKARG permits is not a whole number') end
+permits = tonumber(permits)
+if not string.find(markerTtlMs, '^%d+$') or #markerTtlMs > 15 then return redis.error_reply('LOCKARG markerTtlMs is not a whole number') end
+markerTtlMs = tonumber(markerTtlMs)
+if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
+
+local known = redis.call('get', marker)
+local function once(note, ...)
+  redis.call('set', marker, note, 'px', markerTtlMs)
+  if select('#', ...) == 0 then return nil end
+  local changed = redis.pcall(...)
+  if type(changed) ~= 'table' or not changed.err then return nil end
+  -- A note of what has not happened would be taken for its answer.
+  if known then redis.call('set', marker, known, 'px', markerTtlMs) else redis.call('del', marker) end
+  return changed
+end
+if known then return known == 'cancelled' and 0 or 1 end
+
+local free = redis.call('get', counter)
+if free then
+  local isWhole = free == '0' or string.find(free, '^%-?[1-9]%d*$')
+  if not isWhole or #free > 15 then
+    return redis.error_reply('LOCKSTATE it holds something that is no count')
+  end
+  free = tonumber(free)
+end
+if not free or free < permits then return 0 end
+return once(permits, 'decrby', counter, permits) or 1

@@ -1,0 +1,51 @@
+local counter = KEYS[1]
+local marker = KEYS[2]
+local permits = ARGV[1]
+local ttlMs = ARGV[2]
+local markerTtlMs = ARGV[3]
+local channel = ARGV[4]
+if not string.find(permits, '^%d+$') or #permits > 15 then return redis.error_reply('LOCKARG permits is not a whole number') end
+permits = tonumber(permits)
+if not string.find(ttlMs, '^%d+$') or #ttlMs > 15 then return redis.error_reply('LOCKARG ttlMs is not a whole number') end
+ttlMs = tonumber(ttlMs)
+if not string.find(markerTtlMs, '^%d+$') or #markerTtlMs > 15 then return redis.error_reply('LOCKARG markerTtlMs is not a whole number') end
+markerTtlMs = tonumber(markerTtlMs)
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
+if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
+
+local known = redis.call('get', marker)
+local function once(note, ...)
+  redis.call('set', marker, note, 'px', markerTtlMs)
+  if select('#', ...) == 0 then return nil end
+  local changed = redis.pcall(...)
+  if type(changed) ~= 'table' or not changed.err then return nil end
+  -- A note of what has not happened would be taken for its answer.
+  if known then redis.call('set', marker, known, 'px', markerTtlMs) else redis.call('del', marker) end
+  return changed
+end
+if known then return {tonumber(known), 1} end
+
+local free = redis.call('get', counter)
+if free then
+  local isWhole = free == '0' or string.find(free, '^%-?[1-9]%d*$')
+  if not isWhole or #free > 15 then
+    return redis.error_reply('LOCKSTATE it holds something that is no count')
+  end
+  free = tonumber(free)
+end
+if free then
+  once(0)
+  return {0, 1}
+end
+
+local function tell(free)
+  if free < 1 or free > 2147483647 then return 1 end
+  return announce(channel, string.format('%d', free)) and 1 or 0
+end
+local refused
+if ttlMs > 0 then refused = once(1, 'set', counter, permits, 'px', ttlMs)
+else refused = once(1, 'set', counter, permits) end
+return refused or {1, tell(permits)}

@@ -1,0 +1,375 @@
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local waiting = KEYS[4]
+local owner = ARGV[1]
+local leaseMs = ARGV[2]
+local waitMs = ARGV[3]
+local aliveMs = ARGV[4]
+local askedAt = ARGV[5]
+local terms = ARGV[6]
+local channelPrefix = ARGV[7]
+if not string.find(waitMs, '^%d+$') or #waitMs > 15 then return redis.error_reply('LOCKARG waitMs is not a whole number') end
+waitMs = tonumber(waitMs)
+if not string.find(aliveMs, '^%d+$') or #aliveMs > 15 then return redis.error_reply('LOCKARG aliveMs is not a whole number') end
+aliveMs = tonumber(aliveMs)
+if not string.find(askedAt, '^%d+$') or #askedAt > 15 then return redis.error_reply('LOCKARG askedAt is not a whole number') end
+askedAt = tonumber(askedAt)
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
+if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+  return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
+end
+if aliveMs == 0 then return redis.error_reply('LOCKARG aliveMs must not be 0') end
+
+local grantMs = select(2, string.match(terms, '^(%x+) ([1-9]%d*) ([se])$'))
+if terms ~= '' and (not grantMs or #grantMs > 15) then
+  return redis.error_reply('LOCKARG terms are none')
+end
+local held = redis.call('hget', lock, owner)
+local fields = held and 1 or redis.call('hlen', lock)
+local isFree = fields == 0
+if not held and not isFree then
+  
+if not (fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')) then
+  local isReadWrite = redis.call('hexists', lock, 'mode') == 1
+  local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
+  return redis.error_reply('LOCKSTATE it holds ' .. what)
+end
+end
+-- Nearly always nobody waits: then nothing of the queue has to run.
+local isAlone = isFree and not redis.call('lindex', queue, 0)
+  and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
+local leaveQueue
+if not held and not isAlone then
+  
+local time = redis.call('time')
+local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = math.floor(sinceUs / 1000)
+local ahead
+
+local function processOf(one)
+  return string.match(one, '^[^:]*')
+end
+
+local function readAhead(written)
+  ahead = written and tonumber(string.match(written, '^%d+$') or '0') or 0
+  return ahead
+end
+
+local function scoreOf(waiter)
+  local score = waiter and redis.call('zscore', timeouts, waiter)
+  return score and tonumber(score) - (ahead or readAhead(redis.call('hget', waiting, 'ahead')))
+end
+
+local function setScore(waiter, score)
+  redis.call('zadd', timeouts, score + (ahead or readAhead(redis.call('hget', waiting, 'ahead'))), waiter)
+end
+
+-- Answers besides what is known of its process, also of one that has no record.
+local function recordOf(waiter)
+  local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
+  if not ahead then readAhead(scores) end
+  if not process then return nil end
+  local aliveUntil, waiters, askedAt = string.match(process or '', '^(%d+) (%d+) (%d+)$')
+  local life = waiters and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = askedAt }
+  local waitMs, owedMs, since, terms = string.match(own or '', '^(%d+)%+?(%d*) (%d+) ?(.*)$')
+  if not life or not since or (terms ~= '' and not string.find(terms, '^(%x+) ([1-9]%d*) ([se])$')) then return nil, life end
+  return {
+    life = life,
+    waitMs = tonumber(waitMs),
+    owedMs = tonumber(owedMs) or 0,
+    since = tonumber(since),
+    terms = terms,
+  }, life
+end
+
+local function written(record)
+  local owed = record.owedMs > 0 and string.format('+%.0f', record.owedMs) or ''
+  local text = string.format('%.0f%s %.0f', record.waitMs, owed, record.since)
+  return record.terms == '' and text or text .. ' ' .. record.terms
+end
+
+-- The last waiter of a process takes along what is known of that.
+local function forget(waiter, record)
+  if record and record.life.waiters <= 1 then
+    redis.call('hdel', waiting, waiter, processOf(waiter))
+  elseif redis.call('hdel', waiting, waiter) == 1 and record then
+    local life = record.life
+    local text = string.format('%.0f %.0f %s', life.aliveUntil, life.waiters - 1, life.askedAt)
+    redis.call('hset', waiting, processOf(waiter), text)
+  end
+end
+
+local function leaseLeft()
+  return math.max(0, redis.call('pttl', lock))
+end
+
+-- No score is ever made here: such a waiter would never be let in.
+local function shiftEach(waiters, ms)
+  for _, waiter in ipairs(waiters) do
+    redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
+  end
+end
+
+-- Makes all scores what they should be, less or more by so much.
+local function settle(ms)
+  if ahead > 0 then redis.call('hdel', waiting, 'ahead') end
+  local by = ms - ahead
+  ahead = 0
+  if by ~= 0 then shiftEach(redis.call('lrange', queue, 0, -1), by) end
+end
+
+-- For everybody. Behind a waiter of ours, nobody goes by the scores of many: it is noted, and made so
+-- before a Java thread is next, whom a score that is too high would leave there when it is dead.
+local function shiftAll(ms)
+  if not ahead then readAhead(redis.call('hget', waiting, 'ahead')) end
+  local isFew = redis.call('llen', queue) <= 8
+  if isFew or ahead < ms or not recordOf(redis.call('lindex', queue, 0)) then return settle(ms) end
+  ahead = ahead - ms
+  redis.call('hset', waiting, 'ahead', string.format('%.0f', ahead))
+end
+
+-- For everybody from this place on. Of many, the one before them takes it along when it leaves.
+local function shiftBehind(place, ms)
+  local areMany = ms < 0 and redis.call('llen', queue) - place > 8
+  local before = areMany and redis.call('lindex', queue, place - 1)
+  local record = before and recordOf(before)
+  if not record then return shiftEach(redis.call('lrange', queue, place, -1), ms) end
+  record.owedMs = record.owedMs - ms
+  redis.call('hset', waiting, before, written(record))
+end
+
+-- Of one without a record, waitMs is what it has added.
+local function remove(waiter, place, from, record, waitMs)
+  local ms = record and record.waitMs + record.owedMs or waitMs
+  local hadScore = redis.call('zrem', timeouts, waiter) == 1
+  forget(waiter, record)
+  if place == 0 then redis.call('lpop', queue) else redis.call('lrem', queue, from, waiter) end
+  if not hadScore then return end
+  if place == 0 then shiftAll(-ms) else shiftBehind(place, -ms) end
+end
+  
+-- Redisson throws out whoever is first and has outlasted its score, which a long lease makes it do.
+-- With more than its own time left it stays, and so does the next when that time is taken off.
+local function keep(head, record, score)
+  if score and score >= now + record.waitMs then return end
+  local fresh = now + math.max(leaseLeft(), 5000) + record.waitMs
+  if score then return shiftAll(fresh - score) end
+  shiftBehind(1, record.waitMs)
+  setScore(head, fresh)
+end
+
+-- One of Java's that has lost its score would never be thrown out, dead or alive.
+local function limit(head, score)
+  if ahead > 0 then settle(0) end
+  if score or redis.call('exists', lock) == 1 then return end
+  setScore(head, now + 5000)
+end
+
+local function sweep()
+  local swept, owedMs = 0, 0
+  local head = redis.call('lindex', queue, 0)
+  local record, score
+  while head do
+    record = recordOf(head)
+    score = scoreOf(head)
+    local isGone
+    if record then isGone = record.life.aliveUntil <= now else isGone = score and score <= now end
+    if not isGone or swept == 100 then break end
+    redis.call('lpop', queue)
+    redis.call('zrem', timeouts, head)
+    forget(head, record)
+    -- It leaves before its time, as if it had given up.
+    if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
+    swept = swept + 1
+    head = redis.call('lindex', queue, 0)
+  end
+  if owedMs > 0 or swept > 0 and not head then
+    shiftAll(-owedMs)
+    score = scoreOf(head)
+  end
+  if head and record and record.life.aliveUntil > now then keep(head, record, score) end
+  if head and not record then limit(head, score) end
+  return head, swept > 0, record
+end
+  
+-- Searches from the head (1) or from the end (-1). Answers whether it was the next.
+local function dequeue(from)
+  local own = recordOf(owner)
+  local isNext = redis.call('lindex', queue, 0) == owner
+  local place = isNext and 0 or redis.call('lpos', queue, owner, 'rank', from)
+  if place then
+    remove(owner, place, from, own, waitMs)
+  else
+    redis.call('zrem', timeouts, owner)
+    forget(owner, own)
+  end
+  return isNext
+end
+  
+local function aliveText(waiters)
+  return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
+end
+
+-- Whoever asks is alive, however long it has kept silent, and so are all who wait in its process.
+local function stayAlive()
+  local own, life = recordOf(owner)
+  if own then
+    own.terms = terms
+    redis.call('hset', waiting, owner, written(own), processOf(owner), aliveText(life.waiters))
+  elseif life and life.aliveUntil <= now then
+    redis.call('hset', waiting, processOf(owner), aliveText(life.waiters))
+  end
+  return own, life
+end
+
+local function remember(life)
+  local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
+  local process, waiters = processOf(owner), life and life.waiters or 0
+  local added = redis.call('hset', waiting, owner, record, process, aliveText(waiters + 1))
+  -- It had one that could not be read, and was counted by that.
+  if life and added == 0 then redis.call('hset', waiting, process, aliveText(waiters)) end
+end
+
+-- What the one before it has and its own part; one that has lost its score is passed over.
+local function scoreAt(place)
+  local score, before
+  while place > 0 and not score do
+    place = place - 1
+    local waiter = redis.call('lindex', queue, place)
+    before = before or waiter
+    score = scoreOf(waiter)
+  end
+  local baseMs = score and score - now or leaseLeft()
+  return now + math.max(0, baseMs) + waitMs, before
+end
+
+-- A live one that is in the queue no more was thrown out by Java: back before all who came later.
+local function placeOf(own)
+  local place = 0
+  while true do
+    local other = redis.call('lindex', queue, place)
+    local record = other and recordOf(other)
+    if not record or record.since > own.since then return place end
+    place = place + 1
+  end
+end
+
+local function insert(place, length)
+  local after = place < length and redis.call('lindex', queue, place)
+  local score, before = scoreAt(place)
+  if after then
+    redis.call('linsert', queue, 'before', after, owner)
+    shiftBehind(place + 1, waitMs)
+  else
+    redis.call('rpush', queue, owner)
+  end
+  setScore(owner, score)
+  return before, not after and score
+end
+
+-- A list and a set of one length hold the same owners: only else somebody has to search. Answers
+-- whether something is new, who comes before one that is, and the score of one at the end.
+local function enqueue(own, life)
+  local score = scoreOf(owner)
+  local length = redis.call('llen', queue)
+  local isInStep = length == redis.call('zcard', timeouts)
+  if own and score and isInStep then return false end
+  local isNew = not own and not score and isInStep
+  local place = not isNew and redis.call('lpos', queue, owner)
+  local before, last
+  if not place then
+    before, last = insert(own and placeOf(own) or length, length)
+    -- What others have left to it when it was there before is over.
+    if own and own.owedMs > 0 then
+      own.owedMs = 0
+      redis.call('hset', waiting, owner, written(own))
+    end
+  elseif not score then
+    setScore(owner, (scoreAt(place)))
+    if scoreOf(redis.call('lindex', queue, place + 1)) then shiftBehind(place + 1, waitMs) end
+  end
+  if not own then remember(life) end
+  return true, before, last
+end
+
+-- Answers the error of a user who may not expire keys.
+local function keepKeys(last)
+  last = last or scoreOf(redis.call('lindex', queue, -1)) or now
+  local ttl = math.max(0, last - now) + 43200000
+  for _, key in ipairs({ queue, timeouts, waiting }) do
+    if redis.call('pttl', key) < ttl then
+      local expiry = redis.pcall('pexpire', key, ttl + 43200000)
+      if type(expiry) == 'table' then return expiry end
+    end
+  end
+end
+
+-- How long it makes no sense to ask again, unless a message comes. Never 0.
+local function patience(head)
+  local pttl = redis.call('pttl', lock)
+  if pttl == -1 then return pttl end
+  if not head or head == owner then return math.max(1, pttl) end
+  if pttl >= 0 then return math.max(500, pttl) end
+  local record = recordOf(head)
+  local goneAt = record and record.life.aliveUntil or scoreOf(head) or now
+  return math.max(1, goneAt - now)
+end
+
+local function isOfOurs(other)
+  return other and processOf(other) == processOf(owner)
+end
+
+-- Answers how long to wait, also to a caller that does not; whether it has a place since now (1 behind
+-- its own process, 2 behind others); and who is first, if that is another one of its process.
+local function waitInLine(own, life, head, record)
+  local place, sibling = 0, ''
+  if waitMs > 0 then
+    local isNew, before, last = enqueue(own, life)
+    if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
+    -- A living head of ours does it for all, with its own polls.
+    local refusal = (isNew or not record or head == owner) and keepKeys(last)
+    if refusal then
+      dequeue(-1)
+      return refusal
+    end
+    if isNew and own then head = redis.call('lindex', queue, 0) end
+    if not isNew and head ~= owner and isOfOurs(head) then sibling = head end
+  end
+  return {patience(head), place, sibling}
+end
+  
+local own, life
+if waitMs > 0 then own, life = stayAlive() end
+local head, hasSwept, record = sweep()
+if not isFree or (head and head ~= owner) then
+  local answer = waitInLine(own, life, head, record)
+  -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
+  if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
+  return answer
+end
+leaveQueue = function()
+  -- A record without a place is left when Java has thrown it out.
+  if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
+  if head or own then sweep() end
+end
+end
+
+if held then
+  if held ~= '1' then redis.call('hset', lock, owner, '1') end
+  if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+  return 1
+end
+
+redis.call('hset', lock, owner, '1')
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end
+if leaveQueue then leaveQueue() end
+return 1

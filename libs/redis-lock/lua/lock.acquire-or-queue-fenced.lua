@@ -1,0 +1,148 @@
+local lock = KEYS[1]
+local queue = KEYS[2]
+local claims = KEYS[3]
+local opened = KEYS[4]
+local token = KEYS[5]
+local owner = ARGV[1]
+local leaseMs = ARGV[2]
+local claim = ARGV[3]
+local tokenTtlMs = ARGV[4]
+if not string.find(tokenTtlMs, '^%d+$') or #tokenTtlMs > 15 then return redis.error_reply('LOCKARG tokenTtlMs is not a whole number') end
+tokenTtlMs = tonumber(tokenTtlMs)
+if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+  return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
+end
+
+local aliveMs, terms, grantMs = string.match(claim, '^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$')
+if not terms or #aliveMs > 15 or #grantMs > 15 then
+  return redis.error_reply('LOCKARG claim is none')
+end
+aliveMs = tonumber(aliveMs)
+
+local now
+local function serverTime()
+  if not now then
+    local time = redis.call('time')
+    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  end
+  return now
+end
+
+local function processOf(one)
+  return string.sub(one, 1, 36)
+end
+-- What cannot be read is no line.
+local function leaveLine(process)
+  redis.pcall('zrem', queue, process)
+  redis.pcall('hdel', claims, process)
+end
+
+local function standInLine(one)
+  local process = processOf(one)
+  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
+  if type(added) == 'table' then return end
+  local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
+  redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
+  for _, line in ipairs({ queue, claims }) do
+    local answer = redis.pcall('pttl', line)
+    if type(answer) ~= 'table' and answer < aliveMs then
+      answer = redis.pcall('pexpire', line, aliveMs)
+    end
+    -- A user without the right to expire keys must not leave a line that never ends.
+    if type(answer) == 'table' then leaveLine(process) end
+  end
+end
+
+
+local shortestMs, longestMs = 20, 1000
+local function door()
+  local times = redis.pcall('get', opened)
+  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
+  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
+  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
+end
+local function setDoor(since, untilMs, endMs, unused)
+  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
+  redis.pcall('set', opened, times, 'px', 3000)
+end
+local function isOpen(endMs, nowMs)
+  -- More is left only when the clock was set back.
+  return endMs and endMs > nowMs and endMs - nowMs <= longestMs
+end
+local function standingBack(isHeld)
+  local since, untilMs, endMs = door()
+  local nowMs = serverTime() / 1000
+  if not isOpen(endMs, nowMs) then return end
+  if isHeld then
+    untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
+    setDoor(since, untilMs, endMs, 0)
+  end
+  local left = math.ceil(untilMs - nowMs)
+  return left > 0 and left <= shortestMs and left or nil
+end
+local function takeBack()
+  local since, _, endMs, unused = door()
+  if not since then return end
+  local nowMs = math.floor(serverTime() / 1000)
+  -- They may be faster in a race for it. Up to as much again as was due to them costs them nothing.
+  local overMs = nowMs - endMs - (endMs - since)
+  overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
+  setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
+end
+
+local left = redis.call('pttl', lock)
+local held
+if left == -2 then left = nil else held = redis.call('hget', lock, owner) end
+if not held then
+  if left then
+    
+local holder = redis.call('hlen', lock) == 1 and redis.call('hkeys', lock)[1]
+local isHeld = holder and string.find(holder, ':%-?%d+$')
+
+if not (isHeld and string.find(redis.call('hget', lock, holder), '^%d+$')) then
+  local isReadWrite = redis.call('hexists', lock, 'mode') == 1
+  local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
+  return redis.error_reply('LOCKSTATE it holds ' .. what)
+end
+  end
+  local standBackMs = standingBack(left)
+  if left or standBackMs then
+    standInLine(owner)
+    return {left or standBackMs, standBackMs and 3, standBackMs}
+  end
+end
+
+local fence = redis.call('get', token)
+if not held or held == '0' or not fence then
+  local time = redis.call('time')
+  local counter = 0
+  if fence then counter = string.find(fence, '^%d+$') and tonumber(fence) end
+  if not counter then return redis.error_reply('LOCKSTATE its fencing token is not a number') end
+  local next = math.max(counter + 1, tonumber(time[1]) * 1000000 + tonumber(time[2]))
+  if next > 9007199254740991 then return redis.error_reply('LOCKSTATE its fencing token is too large') end
+  fence = string.format('%.0f', next)
+  
+if tokenTtlMs > 0 then
+  redis.call('set', token, fence, 'px', tokenTtlMs)
+else
+  redis.call('set', token, fence)
+end
+end
+if not held then
+  
+redis.call('hset', lock, owner, '1')
+local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  redis.call('del', lock)
+  return expiry
+end
+  takeBack()
+else
+  -- Last what Redis refuses with its memory full, unless something else was written before.
+  if left < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+  if held == '0' then redis.call('hset', lock, owner, '1') end
+end
+leaveLine(processOf(owner))
+return fence

@@ -1,0 +1,3 @@
+local ping = KEYS[1]
+redis.call('set', ping, '', 'px', 1)
+return 1

@@ -1,0 +1,175 @@
+local lock = KEYS[1]
+local prefix = KEYS[2]
+local writers = KEYS[3]
+local patience = KEYS[4]
+local readers = KEYS[5]
+local turn = KEYS[6]
+local owner = ARGV[1]
+local holdCount = ARGV[2]
+local leaseMs = ARGV[3]
+local companion = ARGV[4]
+local memoryMs = ARGV[5]
+local channel = ARGV[6]
+if not string.find(holdCount, '^%d+$') or #holdCount > 15 then return redis.error_reply('LOCKARG holdCount is not a whole number') end
+holdCount = tonumber(holdCount)
+if not string.find(memoryMs, '^%d+$') or #memoryMs > 15 then return redis.error_reply('LOCKARG memoryMs is not a whole number') end
+memoryMs = tonumber(memoryMs)
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
+if holdCount == 0 then return redis.error_reply('LOCKARG holdCount must not be 0') end
+
+if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+  return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
+end
+
+local mode = redis.call('hget', lock, 'mode')
+if mode ~= 'read' and mode ~= 'write' then
+  if mode or redis.call('exists', lock) == 1 then
+    return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
+  end
+  mode = nil
+end
+
+-- More holds than any reader has: a corrupt count must not stop Redis.
+local MOST_HOLDS = 10000
+-- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+local function leaseOf(reader, count)
+  local longest, at = 0, 0
+  for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
+    local left = redis.call('pttl', prefix .. reader .. ':rwlock_timeout:' .. i)
+    if left >= 0 and math.max(1, left) > longest then longest, at = math.max(1, left), i end
+  end
+  return longest, at
+end
+
+local function shrink(reader, count, n)
+  local key = prefix .. reader .. ':rwlock_timeout:'
+  local longest, at = leaseOf(reader, count)
+  -- RENAME keeps the TTL, and is allowed when the memory is full.
+  if n > 0 and at > n then redis.call('rename', key .. at, key .. n) end
+  for i = n + 1, math.min(tonumber(count) or 0, MOST_HOLDS) do redis.call('del', key .. i) end
+  return longest
+end
+
+local function announceToAll()
+  local receivers = announce(channel, '1')
+  if receivers and receivers ~= 0 then announce(channel, '0') end
+  return receivers
+end
+
+local now
+local function serverTime()
+  if not now then
+    local time = redis.call('time')
+    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  end
+  return now
+end
+
+local function nowMs()
+  return math.floor(serverTime() / 1000)
+end
+-- Whether anybody is waiting there.
+local function isAwaited(waiting)
+  if redis.call('exists', waiting) == 0 then return false end
+  redis.call('zremrangebyscore', waiting, '-inf', nowMs())
+  return redis.call('exists', waiting) == 1
+end
+
+local function remember(waiting, waiter, memoryMs)
+  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
+  if type(added) == 'table' then return end
+  local answer = redis.pcall('pttl', waiting)
+  if type(answer) ~= 'table' and answer < memoryMs then
+    answer = redis.pcall('pexpire', waiting, memoryMs)
+  end
+  -- A user without the right to expire keys must not leave a memory that never ends.
+  if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
+end
+
+local function giveTurn()
+  if redis.call('exists', readers, writers) == 0 then return end
+  if isAwaited(readers) then
+    redis.call('rename', readers, turn)
+    redis.call('pexpire', turn, 1000)
+  end
+  if redis.call('exists', writers) == 1 then
+    redis.pcall('set', patience, '1', 'px', 5000)
+  end
+end
+local held = mode and redis.call('hget', lock, owner)
+local left = mode and redis.call('pttl', lock) or 0
+local isAlone = true
+if not held then
+  if holdCount > 1 then return 0 end
+  isAlone = redis.call('exists', writers, readers, turn) == 0
+  if mode == 'write' then
+    if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
+      
+local isHeld = false
+for _, field in ipairs(redis.call('hkeys', lock)) do
+  isHeld = isHeld or string.find(field, ':%-?%d+:write$') ~= nil
+end
+if not isHeld then
+  return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
+end
+      if memoryMs > 0 then
+        remember(readers, owner, memoryMs)
+        -- Its turn is due when the write ends, also if that is by a crash.
+        redis.call('del', patience)
+      end
+      return {left}
+    end
+  else
+    if left == -1 then
+      
+local isHeld = false
+for _, field in ipairs(redis.call('hkeys', lock)) do
+  isHeld = isHeld or string.find(field, ':%-?%d+$') ~= nil
+end
+if not isHeld then
+  return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
+end
+    end
+    if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
+      if memoryMs > 0 then remember(readers, owner, memoryMs) end
+      if redis.call('exists', patience) == 0 then
+        giveTurn()
+        announceToAll()
+      end
+      if not redis.call('zscore', turn, owner) then
+        return {math.max(0, redis.call('pttl', patience))}
+      end
+    end
+  end
+end
+local key = prefix .. owner .. ':rwlock_timeout:'
+if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
+if not held or redis.call('pttl', key .. holdCount) < tonumber(leaseMs) then
+  redis.call('set', key .. holdCount, '1', 'px', leaseMs)
+end
+if not mode then
+  redis.call('hset', lock, 'mode', 'read', owner, holdCount)
+elseif tonumber(held or 0) ~= holdCount then
+  redis.call('hset', lock, owner, holdCount)
+end
+if left < tonumber(leaseMs) then
+  local expiry = redis.pcall('pexpire', lock, leaseMs)
+-- A user without the right to expire keys must not leave a lock that never ends.
+if type(expiry) == 'table' then
+  
+    if not held then redis.call('del', key .. holdCount) end
+    if not held then redis.call('hdel', lock, owner) end
+    if not mode then redis.call('del', lock) end
+  return expiry
+end
+end
+-- Keys of another type must not make an enter fail that is done.
+if not isAlone then
+  redis.pcall('zrem', readers, owner)
+  redis.pcall('zrem', turn, owner)
+end
+return 1

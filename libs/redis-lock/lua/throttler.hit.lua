@@ -1,0 +1,55 @@
+local hits = KEYS[1]
+local request = ARGV[1]
+local ttlMs = ARGV[2]
+local limit = ARGV[3]
+local blockMs = ARGV[4]
+if not string.find(ttlMs, '^%d+$') or #ttlMs > 15 then return redis.error_reply('LOCKARG ttlMs is not a whole number') end
+ttlMs = tonumber(ttlMs)
+if not string.find(limit, '^%d+$') or #limit > 15 then return redis.error_reply('LOCKARG limit is not a whole number') end
+limit = tonumber(limit)
+if not string.find(blockMs, '^%d+$') or #blockMs > 15 then return redis.error_reply('LOCKARG blockMs is not a whole number') end
+blockMs = tonumber(blockMs)
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function endOf(member) return tonumber(redis.call('zscore', hits, member) or 0) end
+local function enter(member, ends) redis.call('zadd', hits, string.format('%.0f', ends), member) end
+
+local window, block = endOf('window'), endOf('block')
+if blockMs > 0 and block > 0 and block <= now then
+  -- Whoever has served the block begins anew.
+  redis.call('del', hits)
+  if window > now then enter('window', window) end
+else
+  redis.call('zremrangebyscore', hits, '-inf', string.format('%.0f', now))
+end
+local total = redis.call('zcard', hits) - (window > now and 1 or 0) - (block > now and 1 or 0)
+if window <= now then
+  window = now + ttlMs
+  enter('window', window)
+end
+
+local isBlocked, blockEnds = 0, now
+if not redis.call('zscore', hits, request) then
+  if blockMs > 0 and (block > now or total >= limit) then
+    if block <= now then
+      block = now + blockMs
+      enter('block', block)
+    end
+    isBlocked, blockEnds = 1, block
+  elseif blockMs == 0 and total >= limit then
+    isBlocked, blockEnds = 1, window
+    local first = redis.call('zrange', hits, 0, 2, 'withscores')
+    for i = 1, #first, 2 do
+      if first[i] ~= 'window' and first[i] ~= 'block' then
+        blockEnds = tonumber(first[i + 1])
+        break
+      end
+    end
+  else
+    enter(request, now + ttlMs)
+    total = total + 1
+  end
+end
+local last = redis.call('zrange', hits, -1, -1, 'withscores')
+redis.call('pexpire', hits, string.format('%.0f', last[2] - now))
+return {total + isBlocked, window - now, isBlocked, blockEnds - now}

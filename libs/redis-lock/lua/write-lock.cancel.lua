@@ -1,0 +1,262 @@
+local lock = KEYS[1]
+local prefix = KEYS[2]
+local writers = KEYS[3]
+local patience = KEYS[4]
+local readers = KEYS[5]
+local turn = KEYS[6]
+local queue = KEYS[7]
+local claims = KEYS[8]
+local opened = KEYS[9]
+local owner = ARGV[1]
+local channel = ARGV[2]
+local openEveryMs = ARGV[3]
+if not string.find(openEveryMs, '^%d+$') or #openEveryMs > 15 then return redis.error_reply('LOCKARG openEveryMs is not a whole number') end
+openEveryMs = tonumber(openEveryMs)
+local countBy = 'numsub'
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
+-- More holds than any reader has: a corrupt count must not stop Redis.
+local MOST_HOLDS = 10000
+-- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+local function leaseOf(reader, count)
+  local longest, at = 0, 0
+  for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
+    local left = redis.call('pttl', prefix .. reader .. ':rwlock_timeout:' .. i)
+    if left >= 0 and math.max(1, left) > longest then longest, at = math.max(1, left), i end
+  end
+  return longest, at
+end
+-- What is left of the longest lease of all readers, and how many there were, the dead included, which
+-- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+local function longestLease(enough, atLeast)
+  local longest, seen = 0, 0
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    if enough and longest >= enough and seen >= atLeast then break end
+    if string.find(fields[i], ':%-?%d+$') then
+      seen = seen + 1
+      local left = leaseOf(fields[i], fields[i + 1])
+      if left == 0 then redis.call('hdel', lock, fields[i]) end
+      longest = math.max(longest, left)
+    end
+  end
+  return longest, seen
+end
+
+local function announceToAll()
+  local receivers = announce(channel, '1')
+  if receivers and receivers ~= 0 then announce(channel, '0') end
+  return receivers
+end
+
+local now
+local function serverTime()
+  if not now then
+    local time = redis.call('time')
+    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  end
+  return now
+end
+
+local function nowMs()
+  return math.floor(serverTime() / 1000)
+end
+-- Whether anybody is waiting there.
+local function isAwaited(waiting)
+  if redis.call('exists', waiting) == 0 then return false end
+  redis.call('zremrangebyscore', waiting, '-inf', nowMs())
+  return redis.call('exists', waiting) == 1
+end
+
+local function giveTurn()
+  if redis.call('exists', readers, writers) == 0 then return end
+  if isAwaited(readers) then
+    redis.call('rename', readers, turn)
+    redis.call('pexpire', turn, 1000)
+  end
+  if redis.call('exists', writers) == 1 then
+    redis.pcall('set', patience, '1', 'px', 5000)
+  end
+end
+
+local function forget(writer)
+  if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
+  redis.call('del', patience)
+  return true
+end
+-- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+local function letGo(field)
+  local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
+  if longest > 0 then
+    -- The lease first: with its memory full, Redis refuses only a first write.
+    redis.call('pexpire', lock, longest)
+    redis.call('hset', lock, 'mode', 'read')
+    redis.call('hdel', lock, field)
+  else
+    redis.call('del', lock)
+  end
+  return longest
+end
+-- Whether the lock, which was let go, is not to be had by a writer.
+local function isForReaders(longest)
+  local waiting = redis.pcall('exists', readers, writers, turn)
+  if waiting == 0 then return longest > 0 end
+  -- Keys of another type must not make a release fail that is done.
+  pcall(giveTurn)
+  return longest > 0 or redis.pcall('exists', turn) == 1
+end
+
+local function processOf(one)
+  return string.sub(one, 1, 36)
+end
+-- What cannot be read is no line.
+local function leaveLine(process)
+  redis.pcall('zrem', queue, process)
+  redis.pcall('hdel', claims, process)
+end
+
+-- A line that cannot be read must not make a release fail.
+local lines = redis.pcall('exists', queue, opened)
+local isAlone = type(lines) == 'table' or lines == 0
+local leftMs = not isAlone and redis.pcall('pttl', lock)
+
+local function leavePlace(one, hadIt)
+  local process = processOf(one)
+  local record = redis.pcall('hget', claims, process)
+  local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
+  local own = tonumber(string.sub(one, 38))
+  if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
+end
+
+
+local function give(one, count, ms)
+  redis.call('hset', lock, 'mode', 'write', one .. ':write', count)
+  local expiry = redis.pcall('pexpire', lock, ms)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return false
+  end
+  pcall(forget, one)
+  return true
+end
+-- What cannot be done with the line must not make a release fail, which is done by then.
+local function tried(step, ...)
+  local isDone, answer = pcall(step, ...)
+  return isDone and answer
+end
+
+local share
+local function shareOfOutsiders()
+  if share == nil then
+    local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
+    -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
+    local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
+    share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
+  end
+  return share
+end
+
+local function tellShorter(ms)
+  local isShorter = type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs)
+  if isShorter and openEveryMs > 0 and shareOfOutsiders() ~= 0 then announce(channel, '00') end
+end
+
+local shortestMs, longestMs = 20, 1000
+local function door()
+  local times = redis.pcall('get', opened)
+  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
+  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
+  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
+end
+local function setDoor(since, untilMs, endMs, unused)
+  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
+  redis.pcall('set', opened, times, 'px', 3000)
+end
+local function isOpen(endMs, nowMs)
+  -- More is left only when the clock was set back.
+  return endMs and endMs > nowMs and endMs - nowMs <= longestMs
+end
+
+-- Up to when outsiders may have it, if it is time; or nil.
+local function openUntil(since, nowMs, callers, unused)
+  -- Later than that only when the clock was set back.
+  local isSetBack = since > nowMs + longestMs
+  local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
+  local part = (share or 0) * (callers >= 8 and 0.6666666666666666 or 1.5)
+  -- Once may be by chance: they had it between two looks.
+  part = part / 2 ^ math.max(0, unused - 1)
+  if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
+  local dueMs = math.floor(math.min(lastedMs * part, longestMs))
+  return nowMs + math.max(dueMs, shortestMs)
+end
+local function openDoor(since, callers)
+  if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
+  -- Rounded down, or at once more would be left than can be.
+  local nowMs = math.floor(serverTime() / 1000)
+  local begun, untilMs, endMs, unused = door()
+  unused = unused or 0
+  if not isOpen(endMs, nowMs) or untilMs <= nowMs then
+    if endMs and endMs > 0 then unused = unused + 1 end
+    local first = begun or since and math.floor(since / 1000)
+    endMs = first and openUntil(first, nowMs, callers, unused)
+    if first and not endMs and not begun then setDoor(first, 0, 0, 0) end
+    if not endMs then return false end
+  end
+  local receivers = announceToAll()
+  local isHeard = receivers and receivers ~= 0
+  untilMs = math.min(nowMs + shortestMs, endMs)
+  setDoor(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
+  return isHeard
+end
+local function grant(process, record)
+  local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
+  if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
+  if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
+  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
+  if receivers and receivers ~= 0 then
+    tellShorter(tonumber(grantMs))
+    return true
+  end
+  redis.call('del', lock)
+  return false
+end
+local function handOver(from)
+  for _ = 1, 32 do
+    local process = redis.call('zpopmin', queue)[1]
+    if not process then return false end
+    local record = redis.call('hget', claims, process)
+    redis.call('hdel', claims, process)
+    if record and process ~= from and grant(process, record) then return true end
+  end
+  return false
+end
+local field = owner .. ':write'
+local mode = redis.pcall('hget', lock, 'mode')
+-- A key that holds something else by now is not ours to give back.
+if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
+local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
+-- First what a user may lack the right to: then nothing is done.
+local longest = isOurs and letGo(field)
+local isLast = tried(forget, owner)
+leavePlace(owner)
+if not isOurs then
+  if isLast then announceToAll() end
+  return 'absent'
+end
+if isForReaders(longest) then
+  return announceToAll() and 'done' or 'unannounced'
+end
+
+if isAlone then
+  return announceToAll() and 'done' or 'unannounced'
+end
+
+leavePlace(owner, true)
+local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+if tried(openDoor, since, 0) then return 'opened' end
+if since and tried(handOver) then return 'done' end
+return announceToAll() and 'done' or 'unannounced'

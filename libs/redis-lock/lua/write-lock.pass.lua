@@ -1,0 +1,159 @@
+local lock = KEYS[1]
+local prefix = KEYS[2]
+local writers = KEYS[3]
+local patience = KEYS[4]
+local readers = KEYS[5]
+local turn = KEYS[6]
+local owner = ARGV[1]
+local successor = ARGV[2]
+local leaseMs = ARGV[3]
+local starts = ARGV[4]
+local channel = ARGV[5]
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
+local field = owner .. ':write'
+local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
+held = mode == 'write' and held
+
+
+if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
+  return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
+end
+if starts ~= '0' and starts ~= '1' then
+  return redis.error_reply('LOCKARG starts is neither 0 nor 1')
+end
+if not held then
+  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  return redis.call('hexists', lock, successor .. ':write') == 1 and 'had' or 'absent'
+end
+-- Nobody else wants it, and the writer does not read.
+if redis.call('hlen', lock) == 2 and redis.call('exists', readers, writers, turn) == 0 then
+  
+-- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
+-- first: with its memory full, Redis refuses only a first write.
+redis.call('pexpire', lock, leaseMs)
+local counted = redis.pcall('hset', lock, successor .. ':write', starts)
+local left = redis.pcall('hdel', lock, owner .. ':write')
+if type(counted) == 'table' or type(left) == 'table' then
+  redis.call('del', lock)
+  return 'unannounced'
+end
+return 'passed'
+end
+
+
+-- More holds than any reader has: a corrupt count must not stop Redis.
+local MOST_HOLDS = 10000
+-- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+local function leaseOf(reader, count)
+  local longest, at = 0, 0
+  for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
+    local left = redis.call('pttl', prefix .. reader .. ':rwlock_timeout:' .. i)
+    if left >= 0 and math.max(1, left) > longest then longest, at = math.max(1, left), i end
+  end
+  return longest, at
+end
+-- What is left of the longest lease of all readers, and how many there were, the dead included, which
+-- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+local function longestLease(enough, atLeast)
+  local longest, seen = 0, 0
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    if enough and longest >= enough and seen >= atLeast then break end
+    if string.find(fields[i], ':%-?%d+$') then
+      seen = seen + 1
+      local left = leaseOf(fields[i], fields[i + 1])
+      if left == 0 then redis.call('hdel', lock, fields[i]) end
+      longest = math.max(longest, left)
+    end
+  end
+  return longest, seen
+end
+
+local function announceToAll()
+  local receivers = announce(channel, '1')
+  if receivers and receivers ~= 0 then announce(channel, '0') end
+  return receivers
+end
+
+local now
+local function serverTime()
+  if not now then
+    local time = redis.call('time')
+    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  end
+  return now
+end
+
+local function nowMs()
+  return math.floor(serverTime() / 1000)
+end
+-- Whether anybody is waiting there.
+local function isAwaited(waiting)
+  if redis.call('exists', waiting) == 0 then return false end
+  redis.call('zremrangebyscore', waiting, '-inf', nowMs())
+  return redis.call('exists', waiting) == 1
+end
+
+local function giveTurn()
+  if redis.call('exists', readers, writers) == 0 then return end
+  if isAwaited(readers) then
+    redis.call('rename', readers, turn)
+    redis.call('pexpire', turn, 1000)
+  end
+  if redis.call('exists', writers) == 1 then
+    redis.pcall('set', patience, '1', 'px', 5000)
+  end
+end
+
+local function forget(writer)
+  if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
+  redis.call('del', patience)
+  return true
+end
+-- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+local function letGo(field)
+  local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
+  if longest > 0 then
+    -- The lease first: with its memory full, Redis refuses only a first write.
+    redis.call('pexpire', lock, longest)
+    redis.call('hset', lock, 'mode', 'read')
+    redis.call('hdel', lock, field)
+  else
+    redis.call('del', lock)
+  end
+  return longest
+end
+-- Whether the lock, which was let go, is not to be had by a writer.
+local function isForReaders(longest)
+  local waiting = redis.pcall('exists', readers, writers, turn)
+  if waiting == 0 then return longest > 0 end
+  -- Keys of another type must not make a release fail that is done.
+  pcall(giveTurn)
+  return longest > 0 or redis.pcall('exists', turn) == 1
+end
+
+local function give(one, count, ms)
+  redis.call('hset', lock, 'mode', 'write', one .. ':write', count)
+  local expiry = redis.pcall('pexpire', lock, ms)
+  -- A user without the right to expire keys must not leave a lock that never ends.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return false
+  end
+  pcall(forget, one)
+  return true
+end
+-- What cannot be done with the line must not make a release fail, which is done by then.
+local function tried(step, ...)
+  local isDone, answer = pcall(step, ...)
+  return isDone and answer
+end
+
+if isForReaders(letGo(field)) then
+  
+  return announceToAll() and 'yielded' or 'unannounced'
+end
+return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'
