@@ -7,13 +7,12 @@ import {
 } from './api/options.js';
 import { HeldLease } from './holding/held-lease.js';
 import { Hold } from './holding/hold.js';
-import { Patience } from './holding/patience.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { checkWork, runLocked, surroundingLease } from './holding/scope.js';
 import { Joiner } from './join.js';
 import { waitedMs, type Acquisition } from './acquisition.js';
 import type { LockContext } from './lock-context.js';
-import { Releases } from './release.js';
+import { Release, Releases } from './release.js';
 import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
 import { ByKey } from './waiting/by-key.js';
@@ -47,8 +46,8 @@ export class Acquirer {
     const waiter = new Waiter(context, hold, hold, 0, undefined, 0);
     const lease = new HeldLease(hold, 0, undefined, undefined, 0, 0, this.releases);
     const use = new KeyUse('', new ByKey());
-    const patience = new Patience(hold, '', NOTHING, NOTHING);
-    this.kept = [waiter, lease, patience, queueFor(this.queues, hold, use)];
+    const release = new Release(this.releases, lease, NOTHING, NOTHING);
+    this.kept = [waiter, lease, release, queueFor(this.queues, hold, use)];
   }
 
   acquire(name: string, given: AnyAcquireOptions | undefined): Promise<HeldLease> {
@@ -173,24 +172,25 @@ export class Acquirer {
   /** Undefined when the answer took longer than the lease, or the machine stood still: it may be over. */
   private granted(waiter: Waiter, hold: Hold): HeldLease | undefined {
     const { context, protocol, queues } = this;
-    const { grantMs, queue, sentAt, fencingToken } = waiter;
+    const { grantMs, use, sentAt, fencingToken } = waiter;
+    const now = context.clock.now();
     hold.confirm(sentAt, grantMs > 0 ? grantMs : hold.leaseTimeMs);
     if (grantMs > 0) hold.owedLeaseMs = hold.leaseTimeMs;
     // The queue has counted the use of the key for this owner.
-    if (queue !== undefined) {
-      queue.use.granted = undefined;
-      hold.countedKey = queue.use;
+    if (use !== undefined) {
+      use.granted = undefined;
+      hold.countedKey = use;
     }
-    if (hold.remainingMs === 0 || hold.isSuspended()) {
-      hold.countedKey?.end();
+    if (now >= hold.validUntil || hold.isSuspended(now)) {
+      use?.end();
       void waiter.cancel();
       return undefined;
     }
-    hold.grantedAt = Math.floor(context.clock.now());
+    hold.grantedAt = Math.floor(now);
     hold.batchCount = waiter.batchCount;
     hold.batchSince = waiter.batchSince > 0 ? waiter.batchSince : Math.floor(sentAt);
     if (protocol.grantChannel !== undefined) queues.held(hold);
-    return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.waitedMs);
+    return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now);
   }
 
   /** Turns a grant into a lease that is kept from now on. */
@@ -199,11 +199,12 @@ export class Acquirer {
     options: ResolvedAcquireOptions,
     fencingToken: number | undefined,
     parent: HeldLease | undefined,
-    waitedMs: number,
+    startedAt: number,
+    now: number,
   ): HeldLease => {
-    const { clock, holds, settings } = this.context;
+    const { holds, settings } = this.context;
     const holdCount = hold.leases.length + 1;
-    const watchedUntil = options.watched ? clock.now() + options.maxHoldMs : -Infinity;
+    const watchedUntil = options.watched ? now + options.maxHoldMs : -Infinity;
     const lease = new HeldLease(
       hold,
       holdCount,
@@ -214,10 +215,11 @@ export class Acquirer {
       this.releases,
     );
     hold.add(lease);
-    holds.keep(hold);
+    holds.keep(hold, now);
     const { observer } = settings;
     if (observer !== undefined) {
       const { name, kind } = hold;
+      const waitedMs = now - startedAt;
       tell(observer, { type: 'acquired', name, kind, label: options.label, waitedMs, holdCount });
     }
     return lease;

@@ -1,4 +1,4 @@
-import { type Acquisition, waitedMs } from './acquisition.js';
+import type { Acquisition } from './acquisition.js';
 import { LockBackendError, LockLimitError } from './api/errors.js';
 import { tell } from './api/observer.js';
 import type { ResolvedAcquireOptions } from './api/options.js';
@@ -16,7 +16,8 @@ type LeaseOf = (
   options: ResolvedAcquireOptions,
   fencingToken: number | undefined,
   turnOf: HeldLease | undefined,
-  waitedMs: number,
+  startedAt: number,
+  now: number,
 ) => HeldLease;
 
 /**
@@ -134,7 +135,8 @@ export class Joiner {
     hold.confirm(sentAt, options.leaseTimeMs);
     context.holds.refuseDead(hold);
     const { fencingToken = parent.fencingToken } = value;
-    return leaseOf(hold, options, fencingToken, turnOf, waitedMs(acquisition));
+    const { startedAt } = acquisition;
+    return leaseOf(hold, options, fencingToken, turnOf, startedAt, context.clock.now());
   }
 
   /** The caller has left: should the join succeed all the same, it is undone. */

@@ -5,7 +5,7 @@ import { Background } from './redis/background.js';
 import { ANSWER_MS, type RedisConnection, type Reply } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
 import { KeySpace } from './redis/key-names.js';
-import { systemClock, type Clock } from './time/clock.js';
+import { queueMicrotask, systemClock, type Clock } from './time/clock.js';
 import { TimerHeap } from './time/timer-heap.js';
 
 const NONCE_BYTES = 8;
@@ -20,6 +20,8 @@ export class Session {
   /** Names this client among all that share a Redis. */
   readonly id = randomUUID();
   private lastOwner = 0;
+  private ticks = 0;
+  private isTicking = false;
   private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
   /** Random bytes for nonces, made many at a time. */
   private readonly random = Buffer.alloc(64 * NONCE_BYTES);
@@ -41,6 +43,15 @@ export class Session {
     return `${this.id}:${String(++this.lastOwner)}`;
   }
 
+  /** Counts the turns of the event loop in which it was read. */
+  get tick(): number {
+    if (!this.isTicking) {
+      this.isTicking = true;
+      queueMicrotask(this.endTick);
+    }
+    return this.ticks;
+  }
+
   /** A text that nobody else can guess, whatever they have heard; ours to recognise. */
   newNonce(): string {
     if (this.randomAt === this.random.length) {
@@ -55,6 +66,11 @@ export class Session {
   isOurNonce(nonce: string): boolean {
     return nonce.startsWith(this.mark);
   }
+
+  private readonly endTick = () => {
+    this.isTicking = false;
+    this.ticks += 1;
+  };
 
   /** Names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */
   newIds(count: number): string[] {

@@ -234,8 +234,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /** Whether the wall clock went on while the monotonic one stood still. */
-  isSuspended(): boolean {
-    return leadOf(this.session.clock) - this.confirmedLead > suspensionOf(this.leaseMs);
+  isSuspended(now = this.session.clock.now()): boolean {
+    return leadOf(this.session.clock, now) - this.confirmedLead > suspensionOf(this.leaseMs);
   }
 
   onDue(): void {

@@ -10,10 +10,16 @@ import type { Hold } from './hold.js';
 import { Patience, PATIENCE_MS } from './patience.js';
 import { Watchdog } from './watchdog.js';
 
+/** A hold whose last lease is being released. */
+export interface Leaving {
+  readonly hold: Hold;
+  /** Where the list keeps it; -1 while it does not. */
+  leavingIndex: number;
+}
+
 /** All holds of a session: renews them, says when one is lost, and waits for their end at a shutdown. */
 export class Holds {
-  /** Those whose last lease is being released. */
-  private readonly leaving = new Set<Hold>();
+  private readonly leaving: Leaving[] = [];
   private readonly watchdog: Watchdog;
   private readonly idle: Idle;
   private isClosed = false;
@@ -22,7 +28,7 @@ export class Holds {
     this.watchdog = new Watchdog(session, (hold, reason) => {
       this.lose(hold, reason);
     });
-    this.idle = new Idle(session.times, () => this.watchdog.size === 0 && this.leaving.size === 0);
+    this.idle = new Idle(session.times, () => this.watchdog.size === 0 && this.leaving.length === 0);
   }
 
   /** Those that are not released, nor known to be lost. */
@@ -31,8 +37,8 @@ export class Holds {
   }
 
   /** A lease that Redis has just granted was added to the hold. */
-  keep(hold: Hold): void {
-    if (hold.guard === undefined) this.watchdog.add(hold);
+  keep(hold: Hold, now: number): void {
+    if (hold.guard === undefined) this.watchdog.add(hold, now);
     else this.watchdog.replan(hold);
   }
 
@@ -42,19 +48,21 @@ export class Holds {
 
   renew(hold: Hold, leaseTimeMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const caller = new Patience(hold, 'renewed', resolve, reject).begin();
+      const now = this.session.clock.now();
+      const caller = new Patience(hold, 'renewed', resolve, reject).begin(now);
       caller.follow(hold.serially(() => this.renewNow(hold, leaseTimeMs)));
     });
   }
 
   /** The last lease of the hold is released from now on. */
-  leave(hold: Hold): void {
-    this.watchdog.remove(hold);
-    this.leaving.add(hold);
+  leave(one: Leaving): void {
+    this.watchdog.remove(one.hold);
+    one.leavingIndex = this.leaving.push(one) - 1;
   }
 
   /** Redis has answered the release of the last lease, or never will. */
-  left(hold: Hold, outcome: 'done' | 'unknown' | 'failed'): void {
+  left(one: Leaving, outcome: 'done' | 'unknown' | 'failed'): void {
+    const { hold, leavingIndex } = one;
     if (hold.isLive) {
       hold.end();
       const { name, kind, label, heldMs } = hold;
@@ -62,7 +70,13 @@ export class Holds {
       if (observer !== undefined)
         tell(observer, { type: 'released', name, kind, label, outcome, heldMs });
     }
-    this.leaving.delete(hold);
+    if (leavingIndex === -1) return;
+    one.leavingIndex = -1;
+    const last = this.leaving.pop();
+    if (last !== undefined && last !== one) {
+      this.leaving[leavingIndex] = last;
+      last.leavingIndex = leavingIndex;
+    }
     this.idle.check();
   }
 
@@ -76,8 +90,8 @@ export class Holds {
    * A hold that is over is not asked for; by the local clock it may be over unnoticed.
    * @throws {LeaseLostError} it is over
    */
-  refuseDead(hold: Hold): void {
-    if (hold.isLive && hold.remainingMs === 0) this.lose(hold, 'expired');
+  refuseDead(hold: Hold, now = this.session.clock.now()): void {
+    if (hold.isLive && now >= hold.validUntil) this.lose(hold, 'expired');
     if (hold.lostError !== undefined) throw hold.lostError;
   }
 
@@ -120,7 +134,7 @@ export class Holds {
     background.close();
     this.watchdog.close();
     // An answer that is not here by now may never come.
-    for (const hold of this.leaving) this.left(hold, 'failed');
+    for (const one of [...this.leaving]) this.left(one, 'failed');
   }
 
   private async renewNow(hold: Hold, leaseTimeMs: number): Promise<void> {

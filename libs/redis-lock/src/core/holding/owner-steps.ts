@@ -7,8 +7,8 @@ import { queueMicrotask, systemClock, type Clock } from '../time/clock.js';
 const FIRST_LEAD = systemClock.wall() - systemClock.now();
 
 /** By how much the wall clock is ahead of the monotonic one, which stands still in a suspension. */
-export function leadOf(clock: Clock): number {
-  return Math.round(clock.wall() - clock.now() - FIRST_LEAD);
+export function leadOf(clock: Clock, now = clock.now()): number {
+  return Math.round(clock.wall() - now - FIRST_LEAD);
 }
 
 /**

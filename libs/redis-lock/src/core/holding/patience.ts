@@ -9,20 +9,20 @@ export const PATIENCE_MS = 2_000;
 /** A caller that waits for an answer about its hold: once, for the answer or until its patience is over. */
 export class Patience implements Timed {
   heapIndex = -1;
-  private isOver = false;
+  private isSettled = false;
   private running: Promise<unknown> | undefined = undefined;
 
   constructor(
-    private readonly hold: Hold,
+    readonly hold: Hold,
     private readonly what: string,
     private readonly resolve: () => void,
     private readonly reject: (error: Error) => void,
   ) {}
 
   /** It waits from now on. */
-  begin(): this {
-    const { times, clock } = this.hold.session;
-    times.set(this, clock.now() + PATIENCE_MS);
+  begin(now: number): this {
+    const { times } = this.hold.session;
+    times.set(this, now + PATIENCE_MS);
     times.beginWait();
     return this;
   }
@@ -40,34 +40,42 @@ export class Patience implements Timed {
     );
   }
 
-  /** As `follow`, for work that tells by `done` and `fail` how it ends. */
-  expect(work: Promise<unknown>): void {
-    this.running = work;
-  }
-
   done(): void {
-    if (this.end()) this.resolve();
+    if (this.end()) this.succeed();
   }
 
   fail(error: unknown): void {
-    if (this.end()) this.reject(withLockName(error, this.hold.name) as Error);
+    if (this.end()) this.giveUp(withLockName(error, this.hold.name) as Error);
   }
 
   onDue(): void {
     // On a busy machine, what was answered in time may not have been read yet.
     this.hold.session.clock.afterReading(() => {
       if (!this.end()) return;
-      const { running, hold, what } = this;
-      void hold.session.background.run(() => running ?? Promise.resolve());
+      const { hold, what } = this;
+      void hold.session.background.run(() => this.rest());
       const { name: lockName, refusal: cause } = hold;
       const details = { lockName, outcome: 'unknown', cause } as const;
-      this.reject(notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details));
+      this.giveUp(notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details));
     });
   }
 
+  protected succeed(): void {
+    this.resolve();
+  }
+
+  protected giveUp(error: Error): void {
+    this.reject(error);
+  }
+
+  /** Resolves when what it has waited for has ended. */
+  protected rest(): Promise<unknown> {
+    return this.running ?? Promise.resolve();
+  }
+
   private end(): boolean {
-    if (this.isOver) return false;
-    this.isOver = true;
+    if (this.isSettled) return false;
+    this.isSettled = true;
     const { times } = this.hold.session;
     times.delete(this);
     times.endWait();

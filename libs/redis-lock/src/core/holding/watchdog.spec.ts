@@ -81,7 +81,7 @@ describe('Watchdog', () => {
     made.endStep();
     made.confirm(systemClock.now(), leaseTimeMs);
     addLease(made, watched ? until : -Infinity, minReplicas);
-    watchdog.add(made);
+    watchdog.add(made, systemClock.now());
     return made;
   };
   const addLease = (to: Hold, watchedUntil = Infinity, minReplicas = 0) => {

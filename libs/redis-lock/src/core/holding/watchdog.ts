@@ -60,8 +60,7 @@ export class Watchdog implements HoldGuard {
     return holds.filter((item): item is Hold => item.guard === this);
   }
 
-  add(hold: Hold): void {
-    const now = this.session.clock.now();
+  add(hold: Hold, now: number): void {
     hold.guard = this;
     this.size += 1;
     // The first renewal comes at a random time, so that locks taken together are not renewed so.

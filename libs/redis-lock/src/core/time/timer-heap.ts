@@ -42,8 +42,8 @@ export class TimerHeap {
 
   set(item: Timed, dueAt: number): void {
     if (item === this.looked) this.looked = undefined;
-    const isNew = item.heapIndex === -1;
-    this.place(item, dueAt, isNew ? this.heap.length : item.heapIndex);
+    if (item.heapIndex === -1) this.put(item, dueAt, this.rise(dueAt, this.heap.length));
+    else this.place(item, dueAt, item.heapIndex);
     // A timer that is armed too early is left alone: it finds nothing due and is armed again.
     if (dueAt < this.timerAt) this.arm();
   }
@@ -127,14 +127,20 @@ export class TimerHeap {
 
   /** Puts an item where it belongs, from a free place on, or from its own, up or down. */
   private place(item: Timed, dueAt: number, free: number): void {
+    const index = this.rise(dueAt, free);
+    this.put(item, dueAt, index === free ? this.sink(dueAt, free) : index);
+  }
+
+  /** Moves down what is due later; answers which place is free then. */
+  private rise(dueAt: number, free: number): number {
     let index = free;
-    for (let parent = (index - 1) >> 1; index > 0; parent = (index - 1) >> 1) {
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       if (this.timeAt(parent) <= dueAt) break;
       this.move(parent, index);
       index = parent;
     }
-    if (index === free) index = this.sink(dueAt, free);
-    this.put(item, dueAt, index);
+    return index;
   }
 
   /** Moves up what is due earlier; answers which place is free then. */

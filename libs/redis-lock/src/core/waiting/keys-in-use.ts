@@ -3,6 +3,7 @@ import type { CountedKey, Hold } from '../holding/hold.js';
 import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
 import type { WaitQueue } from './wait-queue.js';
+import type { Waiter } from './waiter.js';
 
 /** The keys that callers of a session wait for or hold. Nothing is kept of any other key. */
 export class KeysInUse {
@@ -11,9 +12,8 @@ export class KeysInUse {
   constructor(private readonly most: number) {}
 
   /** @throws {LockLimitError} the key would be one too many */
-  admit(key: string, name: string): void {
-    if (this.uses.size < this.most || this.uses.get(key) !== undefined) return;
-    throw new LockLimitError(name, 'maxKeys', this.most);
+  admitNew(name: string): void {
+    if (this.uses.size >= this.most) throw new LockLimitError(name, 'maxKeys', this.most);
   }
 
   get(key: string): KeyUse | undefined {
@@ -28,8 +28,7 @@ export class KeysInUse {
   begin(key: string): KeyUse {
     let use = this.uses.get(key);
     if (use === undefined) this.uses.set(key, (use = new KeyUse(key, this.uses)));
-    use.begin();
-    return use;
+    return use.begin();
   }
 }
 
@@ -37,6 +36,8 @@ export class KeysInUse {
 export class KeyUse implements CountedKey {
   /** The hold of this process, where the lock is handed over. */
   holder: Hold | undefined = undefined;
+  /** The only one that asks for the key: a queue is opened when others come, or when it has to wait. */
+  alone: Waiter | undefined = undefined;
   /** Its queue, of the first kind that has one; queues of other kinds and of single owners are elsewhere. */
   queue: WaitQueue | undefined = undefined;
   /** The owner that was granted it while others of this process wait, and has not begun yet. */
@@ -48,8 +49,9 @@ export class KeyUse implements CountedKey {
     private readonly all: ByKey<KeyUse>,
   ) {}
 
-  begin(): void {
+  begin(): this {
     this.count += 1;
+    return this;
   }
 
   end(): void {

@@ -3,7 +3,6 @@ import type { Asker, Channels } from '../holding/asker.js';
 import type { Hold } from '../holding/hold.js';
 import type { AcquireAnswer, Claim, OwnerId } from '../holding/protocol.js';
 import { ANSWER_MS, type Reply } from '../redis/connection.js';
-import { queueMicrotask } from '../time/clock.js';
 import type { KeyUse } from './keys-in-use.js';
 import { NONE, type Known } from './known.js';
 import { WakeUps, type WakeUpListener } from './wake-ups.js';
@@ -25,8 +24,8 @@ export class WaitQueue implements WakeUpListener {
   private askedAt = 0;
   private askAgain = false;
   private attempts = 0;
-  /** The last attempt was sent in this very turn of the event loop: it is one for all who ask in it. */
-  private isSending = false;
+  /** When the last attempt was sent: it is one for all who ask in this turn of the event loop. */
+  private sentTick = -1;
   /** A waiter before the first one is of this process, and hands the lock over. */
   private isBehindOwn = false;
   protected last: Known = NONE;
@@ -71,7 +70,8 @@ export class WaitQueue implements WakeUpListener {
         return;
       }
     }
-    waiter.since = this.isSending ? this.attempts : this.attempts + 1;
+    const isAsked = this.sentTick === this.queues.session.tick;
+    waiter.since = isAsked ? this.attempts : this.attempts + 1;
     waiters.add(waiter);
     if (isFirst) this.begin(waiter);
   }
@@ -96,10 +96,18 @@ export class WaitQueue implements WakeUpListener {
       return;
     }
     this.expectAnswer(first);
-    const attempt = ++this.attempts;
-    this.isSending = true;
-    queueMicrotask(() => (this.isSending = false));
-    first.ask(this.claimOf?.(first), attempt);
+    this.sentTick = this.queues.session.tick;
+    first.ask(this.claimOf?.(first), ++this.attempts);
+  }
+
+  /** As `add`, for a waiter that has asked already, alone. */
+  adopt(waiter: Waiter): void {
+    waiter.queue = this;
+    this.waiters.add(waiter);
+    this.asking = waiter;
+    this.askedAt = waiter.startedAt;
+    this.attempts = waiter.since;
+    this.sentTick = waiter.askedTick;
   }
 
   onReply(waiter: Waiter, attempt: number, { value, sentAt }: Reply<AcquireAnswer>): void {
@@ -199,7 +207,7 @@ export class WaitQueue implements WakeUpListener {
       this.last = isShared ? NONE : this.busyFor(waiter.leaseTimeMs);
       this.forget?.(waiter);
       // An owner uses the key from now on; its call goes on in a moment.
-      if (waiter.asker.owner !== undefined) this.use.begin();
+      if (waiter.asker.owner !== undefined) waiter.use = this.use.begin();
       if (this.waiters.size > 0) this.use.granted = waiter.asker.owner;
       waiter.grant(sentAt, fencingToken);
       this.answerOnce(Infinity);

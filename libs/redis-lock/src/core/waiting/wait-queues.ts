@@ -71,10 +71,10 @@ export class WaitQueues implements HoldListener {
     const { settings } = this.session;
     if (this.isClosed) throw new LockShutdownError(name);
     if (isLetIn) return;
-    if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
+    if (this.keysInUse.get(asker.key) === undefined) this.keysInUse.admitNew(name);
+    else if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
-    this.keysInUse.admit(asker.key, name);
   }
 
   /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
@@ -86,13 +86,34 @@ export class WaitQueues implements HoldListener {
   }
 
   add(waiter: Waiter): void {
-    const { key, queueId } = waiter.asker;
-    const queue = this.queueOf(key, queueId) ?? this.open(waiter.asker);
+    const { asker } = waiter;
+    const { key, queueId } = asker;
+    waiter.queues = this;
+    if (this.isAlone(asker)) {
+      this.askAlone(waiter);
+      return;
+    }
+    const queue = this.queueOf(key, queueId) ?? this.open(asker);
     // First: an answer that comes at once must find it there.
     if (!waiter.once && queueId !== key) this.crowdOf(key).ids.add(queueId);
     queue.add(waiter);
   }
 
+  /** The answer to its attempt. */
+  onReply(waiter: Waiter, attempt: number, reply: Reply<AcquireAnswer>): void {
+    const { use } = waiter;
+    const { value, sentAt } = reply;
+    if (use?.alone !== waiter || value.kind !== 'granted') {
+      this.queueFor(waiter)?.onReply(waiter, attempt, reply);
+      return;
+    }
+    use.alone = undefined;
+    this.size -= 1;
+    waiter.grant(sentAt, value.fencingToken);
+    this.restful.check();
+  }
+
+  /** It waits no more. */
   leave(waiter: Waiter): void {
     const { queue } = waiter;
     if (queue === undefined) return;
@@ -225,15 +246,56 @@ export class WaitQueues implements HoldListener {
 
   /** In the order of the arrival of their keys. */
   private all(): WaitQueue[] {
-    const queues = this.keysInUse.all().map(({ queue }) => queue);
+    const queues = this.keysInUse.all().map((use) => this.queueIn(use));
     return [...queues, ...this.others.values()].filter(
       (queue) => queue?.queues === this,
     ) as WaitQueue[];
   }
 
   private queueOf(key: string, id = key): WaitQueue | undefined {
-    const queue = id === key ? this.keysInUse.get(key)?.queue : undefined;
-    return queue?.queues === this ? queue : this.others.get(id);
+    const use = id === key ? this.keysInUse.get(key) : undefined;
+    return (use === undefined ? undefined : this.queueIn(use)) ?? this.others.get(id);
+  }
+
+  /** The queue of this kind that is there, also for one that has asked alone so far. */
+  private queueIn({ alone, queue }: KeyUse): WaitQueue | undefined {
+    if (alone?.queues === this) return this.queueFor(alone);
+    return queue?.queues === this ? queue : undefined;
+  }
+
+  /** Nobody else of this process has to do with its key, and nothing is known of it. */
+  private isAlone({ key, queueId, owner }: Asker): boolean {
+    return (
+      queueId === key &&
+      owner !== undefined &&
+      this.session.settings.wakeUp === 'message' &&
+      this.keysInUse.get(key) === undefined &&
+      this.moments.get(key) === undefined
+    );
+  }
+
+  private askAlone(waiter: Waiter): void {
+    const use = this.keysInUse.begin(waiter.asker.key);
+    this.size += 1;
+    use.alone = waiter;
+    waiter.use = use;
+    waiter.since = 1;
+    waiter.askedTick = this.session.tick;
+    waiter.ask(undefined, 1);
+  }
+
+  /** Its queue; one is opened for a waiter that has asked alone so far. */
+  queueFor(waiter: Waiter): WaitQueue | undefined {
+    const { use, asker } = waiter;
+    if (use?.alone === waiter) {
+      use.alone = undefined;
+      waiter.use = undefined;
+      this.size -= 1;
+      const queue = this.open(asker);
+      use.end();
+      queue.adopt(waiter);
+    }
+    return waiter.queue;
   }
 
   /** The queue that asks for all waiters of the key, if one does. */

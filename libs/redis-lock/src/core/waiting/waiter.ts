@@ -15,7 +15,9 @@ import { outOfScope } from '../time/clock.js';
 import { Deadline } from '../time/deadline.js';
 import type { Timed } from '../time/timer-heap.js';
 import { NONE, type Known } from './known.js';
+import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
+import type { WaitQueues } from './wait-queues.js';
 
 /** A wait that takes longer is worth a warning. */
 const SLOW_WAIT_MS = 1_000;
@@ -40,9 +42,14 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
   next: Waiter | undefined = undefined;
   previous: Waiter | undefined = undefined;
   isQueued = false;
+  queues: WaitQueues | undefined = undefined;
   queue: WaitQueue | undefined = undefined;
+  /** Its key, while it asks alone, and again from the grant on. */
+  use: KeyUse | undefined = undefined;
   /** The first attempt of the queue that was sent during its call. */
   since = 0;
+  /** When it has asked alone. */
+  askedTick = 0;
   /** The claim by which its process queues when it is named as successor. */
   claim: Claim | undefined = undefined;
   hasLock = false;
@@ -104,7 +111,7 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
   }
 
   /** Enters a queue; resolves once Redis has granted what it wants, or refused it while it waits. */
-  waitIn(queues: { add(waiter: Waiter): void }): Promise<Outcome> {
+  waitIn(queues: WaitQueues): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const { signal, times } = this;
       this.refuseAborted();
@@ -120,9 +127,9 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
 
   /** Resolves with the rest of a wait that has become slow, which the observer is told. */
   goOn(): Promise<Outcome> {
-    const { waitedMs, queue, rest = NEVER } = this;
+    const { waitedMs, rest = NEVER } = this;
     const { name, kind, label } = this.subject;
-    const known = queue?.queues.known(queue) ?? NONE;
+    const { known } = this;
     const why = known.kind === 'busy' ? {} : { error: backendErrorOf(known) };
     const { observer } = this.session.settings;
     tell(observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
@@ -140,7 +147,7 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
       (reply) => {
         asker.answered?.();
         this.isUncertain = false;
-        this.queue?.onReply(this, attempt, reply);
+        this.queues?.onReply(this, attempt, reply);
       },
       (error: unknown) => {
         asker.answered?.();
@@ -148,7 +155,7 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
         if (failure?.outcome === 'unknown') this.isUncertain = true;
         else this.mayBeRemembered = wasRemembered;
         const unsure = failure !== undefined && this.isUncertain;
-        this.queue?.onError(this, unsure ? asUnknown(failure) : error);
+        this.queues?.queueFor(this)?.onError(this, unsure ? asUnknown(failure) : error);
       },
     );
   }
@@ -226,9 +233,8 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
   }
 
   private expire(): void {
-    const { queue } = this;
-    const known = queue?.queues.known(queue) ?? NONE;
-    const isAsking = queue?.asking === this;
+    const { known } = this;
+    const isAsking = this.queue?.asking === this;
     if (!this.end()) return;
     // A single attempt was answered during its call, or not at all.
     if (known.kind === 'busy' && !this.once) {
@@ -240,14 +246,21 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
     this.reject(noAnswerError(this, this.isUncertain || isAsking ? 'unknown' : 'none', cause));
   }
 
+  private get known(): Known {
+    const { queues } = this;
+    const queue = queues?.queueFor(this);
+    return queue === undefined ? NONE : (queues?.known(queue) ?? NONE);
+  }
+
   /** It waits no more, for whatever reason. Answers whether this call has ended the wait. */
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    const { times, signal, queue } = this;
+    const { times, signal } = this;
     times.delete(this);
     times.endWait();
     if (signal !== undefined) unlistenTo(signal, this);
+    const queue = this.hasLock ? this.queue : this.queues?.queueFor(this);
     const isAsking = queue?.asking === this;
     queue?.queues.leave(this);
     // An answer that is on its way cancels by itself what it brings too late.
