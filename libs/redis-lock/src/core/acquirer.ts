@@ -106,7 +106,7 @@ export class Acquirer {
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { name, kind, label, options } = acquisition;
+    const { session, name, kind, label, options, startedAt } = acquisition;
     const { signal } = options;
     let taken: HeldLease | Refusal | undefined;
     let isAdmitted = false;
@@ -118,8 +118,11 @@ export class Acquirer {
           continue;
         }
         const hold = this.holdFor(acquisition);
-        const waiter = this.waiterFor(acquisition, hold, isAdmitted);
-        let outcome = await waiter.waitIn(this.queues);
+        const { waitTimeMs } = options;
+        const waiter = new Waiter(session, hold, hold, waitTimeMs, signal, startedAt);
+        // An enclosing hold lets the call in, whatever number waits.
+        const isLetIn = isAdmitted || hold.companion !== undefined;
+        let outcome = await waiter.waitIn(this.queues, isAdmitted, isLetIn);
         if (outcome === SLOW) outcome = await waiter.goOn();
         taken = outcome === GRANTED ? this.granted(waiter, hold) : (outcome as Refusal);
         isAdmitted = true;
@@ -157,16 +160,6 @@ export class Acquirer {
     const companion = protocol.companion?.(key, name);
     if (companion !== undefined) hold.companion = companion;
     return hold;
-  }
-
-  /** @param isAdmitted the call was granted the lock before, and too late */
-  private waiterFor(acquisition: Acquisition, hold: Hold, isAdmitted: boolean): Waiter {
-    const { context, queues } = this;
-    const { options, startedAt } = acquisition;
-    const waiter = new Waiter(context, hold, hold, options.waitTimeMs, options.signal, startedAt);
-    // An enclosing hold lets the call in, whatever number waits.
-    queues.admit(waiter, isAdmitted || hold.companion !== undefined);
-    return waiter;
   }
 
   /** Undefined when the answer took longer than the lease, or the machine stood still: it may be over. */

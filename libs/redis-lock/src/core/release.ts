@@ -56,8 +56,13 @@ export class Release extends Patience implements Leaving {
       this.over(error);
       return;
     }
-    if (!hold.isBusy) this.send(now);
-    else void hold.whenFree(() => Promise.resolve(this.send(releases.session.clock.now())));
+    if (!hold.isBusy) {
+      this.send(now);
+      return;
+    }
+    void hold.whenFree(() => {
+      this.send(releases.session.clock.now());
+    });
   }
 
   /** How many leases are left is known only now: a nested call may have joined meanwhile. */
@@ -110,7 +115,7 @@ export class Release extends Patience implements Leaving {
     // After a cut the first delivery may have freed the lock, and the second found it so.
     const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
     const lost = isAbsent && !mayBeOurs ? releases.holds.lose(hold, 'gone') : undefined;
-    if (holdCount === 0 && value === 'opened') releases.queues.opened(hold);
+    if (holdCount === 0 && value === 'opened') releases.queues.leftToOutsiders(hold);
     if (holdCount === 0) releases.holds.left(this, value === 'absent' ? 'unknown' : 'done');
     this.over(lost);
   }

@@ -31,7 +31,7 @@ export class CallOrder {
   readonly #ahead = new Map<string, Batch>();
   readonly #behind = new Map<string, Call[]>();
 
-  constructor(private readonly isCluster: boolean) {}
+  constructor(readonly isCluster: boolean) {}
 
   hasToWait(call: Call): boolean {
     if (!call.script.inOrder) return false;
@@ -54,7 +54,6 @@ export class CallOrder {
    * another call of its first key. Calls that are `inOrder` join the batch ahead of them, or stay behind it.
    */
   batchesOf(calls: readonly Call[], most = MOST_CALLS): readonly Batch[] {
-    if (this.#isBatch(calls, most)) return [calls];
     const batches: Batch[] = [];
     /** The positions of the last batch of each group, and of the last one with each first key. */
     const lastOf = new Map<string, number>();
@@ -100,15 +99,6 @@ export class CallOrder {
     return calls.filter(isInOrder).flatMap((call) => this.#next(firstKeyOf(call)));
   }
 
-  /** Most often all calls are of one script. */
-  #isBatch(calls: readonly Call[], most: number): calls is Batch {
-    const [first] = calls;
-    if (first === undefined || first.script.inOrder || calls.length > most) return false;
-    if (this.isCluster) return false;
-    for (const call of calls) if (call.sha1 !== first.sha1 || !isUniform(call)) return false;
-    return true;
-  }
-
   #staysBehind(batch: Batch | undefined, key: string, staying: Map<string, Call[]>): boolean {
     const ahead = this.#ahead.get(key);
     return staying.has(key) || (ahead !== undefined && ahead !== batch);
@@ -134,6 +124,16 @@ export class CallOrder {
   }
 }
 
+/** Batches of calls that can travel together in any number. */
+export function cut(calls: Batch): readonly Batch[] {
+  if (calls.length <= MOST_CALLS) return [calls];
+  const batches: Batch[] = [];
+  for (let from = 0; from < calls.length; from += MOST_CALLS) {
+    batches.push(calls.slice(from, from + MOST_CALLS) as Batch);
+  }
+  return batches;
+}
+
 /** The calls of a batch are of one slot, in a Cluster. */
 export function tagOf(call: Call): string {
   return hashTag(firstKeyOf(call));
@@ -147,8 +147,11 @@ function isInOrder(call: Call): boolean {
   return call.script.inOrder;
 }
 
-/** A Cluster cannot tell where a call without a key belongs. */
-function isUniform({ script, keys, args }: Call): boolean {
+/**
+ * It has the keys and arguments that its script declares, as calls that travel together must have. A Cluster
+ * cannot tell where a call without a key belongs.
+ */
+export function isUniform({ script, keys, args }: Call): boolean {
   return (
     keys.length > 0 && keys.length === script.keys.length && args.length === script.args.length
   );

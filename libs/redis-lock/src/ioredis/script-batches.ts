@@ -3,7 +3,15 @@ import type { Cluster, Redis } from 'ioredis';
 import { MOVING_MS, type Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import type { AnswerWatch } from './answer-watch.js';
-import { CallOrder, MOST_CALLS, tagOf, type Batch, type Call } from './call-order.js';
+import {
+  CallOrder,
+  cut,
+  isUniform,
+  MOST_CALLS,
+  tagOf,
+  type Batch,
+  type Call,
+} from './call-order.js';
 import { isCluster } from './redis-client.js';
 import {
   brokenError,
@@ -48,6 +56,8 @@ export class ScriptBatches {
   readonly #order: CallOrder;
   /** The calls that are not sent yet. */
   #due: Batch | undefined;
+  /** They can travel together, in any number. */
+  #isOneKind = false;
   #isPreparing = false;
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
@@ -85,8 +95,13 @@ export class ScriptBatches {
   }
 
   #enqueue(call: Call): number {
-    if (this.#due !== undefined) return this.#due.push(call);
+    const due = this.#due;
+    if (due !== undefined) {
+      this.#isOneKind &&= call.script === due[0].script && isUniform(call);
+      return due.push(call);
+    }
     this.#due = [call];
+    this.#isOneKind = isUniform(call) && !call.script.inOrder && !this.#order.isCluster;
     // Until then the promises that were settled in this turn have gone on, and made calls as well.
     process.nextTick(this.#flush);
     return 1;
@@ -137,15 +152,9 @@ export class ScriptBatches {
 
   #sendDue(calls: Batch): void {
     this.#due = undefined;
-    const now = performance.now();
-    for (const call of calls) {
-      call.sentAt = now;
-      call.breaks = this.#breaks;
-    }
-    if (calls.length === 1) {
-      this.#order.lead(calls);
-      this.#send(calls);
-    } else for (const batch of this.#order.batchesOf(calls)) this.#send(batch);
+    if (calls.length === 1) this.#order.lead(calls);
+    const isCut = this.#isOneKind || calls.length === 1;
+    for (const batch of isCut ? cut(calls) : this.#order.batchesOf(calls)) this.#send(batch);
   }
 
   /** By its digest; a server that has forgotten the script gets the text, which it cannot refuse so. */
@@ -154,6 +163,13 @@ export class ScriptBatches {
     if (batch.length > 1 && this.#isMoving(first)) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
+    }
+    if (first.sentAt === 0) {
+      const now = performance.now();
+      for (const call of batch) {
+        call.sentAt = now;
+        call.breaks = this.#breaks;
+      }
     }
     const { lua, sha1, keys, args } = batch.length === 1 ? first : this.#together(batch);
     const reply = isKnown
@@ -175,8 +191,8 @@ export class ScriptBatches {
     const keys: string[] = [];
     const args: (string | number)[] = [];
     for (const call of batch) {
-      for (const key of call.keys) keys.push(key);
-      for (const arg of call.args) args.push(arg);
+      keys.push(...call.keys);
+      args.push(...call.args);
     }
     return { lua, sha1, keys, args };
   }
@@ -186,10 +202,11 @@ export class ScriptBatches {
     if (batch.length === 1) this.#answer(batch[0], raw);
     else {
       const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
-      for (const [i, call] of batch.entries()) {
-        if (isReply(answers[i])) this.#fail(call, answers[i]);
-        else this.#answer(call, answers[i]);
-      }
+      batch.forEach((call, i) => {
+        const answer = answers[i];
+        if (typeof answer === 'object' && isReply(answer)) this.#fail(call, answer);
+        else this.#answer(call, answer);
+      });
     }
     if (batch[0].script.inOrder) this.#goOn(batch);
   }

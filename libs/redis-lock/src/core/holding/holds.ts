@@ -65,10 +65,11 @@ export class Holds {
     const { hold, leavingIndex } = one;
     if (hold.isLive) {
       hold.end();
-      const { name, kind, label, heldMs } = hold;
       const { observer } = this.session.settings;
-      if (observer !== undefined)
+      if (observer !== undefined) {
+        const { name, kind, label, heldMs } = hold;
         tell(observer, { type: 'released', name, kind, label, outcome, heldMs });
+      }
     }
     if (leavingIndex === -1) return;
     one.leavingIndex = -1;

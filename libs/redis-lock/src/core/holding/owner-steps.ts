@@ -72,7 +72,7 @@ export class OwnerSteps {
   }
 
   /** Begins in the async context of this call, once no script of this owner is on its way. */
-  whenFree<T>(begin: () => Promise<T>): Promise<T> {
+  whenFree<T>(begin: () => T | Promise<T>): Promise<T> {
     const scope = new AsyncResource('LockStep');
     return new Promise((resolve) => {
       (this.inTurn ??= []).push(() => {

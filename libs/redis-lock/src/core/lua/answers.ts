@@ -15,9 +15,10 @@ export const refusal = (left: string, standBackMs: string) =>
   `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
 
 export function acquireAnswer(raw: RawReply): AcquireAnswer | undefined {
-  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
-  return refused(raw);
+  return raw === GRANTED ? PLAIN_GRANT : refused(raw);
 }
+
+const PLAIN_GRANT: AcquireAnswer = { kind: 'granted', fencingToken: undefined };
 
 export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
   if (typeof raw !== 'string') return refused(raw);
@@ -43,11 +44,11 @@ export function remainingOf(pttl: number): number {
   return pttl < 0 ? Infinity : pttl;
 }
 
-const RELEASE_ANSWERS = [
+const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([
   ...(['done', 'passed', 'had', 'yielded'] as const),
   ...(['opened', 'unannounced', 'absent'] as const),
-];
+]);
 
 export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {
-  return RELEASE_ANSWERS.find((answer) => answer === raw);
+  return RELEASE_ANSWERS.has(raw) ? (raw as ReleaseAnswer) : undefined;
 }

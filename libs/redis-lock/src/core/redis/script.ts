@@ -206,5 +206,6 @@ function isScalar(value: unknown): value is string | number {
 }
 
 function isRawReply(raw: unknown): raw is RawReply {
-  return isScalar(raw) || (Array.isArray(raw) && raw.every(isScalar));
+  if (typeof raw === 'string' || typeof raw === 'number') return true;
+  return Array.isArray(raw) && raw.every(isScalar);
 }

@@ -2,7 +2,7 @@ import { outOfScope, type Clock, type Timer } from './clock.js';
 
 /** An item that is looked at when its time comes. */
 export interface Timed {
-  /** Where the heap keeps it; only the heap writes this. -1 while the heap does not hold it. */
+  /** Its place, which only the heap writes: -1 outside the heap, below -1 among the young. */
   heapIndex: number;
   /** Its time has come. It leaves the heap after this call unless it was set again. */
   onDue(): void;
@@ -16,13 +16,19 @@ export class Moment implements Timed {
 }
 
 /**
- * One timer for any number of items: a binary heap that knows where each item is, so that setting, moving
- * and deleting cost O(log n). The timer keeps the process alive exactly while somebody waits.
+ * One timer for any number of items. An item is young until the timer fires, and most are deleted before:
+ * they cost no comparison. The others are in a binary heap that knows the place of each, so that setting
+ * and deleting one cost O(log n). The timer keeps the process alive exactly while a caller waits.
  */
 export class TimerHeap {
   private readonly heap: Timed[] = [];
-  /** The due times, in the same places: to compare, no item has to be fetched from afar. */
+  /** The due times, in the same places: a comparison fetches no item from afar. */
   private readonly times: number[] = [];
+  /** Items that were set since the timer fired, in no order, and their due times. */
+  private readonly young: Timed[] = [];
+  private readonly youngTimes: number[] = [];
+  /** No young item is due earlier. */
+  private youngAt = Infinity;
   /** The item that is looked at, unless it was set again meanwhile. */
   private looked: Timed | undefined = undefined;
   private timer: Timer | undefined = undefined;
@@ -32,18 +38,19 @@ export class TimerHeap {
   constructor(readonly clock: Clock) {}
 
   get size(): number {
-    return this.heap.length;
+    return this.heap.length + this.young.length;
   }
 
   /** In no order. */
   items(): Timed[] {
-    return [...this.heap];
+    return [...this.heap, ...this.young];
   }
 
   set(item: Timed, dueAt: number): void {
+    const { heapIndex } = item;
     if (item === this.looked) this.looked = undefined;
-    if (item.heapIndex === -1) this.put(item, dueAt, this.rise(dueAt, this.heap.length));
-    else this.place(item, dueAt, item.heapIndex);
+    if (heapIndex >= 0) this.place(item, dueAt, heapIndex);
+    else this.putYoung(item, dueAt, heapIndex === -1 ? this.young.length : -2 - heapIndex);
     // A timer that is armed too early is left alone: it finds nothing due and is armed again.
     if (dueAt < this.timerAt) this.arm();
   }
@@ -52,15 +59,18 @@ export class TimerHeap {
     const index = item.heapIndex;
     if (index === -1) return;
     item.heapIndex = -1;
-    const last = this.heap.pop();
-    const dueAt = this.times.pop();
+    const isYoung = index < 0;
+    const last = isYoung ? this.young.pop() : this.heap.pop();
+    const dueAt = isYoung ? this.youngTimes.pop() : this.times.pop();
     if (last === undefined || dueAt === undefined || last === item) return;
-    this.place(last, dueAt, index);
+    if (isYoung) this.putYoung(last, dueAt, -2 - index);
+    else this.place(last, dueAt, index);
   }
 
   clear(): void {
-    for (const item of this.heap.splice(0)) item.heapIndex = -1;
-    this.times.length = 0;
+    for (const item of this.items()) item.heapIndex = -1;
+    for (const list of [this.heap, this.times, this.young, this.youngTimes]) list.length = 0;
+    this.youngAt = Infinity;
     this.disarm();
   }
 
@@ -79,10 +89,20 @@ export class TimerHeap {
     // One timer for all that is set meanwhile; what of it is due already is left to that timer.
     this.timerAt = -Infinity;
     try {
+      this.sortYoung();
       this.lookAtDue();
     } finally {
       this.disarm();
       this.arm();
+    }
+  }
+
+  private sortYoung(): void {
+    this.youngAt = Infinity;
+    const times = this.youngTimes.splice(0);
+    for (const [i, item] of this.young.splice(0).entries()) {
+      const dueAt = times[i] ?? 0;
+      this.put(item, dueAt, this.rise(dueAt, this.heap.length));
     }
   }
 
@@ -102,7 +122,7 @@ export class TimerHeap {
   }
 
   private arm(): void {
-    const dueAt = this.timeAt(0);
+    const dueAt = Math.min(this.timeAt(0), this.youngAt);
     if (this.timerAt <= dueAt) return;
     this.disarm();
     this.timerAt = dueAt;
@@ -158,6 +178,13 @@ export class TimerHeap {
   private move(from: number, to: number): void {
     const item = this.heap[from];
     if (item !== undefined) this.put(item, this.timeAt(from), to);
+  }
+
+  private putYoung(item: Timed, dueAt: number, index: number): void {
+    this.young[index] = item;
+    this.youngTimes[index] = dueAt;
+    item.heapIndex = -2 - index;
+    if (dueAt < this.youngAt) this.youngAt = dueAt;
   }
 
   private put(item: Timed, dueAt: number, index: number): void {

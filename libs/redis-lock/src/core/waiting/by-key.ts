@@ -18,12 +18,13 @@ export class ByKey<T> {
     return this.#otherCount === 0 ? undefined : this.#others[key];
   }
 
-  set(key: string, value: T): void {
-    if (key === this.#firstKey || this.size === 0) {
+  /** For a key that has none so far. */
+  add(key: string, value: T): void {
+    if (this.#firstKey === undefined && this.#otherCount === 0) {
       this.#firstKey = key;
       this.#first = value;
     } else {
-      if (this.get(key) === undefined) this.#otherCount += 1;
+      this.#otherCount += 1;
       this.#others[key] = value;
     }
   }

@@ -26,8 +26,13 @@ export class KeysInUse {
 
   /** Begins a use of the key, which has to be ended. */
   begin(key: string): KeyUse {
-    let use = this.uses.get(key);
-    if (use === undefined) this.uses.set(key, (use = new KeyUse(key, this.uses)));
+    return this.uses.get(key)?.begin() ?? this.beginFirst(key);
+  }
+
+  /** As `begin`, for a key that is not in use. */
+  beginFirst(key: string): KeyUse {
+    const use = new KeyUse(key, this.uses);
+    this.uses.add(key, use);
     return use.begin();
   }
 }

@@ -6,36 +6,26 @@ import { standBackMs } from '../lua/outsiders.js';
 import type { Reply } from '../redis/connection.js';
 import type { Session } from '../session.js';
 import { Idle } from '../time/idle.js';
-import { Moment } from '../time/timer-heap.js';
 import { ByKey } from './by-key.js';
+import { Crowds } from './crowds.js';
 import type { KeysInUse, KeyUse } from './keys-in-use.js';
 import type { Known } from './known.js';
+import { Marks } from './marks.js';
 import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
 import { SLOW, type GRANTED, type Refusal, type Waiter } from './waiter.js';
-
-/** Waiters of a key with a queue each, as their owners have entries of their own in Redis. */
-class Crowd {
-  /** In the order of arrival. */
-  readonly ids = new Set<string>();
-  /** The owner that Redis names as first and that does not wait here: it may just have acquired. */
-  stray: OwnerId | undefined = undefined;
-
-  get first(): string {
-    return this.ids.values().next().value ?? '';
-  }
-}
 
 /** The queues of all keys of one kind. A queue in which nobody waits leaves nothing behind. */
 export class WaitQueues implements HoldListener {
   /** Queues that are not those of their keys, by id. */
   private readonly others = new ByKey<WaitQueue>();
   private size = 0;
-  private readonly crowds = new ByKey<Crowd>();
-  /** Keys that were left to outsiders a moment ago. */
-  private readonly moments = new ByKey<Moment>();
+  /** The waiters that have a queue each. */
+  private readonly crowds = new Crowds();
+  /** Keys that are left to outsiders. */
+  private readonly opened: Marks;
   /** Owners that released a lock which stays taken, while a message of the grant may still come. */
-  private readonly kept = new Map<OwnerId, Moment>();
+  private readonly kept: Marks;
   private readonly stopListening: () => void;
   private readonly restful: Idle;
   private isClosed = false;
@@ -49,6 +39,8 @@ export class WaitQueues implements HoldListener {
     private readonly holds: { readonly all: readonly Hold[] },
   ) {
     this.restful = new Idle(session.times, () => this.size === 0);
+    this.kept = new Marks(session.times);
+    this.opened = new Marks(session.times, (key) => this.queueOf(key)?.ask());
     this.stopListening = session.connection.onUp(() => {
       for (const queue of this.all()) queue.ask();
     });
@@ -62,40 +54,45 @@ export class WaitQueues implements HoldListener {
   }
 
   /**
-   * Checks that the caller may wait.
-   * @param isLetIn however many wait
+   * Checks that the caller may wait. Answers whether its key is in use.
+   * @param isLetIn whatever number waits
    * @throws {LockShutdownError} the application is closing
    * @throws {LockLimitError} there is no room for another waiter, or for another key
    */
-  admit({ name, once, asker }: Waiter, isLetIn: boolean): void {
+  admit({ name, once, asker }: Waiter, isLetIn: boolean): boolean {
     const { settings } = this.session;
     if (this.isClosed) throw new LockShutdownError(name);
-    if (isLetIn) return;
-    if (this.keysInUse.get(asker.key) === undefined) this.keysInUse.admitNew(name);
+    const isInUse = this.isInUse(asker);
+    if (isLetIn) return isInUse;
+    if (!isInUse) this.keysInUse.admitNew(name);
     else if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
+    return isInUse;
+  }
+
+  isInUse({ key }: Asker): boolean {
+    return this.keysInUse.get(key) !== undefined;
   }
 
   /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
   async wait(waiter: Waiter): Promise<typeof GRANTED | Refusal> {
-    this.admit(waiter, false);
     let outcome = await waiter.waitIn(this);
     if (outcome === SLOW) outcome = await waiter.goOn();
     return outcome as typeof GRANTED | Refusal;
   }
 
-  add(waiter: Waiter): void {
+  add(waiter: Waiter, isInUse: boolean): void {
     const { asker } = waiter;
     const { key, queueId } = asker;
     waiter.queues = this;
-    if (this.isAlone(asker)) {
+    if (!isInUse && this.mayAskAlone(asker)) {
       this.askAlone(waiter);
       return;
     }
     const queue = this.queueOf(key, queueId) ?? this.open(asker);
     // First: an answer that comes at once must find it there.
-    if (!waiter.once && queueId !== key) this.crowdOf(key).ids.add(queueId);
+    if (!waiter.once && queueId !== key) this.crowds.add(key, queueId);
     queue.add(waiter);
   }
 
@@ -125,9 +122,7 @@ export class WaitQueues implements HoldListener {
     const leader = this.leaderOf(queue);
     const { known } = queue;
     queue.leave(waiter);
-    const crowd = this.crowds.get(key);
-    crowd?.ids.delete(id);
-    if (crowd?.ids.size === 0) this.crowds.delete(key);
+    this.crowds.delete(key, id);
     if (leader !== queue) return;
     // The next one asks for all from now on.
     const next = this.leaderOf(queue);
@@ -146,7 +141,7 @@ export class WaitQueues implements HoldListener {
   successor(hold: Hold): Waiter | undefined {
     this.forget(hold);
     const { key } = hold;
-    const queue = this.queueOf(key, this.crowds.get(key)?.first ?? key);
+    const queue = this.queueOf(key, this.crowds.firstOf(key) ?? key);
     return queue instanceof HandOverQueue ? queue.successor(hold) : undefined;
   }
 
@@ -154,13 +149,13 @@ export class WaitQueues implements HoldListener {
     if (next.queue instanceof HandOverQueue) next.queue.onReleased(hold, next, reply);
   }
 
-  /** It was left to outsiders, before whom everybody here stands back for a moment. */
-  opened({ key }: Hold): void {
-    this.standBack(key, standBackMs(this.session.settings));
+  /** It was left to outsiders: the waiters here stand back for a moment. */
+  leftToOutsiders({ key }: Hold): void {
+    this.opened.set(key, standBackMs(this.session.settings));
   }
 
   ended(hold: Hold): void {
-    if (hold.keepMs > 0 && hold.mayBeTold) this.keep(hold);
+    if (hold.keepMs > 0 && hold.mayBeTold) this.kept.set(hold.owner, hold.keepMs);
     if (this.forget(hold)) this.queueOf(hold.key)?.ask();
   }
 
@@ -181,7 +176,7 @@ export class WaitQueues implements HoldListener {
 
   /** It was left to outsiders a moment ago: the queue asks when that is over. */
   standsBack(id: string): boolean {
-    return this.moments.get(id) !== undefined;
+    return this.opened.has(id);
   }
 
   /** True while this owner, whose lease was released here, still holds the key in Redis (`minHoldMs`). */
@@ -198,7 +193,7 @@ export class WaitQueues implements HoldListener {
   /** Passes on an answer that concerns other waiters of the key; `before` is the last known answer. */
   heard(queue: WaitQueue, answer: AcquireAnswer & { kind: 'busy' }, before: Known): void {
     const { isNew, sibling } = answer;
-    if (answer.standBackMs !== undefined) this.standBack(queue.key, answer.standBackMs);
+    if (answer.standBackMs !== undefined) this.opened.set(queue.key, answer.standBackMs);
     const crowd = this.crowds.get(queue.key);
     if (crowd === undefined || this.leaderOf(queue) !== queue) return;
     // It has lost its entry, as the others may have.
@@ -232,9 +227,8 @@ export class WaitQueues implements HoldListener {
   close(): void {
     this.isClosed = true;
     this.stopListening();
-    const { times } = this.session;
-    for (const moment of this.moments.values()) times.delete(moment);
-    for (const moment of this.kept.values()) times.delete(moment);
+    this.opened.close();
+    this.kept.close();
     // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
     for (const queue of this.all().reverse()) queue.close();
   }
@@ -263,19 +257,14 @@ export class WaitQueues implements HoldListener {
     return queue?.queues === this ? queue : undefined;
   }
 
-  /** Nobody else of this process has to do with its key, and nothing is known of it. */
-  private isAlone({ key, queueId, owner }: Asker): boolean {
-    return (
-      queueId === key &&
-      owner !== undefined &&
-      this.session.settings.wakeUp === 'message' &&
-      this.keysInUse.get(key) === undefined &&
-      this.moments.get(key) === undefined
-    );
+  /** For a key that is not in use: a queue is opened when others come, or when it has to wait. */
+  private mayAskAlone({ key, queueId, owner }: Asker): boolean {
+    const isShared = queueId === key && owner !== undefined;
+    return isShared && this.session.settings.wakeUp === 'message' && !this.opened.has(key);
   }
 
   private askAlone(waiter: Waiter): void {
-    const use = this.keysInUse.begin(waiter.asker.key);
+    const use = this.keysInUse.beginFirst(waiter.asker.key);
     this.size += 1;
     use.alone = waiter;
     waiter.use = use;
@@ -300,39 +289,13 @@ export class WaitQueues implements HoldListener {
 
   /** The queue that asks for all waiters of the key, if one does. */
   private leaderOf({ key, isLed }: WaitQueue): WaitQueue | undefined {
-    return isLed ? this.others.get(this.crowds.get(key)?.first ?? '') : undefined;
+    return isLed ? this.others.get(this.crowds.firstOf(key) ?? '') : undefined;
   }
 
   private waitersOf(key: string, id: string): number {
     const waiters =
       id === key ? this.queueOf(key)?.waiters.waiting : this.crowds.get(key)?.ids.size;
     return waiters ?? 0;
-  }
-
-  private crowdOf(key: string): Crowd {
-    let crowd = this.crowds.get(key);
-    if (crowd === undefined) this.crowds.set(key, (crowd = new Crowd()));
-    return crowd;
-  }
-
-  private standBack(key: string, forMs: number): void {
-    const { times, clock } = this.session;
-    let moment = this.moments.get(key);
-    if (moment === undefined) {
-      moment = new Moment(() => {
-        this.moments.delete(key);
-        this.queueOf(key)?.ask();
-      });
-      this.moments.set(key, moment);
-    }
-    times.set(moment, clock.now() + forMs);
-  }
-
-  private keep({ owner, keepMs }: Hold): void {
-    const { times, clock } = this.session;
-    const moment = new Moment(() => this.kept.delete(owner));
-    this.kept.set(owner, moment);
-    times.set(moment, clock.now() + keepMs);
   }
 
   private forget(hold: Hold): boolean {
@@ -347,7 +310,7 @@ export class WaitQueues implements HoldListener {
     const queue = queueFor(this, asker, use);
     this.size += 1;
     if (use.queue === undefined && asker.queueId === asker.key) use.queue = queue;
-    else this.others.set(asker.queueId, queue);
+    else this.others.add(asker.queueId, queue);
     return queue;
   }
 }

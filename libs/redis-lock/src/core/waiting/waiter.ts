@@ -10,9 +10,8 @@ import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
 import { ANSWER_MS } from '../redis/connection.js';
 import { asUnknown, notAnswered } from '../redis/retry.js';
 import type { Session } from '../session.js';
-import { listenTo, reasonOf, unlistenTo, type AbortListener } from '../time/abort.js';
+import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
-import { Deadline } from '../time/deadline.js';
 import type { Timed } from '../time/timer-heap.js';
 import { NONE, type Known } from './known.js';
 import type { KeyUse } from './keys-in-use.js';
@@ -36,7 +35,7 @@ export interface Refusal {
 export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
 
 /** One call that may have to wait, from its start until it is granted what it wants or goes without. */
-export class Waiter extends Deadline implements Timed, AbortListener, Successor {
+export class Waiter implements Timed, AbortListener, Successor {
   heapIndex = -1;
   /** Links of the queue's list. */
   next: Waiter | undefined = undefined;
@@ -76,6 +75,7 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
 
   /** It is content with one answer of Redis, whatever it is. */
   readonly once: boolean;
+  private readonly limitMs: number;
 
   /** @param waitTimeMs 0 waits for one answer, and not for the lock */
   constructor(
@@ -83,11 +83,15 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
     readonly asker: Asker,
     private readonly subject: Subject,
     waitTimeMs: number,
-    signal: AbortSignal | undefined,
-    startedAt: number,
+    private readonly signal: AbortSignal | undefined,
+    readonly startedAt: number,
   ) {
-    super(session.times, waitTimeMs === 0 ? ANSWER_MS : waitTimeMs, signal, startedAt);
     this.once = waitTimeMs === 0;
+    this.limitMs = this.once ? ANSWER_MS : waitTimeMs;
+  }
+
+  get waitedMs(): number {
+    return this.session.clock.now() - this.startedAt;
   }
 
   get name(): string {
@@ -110,18 +114,30 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
     return this.queue?.waiters.size ?? 0;
   }
 
-  /** Enters a queue; resolves once Redis has granted what it wants, or refused it while it waits. */
-  waitIn(queues: WaitQueues): Promise<Outcome> {
+  /**
+   * Enters a queue; resolves once Redis has granted what it wants, or refused it while it waits.
+   * @param isAdmitted it was granted the lock before, and too late
+   * @param isLetIn whatever number waits
+   * @throws {LockShutdownError} the application is closing
+   * @throws {LockLimitError} there is no room for another waiter, or for another key
+   */
+  waitIn(queues: WaitQueues, isAdmitted = false, isLetIn = isAdmitted): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const { signal, times } = this;
-      this.refuseAborted();
-      // First: when it cannot be listened to, nothing is armed or begun.
-      if (signal !== undefined) listenTo(signal, this);
+      const { signal } = this;
+      const { times, clock } = this.session;
+      refuseAborted(signal);
+      let isInUse = queues.admit(this, isLetIn);
+      if (signal !== undefined) {
+        // First: when it cannot be listened to, nothing is armed or begun.
+        listenTo(signal, this);
+        // Code of the signal may have used the key.
+        isInUse = queues.isInUse(this.asker);
+      }
       this.resolve = resolve;
       this.reject = reject;
       times.beginWait();
-      this.arm();
-      queues.add(this);
+      this.arm(isAdmitted ? clock.now() : this.startedAt);
+      queues.add(this, isInUse);
     });
   }
 
@@ -186,12 +202,14 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
   }
 
   onDue(): void {
-    if (this.remainingMs > 0) {
+    const { clock } = this.session;
+    const now = clock.now();
+    if (now < this.startedAt + this.limitMs) {
       this.slow();
-      this.arm();
+      this.arm(now);
     } else {
       // On a busy machine, what was answered in time may not have been read yet.
-      this.times.clock.afterReading(() => {
+      clock.afterReading(() => {
         this.expire();
       });
     }
@@ -213,12 +231,11 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
     return this.asker.cancel();
   }
 
-  private arm(): void {
-    const slowAt = this.startedAt + SLOW_WAIT_MS;
-    const isSlow = this.rest !== undefined || this.waitedMs >= SLOW_WAIT_MS;
-    const endsAt = this.startedAt + this.limitMs;
-    const dueAt = isSlow ? endsAt : Math.min(slowAt, endsAt);
-    if (dueAt < Infinity) this.times.set(this, dueAt);
+  private arm(now: number): void {
+    const { startedAt, limitMs } = this;
+    const isSlow = this.rest !== undefined || now - startedAt >= SLOW_WAIT_MS;
+    const waitMs = isSlow || limitMs < SLOW_WAIT_MS ? limitMs : SLOW_WAIT_MS;
+    if (waitMs < Infinity) this.session.times.set(this, startedAt + waitMs);
   }
 
   private slow(): void {
@@ -238,7 +255,7 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
     if (!this.end()) return;
     // A single attempt was answered during its call, or not at all.
     if (known.kind === 'busy' && !this.once) {
-      const remainingMs = Math.max(0, known.until - this.times.clock.now());
+      const remainingMs = Math.max(0, known.until - this.session.clock.now());
       this.resolve({ remainingMs, blockedBy: 'other' });
       return;
     }
@@ -256,7 +273,8 @@ export class Waiter extends Deadline implements Timed, AbortListener, Successor 
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    const { times, signal } = this;
+    const { signal } = this;
+    const { times } = this.session;
     times.delete(this);
     times.endWait();
     if (signal !== undefined) unlistenTo(signal, this);

@@ -1,6 +1,7 @@
 import { askOnce } from '../../core/session.js';
 import type { Asker } from '../../core/holding/asker.js';
 import type { WaitQueues } from '../../core/waiting/wait-queues.js';
+import { isAbort } from '../../core/time/abort.js';
 import { Deadline, OVER } from '../../core/time/deadline.js';
 import { withLockName } from '../../core/api/errors.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
@@ -97,7 +98,7 @@ export class LatchService {
     try {
       return (await this.#queues.wait(waiter)) === GRANTED;
     } catch (error) {
-      throw waiter.isAbort(error) ? error : withLockName(error, name);
+      throw isAbort(signal, error) ? error : withLockName(error, name);
     }
   }
 
