@@ -106,7 +106,7 @@ export class Acquirer {
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { session, name, kind, label, options, startedAt } = acquisition;
+    const { session, name, options, startedAt } = acquisition;
     const { signal } = options;
     let taken: HeldLease | Refusal | undefined;
     let isAdmitted = false;
@@ -130,20 +130,24 @@ export class Acquirer {
     } catch (error) {
       throw isAbort(signal, error) ? error : withLockName(error, name);
     }
-    if (taken instanceof HeldLease) {
-      if (signal?.aborted === true) {
-        // Between the answer and here.
-        await taken[Symbol.asyncDispose]();
-        refuseAborted(signal);
-      }
-      taken.hold.keepFor(options.minHoldMs);
-      return taken;
+    if (!(taken instanceof HeldLease)) {
+      this.tellRefused(acquisition);
+      return refused(acquisition, taken);
     }
-    if (options.waitTimeMs > 0) {
-      const event = { type: 'timed-out', name, kind, label } as const;
-      tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
+    if (signal?.aborted === true) {
+      // Between the answer and here.
+      await taken[Symbol.asyncDispose]();
+      refuseAborted(signal);
     }
-    return refused(acquisition, taken);
+    taken.hold.keepFor(options.minHoldMs);
+    return taken;
+  }
+
+  private tellRefused(acquisition: Acquisition): void {
+    const { name, kind, label, options } = acquisition;
+    if (options.waitTimeMs === 0) return;
+    const event = { type: 'timed-out', name, kind, label } as const;
+    tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
   }
 
   /** Each time: while the call waited, the hold that it would have joined may have been released. */

@@ -33,6 +33,8 @@ export interface HoldGuard {
 /** The key of a hold, counted among the keys in use until the hold is over. */
 export interface CountedKey {
   holder: Hold | undefined;
+  /** Nothing but the hold uses it. */
+  readonly isOnly: boolean;
   end(): void;
 }
 

@@ -28,7 +28,10 @@ export class Holds {
     this.watchdog = new Watchdog(session, (hold, reason) => {
       this.lose(hold, reason);
     });
-    this.idle = new Idle(session.times, () => this.watchdog.size === 0 && this.leaving.length === 0);
+    this.idle = new Idle(
+      session.times,
+      () => this.watchdog.size === 0 && this.leaving.length === 0,
+    );
   }
 
   /** Those that are not released, nor known to be lost. */

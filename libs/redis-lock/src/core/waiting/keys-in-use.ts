@@ -54,6 +54,11 @@ export class KeyUse implements CountedKey {
     private readonly all: ByKey<KeyUse>,
   ) {}
 
+  /** Apart from one hold, or one waiter, this process does not use the key. */
+  get isOnly(): boolean {
+    return this.count === 1;
+  }
+
   begin(): this {
     this.count += 1;
     return this;

@@ -140,7 +140,8 @@ export class WaitQueues implements HoldListener {
   /** The holder releases: the waiter of this process that is next, if there is one. */
   successor(hold: Hold): Waiter | undefined {
     this.forget(hold);
-    const { key } = hold;
+    const { key, countedKey } = hold;
+    if (countedKey?.isOnly === true) return undefined;
     const queue = this.queueOf(key, this.crowds.firstOf(key) ?? key);
     return queue instanceof HandOverQueue ? queue.successor(hold) : undefined;
   }

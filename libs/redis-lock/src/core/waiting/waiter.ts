@@ -10,7 +10,13 @@ import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
 import { ANSWER_MS } from '../redis/connection.js';
 import { asUnknown, notAnswered } from '../redis/retry.js';
 import type { Session } from '../session.js';
-import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from '../time/abort.js';
+import {
+  listenTo,
+  reasonOf,
+  refuseAborted,
+  unlistenTo,
+  type AbortListener,
+} from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
 import type { Timed } from '../time/timer-heap.js';
 import { NONE, type Known } from './known.js';
