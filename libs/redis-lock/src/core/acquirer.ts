@@ -29,7 +29,7 @@ export class Acquirer {
   private readonly defaults: ResolvedAcquireOptions;
   private readonly onceDefaults: ResolvedAcquireOptions;
 
-  /** V8 forgets what it has compiled for a class when its last instance is collected: one of each stays. */
+  /** V8 drops the code that it compiled for a class with the last instance: one of each stays. */
   private readonly kept: readonly object[];
 
   constructor(
@@ -150,7 +150,7 @@ export class Acquirer {
     tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
   }
 
-  /** Each time: while the call waited, the hold that it would have joined may have been released. */
+  /** While the call waited, the hold that it would have joined may have been released. */
   private parentOf({ key }: Acquisition): HeldLease | undefined {
     const { protocol } = this;
     return protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);

@@ -2,7 +2,7 @@ import type { Subject } from './api/observer.js';
 import type { ResolvedAcquireOptions } from './api/options.js';
 import type { Session } from './session.js';
 
-/** One call for a lease or for permits: what it wants, and since when. */
+/** One call for a lease or for permits: its options, and when it began. */
 export interface Acquisition extends Subject {
   readonly session: Session;
   readonly key: string;

@@ -54,7 +54,7 @@ export class Joiner {
       return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
     }
     if (deadline.remainingMs === 0) {
-      // The turn came with the last moment: the sibling had it all the time.
+      // The turn came when the time was up: the sibling held it until then.
       parent.passTurn();
       return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
     }

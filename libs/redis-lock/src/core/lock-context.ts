@@ -43,7 +43,7 @@ export class LockContext extends Session {
     return sum;
   }
 
-  /** Counts a call that waits for its turn inside of a hold, which is in no queue. */
+  /** Counts a nested call that waits for its sibling, and so is in no queue. */
   async countWaiting<T>(turn: Promise<T>): Promise<T> {
     this.nestedWaiting += 1;
     try {
@@ -53,7 +53,7 @@ export class LockContext extends Session {
     }
   }
 
-  /** From now on nobody acquires a lock any more, and every waiter rejects. Nested calls go on. */
+  /** From now on every call and every waiter rejects. Nested calls still acquire. */
   refuse(): void {
     if (this.isClosing) return;
     this.isClosing = true;

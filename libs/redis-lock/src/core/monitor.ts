@@ -6,15 +6,15 @@ import { checkCount } from './api/options.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { defineScript } from './redis/script.js';
 
-/** What one process does on one connection just now. */
+/** The locks of one process on one connection, at one moment. */
 export interface LockStatus {
   /** The name of the connection. */
   readonly connection: string;
   /** Whether commands can be sent, as far as the client knows. To be sure, ask by `ping`. */
   readonly isUp: boolean;
-  /** Whether wake-up messages arrive, or nobody needs any; otherwise waiters poll. */
+  /** Wake-up messages arrive, or no waiter needs any; otherwise waiters poll. */
   readonly isHearing: boolean;
-  /** How many holds there are: of locks, whatever their hold count, and of permits that are leases. */
+  /** The number of holds: of locks, with any hold count, and of permits that are leases. */
   readonly held: number;
   /**
    * How many of these Redis has not confirmed in time, or not since the machine stood still: they are
@@ -43,13 +43,13 @@ const TIMEOUT = { min: 1, max: 60_000 };
 
 /** Tells how the locks of one connection are, for health checks and metrics. */
 export class LockMonitor {
-  /** @param others of the same name, on servers of their own */
+  /** @param others connections of the same name, to other servers */
   constructor(
     private readonly context: LockContext,
     private readonly others: readonly LockContext[] = [],
   ) {}
 
-  /** What this process holds and waits for just now. Asks nobody. */
+  /** What this process holds and waits for at this moment. Sends nothing. */
   status(): LockStatus {
     const { settings, connection } = this.context;
     const all = [this.context, ...this.others];
@@ -66,7 +66,7 @@ export class LockMonitor {
 
   /**
    * Resolves with how long Redis took, in milliseconds, to do what a lock needs: to run a script that
-   * writes. In a Cluster one master is asked.
+   * writes. In a Cluster one master answers for all.
    * @throws {LockArgumentError} `timeoutMs` is no whole number from 1 to 60,000
    * @throws {LockBackendError} Redis cannot be used for locks, or has not answered for `timeoutMs`
    */

@@ -57,7 +57,7 @@ export class NamedLocks {
   async #forceRelease(name: string): Promise<boolean> {
     const { owners } = await this.#inspect(name);
     if (owners.length === 0) return false;
-    // Naming the owner keeps a repeated script from freeing the lock of whoever comes next.
+    // The script names the owner: repeated, it must not free the lock of the next owner.
     const leave = (owner: string) =>
       askOnce(this.context, name, (key) => this.protocol.release({ key, owner }, 0));
     await Promise.all(owners.map(leave));

@@ -7,10 +7,10 @@ import type { Reply } from './redis/connection.js';
 import { defineScript, type RawReply } from './redis/script.js';
 import { answerWithin, asUnknown } from './redis/retry.js';
 
-/** How long Redis remembers a request, so that it counts once however often it is delivered. */
+/** Redis remembers a request for this time: delivered again, the request changes nothing. */
 export const MARKER_TTL_MS = 10 * 60 * 1_000;
 
-/** How long a request may be sent again; one that is under way then is still remembered. */
+/** A request is sent again for this time; Redis still remembers one that is on its way at the end. */
 const INSIST_MS = MARKER_TTL_MS / 2;
 /** How long a caller waits for an answer. */
 const PATIENCE_MS = 2_000;
@@ -21,8 +21,8 @@ const MOST_AT_ONCE = 250;
 
 /**
  * Lua for a script that counts. Needs the key `marker` and the number `markerTtlMs`. After it,
- * `known` is what was noted of this request if it was here before; `once(note, command…)` notes it
- * and runs the one command that changes something. If Redis refuses that, `once` answers the error.
+ * `known` is the note of an earlier delivery, if there was one; `once(note, command…)` writes the note
+ * and runs the one command that changes a number. If Redis refuses that command, `once` answers its error.
  */
 export const ONCE = `
 local known = redis.call('get', marker)
@@ -57,7 +57,7 @@ export const FORGET = defineScript({
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
 
-/** What a script that counts answers: a number, and whether its message went out. */
+/** The answer of a script that counts: a number, and whether its message was published. */
 export interface Counted {
   readonly count: number;
   readonly isAnnounced: boolean;
@@ -71,12 +71,12 @@ export function counted(raw: RawReply): Counted | undefined {
 }
 
 /**
- * Requests that change a bare number in Redis. Nothing in that number tells whether one has been
- * executed, so each leaves a marker: it is remembered for ten minutes if it may arrive once more, and
- * forgotten soon after its answer if not.
+ * Requests that change a bare number in Redis. The number does not show whether a request was executed:
+ * each request leaves a marker. The marker stays for 10 minutes if the request may arrive again, and is
+ * deleted soon after the answer if not.
  */
 export class OnceOnly {
-  /** Markers of which nobody has use any more, by the key they belong to. */
+  /** Markers of answered requests, by the key that was counted. */
   readonly #answered = new Map<string, string[]>();
   #forgetting: Timer | undefined;
 
@@ -92,8 +92,8 @@ export class OnceOnly {
   }
 
   /**
-   * Resolves with what the request has brought about, once.
-   * @param insists whether it is sent again for minutes, should the caller be left without an answer
+   * Resolves with the result of the request, which counts once.
+   * @param insists a request without an answer is sent again for 5 minutes, after the caller has its error
    * @throws {LockBackendError} Redis has not answered in time, or refused
    */
   async ask(
@@ -118,18 +118,18 @@ export class OnceOnly {
     }
   }
 
-  /** Takes back what a request got, or may still get. Never rejects. */
+  /** Cancels what a request got, or may still get. Never rejects. */
   undo(name: string, send: () => Promise<Reply<Counted>>): Promise<void> {
     return this.context.background.insist({ name, kind: this.kind }, INSIST_MS, send);
   }
 
-  /** For a request that was answered, and that cannot arrive again. */
+  /** The request was answered, and cannot arrive again. */
   forget(key: string, marker: string): void {
     const markers = this.#answered.get(key) ?? [];
     this.#answered.set(key, markers);
     if (markers.push(marker) >= MOST_AT_ONCE) this.#forget(key, markers);
     if (this.#forgetting !== undefined) return;
-    // What a process leaves that ends before, ends by its TTL.
+    // The markers of a process that ends before expire by their TTL.
     this.#forgetting = outOfScope(() =>
       this.context.clock.after(FORGET_AFTER_MS, () => {
         this.#forgetting = undefined;

@@ -26,7 +26,7 @@ export class Releases implements LeaseKeeper {
   }
 }
 
-/** The release of one lease: its caller waits with patience, and the release goes on until it is over. */
+/** The release of one lease. Its caller waits for 2 s at most; the release is sent until Redis answers. */
 export class Release extends Patience implements Leaving {
   leavingIndex = -1;
   private holdCount = 0;
@@ -65,11 +65,11 @@ export class Release extends Patience implements Leaving {
     });
   }
 
-  /** How many leases are left is known only now: a nested call may have joined meanwhile. */
+  /** The leases are counted now: a nested call may have joined meanwhile. */
   private send(now: number): void {
     const { hold } = this;
     if (!hold.isLive) {
-      // Without an error another lease, released at the same time, has freed the lock.
+      // Without an error, another lease that was released at the same time has freed the lock.
       this.over(hold.lostError);
       return;
     }
@@ -89,7 +89,7 @@ export class Release extends Patience implements Leaving {
     );
   }
 
-  /** The time that the lock has to stay taken becomes shorter from one try to the next. */
+  /** `keepMs` becomes shorter from one try to the next. */
   private ask(): Promise<Reply<ReleaseAnswer>> {
     const { hold, holdCount, successor } = this;
     return hold.protocol.release(hold, holdCount, successor, holdCount === 0 ? hold.keepMs : 0);
@@ -112,7 +112,7 @@ export class Release extends Patience implements Leaving {
       tell(releases.session.settings.observer, { type: 'wake-up-failed', name, kind, label });
     }
     const isAbsent = value === 'absent' || value === 'had';
-    // After a cut the first delivery may have freed the lock, and the second found it so.
+    // After a cut the first delivery may have freed the lock before the second.
     const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
     const lost = isAbsent && !mayBeOurs ? releases.holds.lose(hold, 'gone') : undefined;
     if (holdCount === 0 && value === 'opened') releases.queues.leftToOutsiders(hold);
@@ -130,7 +130,7 @@ export class Release extends Patience implements Leaving {
       },
       (error: unknown) => {
         this.answered(undefined);
-        // A key that holds something else by now is not this owner's lock any more.
+        // The key has another type by now: this owner's lock is gone.
         const reason = error instanceof LockStateError ? holds.lose(hold, 'gone') : error;
         if (this.holdCount === 0) holds.left(this, 'failed');
         this.over(reason);
@@ -138,7 +138,7 @@ export class Release extends Patience implements Leaving {
     );
   }
 
-  /** The answer is there, or none comes. */
+  /** Redis has answered, or will not answer. */
   private answered(reply: Reply<ReleaseAnswer> | undefined): void {
     const { hold, successor } = this;
     hold.endStep();

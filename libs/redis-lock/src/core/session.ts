@@ -15,7 +15,7 @@ export class Session {
   readonly settings: LockSettings;
   readonly keys: KeySpace;
   readonly times: TimerHeap;
-  /** Requests that go on when their caller has gone. */
+  /** Requests that are sent on after their caller has left. */
   readonly background: Background;
   /** Names this client among all that share a Redis. */
   readonly id = randomUUID();
@@ -38,7 +38,7 @@ export class Session {
     this.background = new Background(this);
   }
 
-  /** Every top-level acquisition is a new owner: never the process, never the async chain. */
+  /** Every acquisition that joins no other is a new owner: never the process, never the async chain. */
   newOwner(): string {
     return `${this.id}:${String(++this.lastOwner)}`;
   }
@@ -52,7 +52,7 @@ export class Session {
     return this.ticks;
   }
 
-  /** A text that nobody else can guess, whatever they have heard; ours to recognise. */
+  /** 32 hexadecimal digits: 16 mark this session, and 16 are random, so that no other client can guess them. */
   newNonce(): string {
     if (this.randomAt === this.random.length) {
       randomFillSync(this.random);
@@ -72,7 +72,7 @@ export class Session {
     this.ticks += 1;
   };
 
-  /** Names that nobody else gives to anything: 16 random bytes each, as hexadecimal digits. */
+  /** Unique names: 16 random bytes each, as hexadecimal digits. */
   newIds(count: number): string[] {
     const digits = randomBytes(16 * count).toString('hex');
     return digits.match(/.{32}/g) ?? [];
@@ -80,7 +80,7 @@ export class Session {
 }
 
 /**
- * Resolves with the answer to something that may be asked twice without harm.
+ * Resolves with the answer to a question, which is sent again while it has none.
  * @throws {LockBackendError} Redis has not answered in time, or refused
  */
 export async function askOnce<R>(

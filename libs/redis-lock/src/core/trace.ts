@@ -6,7 +6,7 @@ import { waitedMs } from './acquisition.js';
 import type { Subject } from './api/observer.js';
 
 /**
- * `busy`: somebody else had it all the time. `aborted`: by the caller's signal. `failed`: every other
+ * `busy`: other owners held it all the time. `aborted`: by the caller's signal. `failed`: every other
  * error.
  */
 export type AcquisitionOutcome = 'acquired' | 'busy' | 'aborted' | 'failed';
@@ -25,7 +25,7 @@ export interface LockAcquisitionMessage extends Subject {
 
 const acquisitions = tracingChannel<unknown, LockAcquisitionMessage>('nestjs-redis-lock:acquire');
 
-/** Whether anybody listens; otherwise tracing is free. */
+/** The channel has subscribers; without one, tracing costs nothing. */
 export function isTraced(): boolean {
   return acquisitions.hasSubscribers;
 }

@@ -8,7 +8,7 @@ import type { Deadline, OVER } from '../time/deadline.js';
 import type { Hold, LeaseListener } from './hold.js';
 import type { Holds } from './holds.js';
 
-/** A lease, and what work inside its scope may join. */
+/** A lease, and the leases that work inside its scope may join. */
 export interface ScopedLease extends Lease {
   readonly members: readonly HeldLease[];
 }
@@ -23,15 +23,15 @@ export interface LeaseKeeper {
 
 /**
  * A lease is a node in the tree of its owner's leases: the children of one lease take turns, and a
- * turn ends when the child and everything nested in it are given back.
+ * turn ends when the child and everything nested in it are released.
  */
 export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   private abort: AbortController | undefined = undefined;
   /** Set as soon as it is released. */
   private releasing: Promise<void> | undefined = undefined;
-  /** It is released, or it is known that it cannot be. */
+  /** Redis has answered the release. */
   private isReleased = false;
-  /** Final, also when only the release has found it out. */
+  /** Final, also when only the release has found the loss. */
   private lostError: LeaseLostError | undefined = undefined;
   /** A child, or something nested in one, has the turn. */
   hasChild = false;
@@ -111,7 +111,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
 
   release(): Promise<void> {
     if (this.releasing !== undefined) return this.isReleased ? DONE : this.releasing;
-    // A listener that hears meanwhile of its loss may release it again.
+    // A listener of its loss may release it again meanwhile.
     this.releasing = DONE;
     this.releasing = this.keeper.release(this);
     this.endTurn();
@@ -170,12 +170,12 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     });
   }
 
-  /** How many wait for their turn. */
+  /** The number of children that wait for their turn. */
   get waitingChildren(): number {
     return this.queue?.size ?? 0;
   }
 
-  /** The child that had the turn is done, or never came to be. */
+  /** The child with the turn was released, or was not acquired. */
   passTurn(): void {
     this.hasChild = false;
     const [next] = this.queue ?? [];

@@ -11,21 +11,21 @@ import type { Asker, Channels } from './asker.js';
 import { leadOf, OwnerSteps } from './owner-steps.js';
 import type { AcquireAnswer, Claim, HoldProtocol, Owned, OwnerId, Renewal } from './protocol.js';
 
-/** A lease of a hold, as far as the hold knows it. */
+/** A lease, as its hold sees it. */
 export interface LeaseListener {
-  /** Until then the watchdog renews it; `-Infinity` if it never does. */
+  /** Until then the watchdog renews it; `-Infinity` without renewal. */
   readonly watchedUntil: number;
-  /** How many replicas must have a renewal of it. */
+  /** The number of replicas that must have a renewal of it. */
   readonly minReplicas: number;
   onLost(error: LeaseLostError): void;
 }
 
-/** Hears that a hold is over, for whatever reason. */
+/** Called when a hold was released or lost. */
 export interface HoldListener {
   ended(hold: Hold): void;
 }
 
-/** Looks at a hold when something is due. */
+/** Called when something of a hold is due. */
 export interface HoldGuard {
   look(hold: Hold): void;
 }
@@ -51,20 +51,20 @@ function suspensionOf(leaseTimeMs: number): number {
 const NO_LEASES: readonly LeaseListener[] = [];
 
 /**
- * One owner's hold on one lock: all its leases, how long Redis has promised them, and what is known
- * about that promise. Before the grant it asks for the lock.
+ * One owner's hold on one lock: its leases, the time that Redis has promised, and doubts about it. Before
+ * the grant it asks for the lock.
  */
 export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tries {
   heapIndex = -1;
-  /** Looks at it while it is held. */
+  /** The watchdog, while it is held. */
   guard: HoldGuard | undefined = undefined;
   /** When the watchdog renews next, if it renews at all. */
   renewAt = 0;
   /** The lease that the renewal on its way asks for. */
   renewMs = 0;
-  /** Set while a renewal is on its way or waits for its turn. */
+  /** A renewal is on its way, or waits for the other scripts of its owner. */
   renewing = false;
-  /** The lease that it was promised, if the lease of its grant is shorter so far. */
+  /** The lease that its caller asked for, while Redis has granted a shorter one; else 0. */
   owedLeaseMs = 0;
   /** Grants in a row within this process, up to this hold; and when the first of them was (ms). */
   batchCount = 0;
@@ -72,17 +72,17 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** When it was first granted, in whole ms by the local clock. */
   grantedAt = 0;
   listener: HoldListener | undefined = undefined;
-  /** A message of its grant may come, however late. */
+  /** A message of its grant may still come. */
   mayBeTold = false;
   countedKey: CountedKey | undefined = undefined;
   /** Why the last try of the present step has failed. */
   refusal: LockBackendError | undefined = undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown = undefined;
-  /** Those not yet released. Redis is told absolute counts, so it follows whatever it missed. */
+  /** The leases that are not released. Scripts name their absolute number: a lost script does no harm. */
   leases: readonly LeaseListener[] = NO_LEASES;
   lostError: LeaseLostError | undefined = undefined;
-  /** The monotonic time up to which Redis has certainly not given the lock to anybody else. */
+  /** Until then, by the monotonic clock, Redis has certainly granted the lock to no other owner. */
   validUntil = 0;
   leaseMs = 0;
 
@@ -92,7 +92,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   private known: LeaseState = 'held';
   /** The lead of the wall clock when the step was sent that was confirmed. */
   private confirmedLead = 0;
-  /** In whole ms by the local clock; 0 if it need not stay taken. */
+  /** The end of `minHoldMs`, in whole ms by the local clock; 0 without one. */
   private keptUntil = 0;
 
   constructor(
@@ -196,7 +196,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   add(lease: LeaseListener): void {
-    // There is one, nearly always: an array that grows takes room for 16 more.
+    // Nearly always there is one: an array that grows takes room for 16 more.
     this.leases = this.leases.length === 0 ? [lease] : [...this.leases, lease];
   }
 
@@ -220,12 +220,12 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.session.clock.now() - this.grantedAt;
   }
 
-  /** How long it has to stay taken yet, if it is released now; not above 0 if it need not. */
+  /** What is left of `minHoldMs`; 0 or less when it is over. */
   get keepMs(): number {
     return this.keptUntil === 0 ? 0 : Math.ceil(this.keptUntil - this.session.clock.now());
   }
 
-  /** It stays taken for this time from now on, also when it is released before. */
+  /** Begins `minHoldMs`: released before its end, the lock stays taken until then. */
   keepFor(ms: number): void {
     if (ms > 0)
       this.keptUntil = Math.max(this.keptUntil, Math.floor(this.session.clock.now()) + ms);
@@ -235,7 +235,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.isLive ? Math.max(0, this.validUntil - this.session.clock.now()) : 0;
   }
 
-  /** Whether the wall clock went on while the monotonic one stood still. */
+  /** The wall clock went on while the monotonic one stood still. */
   isSuspended(now = this.session.clock.now()): boolean {
     return leadOf(this.session.clock, now) - this.confirmedLead > suspensionOf(this.leaseMs);
   }
@@ -252,7 +252,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
       this.leaseMs = leaseTimeMs;
     }
     if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
-    // Not that of the answer: the machine may have stood still while it was on its way.
+    // The lead at the sending: the machine may have stood still before the answer.
     this.confirmedLead = this.askedLead;
     this.doubt = undefined;
     if (this.known === 'suspect') this.known = 'held';
@@ -265,7 +265,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return true;
   }
 
-  /** Final. Every lease learns of it. */
+  /** Final. Every lease is told. */
   lose(reason: LeaseLostReason): LeaseLostError {
     if (this.lostError !== undefined) return this.lostError;
     const cause = this.doubt === undefined ? {} : { cause: this.doubt };

@@ -17,7 +17,7 @@ export interface Leaving {
   leavingIndex: number;
 }
 
-/** All holds of a session: renews them, says when one is lost, and waits for their end at a shutdown. */
+/** All holds of a session: renews them, loses them, and waits for their end at a shutdown. */
 export class Holds {
   private readonly leaving: Leaving[] = [];
   private readonly watchdog: Watchdog;
@@ -34,7 +34,7 @@ export class Holds {
     );
   }
 
-  /** Those that are not released, nor known to be lost. */
+  /** Those that are neither released nor lost. */
   get all(): readonly Hold[] {
     return this.watchdog.holds();
   }
@@ -63,7 +63,7 @@ export class Holds {
     one.leavingIndex = this.leaving.push(one) - 1;
   }
 
-  /** Redis has answered the release of the last lease, or never will. */
+  /** Redis has answered the release of the last lease, or will not answer. */
   left(one: Leaving, outcome: 'done' | 'unknown' | 'failed'): void {
     const { hold, leavingIndex } = one;
     if (hold.isLive) {
@@ -86,12 +86,12 @@ export class Holds {
 
   /** Final: tells every lease of the hold, and releases what may still be there. */
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
-    // The loss may be found in the async context of another request.
+    // The code that finds the loss may run in the async context of another request.
     return hold.lostError ?? outOfScope(() => this.loseNow(hold, reason));
   }
 
   /**
-   * A hold that is over is not asked for; by the local clock it may be over unnoticed.
+   * The lease may have expired by the local clock before the watchdog saw it.
    * @throws {LeaseLostError} it is over
    */
   refuseDead(hold: Hold, now = this.session.clock.now()): void {
@@ -104,10 +104,10 @@ export class Holds {
     return hold.protocol.outlastsLease === true && !this.isClosed ? Infinity : hold.validUntil;
   }
 
-  /** Brings Redis down to the leases of the hold, whatever a nested attempt got. Never rejects. */
+  /** Lowers the hold count in Redis to the leases of the hold, after a nested attempt. Never rejects. */
   reconcile(hold: Hold): Promise<void> {
     const releaseSome = async () => {
-      // The release of the last lease does it all.
+      // Without a lease, the release of the last one has freed the lock.
       const { length } = hold.leases;
       if (!hold.isLive || length === 0) return;
       await untilAnswered(
@@ -120,12 +120,12 @@ export class Holds {
     return this.session.background.run(() => hold.serially(releaseSome));
   }
 
-  /** Resolves once nothing is held any more, or time is up. */
+  /** Resolves once nothing is held, or the time is up. */
   drain(timeoutMs: number): Promise<void> {
     return this.idle.within(timeoutMs);
   }
 
-  /** Takes every lease from its holder, tells it so, and releases it. */
+  /** Every lease is lost to its holder, and is released in Redis. */
   async close(): Promise<void> {
     const { background, times } = this.session;
     for (const hold of this.all) this.lose(hold, 'shutdown');
@@ -137,7 +137,7 @@ export class Holds {
     this.isClosed = true;
     background.close();
     this.watchdog.close();
-    // An answer that is not here by now may never come.
+    // From now on no answer is waited for.
     for (const one of [...this.leaving]) this.left(one, 'failed');
   }
 
@@ -148,7 +148,7 @@ export class Holds {
     const renew = () => hold.protocol.renew([hold], hold.minReplicas);
     const { value, sentAt } = await untilAnswered(this.session, () => hold.validUntil, renew, hold);
     if (value[0] !== true) throw this.lose(hold, 'gone');
-    // It may have been lost by the clock while the answer was on its way.
+    // It may have expired by the local clock before the answer came.
     this.refuseDead(hold);
     hold.confirm(sentAt, renewMs);
     this.watchdog.replan(hold);
@@ -161,9 +161,9 @@ export class Holds {
     this.idle.check();
     const { name, kind, label, heldMs } = hold;
     const { background, settings } = this.session;
-    // The end of one whose last release was given up at a shutdown was told then.
+    // A hold whose last release was given up at a shutdown had its event then.
     if (isLive) tell(settings.observer, { type: 'lost', name, kind, label, reason, heldMs });
-    // The key may well be there still: others need not wait for the server's lease to end.
+    // The key may still be there: others need not wait until Redis expires it.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.endOf(hold) : -Infinity);
       void background.run(() => hold.serially(() => this.releaseAll(hold, until)));

@@ -3,37 +3,37 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Session } from '../session.js';
 import { queueMicrotask, systemClock, type Clock } from '../time/clock.js';
 
-/** Not in a lead: small whole numbers take no memory of their own, and each hold has two. */
+/** Subtracted from each lead: V8 keeps small whole numbers in the object, and each hold has two. */
 const FIRST_LEAD = systemClock.wall() - systemClock.now();
 
-/** By how much the wall clock is ahead of the monotonic one, which stands still in a suspension. */
+/** The lead of the wall clock over the monotonic one, which stands still in a suspension (ms). */
 export function leadOf(clock: Clock, now = clock.now()): number {
   return Math.round(clock.wall() - now - FIRST_LEAD);
 }
 
 /**
- * One script of an owner at a time: absolute counts are only right in the order in which they were meant.
+ * One script of an owner at a time: absolute hold counts must reach Redis in their order.
  */
 export class OwnerSteps {
   /** The lead of the wall clock when the last step was sent. */
   protected askedLead = 0;
-  /** How many scripts of this owner are on their way, and what waits until there are none. */
+  /** The number of scripts of this owner on their way, and the steps that wait for their answers. */
   private steps = 0;
   private inTurn: (() => void)[] | undefined = undefined;
 
   constructor(readonly session: Session) {}
 
-  /** Whether a script of this owner is on its way, or its turn has just come. */
+  /** A script of this owner is on its way, or a step waits. */
   get isBusy(): boolean {
     return this.steps > 0 || this.inTurn !== undefined;
   }
 
-  /** A script of this owner is sent just now. */
+  /** A script of this owner is sent at this moment. */
   begin(): void {
     this.beginStep(leadOf(this.session.clock));
   }
 
-  /** As `begin`, at a lead of the wall clock that was read already; many owners may share one script. */
+  /** As `begin`, at a lead that was read before: many owners may share one script. */
   beginStep(lead: number): void {
     this.askedLead = lead;
     this.steps += 1;
@@ -46,7 +46,7 @@ export class OwnerSteps {
 
   endStep(): void {
     this.steps -= 1;
-    // First the sender of the step hears of its answer.
+    // Later: first the sender of the step has its answer.
     if (this.inTurn === undefined || this.steps > 0) return;
     queueMicrotask(() => {
       this.goOn();
@@ -54,9 +54,9 @@ export class OwnerSteps {
   }
 
   /**
-   * Runs the step once no other script of this owner is on its way. No step goes before those whose turn
-   * has just come: behind the cancelling of its waiter, an attempt would take the lock for nobody. A step
-   * that waits for another one of its own would wait for ever.
+   * Runs the step once no other script of this owner is on its way, in the order of the calls: an attempt
+   * sent after its waiter was cancelled would acquire the lock without a holder. A step must not wait for
+   * another step of its owner.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
     const run = () => {
@@ -87,7 +87,7 @@ export class OwnerSteps {
   }
 
   private goOn(): void {
-    // One that fails at once sends nothing.
+    // A step that fails before it sends leaves room for the next.
     while (this.steps === 0) {
       const next = this.inTurn?.shift();
       if (next === undefined) break;

@@ -3,10 +3,10 @@ import { notAnswered } from '../redis/retry.js';
 import type { Timed } from '../time/timer-heap.js';
 import type { Hold } from './hold.js';
 
-/** How long a caller of `release` or `renew` waits for Redis. A release is tried on after that. */
+/** A caller of `release` or `renew` waits for Redis for this time. A release is sent on after that. */
 export const PATIENCE_MS = 2_000;
 
-/** A caller that waits for an answer about its hold: once, for the answer or until its patience is over. */
+/** A caller that waits for an answer about its hold, for 2 s at most. */
 export class Patience implements Timed {
   heapIndex = -1;
   private isSettled = false;
@@ -19,7 +19,7 @@ export class Patience implements Timed {
     private readonly reject: (error: Error) => void,
   ) {}
 
-  /** It waits from now on. */
+  /** The wait begins now. */
   begin(now: number): this {
     const { times } = this.hold.session;
     times.set(this, now + PATIENCE_MS);
@@ -27,7 +27,7 @@ export class Patience implements Timed {
     return this;
   }
 
-  /** Settles with this work, which goes on in the background when the patience is over. */
+  /** Settles with this work, which goes on in the background after 2 s. */
   follow(work: Promise<unknown>): void {
     this.running = work;
     work.then(
@@ -49,7 +49,7 @@ export class Patience implements Timed {
   }
 
   onDue(): void {
-    // On a busy machine, what was answered in time may not have been read yet.
+    // On a busy machine, an answer that came in time may not have been read yet.
     this.hold.session.clock.afterReading(() => {
       if (!this.end()) return;
       const { hold, what } = this;
@@ -68,7 +68,7 @@ export class Patience implements Timed {
     this.reject(error);
   }
 
-  /** Resolves when what it has waited for has ended. */
+  /** Resolves when the work has ended. */
   protected rest(): Promise<unknown> {
     return this.running ?? Promise.resolve();
   }

@@ -7,11 +7,11 @@ import type { Reply } from '../redis/connection.js';
 /** `<client uuid>:<decimal number, never reused>`, as Redisson writes it; permits are their own owners. */
 export type OwnerId = string;
 
-/** An owner and its key: a `Hold`, as the scripts are told of it. */
+/** An owner and its key: the part of a `Hold` that scripts need. */
 export interface Owned {
   readonly key: string;
   readonly owner: OwnerId;
-  /** The owner of an enclosing hold of another kind that lets this one in. */
+  /** The owner of an enclosing hold of another kind, beside which this one may hold the lock. */
   readonly companion?: OwnerId | undefined;
 }
 
@@ -23,9 +23,9 @@ export type AcquireTerms = Pick<
 
 /** The entry of a process in Redis' queue of those that wait for a key, one for each process. */
 export interface Claim {
-  /** How long Redis believes that the process still waits. */
+  /** Redis takes the process for waiting for this time. */
   readonly aliveMs: number;
-  /** A grant by this claim names it: nobody else knows it, and the next claim has another. */
+  /** A grant by this claim names it: it is secret, and the next claim has another. */
   readonly nonce: string;
   /** The lease of a grant by this claim, until its owner has renewed it to a lease of its own. */
   readonly leaseTimeMs: number;
@@ -44,7 +44,7 @@ export interface Successor {
   readonly leaseTimeMs: number;
   readonly mode: 'start' | 'enter';
   readonly waitedMs: number;
-  /** How many callers wait in its process. */
+  /** The number of callers that wait in its process. */
   readonly callers: number;
   /** With a claim another process goes first, if one waits, and the successor queues. */
   readonly claim: Claim | undefined;
@@ -68,22 +68,22 @@ export type AcquireAnswer =
   | {
       readonly kind: 'busy';
       readonly remainingMs: number;
-      /** It has an entry in the queue that it had not before. */
+      /** Its entry in Redis' queue is new. */
       readonly isNew?: true;
-      /** The queue leaves the lock to outsiders, and need not ask for this time. */
+      /** The lock is left to outsiders: the queue need not ask for this time. */
       readonly standBackMs?: number;
-      /** Before it comes a waiter of the same process, which hands the lock over to it. */
+      /** Ahead of it is an owner of the same process, which hands the lock over to it. */
       readonly isBehindOwn?: true;
-      /** The first owner of the queue, if it is another one of the same process. */
+      /** The first owner of Redis' queue, if it is another one of the same process. */
       readonly sibling?: OwnerId;
     }
   /** The owner should hold the lock already, and does not. */
   | { readonly kind: 'lost' };
 
 /**
- * `passed`: the successor holds it. `had`: the successor held it already, when this owner did no more.
- * `yielded`: others go first, and the successor has to ask by itself. `opened`: freed for outsiders, before
- * whom the successor stands back. `unannounced`: freed, but the waiters could not be told. `absent`: this
+ * `passed`: the successor holds it. `had`: the successor held it before this script, and this owner did
+ * not. `yielded`: another process is next, and the successor asks by itself. `opened`: freed, and the
+ * successor stands back for outsiders. `unannounced`: freed, but no message was published. `absent`: this
  * owner did not hold it.
  */
 export type ReleaseAnswer =
@@ -96,7 +96,7 @@ export interface Renewal {
   readonly renewMs: number;
 }
 
-/** Whether the owner still holds it; an error when that is not known of this one, but of others. */
+/** Whether the owner still holds it; an error if the script could not find out for this one. */
 export type RenewalAnswer = boolean | LockBackendError;
 
 export interface Inspection {
@@ -106,7 +106,7 @@ export interface Inspection {
   readonly owners: readonly OwnerId[];
 }
 
-/** How a kind of lock is held in Redis. All of it may be executed twice without harm. */
+/** The steps of one kind of lock. Each may be executed twice without harm. */
 export interface HoldProtocol {
   /** Tells kinds apart; one protocol of a kind for each connection. */
   readonly kind: LockedKind;
@@ -119,18 +119,18 @@ export interface HoldProtocol {
    * of its own in a queue in Redis, and after that only the first.
    */
   readonly waiting: 'in turn' | 'together' | 'each';
-  /** One grant says nothing about the next: others may hold it at the same time. */
+  /** A grant does not keep others out: several owners may hold it at the same time. */
   readonly isShared: boolean;
-  /** Redis remembers an owner that was refused, until `cancel`. */
+  /** A refused owner has an entry in Redis until `cancel`. */
   readonly remembersWaiters: boolean;
-  /** Redis may keep a hold beyond its lease, since others prolong the same key: until it is released. */
+  /** Redis may keep a hold beyond its lease, since others prolong the same key. */
   readonly outlastsLease?: boolean;
 
   /** Another owner than one of the session's. */
   newOwner?(options: ResolvedAcquireOptions): OwnerId;
   /**
-   * Looks at the scopes around a call: answers the owner of an enclosing hold that lets this one in.
-   * @throws {LockStateError} what surrounds the call would never let it in
+   * The owner of an enclosing hold of another kind, beside which this one may hold the lock.
+   * @throws {LockStateError} the enclosing hold would never let the call in
    */
   companion?(key: string, name: string): OwnerId | undefined;
 
@@ -156,20 +156,20 @@ export interface HoldProtocol {
     successor?: Successor,
     keepMs?: number,
   ): Promise<Reply<ReleaseAnswer>>;
-  /** Makes Redis forget a waiter that has left: what it was granted, and that it waited. */
+  /** Releases what a waiter that has left was granted, and deletes its entry in the queue. */
   cancel(hold: Owned, terms: AcquireTerms): Promise<Reply<unknown>>;
   /** One script for keys of one slot; answers for each whether its owner still holds it. */
   renew(
     renewals: readonly Renewal[],
     minReplicas: number,
   ): Promise<Reply<readonly RenewalAnswer[]>>;
-  /** A release counts the listeners for wake-ups that are no process of ours. */
+  /** A release counts the outsiders among the listeners for wake-ups. */
   readonly countsOutsiders?: boolean;
-  /** The channel on which this owner hears that it should try again. */
+  /** The channel of the wake-ups for this owner. */
   wakeUpChannel(key: string, owner: OwnerId): string;
   /**
-   * The channel on which this process, or only this owner where all wait together, hears of grants;
-   * without one, the lock is not handed over.
+   * The channel of grants to this process, or to this owner where each has a channel; without one, the
+   * lock is not handed over.
    */
   grantChannel?(key: string, owner: OwnerId): string;
 }

@@ -7,25 +7,24 @@ import type { Hold, HoldGuard } from './hold.js';
 import { leadOf } from './owner-steps.js';
 import type { RenewalAnswer } from './protocol.js';
 
-/** Keys of one renewal script; more would keep Redis from its other clients for too long. */
+/** Keys of one renewal script; more would hold up the other clients of Redis for too long. */
 const BATCH_SIZE = 250;
-/** Renewals that are due within this part of their interval travel together. */
+/** Renewals that are due within this part of their interval share a script. */
 const TOGETHER = 1 / 40;
 /** Between two tries to renew what could not be renewed, at least. */
 const SHORTEST_PAUSE_MS = 20;
-/** A lock that was handed over with less than its lease gets the rest after this time: a short work needs none. */
+/** A lock that was handed over with a shorter lease is renewed after this time: short work is over by then. */
 const OWED_MS = 50;
 
 /** How renewals are sent. */
 interface Way {
   readonly minReplicas: number;
-  /** Until then the slot may have some of its keys here and some there: each travels alone. */
+  /** Until then the keys of the slot may be on two nodes: each has a script of its own. */
   movingUntil: number;
 }
 
 /**
- * The renewals that wait for one connection, and there for one slot: one that gets no answer delays only
- * its own.
+ * The renewals of one connection and one slot: one without an answer holds up only its own lane.
  */
 interface Lane extends Way {
   readonly batches: Map<LockedKind, Hold[]>;
@@ -34,14 +33,14 @@ interface Lane extends Way {
 
 /**
  * Looks at every hold of a session when something is due: renews the watched ones at every third of
- * their lease, and tells each of them when it is in doubt and when it is over.
+ * their lease, suspects those without an answer, and loses those whose lease is over.
  */
 export class Watchdog implements HoldGuard {
   private readonly lanes = new Map<string, Lane>();
   private readonly intervalMs: number;
   private readonly stopListening: () => void;
   private isCalled = false;
-  /** How many holds it guards. */
+  /** The number of holds that it guards. */
   size = 0;
 
   constructor(
@@ -63,7 +62,7 @@ export class Watchdog implements HoldGuard {
   add(hold: Hold, now: number): void {
     hold.guard = this;
     this.size += 1;
-    // The first renewal comes at a random time, so that locks taken together are not renewed so.
+    // The first renewal comes at a random time: locks that were acquired together spread out.
     hold.renewAt = this.together(now + this.intervalMs * (0.5 + Math.random() / 2));
     if (hold.owedLeaseMs > 0) {
       hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
@@ -104,7 +103,7 @@ export class Watchdog implements HoldGuard {
       const isUnanswered = hold.renewing || hold.isBusy;
       if (isUnanswered && now >= doubtAt(hold)) {
         this.doubt(hold, NO_ANSWER());
-        // An observer may have released the hold at once.
+        // An observer may have released the hold.
         if (hold.guard !== this) return;
       }
       if (!hold.renewing && now >= hold.renewAt) this.enqueue(hold);
@@ -145,7 +144,7 @@ export class Watchdog implements HoldGuard {
     const holds = lane.batches.get(protocol.kind);
     if (holds === undefined) lane.batches.set(protocol.kind, [hold]);
     else holds.push(hold);
-    // Behind all that are due now.
+    // After all holds that are due now.
     if (this.isCalled) return;
     this.isCalled = true;
     queueMicrotask(() => {
@@ -154,7 +153,7 @@ export class Watchdog implements HoldGuard {
     });
   }
 
-  /** One script on its way in each lane: renewals must not pile up before what stands still. */
+  /** One script on its way in each lane: renewals must not pile up while Redis does not answer. */
   private async runLane(way: string, lane: Lane): Promise<void> {
     lane.isRunning = true;
     for (let holds = this.take(lane); holds !== undefined; holds = this.take(lane)) {
@@ -182,7 +181,7 @@ export class Watchdog implements HoldGuard {
     return undefined;
   }
 
-  /** A busy hold is renewed when it is its turn among the steps of its owner. */
+  /** A busy hold is renewed after the other steps of its owner. */
   private isToRenew(hold: Hold): boolean {
     if (!hold.isLive || hold.guard !== this) hold.renewing = false;
     else if (hold.isBusy) void hold.serially(() => this.renewAlone(hold));
@@ -224,7 +223,7 @@ export class Watchdog implements HoldGuard {
     }
   }
 
-  /** In 250 holds, one that is refused is found by 16 scripts, in the time of eight. */
+  /** Among 250 holds, 16 scripts find the one that is refused, in the time of 8. */
   private async renewApart(holds: readonly Hold[], way: Way): Promise<void> {
     const size = this.isMoving(way) ? 1 : Math.ceil(holds.length / 2);
     const renewing: Promise<void>[] = [];
@@ -237,7 +236,7 @@ export class Watchdog implements HoldGuard {
 
   private onFailure(hold: Hold, error: unknown): void {
     if (hold.isLive) this.doubt(hold, error);
-    // A lock that was handed over has a shorter lease so far, and must be renewed again in time.
+    // A lock that was handed over has a shorter lease, and must be renewed again in time.
     const pauseMs = Math.min(this.intervalMs, hold.leaseMs / 3) / 4;
     hold.renewing = false;
     hold.renewAt = this.session.clock.now() + Math.max(SHORTEST_PAUSE_MS, pauseMs);
@@ -263,7 +262,7 @@ export class Watchdog implements HoldGuard {
     }
     const { doubt } = hold;
     hold.confirm(sentAt, hold.renewMs);
-    // An answer to what was sent before the machine stood still confirms nothing since.
+    // An answer to a script sent before the machine stood still confirms nothing later.
     const isSuspended = hold.isSuspended();
     hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
     if (isSuspended) hold.doubt = doubt;
@@ -290,7 +289,7 @@ function newLane(minReplicas: number): Lane {
   return { minReplicas, movingUntil: 0, batches: new Map(), isRunning: false };
 }
 
-/** Redis has refused it, maybe for the sake of one key; together the others would share its fate. */
+/** Redis may have refused the script because of one key: the others are renewed apart from it. */
 function mayBeOfOne(error: unknown): boolean {
   if (!(error instanceof LockBackendError) || error instanceof MovingSlotError) return true;
   return error.outcome === 'none' && !error.retryable;

@@ -1,9 +1,9 @@
 /**
- * What there is for each of some keys that come and go without end. A Map would hand on to V8's old
- * generation all that it ever held: each of its tables, once given up, points to the next one.
+ * Values of keys that come and go without end. A Map would move all that it ever held to V8's old
+ * generation: each table that it has outgrown points to the next one.
  */
 export class ByKey<T> {
-  /** The oldest, if it came when there were no others: often it stays the only one, and a table costs more. */
+  /** A key that came when there were no others: often it is the only one, and a table costs more. */
   #firstKey: string | undefined;
   #first: T | undefined;
   readonly #others = Object.create(null) as Record<string, T | undefined>;
@@ -40,7 +40,7 @@ export class ByKey<T> {
     }
   }
 
-  /** In the order of their arrival, as long as no key is an array index. */
+  /** In the order of arrival, as long as no key is an array index. */
   values(): T[] {
     const others = Object.values(this.#others) as T[];
     return this.#first === undefined ? others : [this.#first, ...others];

@@ -5,17 +5,17 @@ import type { Session } from '../session.js';
 import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
 import type { Waiter } from './waiter.js';
 
-/** Grants in a row within one process, before another process gets its turn. */
+/** Grants in a row within one process, before another process that waits is next. */
 const BATCH = 8;
-/** How long a batch lasts where others poll: it keeps them waiting for a pause of theirs. */
+/** A batch lasts for this time where others poll: an outsider waits for one pause between its polls. */
 const BATCH_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
 
 /** A message that the lock was handed over. */
 export interface Push {
   readonly owner: OwnerId;
-  /** It answers the newest claim, which this waiter made. */
+  /** The waiter of the newest claim, if the message answers that claim. */
   readonly waiter: Waiter | undefined;
-  /** When the claim was sent, if the waiter may begin at once; otherwise it asks Redis first. */
+  /** When the claim was sent, if the waiter holds the lock with it; otherwise the waiter asks Redis first. */
   readonly sentAt: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export class Claims {
     return this.claim;
   }
 
-  /** The waiter waits no more. Answers whether its process queued for it. */
+  /** The waiter has left. Answers whether the newest claim was its claim. */
   leave(waiter: Waiter): boolean {
     if (this.waiter !== waiter) return false;
     this.waiter = undefined;
@@ -50,9 +50,9 @@ export class Claims {
   }
 
   /**
-   * Undefined for a message of somebody who has seen none of our claims. One that answers the newest
-   * claim is as old as that at most, whenever it arrives: the grant is still good that long after it. One
-   * that names a later question of this process, by its own clock, is as old as that.
+   * Undefined for a message that names no claim of this session. A message that answers the newest claim is
+   * no older than that claim: its lease is counted from there. A message that names a later question of this
+   * process, by the clock of this process, is no older than that question.
    */
   read(payload: string): Push | undefined {
     const [, number, nonce, askedAt = '0'] = PAYLOAD.exec(payload) ?? [];
@@ -66,8 +66,8 @@ export class Claims {
   }
 
   /**
-   * Whether the batch of this process is over: after its last grant, when it is time for outsiders, or
-   * when they have to be told that the next lease is shorter.
+   * The batch of this process is over: after 8 grants, when outsiders are due, or when outsiders have to
+   * learn that the next lease is shorter.
    */
   isBatchOver({ batchCount, batchSince, remainingMs }: Hold, next: Waiter): boolean {
     const { settings, clock } = this.session;
@@ -79,13 +79,13 @@ export class Claims {
     return batchCount >= most - 1 || (openEvery > 0 && isForOutsiders);
   }
 
-  /** So much of the lease must be left that the work can begin, and the lease be renewed. */
+  /** Half of `claimTimeMs` must be left: enough for the work to begin, and for a renewal. */
   private grantedAt(waiter: Waiter, { mode, leaseTimeMs }: Claim, askedAt: number) {
     const { clock, connection, settings } = this.session;
     const now = clock.now();
     const sentAt = askedAt > now ? this.sentAt : Math.max(this.sentAt, askedAt);
     const leftMs = leaseTimeMs - (now - sentAt);
-    // Nothing can be renewed or released while no command gets through.
+    // Without a connection no script renews or releases it.
     if (mode !== 'start' || leftMs < settings.claimTimeMs / 2 || !connection.isUp) return undefined;
     waiter.batchCount = 0;
     waiter.batchSince = Math.floor(now);

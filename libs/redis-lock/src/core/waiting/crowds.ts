@@ -1,11 +1,11 @@
 import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
 
-/** The waiters of one key that have a queue each, since their owners have entries of their own in Redis. */
+/** The waiters of one key that have a queue each: each owner has an entry in Redis' queue. */
 export interface Crowd {
   /** The ids of their queues, in the order of arrival. */
   readonly ids: Set<string>;
-  /** The owner that Redis names as first and that does not wait here: it may just have acquired. */
+  /** The owner that Redis names as first, without a waiter here: it may have acquired a moment ago. */
   stray: OwnerId | undefined;
 }
 

@@ -5,23 +5,23 @@ import { Claims } from './claims.js';
 import { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
-/** A queue whose first waiter is handed the lock: by a local holder, or by another process. */
+/** A queue to which a local holder, or another process, hands the lock over. */
 export class HandOverQueue extends WaitQueue {
   private madeClaims: Claims | undefined = undefined;
   private isGivingBack = false;
 
-  /** The holder releases: the first waiter gets it in the same step, or its process queues. */
+  /** The holder releases: the first waiter acquires in the same step, or its process queues. */
   successor(hold: Hold): Waiter | undefined {
     const next = this.waiters.firstToWait;
     if (next === undefined) return undefined;
-    // Where each waiter has an entry of its own, none is claimed for another.
+    // Where each waiter has an entry of its own, no process claims for it.
     const isBatchOver = this.hasOwnGrants && this.claims.isBatchOver(hold, next);
     next.claim = isBatchOver ? this.claims.claimFor(next, this.wakeUps.hearsGrants) : undefined;
     this.expectAnswer(next);
     return next;
   }
 
-  /** The script that named the successor was answered; without an answer nobody knows what became of it. */
+  /** The release that named the successor was answered; without an answer its outcome is unknown. */
   onReleased(hold: Hold, next: Waiter, reply: Reply<ReleaseAnswer> | undefined): void {
     next.asker.answered?.();
     this.answered(next);
@@ -30,7 +30,7 @@ export class HandOverQueue extends WaitQueue {
       return;
     }
     const { value, sentAt, resent } = reply;
-    // When the script was sent twice, the first one did it.
+    // The script was sent twice: the first delivery passed the lock.
     if (value === 'passed' || (value === 'had' && resent)) {
       const isNewBatch = next.claim !== undefined;
       next.batchCount = isNewBatch ? 1 : hold.batchCount + 1;
@@ -40,7 +40,7 @@ export class HandOverQueue extends WaitQueue {
     } else if (value === 'opened' || value === 'done') {
       this.busy(this.queues.session.settings.claimTimeMs);
     } else {
-      // Its own script tells whether it is free, or how long it holds it already or others do.
+      // The successor's own script shows whether the lock is free, or who holds it.
       this.goOn(true);
     }
   }
@@ -54,7 +54,7 @@ export class HandOverQueue extends WaitQueue {
     else if (!this.isOurs(owner)) void this.giveBack(owner);
   }
 
-  /** A claim only while another process holds it, and only if this process would hear of a grant, or polls. */
+  /** A claim only while another process holds it, and only if a message or a poll would find the grant. */
   protected override claimOf(waiter: Waiter): Claim | undefined {
     if (waiter.once || this.liveHolder !== undefined || this.use.granted !== undefined) {
       return undefined;
@@ -69,7 +69,7 @@ export class HandOverQueue extends WaitQueue {
     return this.madeClaims?.leave(waiter) === true;
   }
 
-  /** The successor holds it with a count of 0, and has to run `acquire` by itself. */
+  /** The successor holds it with a count of 0, and runs `acquire` by itself. */
   private letEnter(next: Waiter): void {
     if (!next.isQueued && !next.hasLock) void next.tooLate();
     this.last = this.busyFor(next.leaseTimeMs);
@@ -77,13 +77,13 @@ export class HandOverQueue extends WaitQueue {
     this.goOn(true);
   }
 
-  /** Whether this owner holds it, has just been granted it, asks for it, or has left it as it stays taken. */
+  /** This owner holds it, was granted it, asks for it, or has released it while `minHoldMs` keeps it taken. */
   private isOurs(owner: OwnerId): boolean {
     const isHeld = owner === this.queues.holderOf(this.use)?.owner || owner === this.use.granted;
     return isHeld || this.queues.isKeptBy(owner) || owner === this.asking?.asker.owner;
   }
 
-  /** One at a time: repeated old messages must not make us send as many scripts. */
+  /** One at a time: a message that is repeated must not send a script each time. */
   private async giveBack(owner: OwnerId): Promise<void> {
     if (this.isGivingBack || !this.hasOwnGrants) return;
     this.isGivingBack = true;
@@ -95,7 +95,7 @@ export class HandOverQueue extends WaitQueue {
     return (this.madeClaims ??= new Claims(this.queues.session));
   }
 
-  /** Grants arrive on a channel of their own, for any owner of this process. */
+  /** Grants have a channel of their own, for all owners of this process. */
   private get hasOwnGrants(): boolean {
     const { grants, wakeUp } = this.channels;
     return grants !== undefined && grants !== wakeUp;

@@ -5,13 +5,13 @@ import { ByKey } from './by-key.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
-/** The keys that callers of a session wait for or hold. Nothing is kept of any other key. */
+/** The keys that callers of a session wait for or hold. No other key leaves anything here. */
 export class KeysInUse {
   private readonly uses = new ByKey<KeyUse>();
 
   constructor(private readonly most: number) {}
 
-  /** @throws {LockLimitError} the key would be one too many */
+  /** @throws {LockLimitError} `maxKeys` keys are in use */
   admitNew(name: string): void {
     if (this.uses.size >= this.most) throw new LockLimitError(name, 'maxKeys', this.most);
   }
@@ -37,15 +37,15 @@ export class KeysInUse {
   }
 }
 
-/** One key that somebody waits for or holds. */
+/** One key that callers of this process wait for or hold. */
 export class KeyUse implements CountedKey {
-  /** The hold of this process, where the lock is handed over. */
+  /** The hold of this process, if it hands the lock over. */
   holder: Hold | undefined = undefined;
-  /** The only one that asks for the key: a queue is opened when others come, or when it has to wait. */
+  /** The only waiter, which asks without a queue; one is opened when others come, or when it has to wait. */
   alone: Waiter | undefined = undefined;
-  /** Its queue, of the first kind that has one; queues of other kinds and of single owners are elsewhere. */
+  /** The queue of the first kind that has one; `WaitQueues` keeps those of other kinds and of single owners. */
   queue: WaitQueue | undefined = undefined;
-  /** The owner that was granted it while others of this process wait, and has not begun yet. */
+  /** The owner that was granted it while others here wait, until its call goes on. */
   granted: OwnerId | undefined = undefined;
   private count = 0;
 

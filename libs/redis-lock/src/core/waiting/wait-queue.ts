@@ -12,21 +12,21 @@ import { WaiterList } from './waiter-list.js';
 
 /**
  * The waiters of one key in this process: first come, first served, and only the first is known to Redis.
- * `asking`: a script is on its way that concerns the waiter `asking`. `parked`: others have it, and a
- * message, a poll or the release of a local holder goes on. `idle`: nobody waits.
+ * `asking`: a script is on its way that concerns the waiter `asking`. `parked`: others hold it; a message,
+ * a poll or the release of a local holder ends that. `idle`: there are no waiters.
  */
 export class WaitQueue implements WakeUpListener {
   readonly waiters = new WaiterList();
-  /** Its key finds it. */
+  /** It is the queue of its id. */
   isOpen = true;
   /** The waiter may have left meanwhile. */
   asking: Waiter | undefined = undefined;
   private askedAt = 0;
   private askAgain = false;
   private attempts = 0;
-  /** When the last attempt was sent: it is one for all who ask in this turn of the event loop. */
+  /** The tick in which the last attempt was sent: it serves all callers of that tick. */
   private sentTick = -1;
-  /** A waiter before the first one is of this process, and hands the lock over. */
+  /** In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter. */
   private isBehindOwn = false;
   protected last: Known = NONE;
   private madeChannels: Channels | undefined = undefined;
@@ -51,7 +51,7 @@ export class WaitQueue implements WakeUpListener {
     return this.waiters.size === 0 ? 'idle' : 'parked';
   }
 
-  /** The last answer; none once Redis has owed a newer one for longer than `ANSWER_MS`. */
+  /** The last answer; none once a newer attempt has had no answer for `ANSWER_MS`. */
   get known(): Known {
     const isOwed =
       this.asking !== undefined && this.queues.session.clock.now() - this.askedAt > ANSWER_MS;
@@ -65,7 +65,7 @@ export class WaitQueue implements WakeUpListener {
     if (!isFirst && waiter.once) {
       const { known } = this;
       if (known.kind === 'busy') {
-        // Others are ahead, and the lock is not free: asking Redis would tell nothing new.
+        // Others are ahead, and the lock is taken: another script would answer the same.
         waiter.refuse(this.leftOf(known.until));
         return;
       }
@@ -76,14 +76,14 @@ export class WaitQueue implements WakeUpListener {
     if (isFirst) this.begin(waiter);
   }
 
-  /** It waits no more. */
+  /** The waiter has left, or has its grant. */
   leave(waiter: Waiter): void {
     const isAsking = this.asking === waiter;
     if (!this.waiters.drop(waiter)) return;
     const hasClaim = this.forget?.(waiter) === true;
     if (this.waiters.size === 0) this.rest();
     else if (isAsking) this.wakeUps.pollIn();
-    // Its entry is kept for the next.
+    // The next waiter keeps the entry of the process.
     if (hasClaim) this.ask();
   }
 
@@ -100,7 +100,7 @@ export class WaitQueue implements WakeUpListener {
     first.ask(this.claimOf?.(first), ++this.attempts);
   }
 
-  /** As `add`, for a waiter that has asked already, alone. */
+  /** As `add`, for a waiter that has asked alone. */
   adopt(waiter: Waiter): void {
     waiter.queue = this;
     this.waiters.add(waiter);
@@ -130,7 +130,7 @@ export class WaitQueue implements WakeUpListener {
     const isPassing = error instanceof LockBackendError && error.retryable;
     if (isPassing) this.last = { kind: 'failed', error };
     if (!waiter.isQueued) {
-      // Redis may have granted this attempt all the same, or one before it.
+      // Redis may have granted this attempt, or one before it.
       if (waiter.isUncertain && !waiter.hasLock) void waiter.tooLate();
       this.goOn();
     } else if (isPassing) {
@@ -142,7 +142,7 @@ export class WaitQueue implements WakeUpListener {
     }
   }
 
-  /** The answer concerns all who wait for it. */
+  /** The answer concerns all waiters. */
   busy(remainingMs: number): void {
     // Else a newer answer is on its way.
     if (this.asking === undefined) this.last = this.busyFor(remainingMs);
@@ -156,7 +156,7 @@ export class WaitQueue implements WakeUpListener {
   }
 
   close(): void {
-    // Last come, first gone: nobody asks in the place of one who leaves.
+    // From the last to the first: no waiter asks in the place of one that leaves.
     const waiters = this.waiters.since(Infinity).reverse();
     for (const waiter of waiters) waiter.fail(new LockShutdownError(waiter.name));
   }
@@ -170,31 +170,31 @@ export class WaitQueue implements WakeUpListener {
     if (isAsking || this.queues.standsBack(this.id)) {
       this.wakeUps.pollIn();
     } else {
-      // An attempt whose caller has left must not keep the others from asking.
+      // An attempt whose waiter has left must not hold the others up.
       this.asking = undefined;
       this.ask();
     }
   }
 
-  /** Takes away the entry of another owner of this process, which waits no more. */
+  /** Deletes the entry of another owner of this process, which has left. */
   cancelStray(owner: OwnerId): Promise<void> | undefined {
     return this.waiters.first?.asker.cancelStray?.(owner);
   }
 
   /** Where a lock is handed over: the claim with which a waiter asks. */
   protected claimOf?(waiter: Waiter): Claim | undefined;
-  /** Where a lock is handed over: a waiter waits no more. Answers whether its process had queued for it. */
+  /** Where a lock is handed over: a waiter has left. Answers whether the newest claim was its claim. */
   protected forget?(waiter: Waiter): boolean;
-  /** Where a lock is handed over: a message says that it was. */
+  /** Where a lock is handed over: a message of the grant. */
   pushed?(payload: string): void;
 
   private begin(waiter: Waiter): void {
     const holder = waiter.once ? undefined : this.liveHolder;
     if (holder !== undefined) this.last = this.busyFor(holder.remainingMs);
-    // The answer to one that has left may never come.
+    // The waiter that asks has left, and its answer may never come.
     if (this.asking !== undefined) this.wakeUps.pollIn();
     else if (!waiter.once && this.queues.standsBack(this.id)) this.wakeUps.pollIn();
-    // A local owner after another one holds it: this waiter is next, without asking.
+    // A local owner holds it in a batch: its release names this waiter, which need not ask.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
     else this.ask();
   }
@@ -206,12 +206,12 @@ export class WaitQueue implements WakeUpListener {
       const { isShared } = this.queues;
       this.last = isShared ? NONE : this.busyFor(waiter.leaseTimeMs);
       this.forget?.(waiter);
-      // An owner uses the key from now on; its call goes on in a moment.
+      // The owner uses the key from now on, before its call goes on.
       if (waiter.asker.owner !== undefined) waiter.use = this.use.begin();
       if (this.waiters.size > 0) this.use.granted = waiter.asker.owner;
       waiter.grant(sentAt, fencingToken);
       this.answerOnce(Infinity);
-      // When a local caller holds it now, its release is heard: no use in asking before.
+      // The release of a local holder ends the wait: no script is needed before.
       this.askAgain = isShared;
     } else if (!waiter.hasLock) {
       void waiter.tooLate().then(() => {
@@ -221,7 +221,7 @@ export class WaitQueue implements WakeUpListener {
     this.goOn();
   }
 
-  /** A waiter that came after the attempt was sent asks anew: meanwhile it may hold no more. */
+  /** A waiter that came after the attempt was sent asks anew: the answer may be older than its call. */
   private grantAll(attempt: number, sentAt: number): void {
     this.last = NONE;
     for (const waiter of this.waiters.since(attempt)) {
@@ -232,9 +232,9 @@ export class WaitQueue implements WakeUpListener {
   }
 
   /**
-   * Single attempts have their answer. Only the first in the queue may have come too late for an answer of
-   * Redis, after which `newest` was the newest attempt: those behind have another ahead of them, which
-   * gets the lock if it is free. Answers whether it has to be asked for.
+   * Refuses the single attempts, which have their answer. The first waiter may have come after attempt
+   * `newest`, which was answered: then it has to ask, and `true` is returned. Those behind it have a waiter
+   * ahead, which acquires the lock if it is free.
    */
   protected answerOnce(newest: number): boolean {
     const { last } = this;
@@ -277,7 +277,7 @@ export class WaitQueue implements WakeUpListener {
     if (this.asking === undefined) this.queues.onIdle(this);
   }
 
-  /** As far as the clock says. */
+  /** Its lease is not over, by the local clock. */
   protected get liveHolder(): Hold | undefined {
     const holder = this.queues.holderOf(this.use);
     return holder !== undefined && holder.remainingMs > 0 ? holder : undefined;

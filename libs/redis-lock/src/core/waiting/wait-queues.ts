@@ -15,16 +15,16 @@ import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
 import { SLOW, type GRANTED, type Refusal, type Waiter } from './waiter.js';
 
-/** The queues of all keys of one kind. A queue in which nobody waits leaves nothing behind. */
+/** The queues of all keys of one kind. A queue without waiters leaves nothing behind. */
 export class WaitQueues implements HoldListener {
-  /** Queues that are not those of their keys, by id. */
+  /** Queues that no `KeyUse` has, by id. */
   private readonly others = new ByKey<WaitQueue>();
   private size = 0;
-  /** The waiters that have a queue each. */
+  /** Waiters that have a queue each, by key. */
   private readonly crowds = new Crowds();
-  /** Keys that are left to outsiders. */
+  /** Keys that outsiders may acquire first, for a moment. */
   private readonly opened: Marks;
-  /** Owners that released a lock which stays taken, while a message of the grant may still come. */
+  /** Owners that have released a lock which `minHoldMs` keeps taken: a message of the grant may still come. */
   private readonly kept: Marks;
   private readonly stopListening: () => void;
   private readonly restful: Idle;
@@ -32,7 +32,7 @@ export class WaitQueues implements HoldListener {
 
   constructor(
     readonly session: Session,
-    /** One grant says nothing about the next. */
+    /** A grant does not keep others out. */
     readonly isShared: boolean,
     private readonly keysInUse: KeysInUse,
     /** The owners of all holds of this process. */
@@ -55,7 +55,7 @@ export class WaitQueues implements HoldListener {
 
   /**
    * Checks that the caller may wait. Answers whether its key is in use.
-   * @param isLetIn whatever number waits
+   * @param isLetIn the limits do not concern it
    * @throws {LockShutdownError} the application is closing
    * @throws {LockLimitError} there is no room for another waiter, or for another key
    */
@@ -91,7 +91,7 @@ export class WaitQueues implements HoldListener {
       return;
     }
     const queue = this.queueOf(key, queueId) ?? this.open(asker);
-    // First: an answer that comes at once must find it there.
+    // Before it asks: its answer looks for it there.
     if (!waiter.once && queueId !== key) this.crowds.add(key, queueId);
     queue.add(waiter);
   }
@@ -110,7 +110,7 @@ export class WaitQueues implements HoldListener {
     this.restful.check();
   }
 
-  /** It waits no more. */
+  /** The waiter has left, or has its grant. */
   leave(waiter: Waiter): void {
     const { queue } = waiter;
     if (queue === undefined) return;
@@ -124,20 +124,20 @@ export class WaitQueues implements HoldListener {
     queue.leave(waiter);
     this.crowds.delete(key, id);
     if (leader !== queue) return;
-    // The next one asks for all from now on.
+    // From now on the next queue asks for all.
     const next = this.leaderOf(queue);
     if (known.kind === 'busy') next?.busy(Math.max(0, known.until - this.session.clock.now()));
     else next?.goOn();
   }
 
-  /** The last known answer for the waiters of this queue. */
+  /** The last answer for the waiters of this queue. */
   known(queue: WaitQueue): Known {
     return (this.leaderOf(queue) ?? queue).known;
   }
 
   // For a release.
 
-  /** The holder releases: the waiter of this process that is next, if there is one. */
+  /** The holder releases: answers the next waiter of this process, if there is one. */
   successor(hold: Hold): Waiter | undefined {
     this.forget(hold);
     const { key, countedKey } = hold;
@@ -150,7 +150,7 @@ export class WaitQueues implements HoldListener {
     if (next.queue instanceof HandOverQueue) next.queue.onReleased(hold, next, reply);
   }
 
-  /** It was left to outsiders: the waiters here stand back for a moment. */
+  /** The release left it to outsiders: the waiters here stand back for a moment. */
   leftToOutsiders({ key }: Hold): void {
     this.opened.set(key, standBackMs(this.session.settings));
   }
@@ -160,7 +160,7 @@ export class WaitQueues implements HoldListener {
     if (this.forget(hold)) this.queueOf(hold.key)?.ask();
   }
 
-  /** A waiter has become the holder. */
+  /** The hold of a waiter was granted. */
   held(hold: Hold): void {
     hold.listener = this;
     const { countedKey } = hold;
@@ -169,23 +169,23 @@ export class WaitQueues implements HoldListener {
 
   // For a queue.
 
-  /** The hold of this process, if it can be handed over to waiters of this kind. */
+  /** The hold of this process, if it hands over to waiters of this kind. */
   holderOf({ holder }: KeyUse): Hold | undefined {
     // Another kind of lock may have the same name.
     return holder?.listener === this ? holder : undefined;
   }
 
-  /** It was left to outsiders a moment ago: the queue asks when that is over. */
+  /** Outsiders may acquire it first: the queue asks when that is over. */
   standsBack(id: string): boolean {
     return this.opened.has(id);
   }
 
-  /** True while this owner, whose lease was released here, still holds the key in Redis (`minHoldMs`). */
+  /** This owner was released here, and still holds the key in Redis (`minHoldMs`). */
   isKeptBy(owner: OwnerId): boolean {
     return this.kept.has(owner);
   }
 
-  /** Whether it asks now and then, and not another one for it. */
+  /** It polls for itself, and no other queue polls for it. */
   polls(queue: WaitQueue): boolean {
     const leader = this.leaderOf(queue);
     return leader === undefined || leader === queue;
@@ -197,22 +197,22 @@ export class WaitQueues implements HoldListener {
     if (answer.standBackMs !== undefined) this.opened.set(queue.key, answer.standBackMs);
     const crowd = this.crowds.get(queue.key);
     if (crowd === undefined || this.leaderOf(queue) !== queue) return;
-    // It has lost its entry, as the others may have.
+    // Its entry was lost, as those of the others may be.
     if (isNew === true && before.kind !== 'none') {
       for (const id of crowd.ids) if (id !== queue.id) this.others.get(id)?.ask();
     }
     const waiting = this.others.get(sibling ?? '');
     waiting?.ask();
     const stray = waiting === undefined ? sibling : undefined;
-    // Named a second time, by an answer to a later question, it was granted nothing; unless it acquired while
-    // a slot of a Cluster was half way, without a look at the queue.
+    // An owner that a later answer names again was granted nothing; unless it acquired while its slot of a
+    // Cluster was moving, without a look at the queue.
     const isStray = stray !== undefined && stray === crowd.stray;
     const isHeld = isStray && this.holds.all.some(({ owner }) => owner === stray);
     if (isStray && !isHeld) void queue.cancelStray(stray);
     crowd.stray = stray;
   }
 
-  /** Nobody waits there, and no attempt is on its way any more. */
+  /** It has no waiters, and no attempt is on its way. */
   onIdle(queue: WaitQueue): void {
     if (queue.isOpen) {
       queue.isOpen = false;
@@ -224,22 +224,22 @@ export class WaitQueues implements HoldListener {
     this.restful.check();
   }
 
-  /** Sends everybody away. */
+  /** Rejects every waiter. */
   close(): void {
     this.isClosed = true;
     this.stopListening();
     this.opened.close();
     this.kept.close();
-    // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
+    // From the last to the first: in Redis' queue no entry has to move up for one that leaves at the end.
     for (const queue of this.all().reverse()) queue.close();
   }
 
-  /** Resolves once no attempt is on its way any more, or time is up. */
+  /** Resolves once no attempt is on its way, or the time is up. */
   idle(withinMs: number): Promise<void> {
     return this.restful.within(withinMs);
   }
 
-  /** In the order of the arrival of their keys. */
+  /** In the order in which their keys were first used. */
   private all(): WaitQueue[] {
     const queues = this.keysInUse.all().map((use) => this.queueIn(use));
     return [...queues, ...this.others.values()].filter(
@@ -252,7 +252,7 @@ export class WaitQueues implements HoldListener {
     return (use === undefined ? undefined : this.queueIn(use)) ?? this.others.get(id);
   }
 
-  /** The queue of this kind that is there, also for one that has asked alone so far. */
+  /** The queue of this kind, which is opened for a waiter that has asked alone so far. */
   private queueIn({ alone, queue }: KeyUse): WaitQueue | undefined {
     if (alone?.queues === this) return this.queueFor(alone);
     return queue?.queues === this ? queue : undefined;
@@ -274,7 +274,7 @@ export class WaitQueues implements HoldListener {
     waiter.ask(undefined, 1);
   }
 
-  /** Its queue; one is opened for a waiter that has asked alone so far. */
+  /** The waiter's queue, which is opened if it has asked alone so far. */
   queueFor(waiter: Waiter): WaitQueue | undefined {
     const { use, asker } = waiter;
     if (use?.alone === waiter) {

@@ -1,6 +1,6 @@
 import type { Waiter } from './waiter.js';
 
-/** The local waiters of one key in their order. Each is a link of the list itself. */
+/** The local waiters of one key, in the order of arrival. Each is a link of the list. */
 export class WaiterList {
   first: Waiter | undefined = undefined;
   size = 0;
@@ -13,7 +13,7 @@ export class WaiterList {
     return this.size - this.onceCount;
   }
 
-  /** The first that one answer does not send away. */
+  /** The first that is no single attempt. */
   get firstToWait(): Waiter | undefined {
     let waiter = this.first;
     while (waiter?.once === true) waiter = waiter.next;
@@ -30,7 +30,7 @@ export class WaiterList {
     if (waiter.once) this.onceCount += 1;
   }
 
-  /** Answers whether it was there. */
+  /** Answers whether it was in the list. */
   drop(waiter: Waiter): boolean {
     if (!waiter.isQueued) return false;
     waiter.isQueued = false;
@@ -39,7 +39,7 @@ export class WaiterList {
     else previous.next = next;
     if (next === undefined) this.last = previous;
     else next.previous = previous;
-    // V8 would keep all that came behind one that has grown old, each by the one before.
+    // A link to the next would keep all later waiters alive as long as this one, once it is old to V8.
     waiter.next = undefined;
     waiter.previous = undefined;
     this.size -= 1;
@@ -47,7 +47,7 @@ export class WaiterList {
     return true;
   }
 
-  /** Those that have been here since this attempt was sent, or before. */
+  /** Those that were here when this attempt was sent. */
   since(attempt: number): Waiter[] {
     const waiters: Waiter[] = [];
     for (let waiter = this.first; waiter !== undefined; waiter = waiter.next) {

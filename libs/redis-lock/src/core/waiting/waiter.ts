@@ -24,12 +24,12 @@ import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { WaitQueues } from './wait-queues.js';
 
-/** A wait that takes longer is worth a warning. */
+/** After this time the observer gets a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
 
 /** Redis has granted what the waiter wants. */
 export const GRANTED = Symbol('granted');
-/** The wait has become slow, and goes on by `goOn`. */
+/** The wait has lasted for 1 s; `goOn` waits for its rest. */
 export const SLOW = Symbol('slow');
 
 /** Another owner has it. */
@@ -40,7 +40,7 @@ export interface Refusal {
 
 export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
 
-/** One call that may have to wait, from its start until it is granted what it wants or goes without. */
+/** One call that may have to wait, from its start until it is granted, refused or aborted. */
 export class Waiter implements Timed, AbortListener, Successor {
   heapIndex = -1;
   /** Links of the queue's list. */
@@ -49,16 +49,16 @@ export class Waiter implements Timed, AbortListener, Successor {
   isQueued = false;
   queues: WaitQueues | undefined = undefined;
   queue: WaitQueue | undefined = undefined;
-  /** Its key, while it asks alone, and again from the grant on. */
+  /** The use of its key, while it asks alone, and from the grant on. */
   use: KeyUse | undefined = undefined;
-  /** The first attempt of the queue that was sent during its call. */
+  /** The number of the first attempt of its queue that was sent during its call. */
   since = 0;
-  /** When it has asked alone. */
+  /** The tick in which it asked alone. */
   askedTick = 0;
-  /** The claim by which its process queues when it is named as successor. */
+  /** The claim of its process, if a release names it while others go first. */
   claim: Claim | undefined = undefined;
   hasLock = false;
-  /** An attempt may have been executed although it failed. */
+  /** A failed attempt may have been executed. */
   isUncertain = false;
 
   // The grant, once `hasLock`.
@@ -69,9 +69,9 @@ export class Waiter implements Timed, AbortListener, Successor {
   batchCount = 0;
   batchSince = 0;
 
-  /** An attempt may have left a trace. */
+  /** An attempt may have left an entry in Redis. */
   private mayBeRemembered = false;
-  /** A script of another owner may have, whatever becomes of its own attempts. */
+  /** The release of another owner may have made it the owner, apart from its own attempts. */
   private wasNamed = false;
   private isOver = false;
   private isCancelled = false;
@@ -79,7 +79,7 @@ export class Waiter implements Timed, AbortListener, Successor {
   private reject: (error: Error) => void = NOTHING;
   private rest: Promise<Outcome> | undefined = undefined;
 
-  /** It is content with one answer of Redis, whatever it is. */
+  /** A single attempt: one answer of Redis ends it. */
   readonly once: boolean;
   private readonly limitMs: number;
 
@@ -147,7 +147,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     });
   }
 
-  /** Resolves with the rest of a wait that has become slow, which the observer is told. */
+  /** Tells the observer of a slow wait, and resolves with the outcome of its rest. */
   goOn(): Promise<Outcome> {
     const { waitedMs, rest = NEVER } = this;
     const { name, kind, label } = this.subject;
@@ -158,7 +158,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     return rest;
   }
 
-  /** Sends its attempt; always for the same owner, so that a repeated one is the same one. */
+  /** Sends its attempt, always for the same owner: a repeated attempt changes nothing. */
   ask(claim: Claim | undefined, attempt: number): void {
     const wasRemembered = this.mayBeRemembered;
     const { asker } = this;
@@ -182,7 +182,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     );
   }
 
-  /** A script of another owner, which is on its way now, may make this one the next. */
+  /** A release that is on its way may make this one the next owner. */
   named(): void {
     this.wasNamed = true;
     this.asker.named?.();
@@ -214,14 +214,14 @@ export class Waiter implements Timed, AbortListener, Successor {
       this.slow();
       this.arm(now);
     } else {
-      // On a busy machine, what was answered in time may not have been read yet.
+      // On a busy machine, an answer that came in time may not have been read yet.
       clock.afterReading(() => {
         this.expire();
       });
     }
   }
 
-  /** An attempt went through, or may have, although the caller had left meanwhile. */
+  /** An attempt was granted, or may have been, after the caller had left. */
   tooLate(): Promise<void> {
     const { name, kind, label } = this.subject;
     return outOfScope(() => {
@@ -230,7 +230,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     });
   }
 
-  /** Gives back what it got, or may still get. Never rejects. */
+  /** Cancels what it got, or may still get. Never rejects. */
   cancel(): Promise<void> {
     if (this.isCancelled) return DONE;
     this.isCancelled = true;
@@ -259,7 +259,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const { known } = this;
     const isAsking = this.queue?.asking === this;
     if (!this.end()) return;
-    // A single attempt was answered during its call, or not at all.
+    // A single attempt has no earlier answer to refuse it by.
     if (known.kind === 'busy' && !this.once) {
       const remainingMs = Math.max(0, known.until - this.session.clock.now());
       this.resolve({ remainingMs, blockedBy: 'other' });
@@ -275,7 +275,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     return queue === undefined ? NONE : (queues?.known(queue) ?? NONE);
   }
 
-  /** It waits no more, for whatever reason. Answers whether this call has ended the wait. */
+  /** Ends the wait. Answers whether this call has ended it. */
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
@@ -287,7 +287,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const queue = this.hasLock ? this.queue : this.queues?.queueFor(this);
     const isAsking = queue?.asking === this;
     queue?.queues.leave(this);
-    // An answer that is on its way cancels by itself what it brings too late.
+    // A late grant of an attempt that is on its way is cancelled with its answer.
     const mayHaveGot = this.isUncertain && !isAsking;
     if (!this.hasLock && (mayHaveGot || this.mayBeRemembered || this.wasNamed)) void this.cancel();
     return true;

@@ -7,35 +7,35 @@ import { FIRST_BACKOFF_MS, jittered, LAST_BACKOFF_MS } from '../time/polls.js';
 import { Moment, type Timed } from '../time/timer-heap.js';
 import type { Known } from './known.js';
 
-/** Waiters behind a holder of their own process trust for this time that it tells them. */
+/** Waiters behind a local holder subscribe to nothing for this time: its release ends their wait. */
 const MOMENT_MS = 50;
 
-/** That a lock is free. */
+/** The message of a free lock. */
 const FREE = '0';
-/** After an answer that a lease is about to end, Redis is asked again no sooner than this. */
+/** The shortest time between two polls for a lease that is about to end. */
 const SHORTEST_POLL_MS = 20;
 /** While Redis answers with passing errors. */
 const RETRY_MS = 250;
 
-/** Asked to try again, or told that the lock was handed over. */
+/** A queue, as wake-ups call it. */
 export interface WakeUpListener {
   /** Computed when it is first needed. */
   readonly channels: Channels;
-  /** It may be worth to ask. */
+  /** The lock may be free. */
   hint(): void;
   /** The lock may have been handed over to this process. */
   pushed?(payload: string): void;
-  /** It is time to ask, whatever was heard. */
+  /** It is time to ask, with or without a message. */
   onPoll(): void;
 }
 
-/** What wakes the waiters of one key: messages, and polls should none come. */
+/** Messages that wake the waiters of one key, and polls in case none arrive. */
 export class WakeUps implements Timed {
-  /** The place of the next poll. */
+  /** The next poll's. */
   heapIndex = -1;
-  /** Whether grants arrive: a claim before that would be passed over. */
+  /** Messages of grants arrive: a grant to an earlier claim would reach no listener. */
   hearsGrants = false;
-  /** Grants should arrive by now, and do not: polls find them. */
+  /** The subscription is not confirmed in time: polls find grants. */
   isDeaf = false;
   private backoffMs = FIRST_BACKOFF_MS;
   private isHinting = false;
@@ -47,7 +47,7 @@ export class WakeUps implements Timed {
     private readonly listener: WakeUpListener,
   ) {}
 
-  /** Polls after this answer, should nothing wake the waiters before. */
+  /** Sets the next poll after this answer. */
   pollAfter(known: Known): void {
     const { settings, clock } = this.session;
     const { pollIntervalMs, wakeUp } = settings;
@@ -64,7 +64,7 @@ export class WakeUps implements Timed {
     this.session.times.set(this, this.session.clock.now() + delayMs);
   }
 
-  /** The lock was granted: the waiters wait for another holder now. */
+  /** The lock was granted: from now on the waiters wait for another holder. */
   restart(): void {
     this.backoffMs = FIRST_BACKOFF_MS;
   }
@@ -74,7 +74,7 @@ export class WakeUps implements Timed {
     this.listener.onPoll();
   }
 
-  /** A hold of this process has the lock, and tells the waiters of this process by itself. */
+  /** A hold of this process has the lock: its release ends the wait of the local waiters. */
   expect(): void {
     if (this.stops !== undefined || this.later !== undefined) return;
     this.later = new Moment(() => {
@@ -89,8 +89,8 @@ export class WakeUps implements Timed {
     const { connection } = this.session;
     const { wakeUp, nodes, grants } = this.listener.channels;
     const isShared = grants === wakeUp;
-    // First, and last to leave: else others would take this process for an outsider.
-    // Each with a listener of its own: a reader and a writer of one lock listen here both.
+    // Subscribed first, and left last: else others would take this process for an outsider.
+    // Each queue has a listener of its own: a reader and a writer of one lock both listen here.
     const silent: ChannelListener = { message: () => undefined, confirmed: () => undefined };
     this.stops = nodes === undefined ? [] : [connection.listen(nodes, silent)];
     if (!isShared) this.stops.push(connection.listen(wakeUp, this.wakeUps()));
@@ -107,7 +107,7 @@ export class WakeUps implements Timed {
 
   private wakeUps(): ChannelListener {
     return {
-      // Those in a queue know who has it.
+      // A process in the queue need not know that the lease is shorter.
       message: (payload) => {
         if (payload !== SHORTER) this.hint();
       },
@@ -117,7 +117,7 @@ export class WakeUps implements Timed {
     };
   }
 
-  /** @param isShared wake-ups arrive on the same channel */
+  /** @param isShared the channel carries wake-ups as well */
   private pushes(isShared: boolean): ChannelListener {
     return {
       message: (payload) => {
@@ -131,7 +131,7 @@ export class WakeUps implements Timed {
     };
   }
 
-  /** Once for all that is heard in one go. */
+  /** Once for all messages of one read. */
   private hint(): void {
     if (this.isHinting) return;
     this.isHinting = true;
