@@ -7,13 +7,14 @@ const SETTLE_MS = 500;
 /** All who asked last: some may wait still when the trial is over. */
 let busy = Promise.resolve();
 
-/** @returns {Promise<boolean>} whether nobody of the last trial waits any more */
+/** @returns {Promise<boolean>} whether no caller of the last trial waits any more */
 export const settled = () => inTime(busy, SETTLE_MS);
 
 /**
- * So many callers ask in one turn of the event loop, each once.
+ * This number of callers asks in one turn of the event loop, each once.
  * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
- * @param {{ key: string, callers: number, cutMs: number, sectionMs?: number, startAt?: number }} order
+ * @param {{ key: string, callers: number, cutMs: number, sectionMs?: number, startAt?: number }}
+ * order
  */
 export async function wave(acquire, { key, callers, cutMs, sectionMs = 0, startAt = 0 }) {
   const visits = new Visits();
@@ -28,9 +29,10 @@ export async function wave(acquire, { key, callers, cutMs, sectionMs = 0, startA
 }
 
 /**
- * So many callers ask again and again, as soon as they have had it.
+ * This number of callers asks again and again, each as soon as it has released.
  * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
- * @param {{ key: string, callers: number, forMs: number, sectionMs?: number, startAt?: number }} order
+ * @param {{ key: string, callers: number, forMs: number, sectionMs?: number, startAt?: number }}
+ * order
  */
 export async function loop(acquire, { key, callers, forMs, sectionMs = 0, startAt = 0 }) {
   const visits = new Visits();

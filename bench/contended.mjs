@@ -36,7 +36,7 @@ async function oneWave(crew, { id, callers, sectionMs, permits }, { number, cutM
   return crew.all('wave', { key, callers, cutMs, sectionMs, startAt: now() + HEAD_START_MS });
 }
 
-/** As `driveWaves`, but everybody asks again as soon as they have had it. */
+/** As `driveWaves`, but each caller asks again as soon as it has released. */
 export async function driveLoop(crew, trial, pace) {
   const { id, callers, sectionMs, forMs } = trial;
   const order = { key: id, callers, sectionMs, forMs: forMs * pace.share };
@@ -71,7 +71,7 @@ function inAll(rounds, trial, cost) {
   };
 }
 
-/** From the first question to the last visit, or to the end if somebody is waiting still. */
+/** From the first question to the last visit, or to the end if a caller still waits. */
 function durationOf(reports, visits) {
   const from = Math.min(...reports.map(({ startedAt }) => startedAt));
   const isWaiting = reports.some(({ waiting }) => waiting.length > 0);

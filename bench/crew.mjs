@@ -49,7 +49,7 @@ export class Crew {
     return untilSteady((forMs) => this.all('warmUp', forMs), pace);
   }
 
-  /** Whether nobody of the last trial waits any more. */
+  /** Whether no caller of the last trial waits any more. */
   async isSettled() {
     const settled = await this.all('settled');
     return settled.every(Boolean);
@@ -137,7 +137,7 @@ class Worker {
   }
 }
 
-/** The line of a stack trace that says what happened. */
+/** The line of a stack trace with the error. */
 function lastError(text) {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.findLast((line) => /^\w*Error\b|Error:/.test(line)) ?? text.trim();

@@ -10,11 +10,11 @@ const SLOTS = 6;
 const WARMING_SLOTS = 20;
 const SLOT_MS = 150;
 const HEAD_START_MS = 20;
-/** The waiter asks so long after the holder. */
+/** The waiter asks 10 ms after the holder. */
 const LATER_MS = 10;
 const SHORTEST_HOLD_MS = 15;
 const LONGEST_HOLD_MS = 115;
-/** Longer than any interval at which somebody looks again by himself. */
+/** Longer than any poll interval. */
 const LATE_MS = 500;
 const MISSED_MS = 5_000;
 

@@ -53,7 +53,7 @@ export const MEASURES = {
   lost: { title: 'lost', digits: 0 },
 };
 
-/** Counts of things that must not happen: of several rounds the sum, not the median. */
+/** Counts of things that must not happen. Several rounds give their sum, not their median. */
 export const FAULTS = ['overlaps', 'oversold', 'late', 'missed', 'lost'];
 
 /** The faults that mean that a lock did not do what it is for, on a machine however slow. */

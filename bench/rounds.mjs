@@ -3,7 +3,7 @@ import { inTime, now } from './clock.mjs';
 import { loadLocker } from './load-locker.mjs';
 import { LEASE_MS } from './terms.mjs';
 
-/** Beside its warm-up no run of a locker takes so long, unless it hangs. */
+/** Beside its warm-up no run of a locker takes longer, unless it hangs. */
 const LONGEST_MS = 40_000;
 
 /**
@@ -46,7 +46,10 @@ export async function runRounds(bench) {
   return records;
 }
 
-/** Which trials the same processes run, one after the other: those that want as many, and them warm. */
+/**
+ * The trials that the same processes run, one after the other: those with the same number of
+ * processes. A trial with Node arguments or a warm-up of its own runs alone.
+ */
 function together({ trials }) {
   const kindOf = ({ id, processes, nodeArgs, warmUpMs }) =>
     nodeArgs || warmUpMs !== undefined ? id : processes;

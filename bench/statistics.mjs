@@ -29,7 +29,7 @@ export function visitsOf(reports) {
   return visits.sort((a, b) => a[ENTERED] - b[ENTERED]);
 }
 
-/** How often somebody was let in while all places were taken. */
+/** How often a caller acquired while all places were taken. */
 export function overlapsOf(visits, places = 1) {
   const inside = [];
   let overlaps = 0;
@@ -41,7 +41,7 @@ export function overlapsOf(visits, places = 1) {
   return overlaps;
 }
 
-/** How many were let in after somebody of their own process who had asked later. */
+/** The number of callers that acquired after a later caller of their own process. */
 export function overtakenIn(report) {
   let latest = -1;
   let overtaken = 0;
@@ -53,7 +53,7 @@ export function overtakenIn(report) {
   return overtaken;
 }
 
-/** Waits of those who were let in; and, of those who never were, for as long as they stood there. */
+/** The waits of callers that acquired; for the others, the time until the end. */
 export function waitsOf(reports) {
   const served = visitsOf(reports).map((visit) => visit[ENTERED] - visit[ASKED]);
   const waiting = reports.flatMap((report) => report.waiting.map(({ ms }) => ms));

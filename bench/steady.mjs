@@ -2,7 +2,7 @@
 import { now } from './clock.mjs';
 
 const ROUND_MS = 1_000;
-/** The last third of the time is compared with the one before, and each is so many rounds at least. */
+/** The last third of the time is compared with the one before; each has at least 2 rounds. */
 const LEAST_THIRD = 2;
 /** A machine that is never quite still makes two thirds differ by less than that. */
 const RISEN = 1.03;
@@ -29,8 +29,8 @@ export async function untilSteady(warmFor, { warmUpMs, longestWarmUpMs }) {
 }
 
 /**
- * The geometric mean of all kinds of load, each in operations for the CPU time of all processes, so that
- * neither pauses count nor what else the machine does.
+ * The geometric mean of all kinds of load, each in operations for the CPU time of all processes. So
+ * neither pauses count nor other load of the machine.
  */
 function rateOf(reports) {
   const logs = reports[0].map((_, kind) => {

@@ -1,4 +1,6 @@
-/** Every locker is asked for this, as far as it can be told: nobody gives up, nothing runs out. */
+/**
+ * Every locker gets this time, if it has such an option: no caller gives up, and no lease expires.
+ */
 export const WAIT_MS = 60_000;
 export const LEASE_MS = 10_000;
 
@@ -12,11 +14,15 @@ export const HOST = '127.0.0.1';
  */
 
 /**
- * One way to lock, in one process. Not every locker can do everything; each scenario lists who takes part.
+ * One way to lock, in one process. Not every locker can do everything; each scenario lists its
+ * lockers.
  * @typedef {object} Locker
  * @property {(key: string) => Promise<() => Promise<unknown>>} [acquire] resolves with the release
- * @property {(key: string, count: number) => Promise<unknown>} [permits] lets so many in at a time
- * @property {(key: string) => Promise<unknown>} [hold] acquires, and renews every third of the lease
- * @property {(key: string) => Promise<() => unknown>} [arm] makes others wait; resolves with what frees them
+ * @property {(key: string, count: number) => Promise<unknown>} [permits] allows this number of
+ * holders at a time
+ * @property {(key: string) => Promise<unknown>} [hold] acquires, and renews every third of the
+ * lease
+ * @property {(key: string) => Promise<() => unknown>} [arm] makes others wait; resolves with a
+ * function that frees them
  * @property {(key: string) => Promise<unknown>} [wait] resolves once it has been freed
  */

@@ -26,7 +26,7 @@ export function figuresOf({ samples }) {
 }
 
 /**
- * The lockers of one trial with their figures, and whom they are compared with.
+ * The lockers of one trial with their figures, and the locker of the comparison.
  * @param {import('./rounds.mjs').Record[]} records
  */
 export function compare(scenario, trial, records) {

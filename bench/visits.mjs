@@ -8,7 +8,7 @@ export const ENTERED = 3;
 export const LEFT = 4;
 export const FIELDS = 5;
 
-/** The visits of the callers of one process, in the order in which they were let in. */
+/** The visits of the callers of one process, in the order in which they acquired. */
 export class Visits {
   isOpen = true;
   #rows = new Float64Array(1_024 * FIELDS);
@@ -34,7 +34,7 @@ export class Visits {
   }
 
   leave(row) {
-    // After the end nobody reads it any more.
+    // After the end the row has no reader.
     if (this.isOpen) this.#rows[row + LEFT] = now();
   }
 

@@ -2,15 +2,16 @@ import { inTime, now } from './clock.mjs';
 
 const MANY = 16;
 const CONTENDED = 4;
-/** A caller that has not got it so long after the time was over is never woken. */
+/** A caller that has not acquired 2 s after the end will never get a wake-up. */
 const LATE_MS = 2_000;
 
 /**
- * Gets sockets warm and code compiled: many callers with a key each, then one, then some of every
- * process with the same key. What V8 has not compiled yet is many times slower, and the longer so the
- * more code there is.
+ * Warms sockets and compiles code: many callers with a key each, then one, then some of every
+ * process with the same key. Code that V8 has not compiled yet is many times slower. More code
+ * takes longer to compile.
  * @param {import('./terms.mjs').Locker} locker
- * @returns {Promise<{ ops: number, cpuUs: number, problem?: string }[]>} what each of them did, and what went wrong
+ * @returns {Promise<{ ops: number, cpuUs: number, problem?: string }[]>} the figures of each, and
+ * its problem
  */
 export async function warmUp(locker, forMs) {
   if (!locker.acquire) return [];

@@ -14,7 +14,7 @@ const [{ create }, { actions }] = await Promise.all([
 ]);
 const locker = await create(JSON.parse(terms));
 const known = { ...actions, warmUp, settled };
-// Connections are up and scripts are loaded before anybody looks at a clock.
+// Connections are up and scripts are loaded before the clock starts.
 await locker.permits?.(`ready:${process.pid}`, 1);
 if (locker.acquire) await (await locker.acquire(`ready:${process.pid}`))();
 

@@ -16,7 +16,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JAVA = join(ROOT, 'test', 'interop', 'java');
 const say = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);
 
-/** What is missing on this machine, or '' */
+/** The missing tool of this machine, or '' */
 async function missing() {
   const run = promisify(execFile);
   const java = await run('javac', ['-version']).then(

@@ -45,8 +45,8 @@ export async function canMakePrivateRedis() {
 }
 
 /**
- * Makes the private copy from the packages of Debian or Ubuntu, without root and without a trace
- * in the state of the system's apt.
+ * Makes the private copy from the packages of Debian or Ubuntu. It needs no root, and leaves the
+ * state of the system's apt alone.
  */
 export async function makePrivateRedis() {
   await mkdir(CACHE, { recursive: true });
@@ -112,7 +112,8 @@ async function unpack(work) {
 }
 
 /**
- * Whoever renames first wins, and the others use that copy. One that does not run is replaced.
+ * The first rename wins, and the other processes use that copy. A copy that does not run is
+ * replaced.
  * @param {string} work
  */
 async function publish(work) {

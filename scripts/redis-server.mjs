@@ -11,8 +11,8 @@ import { findRedisServer } from './find-redis-server.mjs';
 const START_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 2_000;
 const PORT_ATTEMPTS = 20;
-// Below the ephemeral ports of Linux and macOS: nobody's outgoing connection takes such a port, and
-// a client that reconnects to a stopped server cannot be connected to itself by TCP.
+// Below the ephemeral ports of Linux and macOS: no outgoing connection takes such a port. A client
+// that reconnects to a stopped server cannot be connected to itself by TCP.
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 const share = shareOfPorts();
@@ -125,7 +125,7 @@ export class RedisServer {
     await this.#exited;
   }
 
-  /** Freezes the process: the kernel still accepts connections, and nobody answers. */
+  /** Freezes the process: the kernel still accepts connections, but the server does not answer. */
   pause() {
     this.#child.kill('SIGSTOP');
   }
@@ -147,7 +147,7 @@ export class RedisServer {
     return false;
   }
 
-  /** What the server wrote; also after its end. */
+  /** The output of the server; also after its end. */
   async log() {
     if (running.has(this)) return this.#readLog();
     await this.#exited;
@@ -198,7 +198,7 @@ function watch(pid, folder) {
 /**
  * @param {string} host
  * @param {number} port
- * @returns {Promise<string>} what the server says of itself, or '' if nobody answers
+ * @returns {Promise<string>} the INFO of the server, or '' without an answer
  */
 function ask(host, port) {
   return new Promise((resolve) => {
@@ -216,8 +216,8 @@ function ask(host, port) {
 }
 
 /**
- * A port that nobody listens on, and that no outgoing connection takes. What a process has got once it
- * does not get again: the server may only be down for a moment.
+ * A port without a listener, which no outgoing connection takes. A process gets each port once: the
+ * server may only be down for a moment.
  * @returns {Promise<number>}
  */
 export async function freePort() {

@@ -37,7 +37,7 @@ async function provideRedis() {
   }
 }
 
-/** What is built, how, a file that is there when all is, and the files and folders that it is made of. */
+/** The builds: how, a file that exists after each, and its source files and folders. */
 const LIBRARY = {
   project: 'redis-lock',
   command: ['scripts/library/build.mjs'],
@@ -72,7 +72,7 @@ function build({ project, command, built, inputs }) {
   });
   if (status === 0) return;
   say(`${stdout}${stderr}`.trim());
-  // What the compiler wrote in spite of its errors is not taken for new the next time.
+  // The output of a compiler with errors must not count as new the next time.
   rmSync(output, { force: true });
   process.exit(1);
 }

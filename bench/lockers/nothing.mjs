@@ -1,4 +1,5 @@
-// Excludes nobody: proof that overlaps, sold-out goods and wake-ups are counted. Not in any table.
+// Excludes no caller: proof that overlaps, sold-out goods and wake-ups are counted. Not in any
+// table.
 export const label = 'nothing';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

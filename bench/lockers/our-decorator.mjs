@@ -7,14 +7,14 @@ import { HOST } from '../terms.mjs';
 
 export const label = '@WithLock';
 
-/** Takes no time: what is left is the decorator. */
+/** Takes no time: the decorator is the only cost. */
 const noLocks = { using: async (_name, work) => work() };
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- it is what its metadata say
 class App {}
 Module({})(App);
 
-/** A class with so many methods, as the compiler makes it of decorated source. */
+/** A class with this number of methods, as the compiler makes it of decorated source. */
 function classOf(methods, isDecorated) {
   // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its methods come later
   class Shop {}
@@ -48,7 +48,10 @@ export async function create(terms) {
   return {
     decorated: (id) => shop.buy0(id),
     byHand: (id) => noLocks.using(`product_${id}`, async () => id),
-    /** Defines so many classes and starts an application of them; resolves with the CPU time, in ms. */
+    /**
+     * Defines this number of classes and starts an application of them; resolves with the CPU time,
+     * in ms.
+     */
     async boots(classes, methods, isDecorated) {
       const from = process.cpuUsage();
       const all = Array.from({ length: classes }, () => classOf(methods, isDecorated));

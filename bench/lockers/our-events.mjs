@@ -8,7 +8,7 @@ import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js
 
 export const label = 'a free lock';
 
-/** Grants everything at once: what is left is what the client does. */
+/** Grants everything at once: the client is the only cost. */
 const noRedis = {
   isUp: true,
   run: async ({ name }) => ({
@@ -33,7 +33,7 @@ const cycleOf = (observer) => {
 };
 
 export async function create() {
-  // As in production: nobody logs every step.
+  // As in production: no log of every step.
   Logger.overrideLogger(['log', 'warn', 'error']);
   const asTheModule = cycleOf(new LockLogger(new EventChannel('default', undefined)));
   return {

@@ -1,7 +1,10 @@
 /** Lock channels: an unlock wakes one, a writer's unlock wakes all. */
 const byUnlock = (payload) => (payload === '1' ? Infinity : 1);
 
-/** Redisson's way to wait: one subscription for each channel and process, and so many waiters for each message. */
+/**
+ * Redisson's way to wait: one subscription for each channel and process. Each message wakes the
+ * same number of waiters.
+ */
 export class Wakeups {
   #subscriber;
   /** @type {Map<string, Line>} */
@@ -53,7 +56,7 @@ export class Wakeups {
   }
 }
 
-/** The waiters of one channel. One message that finds nobody parked is kept for the next. */
+/** The waiters of one channel. A message that finds no parked waiter is kept for the next. */
 class Line {
   members = 0;
   #parked = [];

@@ -1,4 +1,4 @@
-// A fair lock: who asked first gets it first. No library among the peers has one.
+// A fair lock: callers get it in the order of their calls. No library among the peers has one.
 import { driveWaves } from '../contended.mjs';
 
 export { actions } from '../contended.mjs';

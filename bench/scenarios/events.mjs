@@ -1,4 +1,4 @@
-// The cost of telling what happens to locks: as nobody listens, as somebody does, as it is counted.
+// The cost of events: without a listener, with one, and with counters.
 import { median } from '../statistics.mjs';
 
 export const title = 'Events';
@@ -17,7 +17,7 @@ export const trials = [
 
 const CYCLES = 1_000;
 const SERIES = 60;
-/** First those that nobody listens to: a channel that somebody has listened to is never as fast again. */
+/** Trials without a listener come first: a channel that once had one is never as fast again. */
 const TURNS = [['silent', 'unheard'], ['heard'], ['counted']];
 const WAYS = TURNS.flat();
 
@@ -43,7 +43,7 @@ async function usPerCycle(cycle) {
   return (user + system) / CYCLES;
 }
 
-/** `addedUs`: by all that the module adds for those who may listen, while nobody does. */
+/** `addedUs`: the cost of the module for possible listeners, while there is none. */
 export async function drive(crew, _trial, { pace }) {
   const times = await crew.one(0, 'cycles', SERIES * pace.share);
   const [silentUs, unheardUs, heardUs, countedUs] = WAYS.map((way) => median(times[way]));

@@ -1,4 +1,4 @@
-// A flash sale: whoever has the lock reads the stock, and writes it back less one.
+// A flash sale: the holder reads the stock, and writes it back less one.
 import { Redis } from 'ioredis';
 import { inTime, now, until } from '../clock.mjs';
 import { costMeasures } from '../contended.mjs';

@@ -35,7 +35,7 @@ for (const [index, config] of configs.entries()) {
     localBuild: !check,
     printApiReportDiff: check,
     messageCallback: (message) => {
-      // What matters is said below; the rest is in the reports.
+      // The important messages are below; the rest is in the reports.
       if (
         message.logLevel !== ExtractorLogLevel.Error &&
         message.messageId !== 'console-api-report-diff'
@@ -86,7 +86,7 @@ function configOf(entry) {
         compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.Error } },
         extractorMessageReporting: {
           default: { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
-          // Everything here is public; what lacks words typedoc says.
+          // All exports are public; typedoc reports missing comments.
           'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },
           'ae-undocumented': { logLevel: ExtractorLogLevel.None },
         },

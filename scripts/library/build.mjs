@@ -9,7 +9,7 @@ import { LIBRARY } from './surface.mjs';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DIST = join(LIBRARY, 'dist');
 const CONFIG = join(LIBRARY, 'tsconfig.lib.json');
-/** Where the command line is run it is an ES module, and nobody imports it. */
+/** The command line runs as an ES module, and no module imports it. */
 const ONLY_ESM = /^cli[\\/]/;
 /** A quarter of the docs is a list of specs, which are not in the package either. */
 const DOCS = readdirSync(join(ROOT, 'docs')).filter((name) => name !== 'conformance.md');
@@ -41,8 +41,8 @@ function writeTypes() {
 }
 
 /**
- * File by file, which `isolatedModules` makes safe, while the compiler checks them all. What there is
- * to read stands in the types.
+ * File by file, which `isolatedModules` makes safe, while the compiler checks them all. The types
+ * carry the comments.
  * @param {'esm' | 'cjs'} format
  * @param {ts.CompilerOptions} own
  */
@@ -65,7 +65,7 @@ function writeModules(format, own) {
   }
 }
 
-/** They say the same in both formats; whose they are a compiler reads from the folder. */
+/** The types are the same in both formats; a compiler reads the format from the folder. */
 function copyTypes() {
   for (const name of readdirSync(join(DIST, 'esm'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.d.ts') || ONLY_ESM.test(name)) continue;

@@ -8,9 +8,9 @@ import { gzipSync } from 'node:zlib';
 import { packLibrary } from './pack.mjs';
 import { LIBRARY } from './surface.mjs';
 
-/** In bytes. Whoever raises one has looked at what grew. */
+/** In bytes. Raise one only after a look at the growth. */
 const BUDGET = {
-  /** What npm downloads; a third of it is the docs. */
+  /** The size of the download from npm; a third of it is the docs. */
   tarball: 435_000,
   /** What `import 'nestjs-redis-lock'` loads of this package, after gzip. */
   root: 112_000,

@@ -1,5 +1,4 @@
-// What Redis does not say about a script until it runs, or never: names that nobody declared, and
-// locals that nobody reads.
+// Redis reports names without a declaration only when a script runs, and unused locals never.
 import luaparse from 'luaparse';
 
 /**

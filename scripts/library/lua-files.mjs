@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 
 /**
- * What the folder has too few, too many, or with another text.
+ * Files of the folder that are missing, unknown, or different.
  * @param {string} folder
  * @param {ReadonlyMap<string, string>} due the texts by the names of their files
  */

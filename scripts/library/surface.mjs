@@ -1,4 +1,5 @@
-// What users import, by the files that there are: each beside the rooms of the library is an entry.
+// The imports of users, by the existing files: each file beside the rooms of the library is an
+// entry.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +16,7 @@ export function entries() {
 }
 
 /**
- * What package.json says, and what it has to say so that it has every entry.
+ * The present package.json, and the due one with every entry.
  * @returns {Record<'now' | 'due', Record<string, unknown>>}
  */
 export function manifest() {

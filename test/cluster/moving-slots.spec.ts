@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
-import { lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import {
@@ -27,7 +27,7 @@ describe('while a slot of a Cluster is on its way', () => {
     });
     const other = await ours.locks.acquire('other');
     const waiting = others.locks.acquire('other', { waitTimeMs: 30_000 });
-    const { queue } = lineKeys('other');
+    const { queue } = queueKeys('other');
     const { admin } = await group().masterOf(hashSlot('other'));
     await eventually(async () => (await admin.exists(queue)) === 1);
     await other.release();

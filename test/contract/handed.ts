@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import type { QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type {
   Claim,
@@ -20,7 +20,7 @@ import type { ServerSuite } from './suite.js';
 
 /** A kind of lock that whoever leaves gives to the next. */
 export interface HandedLocks {
-  readonly line: LineKind;
+  readonly line: QueueKind;
   /** How Redis has it when somebody holds it once. */
   held(owner: string): Record<string, string>;
   /** Redisson's channel, and what ours says there when it is free. */

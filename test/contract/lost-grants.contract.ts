@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { LockBackendError, type Lease } from 'nestjs-redis-lock';
-import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { grantChannel, queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';
 import { untilInLine, useProxy, type LockClient } from '../support/lock-client.js';
@@ -20,7 +20,7 @@ const DEAD = 'dead0000-0000-4000-8000-000000000001';
 /** What holds of every lock that is handed on, whatever happens to the message that says so. */
 export function describeLostGrants(name: string, { redis, open, handed }: HandedSuite): void {
   describe(`${name} when what is handed over does not arrive`, () => {
-    const { queue, claims } = lineKeys('a', handed.line);
+    const { queue, claims } = queueKeys('a', handed.line);
     const ears: Redis[] = [];
 
     afterEach(async () => {

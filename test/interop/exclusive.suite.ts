@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { HandedLocks } from '../contract/handed.js';
 import { roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
@@ -200,7 +200,7 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
       // The line has it for a while yet: else the release would leave it to Java.
       const soon = String(Date.now() + 500);
       for (const kind of ['lock', 'rwlock'] as const) {
-        await redis.admin.set(lineKeys('a', kind).opened, `${soon} 0 0 0`, 'PX', 500);
+        await redis.admin.set(queueKeys('a', kind).opened, `${soon} 0 0 0`, 'PX', 500);
       }
       const sinceRelease = new Stopwatch();
       await lease.release();

@@ -1,4 +1,4 @@
-import type { LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import type { QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
@@ -27,7 +27,7 @@ type Leaves = Named<AnswerOf<typeof RELEASE>>;
 
 /** A kind of lock that is handed on, for those who run its scripts themselves. */
 export interface LineKindUnderTest {
-  readonly line: LineKind;
+  readonly line: QueueKind;
   readonly claim: Enters;
   readonly claimFenced: Enters;
   readonly enter: Enters;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
-import { grantChannel, lineKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { grantChannel, queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/lua/outsiders.js';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from './deliver.js';
@@ -47,7 +47,7 @@ export class LineView {
     longestMs: Readonly<Record<string, number>> = LONGEST_MS,
   ) {
     this.#longestMs = { ...kind.longestMs, ...longestMs };
-    this.keys = { lock: key, ...lineKeys(key, kind.line), token: tokenKey(key), ...kind.keys };
+    this.keys = { lock: key, ...queueKeys(key, kind.line), token: tokenKey(key), ...kind.keys };
   }
 
   /** Runs a script, which must leave every key with a TTL, whether it fails or not. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { lineKeys, type LineKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys, type QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
@@ -82,10 +82,10 @@ export async function untilInLine(
   redis: RedisFixture,
   name: string,
   clients: readonly LockClient<unknown>[],
-  kind: LineKind = 'lock',
+  kind: QueueKind = 'lock',
 ): Promise<void> {
   await eventually(async () => {
-    const line = await redis.admin.zrange(lineKeys(name, kind).queue, 0, '-1');
+    const line = await redis.admin.zrange(queueKeys(name, kind).queue, 0, '-1');
     return clients.every(({ context: { id } }) => line.includes(id));
   });
 }

@@ -52,7 +52,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: GATE, useValue: seams.gate },
         { provide: SALE_LOG, useValue: seams.saleLog },
         { provide: APP_PIPE, useClass: StandardSchemaValidationPipe },
-        // The one registered last is asked first.
+        // Nest asks the filter first that was registered last.
         { provide: APP_FILTER, useClass: ErrorBodyFilter },
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],

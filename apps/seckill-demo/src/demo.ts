@@ -34,7 +34,7 @@ class Demo {
     this.#say = texts[knobs.language];
   }
 
-  /** Resolves with the exit code, or never: then the shop is open until somebody stops it. */
+  /** Resolves with the exit code, or never: then the shop is open until a signal stops it. */
   async run(): Promise<number> {
     obeyStopSignals(
       this.#closing,
@@ -48,7 +48,7 @@ class Demo {
       if (code !== 'serving') return code;
       return await new Promise<number>(() => undefined);
     } catch (error) {
-      // Whoever stops the demo makes the present step fail; the stopping ends the process.
+      // A stop makes the present step fail; the stopping ends the process.
       if (this.#closing.hasBegun) return await new Promise<number>(() => undefined);
       return this.#excuse(error);
     } finally {
@@ -151,7 +151,7 @@ class Demo {
     return 'serving';
   }
 
-  /** What is not a result goes to stderr, so that results can be piped. */
+  /** Texts that are no results go to stderr, so that results can be piped. */
   readonly #note = (line: string): void => {
     process.stderr.write(`${line}\n`);
   };

@@ -14,8 +14,8 @@ const settings = settingsFrom({
 });
 const app = await createHttpApp(settings, { gate: OPEN_GATE, saleLog: QUIET_LOG });
 
-// Not Nest's shutdown hooks: the private Redis has to outlive the application that gives back its
-// locks, and those hooks end the process as soon as the application is closed.
+// Not Nest's shutdown hooks: they end the process as soon as the application is closed. The
+// private Redis has to outlive the application, which gives back its locks.
 async function stop(): Promise<void> {
   await app.close();
   await privateRedis?.stop();

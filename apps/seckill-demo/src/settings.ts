@@ -11,7 +11,7 @@ export const TUTORIAL_LEASE_MS = TUTORIAL_LEASE_SECONDS * 1_000;
 /** The product that the shop has on its shelf when it opens. */
 export const FIRST_PRODUCT = { id: '1', stock: 100 } as const;
 
-/** Each shows what those before it show as well; `debug` tells of every lock. */
+/** Each level includes those before it; `debug` shows every lock. */
 export const SHOP_LOG_LEVELS = ['off', 'error', 'warn', 'log', 'debug'] as const;
 export type ShopLogLevel = (typeof SHOP_LOG_LEVELS)[number];
 
@@ -22,7 +22,7 @@ export interface Settings {
   readonly stockKey?: string | undefined;
   readonly leaseTimeMs: number;
   readonly waitTimeMs: number;
-  /** The sale opens when so many processes are ready; undefined: it is open. */
+  /** The sale opens when this number of processes is ready; undefined: it is open. */
   readonly processes?: number | undefined;
   readonly port: number;
   readonly logLevel: ShopLogLevel;

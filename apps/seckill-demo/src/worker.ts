@@ -17,7 +17,7 @@ process.on('SIGINT', () => undefined);
 const gate = new ControlledGate((point) => {
   tell({ kind: 'held', point });
 });
-// Held before it is ready: the arena shows that nobody buys until every process is.
+// Closed before the process is ready: the arena shows that buyers wait for every process.
 if (process.env['SECKILL_COLD'] === '1') gate.close('warm-up', 1);
 const saleLog =
   process.env['SECKILL_TUTORIAL'] === '1'

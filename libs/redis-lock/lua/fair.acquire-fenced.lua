@@ -43,7 +43,7 @@ if not (fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')) t
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end
 end
--- Nearly always nobody waits: then nothing of the queue has to run.
+-- The queue is nearly always empty: then none of its Lua has to run.
 local isAlone = isFree and not redis.call('lindex', queue, 0)
   and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
 local leaveQueue
@@ -72,7 +72,7 @@ local function setScore(waiter, score)
   redis.call('zadd', timeouts, score + (ahead or readAhead(redis.call('hget', waiting, 'ahead'))), waiter)
 end
 
--- Answers besides what is known of its process, also of one that has no record.
+-- The second answer is the record of its process, also for a waiter without a record.
 local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
@@ -96,7 +96,7 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
--- The last waiter of a process takes along what is known of that.
+-- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
@@ -111,14 +111,14 @@ local function leaseLeft()
   return math.max(0, redis.call('pttl', lock))
 end
 
--- No score is ever made here: such a waiter would never be let in.
+-- XX makes no new score: Redisson takes a waiter with a score for queued, and never grants it.
 local function shiftEach(waiters, ms)
   for _, waiter in ipairs(waiters) do
     redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
   end
 end
 
--- Makes all scores what they should be, less or more by so much.
+-- Corrects all scores, and adds ms to them.
 local function settle(ms)
   if ahead > 0 then redis.call('hdel', waiting, 'ahead') end
   local by = ms - ahead
@@ -126,8 +126,9 @@ local function settle(ms)
   if by ~= 0 then shiftEach(redis.call('lrange', queue, 0, -1), by) end
 end
 
--- For everybody. Behind a waiter of ours, nobody goes by the scores of many: it is noted, and made so
--- before a Java thread is next, whom a score that is too high would leave there when it is dead.
+-- For all waiters. Behind a waiter of ours, scores do not matter: with many waiters, the change is
+-- only noted in ahead. It is settled before a Java thread is the head, where a dead one would stay
+-- too long.
 local function shiftAll(ms)
   if not ahead then readAhead(redis.call('hget', waiting, 'ahead')) end
   local isFew = redis.call('llen', queue) <= 8
@@ -136,7 +137,8 @@ local function shiftAll(ms)
   redis.call('hset', waiting, 'ahead', string.format('%.0f', ahead))
 end
 
--- For everybody from this place on. Of many, the one before them takes it along when it leaves.
+-- For all waiters from this place on. With many, the waiter before them owes the change until it
+-- leaves.
 local function shiftBehind(place, ms)
   local areMany = ms < 0 and redis.call('llen', queue) - place > 8
   local before = areMany and redis.call('lindex', queue, place - 1)
@@ -146,7 +148,7 @@ local function shiftBehind(place, ms)
   redis.call('hset', waiting, before, written(record))
 end
 
--- Of one without a record, waitMs is what it has added.
+-- For a waiter without a record, waitMs is the time that it has added.
 local function remove(waiter, place, from, record, waitMs)
   local ms = record and record.waitMs + record.owedMs or waitMs
   local hadScore = redis.call('zrem', timeouts, waiter) == 1
@@ -156,8 +158,8 @@ local function remove(waiter, place, from, record, waitMs)
   if place == 0 then shiftAll(-ms) else shiftBehind(place, -ms) end
 end
   
--- Redisson throws out whoever is first and has outlasted its score, which a long lease makes it do.
--- With more than its own time left it stays, and so does the next when that time is taken off.
+-- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
+-- time left, the head stays. So does the next waiter, when that time is taken off.
 local function keep(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), 5000) + record.waitMs
@@ -166,7 +168,7 @@ local function keep(head, record, score)
   setScore(head, fresh)
 end
 
--- One of Java's that has lost its score would never be thrown out, dead or alive.
+-- Without a score a Java thread would never be removed, dead or alive.
 local function limit(head, score)
   if ahead > 0 then settle(0) end
   if score or redis.call('exists', lock) == 1 then return end
@@ -186,7 +188,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- It leaves before its time, as if it had given up.
+    -- A dead waiter leaves before its time, as if it had cancelled.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -200,7 +202,7 @@ local function sweep()
   return head, swept > 0, record
 end
   
--- Searches from the head (1) or from the end (-1). Answers whether it was the next.
+-- Searches from the head (1) or from the end (-1). Answers whether the waiter was the head.
 local function dequeue(from)
   local own = recordOf(owner)
   local isNext = redis.call('lindex', queue, 0) == owner
@@ -218,7 +220,7 @@ local function aliveText(waiters)
   return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
 end
 
--- Whoever asks is alive, however long it has kept silent, and so are all who wait in its process.
+-- A process that asks is alive, however long it was silent, and so are all of its waiters.
 local function stayAlive()
   local own, life = recordOf(owner)
   if own then
@@ -234,11 +236,12 @@ local function remember(life)
   local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
   local process, waiters = processOf(owner), life and life.waiters or 0
   local added = redis.call('hset', waiting, owner, record, process, aliveText(waiters + 1))
-  -- It had one that could not be read, and was counted by that.
+  -- The owner had a record that could not be read, and is counted already.
   if life and added == 0 then redis.call('hset', waiting, process, aliveText(waiters)) end
 end
 
--- What the one before it has and its own part; one that has lost its score is passed over.
+-- The score of the waiter before, and its own part. A waiter that has lost its score is passed
+-- over.
 local function scoreAt(place)
   local score, before
   while place > 0 and not score do
@@ -251,7 +254,7 @@ local function scoreAt(place)
   return now + math.max(0, baseMs) + waitMs, before
 end
 
--- A live one that is in the queue no more was thrown out by Java: back before all who came later.
+-- Java has removed a live waiter that is not in the list: it goes before all that came later.
 local function placeOf(own)
   local place = 0
   while true do
@@ -275,8 +278,8 @@ local function insert(place, length)
   return before, not after and score
 end
 
--- A list and a set of one length hold the same owners: only else somebody has to search. Answers
--- whether something is new, who comes before one that is, and the score of one at the end.
+-- A list and a set of one length hold the same owners: only otherwise the script has to search.
+-- Answers whether the queue changed, the owner before a new one, and the score of one at the end.
 local function enqueue(own, life)
   local score = scoreOf(owner)
   local length = redis.call('llen', queue)
@@ -287,7 +290,7 @@ local function enqueue(own, life)
   local before, last
   if not place then
     before, last = insert(own and placeOf(own) or length, length)
-    -- What others have left to it when it was there before is over.
+    -- At its new place the owner owes nothing for waiters that left behind its former one.
     if own and own.owedMs > 0 then
       own.owedMs = 0
       redis.call('hset', waiting, owner, written(own))
@@ -300,7 +303,7 @@ local function enqueue(own, life)
   return true, before, last
 end
 
--- Answers the error of a user who may not expire keys.
+-- Answers the error for a user who may not expire keys.
 local function keepKeys(last)
   last = last or scoreOf(redis.call('lindex', queue, -1)) or now
   local ttl = math.max(0, last - now) + 43200000
@@ -312,7 +315,7 @@ local function keepKeys(last)
   end
 end
 
--- How long it makes no sense to ask again, unless a message comes. Never 0.
+-- The time (ms) in which only a message makes it worth to ask again. Never 0.
 local function patience(head)
   local pttl = redis.call('pttl', lock)
   if pttl == -1 then return pttl end
@@ -327,14 +330,15 @@ local function isOfOurs(other)
   return other and processOf(other) == processOf(owner)
 end
 
--- Answers how long to wait, also to a caller that does not; whether it has a place since now (1 behind
--- its own process, 2 behind others); and who is first, if that is another one of its process.
-local function waitInLine(own, life, head, record)
+-- Answers the time to wait (ms), also to a caller that does not wait. Then the place of a new
+-- waiter: 1 behind its own process, 2 behind others. Then the head, if it is another owner of its
+-- process.
+local function waitInQueue(own, life, head, record)
   local place, sibling = 0, ''
   if waitMs > 0 then
     local isNew, before, last = enqueue(own, life)
     if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
-    -- A living head of ours does it for all, with its own polls.
+    -- A live head of our process renews the keys for all of its waiters, by its own polls.
     local refusal = (isNew or not record or head == owner) and keepKeys(last)
     if refusal then
       dequeue(-1)
@@ -350,13 +354,13 @@ local own, life
 if waitMs > 0 then own, life = stayAlive() end
 local head, hasSwept, record = sweep()
 if not isFree or (head and head ~= owner) then
-  local answer = waitInLine(own, life, head, record)
-  -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
+  local answer = waitInQueue(own, life, head, record)
+  -- A Java thread does not poll, and gets no wake-up when a lease or a claim expires.
   if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
   return answer
 end
 leaveQueue = function()
-  -- A record without a place is left when Java has thrown it out.
+  -- Java removes a waiter from the queue, but not its record.
   if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
   if head or own then sweep() end
 end
@@ -386,7 +390,7 @@ end
 
 redis.call('hset', lock, owner, '1')
 local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   redis.call('del', lock)
   return expiry

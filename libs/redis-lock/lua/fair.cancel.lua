@@ -36,7 +36,7 @@ local function setScore(waiter, score)
   redis.call('zadd', timeouts, score + (ahead or readAhead(redis.call('hget', waiting, 'ahead'))), waiter)
 end
 
--- Answers besides what is known of its process, also of one that has no record.
+-- The second answer is the record of its process, also for a waiter without a record.
 local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
@@ -60,7 +60,7 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
--- The last waiter of a process takes along what is known of that.
+-- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
@@ -75,14 +75,14 @@ local function leaseLeft()
   return math.max(0, redis.call('pttl', lock))
 end
 
--- No score is ever made here: such a waiter would never be let in.
+-- XX makes no new score: Redisson takes a waiter with a score for queued, and never grants it.
 local function shiftEach(waiters, ms)
   for _, waiter in ipairs(waiters) do
     redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
   end
 end
 
--- Makes all scores what they should be, less or more by so much.
+-- Corrects all scores, and adds ms to them.
 local function settle(ms)
   if ahead > 0 then redis.call('hdel', waiting, 'ahead') end
   local by = ms - ahead
@@ -90,8 +90,9 @@ local function settle(ms)
   if by ~= 0 then shiftEach(redis.call('lrange', queue, 0, -1), by) end
 end
 
--- For everybody. Behind a waiter of ours, nobody goes by the scores of many: it is noted, and made so
--- before a Java thread is next, whom a score that is too high would leave there when it is dead.
+-- For all waiters. Behind a waiter of ours, scores do not matter: with many waiters, the change is
+-- only noted in ahead. It is settled before a Java thread is the head, where a dead one would stay
+-- too long.
 local function shiftAll(ms)
   if not ahead then readAhead(redis.call('hget', waiting, 'ahead')) end
   local isFew = redis.call('llen', queue) <= 8
@@ -100,7 +101,8 @@ local function shiftAll(ms)
   redis.call('hset', waiting, 'ahead', string.format('%.0f', ahead))
 end
 
--- For everybody from this place on. Of many, the one before them takes it along when it leaves.
+-- For all waiters from this place on. With many, the waiter before them owes the change until it
+-- leaves.
 local function shiftBehind(place, ms)
   local areMany = ms < 0 and redis.call('llen', queue) - place > 8
   local before = areMany and redis.call('lindex', queue, place - 1)
@@ -110,7 +112,7 @@ local function shiftBehind(place, ms)
   redis.call('hset', waiting, before, written(record))
 end
 
--- Of one without a record, waitMs is what it has added.
+-- For a waiter without a record, waitMs is the time that it has added.
 local function remove(waiter, place, from, record, waitMs)
   local ms = record and record.waitMs + record.owedMs or waitMs
   local hadScore = redis.call('zrem', timeouts, waiter) == 1
@@ -120,8 +122,8 @@ local function remove(waiter, place, from, record, waitMs)
   if place == 0 then shiftAll(-ms) else shiftBehind(place, -ms) end
 end
 
--- Redisson throws out whoever is first and has outlasted its score, which a long lease makes it do.
--- With more than its own time left it stays, and so does the next when that time is taken off.
+-- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
+-- time left, the head stays. So does the next waiter, when that time is taken off.
 local function keep(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), 5000) + record.waitMs
@@ -130,7 +132,7 @@ local function keep(head, record, score)
   setScore(head, fresh)
 end
 
--- One of Java's that has lost its score would never be thrown out, dead or alive.
+-- Without a score a Java thread would never be removed, dead or alive.
 local function limit(head, score)
   if ahead > 0 then settle(0) end
   if score or redis.call('exists', lock) == 1 then return end
@@ -150,7 +152,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- It leaves before its time, as if it had given up.
+    -- A dead waiter leaves before its time, as if it had cancelled.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -164,7 +166,7 @@ local function sweep()
   return head, swept > 0, record
 end
 
--- Searches from the head (1) or from the end (-1). Answers whether it was the next.
+-- Searches from the head (1) or from the end (-1). Answers whether the waiter was the head.
 local function dequeue(from)
   local own = recordOf(owner)
   local isNext = redis.call('lindex', queue, 0) == owner
@@ -182,7 +184,7 @@ end
 local function give(one, count, ms)
   redis.call('hset', lock, one, count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -190,12 +192,13 @@ local function give(one, count, ms)
   
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
 end
--- Only what is so is told; and only who is told has it.
+-- The grant comes before its push, so that the push is always true. A grant that no client
+-- receives is taken back.
 local function giveTo(waiter, place, record, leaseMs, count, tell)
   if not tried(give, waiter, count, leaseMs) then return false end
   if tell and not tell() then
@@ -204,12 +207,12 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   end
   remove(waiter, place, 1, record)
   local head, _, next = sweep()
-  -- A Java thread sleeps for as long as the lock was to be held when it looked.
+  -- A Java thread sleeps for the lease that it saw when it looked.
   if head and not next and (leftMs < 0 or tonumber(leaseMs) < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
   return true
 end
 
--- Whom nobody can reach is dead, or asks anew when it is back.
+-- A waiter without a subscription is dead, or asks again when it is connected.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, '^(%x+) ([1-9]%d*) ([se])$')
   local number = string.match(waiter, ':(%d+)$')
@@ -220,8 +223,8 @@ local function giveByMessage(waiter, place, record)
   end)
 end
 
--- Whoever could not be reached keeps its place. Nobody overtakes one of whom only Java knows how it
--- is told, nor one that has not said yet that it is.
+-- A waiter that could not be reached keeps its place. No waiter overtakes a Java thread, which
+-- only Java can wake, nor a waiter without terms.
 local function giveToNext(successor, leaseMs, starts)
   local head, _, record = sweep()
   if head and head == successor and record and giveTo(head, 0, record, leaseMs, starts) then
@@ -234,12 +237,12 @@ local function giveToNext(successor, leaseMs, starts)
     waiter = redis.call('lindex', queue, place)
     record = waiter and recordOf(waiter)
   end
-  -- Whoever is named, and stands in the queue no more, finds it free.
+  -- A successor that has left the queue finds the lock free.
   if not head then return successor and 'yielded' or 'done' end
   return announce(channelPrefix .. ':' .. head, '0') and 'done'
 end
 
--- A queue that cannot be read must not make a release fail that is done.
+-- The release is done by then: a queue that Redis cannot read must not make it fail.
 local function handOn(successor, leaseMs, starts)
   return tried(giveToNext, successor, leaseMs, starts) or 'unannounced'
 end

@@ -15,11 +15,13 @@ if newest and not isToken(newest) then
   return redis.error_reply('LOCKSTATE its newest fencing token is not a token')
 end
 if newest and tonumber(token) < tonumber(newest) then return 0 end
--- Before the write: a write whose token Redis then refused to note could not be undone.
+-- The token comes first: if Redis refused the token after the write, the write could not be
+-- undone.
 redis.call('set', fence, token, 'px', fenceTtlMs)
 local written = redis.pcall(command, guarded, unpack(ARGV, 4))
 if type(written) == 'table' and written.err then
-  -- Nothing was written, so nobody is overtaken. By SET alone: the user may have no right to DEL.
+  -- Nothing was written, so the older token comes back. By SET alone: the user may have no right
+  -- to DEL.
   if newest then
     redis.call('set', fence, newest, 'px', fenceTtlMs)
   else

@@ -45,7 +45,7 @@ if not held then
   
 redis.call('hset', lock, owner, '1')
 local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   redis.call('del', lock)
   return expiry

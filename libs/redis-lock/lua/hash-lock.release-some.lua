@@ -10,7 +10,7 @@ if not held then return 'absent' end
 if tonumber(held) > holdCount then
   
   local counted = redis.pcall('hset', lock, owner, holdCount)
-  -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+  -- With its memory full Redis refuses also a smaller number: the next step sets it right.
   if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
     return counted
   end

@@ -31,26 +31,26 @@ end
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end
 
-local function standInLine(one)
+local function joinQueue(one)
   local process = processOf(one)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
   local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
-  for _, line in ipairs({ queue, claims }) do
-    local answer = redis.pcall('pttl', line)
+  for _, key in ipairs({ queue, claims }) do
+    local answer = redis.pcall('pttl', key)
     if type(answer) ~= 'table' and answer < aliveMs then
-      answer = redis.pcall('pexpire', line, aliveMs)
+      answer = redis.pcall('pexpire', key, aliveMs)
     end
-    -- A user without the right to expire keys must not leave a line that never ends.
-    if type(answer) == 'table' then leaveLine(process) end
+    -- A user without the right to expire keys must not leave a queue that never expires.
+    if type(answer) == 'table' then removeProcess(process) end
   end
 end
 
@@ -85,7 +85,8 @@ local function takeBack()
   local since, _, endMs, unused = door()
   if not since then return end
   local nowMs = math.floor(serverTime() / 1000)
-  -- They may be faster in a race for it. Up to as much again as was due to them costs them nothing.
+  -- Outsiders may win the race for the lock after their window, too. The length of the window once
+  -- more is free; use beyond that delays their next window.
   local overMs = nowMs - endMs - (endMs - since)
   overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
   setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
@@ -108,7 +109,7 @@ end
   end
   local standBackMs = standingBack(left)
   if left or standBackMs then
-    standInLine(owner)
+    joinQueue(owner)
     return {left or standBackMs, standBackMs and 3, standBackMs}
   end
 end
@@ -133,16 +134,16 @@ if not held then
   
 redis.call('hset', lock, owner, '1')
 local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   redis.call('del', lock)
   return expiry
 end
   takeBack()
 else
-  -- Last what Redis refuses with its memory full, unless something else was written before.
+  -- HSET comes last: with its memory full, Redis refuses it unless another write came first.
   if left < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
   if held == '0' then redis.call('hset', lock, owner, '1') end
 end
-leaveLine(processOf(owner))
+removeProcess(processOf(owner))
 return fence

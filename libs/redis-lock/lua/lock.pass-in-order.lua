@@ -36,7 +36,8 @@ if starts ~= '0' and starts ~= '1' then
   return redis.error_reply('LOCKARG starts is neither 0 nor 1')
 end
 if not redis.call('hget', lock, owner) then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  -- The successor may hold the lock already: Redis got this script twice, or another script passed
+  -- the lock on. The time of that grant is unknown.
   return redis.call('hexists', lock, successor) == 1 and 'had' or 'absent'
 end
 
@@ -52,26 +53,26 @@ end
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end
 
-local function standInLine(one)
+local function joinQueue(one)
   local process = processOf(one)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
   local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
-  for _, line in ipairs({ queue, claims }) do
-    local answer = redis.pcall('pttl', line)
+  for _, key in ipairs({ queue, claims }) do
+    local answer = redis.pcall('pttl', key)
     if type(answer) ~= 'table' and answer < aliveMs then
-      answer = redis.pcall('pexpire', line, aliveMs)
+      answer = redis.pcall('pexpire', key, aliveMs)
     end
-    -- A user without the right to expire keys must not leave a line that never ends.
-    if type(answer) == 'table' then leaveLine(process) end
+    -- A user without the right to expire keys must not leave a queue that never expires.
+    if type(answer) == 'table' then removeProcess(process) end
   end
 end
 local leftMs = redis.pcall('pttl', lock)
@@ -80,7 +81,7 @@ local leftMs = redis.pcall('pttl', lock)
 local function give(one, count, ms)
   redis.call('hset', lock, one, count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -88,7 +89,7 @@ local function give(one, count, ms)
   
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
@@ -98,7 +99,7 @@ local share
 local function shareOfOutsiders()
   if share == nil then
     local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
+    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
     local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
     share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
   end
@@ -126,13 +127,13 @@ local function isOpen(endMs, nowMs)
   return endMs and endMs > nowMs and endMs - nowMs <= longestMs
 end
 
--- Up to when outsiders may have it, if it is time; or nil.
+-- The end of the window of outsiders, or nil if they are not due.
 local function openUntil(since, nowMs, callers, unused)
   -- Later than that only when the clock was set back.
   local isSetBack = since > nowMs + longestMs
   local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= 8 and 0.6666666666666666 or 1.5)
-  -- Once may be by chance: they had it between two looks.
+  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
   part = part / 2 ^ math.max(0, unused - 1)
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
@@ -140,7 +141,8 @@ local function openUntil(since, nowMs, callers, unused)
 end
 local function openDoor(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
-  -- Rounded down, or at once more would be left than can be.
+  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
+  -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = door()
   unused = unused or 0
@@ -161,7 +163,8 @@ local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
-  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  -- The push follows the grant, so that it is always true. A process without a subscription is
+  -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then
     tellShorter(tonumber(grantMs))
@@ -185,7 +188,7 @@ redis.call('del', lock)
 
 local isOpened = tried(openDoor, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
-  standInLine(successor)
+  joinQueue(successor)
   
   return isOpened and 'opened' or 'done'
 end

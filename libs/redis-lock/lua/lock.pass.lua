@@ -10,12 +10,13 @@ if starts ~= '0' and starts ~= '1' then
   return redis.error_reply('LOCKARG starts is neither 0 nor 1')
 end
 if not redis.call('hget', lock, owner) then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  -- The successor may hold the lock already: Redis got this script twice, or another script passed
+  -- the lock on. The time of that grant is unknown.
   return redis.call('hexists', lock, successor) == 1 and 'had' or 'absent'
 end
 
--- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
--- first: with its memory full, Redis refuses only a first write.
+-- The hash is never empty: a slot that is on its way to another node takes no deleted key back.
+-- The lease comes first: with its memory full, Redis refuses only a first write.
 redis.call('pexpire', lock, leaseMs)
 local counted = redis.pcall('hset', lock, successor, starts)
 local left = redis.pcall('hdel', lock, owner)

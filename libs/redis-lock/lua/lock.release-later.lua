@@ -11,6 +11,6 @@ end
 if redis.call('hexists', lock, owner) == 0 then return 'absent' end
 local left = redis.call('pttl', lock)
 redis.call('pexpire', lock, keepMs)
--- Whoever was refused waits for as long as the lease was to last.
+-- A waiter that was refused sleeps until the end of the older lease.
 if left <= keepMs then return 'done' end
 return announce(channel, '0') and 'done' or 'unannounced'

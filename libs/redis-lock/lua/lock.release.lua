@@ -14,9 +14,9 @@ local function announce(channel, message)
 end
 if not redis.call('hget', lock, owner) then return 'absent' end
 
--- A line that cannot be read must not make a release fail.
-local lines = redis.pcall('exists', queue, opened)
-local isAlone = type(lines) == 'table' or lines == 0
+-- A queue that Redis cannot read must not make a release fail.
+local found = redis.pcall('exists', queue, opened)
+local isAlone = type(found) == 'table' or found == 0
 local leftMs = not isAlone and redis.pcall('pttl', lock)
 redis.call('del', lock)
 
@@ -36,25 +36,25 @@ end
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end
 
-local function leavePlace(one, hadIt)
+local function leaveQueue(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
   local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
   local own = tonumber(string.sub(one, 38))
-  if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
+  if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
 end
 
 
 local function give(one, count, ms)
   redis.call('hset', lock, one, count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -62,7 +62,7 @@ local function give(one, count, ms)
   
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
@@ -72,7 +72,7 @@ local share
 local function shareOfOutsiders()
   if share == nil then
     local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
+    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
     local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
     share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
   end
@@ -100,13 +100,13 @@ local function isOpen(endMs, nowMs)
   return endMs and endMs > nowMs and endMs - nowMs <= longestMs
 end
 
--- Up to when outsiders may have it, if it is time; or nil.
+-- The end of the window of outsiders, or nil if they are not due.
 local function openUntil(since, nowMs, callers, unused)
   -- Later than that only when the clock was set back.
   local isSetBack = since > nowMs + longestMs
   local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= 8 and 0.6666666666666666 or 1.5)
-  -- Once may be by chance: they had it between two looks.
+  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
   part = part / 2 ^ math.max(0, unused - 1)
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
@@ -114,7 +114,8 @@ local function openUntil(since, nowMs, callers, unused)
 end
 local function openDoor(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
-  -- Rounded down, or at once more would be left than can be.
+  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
+  -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = door()
   unused = unused or 0
@@ -135,7 +136,8 @@ local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
-  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  -- The push follows the grant, so that it is always true. A process without a subscription is
+  -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then
     tellShorter(tonumber(grantMs))
@@ -155,7 +157,7 @@ local function handOver(from)
   return false
 end
 
-leavePlace(owner, true)
+leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openDoor, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end

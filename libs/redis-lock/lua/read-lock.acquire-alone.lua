@@ -44,7 +44,7 @@ elseif not held or tonumber(held) < holdCount then
 end
 if left < tonumber(leaseMs) then
   local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   if not mode then redis.call('del', lock) elseif not held then redis.call('hdel', lock, field) end
   return expiry

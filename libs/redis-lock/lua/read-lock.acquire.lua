@@ -34,7 +34,7 @@ end
 
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -71,7 +71,7 @@ end
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
@@ -79,14 +79,14 @@ local function isAwaited(waiting)
 end
 
 local function remember(waiting, waiter, memoryMs)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
   if type(added) == 'table' then return end
   local answer = redis.pcall('pttl', waiting)
   if type(answer) ~= 'table' and answer < memoryMs then
     answer = redis.pcall('pexpire', waiting, memoryMs)
   end
-  -- A user without the right to expire keys must not leave a memory that never ends.
+  -- A user without the right to expire keys must not leave a set that never expires.
   if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
 end
 
@@ -118,7 +118,7 @@ if not isHeld then
 end
       if memoryMs > 0 then
         remember(readers, owner, memoryMs)
-        -- Its turn is due when the write ends, also if that is by a crash.
+        -- The readers' turn is due when the write ends, also by a crash.
         redis.call('del', patience)
       end
       return {left}
@@ -158,7 +158,7 @@ elseif tonumber(held or 0) ~= holdCount then
 end
 if left < tonumber(leaseMs) then
   local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   
     if not held then redis.call('del', key .. holdCount) end
@@ -167,7 +167,7 @@ if type(expiry) == 'table' then
   return expiry
 end
 end
--- Keys of another type must not make an enter fail that is done.
+-- The acquire is done by then: keys of another type must not make it fail.
 if not isAlone then
   redis.pcall('zrem', readers, owner)
   redis.pcall('zrem', turn, owner)

@@ -11,7 +11,7 @@ local function announce(channel, message)
 end
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -20,8 +20,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -55,7 +55,7 @@ local function leave()
 if tonumber(held) > holdCount then
   shrink(owner, held, holdCount)
   local counted = redis.pcall('hset', lock, owner, holdCount)
-  -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+  -- With its memory full Redis refuses also a smaller number: the next step sets it right.
   if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
     return counted
   end
@@ -64,10 +64,11 @@ return 'done'
   end
   local lease = shrink(owner, held, 0)
   redis.call('hdel', lock, owner)
-  -- The writer's own lease is not to be touched.
+  -- The writer's own lease must not change.
   if mode == 'write' then return 'done' end
-  -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long, and not
-  -- if another has as much. When it was shorter than that, by Java's doing, all of them are looked at.
+  -- The TTL of the lock is that of the longest lease. Only a reader with that lease leaves it too
+  -- long, unless another lease is as long. A TTL that Java made shorter makes the script look at
+  -- all leases.
   local ttl = redis.call('pttl', lock)
   local isLongest = lease + 10 >= ttl
   local enough = ttl + 10 >= lease and math.max(1, ttl - 10)
@@ -75,7 +76,8 @@ return 'done'
     return isLongest and longestLease(enough, 8) or longestLease(1, 1)
   end
   local mayLook, longest = pcall(look)
-  -- It has left by now: a user without the right to look frees what nobody else has a field in.
+  -- The reader has left by now. For a user without the right to look, the lock is free when no
+  -- field is left.
   if not mayLook then longest = 0 end
   if not mayLook and redis.call('hlen', lock) > 1 then return 'done' end
   if longest > 0 then

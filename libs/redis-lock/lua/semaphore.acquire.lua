@@ -81,7 +81,8 @@ local added = redis.call('zadd', leases, unpack(entries))
 local expiry = pttl > 0 and redis.pcall('pexpire', leases, pttl)
 if added > 0 then
   local counted = type(expiry) == 'table' and expiry or redis.pcall('decrby', counter, added)
-  -- A user without the right to count, or to expire, must not take permits that nobody knows of.
+  -- A user without the right to count, or to expire, must not hold permits that the counter
+  -- ignores.
   if type(counted) == 'table' then
     redis.call('zrem', leases, unpack(ids))
     return counted
@@ -93,7 +94,7 @@ end
   return 1
 end
 if markMs > 0 and #ids > 1 and (isMine or not mark) then
-  -- Without memory for a mark there is luck left.
+  -- Memory may be full: without its mark, the waiter still acquires by chance.
   redis.pcall('set', waiting, me .. ':' .. #ids, 'px', markMs)
 end
 if free and free > 0 and expired > 0 then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end

@@ -25,7 +25,8 @@ for i = 1, #ids do
   end
 end
 if #entries == 0 then return 'absent' end
--- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+-- An empty text is no permit, so this removes nothing: with its memory full, Redis allows ZADD
+-- only after another write.
 redis.call('zrem', leases, '')
 redis.call('zadd', leases, 'xx', unpack(entries))
 local isTold = announce(channel, string.format('%.0f', #entries / 2))

@@ -50,7 +50,7 @@ end
 local function tell()
   return (free < 1 or announce(channel, string.format('%.0f', math.min(free, 2147483647)))) and 1 or 0
 end
--- First the set: Redis allows that when its memory is full, and then also the rest.
+-- ZREM comes first: Redis allows it when its memory is full, and then also the rest.
 local removed = redis.call('zrem', leases, unpack(ids))
 if not free then
   once(1)

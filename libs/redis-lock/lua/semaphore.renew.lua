@@ -23,7 +23,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local answers = {}
 for i = 1, #KEYS do
   local leaseEnd = now + tonumber(ARGV[2 * i])
-  -- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+  -- An empty text is no permit, so this removes nothing: with its memory full, Redis allows ZADD
+  -- only after another write.
   local writable = redis.pcall('zrem', KEYS[i], '')
   if type(writable) == 'table' and not string.find(writable.err, 'WRONGTYPE', 1, true) then
     return writable

@@ -16,7 +16,7 @@ local function enter(member, ends) redis.call('zadd', hits, string.format('%.0f'
 
 local window, block = endOf('window'), endOf('block')
 if blockMs > 0 and block > 0 and block <= now then
-  -- Whoever has served the block begins anew.
+  -- After a block the count begins anew.
   redis.call('del', hits)
   if window > now then enter('window', window) end
 else

@@ -32,7 +32,7 @@ end
 
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -41,8 +41,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -76,7 +76,7 @@ end
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
@@ -95,14 +95,14 @@ local function giveTurn()
 end
 
 local function remember(waiting, waiter, memoryMs)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
   if type(added) == 'table' then return end
   local answer = redis.pcall('pttl', waiting)
   if type(answer) ~= 'table' and answer < memoryMs then
     answer = redis.pcall('pexpire', waiting, memoryMs)
   end
-  -- A user without the right to expire keys must not leave a memory that never ends.
+  -- A user without the right to expire keys must not leave a set that never expires.
   if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
 end
 local function waitToWrite(writer)
@@ -173,16 +173,16 @@ end
 if not held then
   redis.call('hset', lock, 'mode', 'write', field, '1')
   local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   redis.call('del', lock)
   return expiry
 end
-  -- A key of another type must not make an enter fail that is done.
+  -- The acquire is done by then: a key of another type must not make it fail.
   pcall(forget, owner)
   
 else
-  -- Last what Redis refuses with its memory full, unless something else was written before.
+  -- HSET comes last: with its memory full, Redis refuses it unless another write came first.
   if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
   if held ~= '1' then redis.call('hset', lock, field, '1') end
 end

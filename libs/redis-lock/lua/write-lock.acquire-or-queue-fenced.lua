@@ -42,7 +42,7 @@ end
 
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -51,8 +51,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -86,7 +86,7 @@ end
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
@@ -105,14 +105,14 @@ local function giveTurn()
 end
 
 local function remember(waiting, waiter, memoryMs)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
   if type(added) == 'table' then return end
   local answer = redis.pcall('pttl', waiting)
   if type(answer) ~= 'table' and answer < memoryMs then
     answer = redis.pcall('pexpire', waiting, memoryMs)
   end
-  -- A user without the right to expire keys must not leave a memory that never ends.
+  -- A user without the right to expire keys must not leave a set that never expires.
   if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
 end
 local function waitToWrite(writer)
@@ -130,25 +130,25 @@ end
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end
-local function standInLine(one)
+local function joinQueue(one)
   local process = processOf(one)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
   local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
-  for _, line in ipairs({ queue, claims }) do
-    local answer = redis.pcall('pttl', line)
+  for _, key in ipairs({ queue, claims }) do
+    local answer = redis.pcall('pttl', key)
     if type(answer) ~= 'table' and answer < aliveMs then
-      answer = redis.pcall('pexpire', line, aliveMs)
+      answer = redis.pcall('pexpire', key, aliveMs)
     end
-    -- A user without the right to expire keys must not leave a line that never ends.
-    if type(answer) == 'table' then leaveLine(process) end
+    -- A user without the right to expire keys must not leave a queue that never expires.
+    if type(answer) == 'table' then removeProcess(process) end
   end
 end
 
@@ -182,7 +182,8 @@ local function takeBack()
   local since, _, endMs, unused = door()
   if not since then return end
   local nowMs = math.floor(serverTime() / 1000)
-  -- They may be faster in a race for it. Up to as much again as was due to them costs them nothing.
+  -- Outsiders may win the race for the lock after their window, too. The length of the window once
+  -- more is free; use beyond that delays their next window.
   local overMs = nowMs - endMs - (endMs - since)
   overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
   setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
@@ -219,7 +220,7 @@ end
 local standBackMs = standingBack(left)
 if left or standBackMs then
   if memoryMs > 0 then waitToWrite(owner) end
-  standInLine(owner)
+  joinQueue(owner)
   return {left or standBackMs, standBackMs and 3, standBackMs}
 end
 end
@@ -243,18 +244,18 @@ end
 if not held then
   redis.call('hset', lock, 'mode', 'write', field, '1')
   local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   redis.call('del', lock)
   return expiry
 end
-  -- A key of another type must not make an enter fail that is done.
+  -- The acquire is done by then: a key of another type must not make it fail.
   pcall(forget, owner)
   takeBack()
 else
-  -- Last what Redis refuses with its memory full, unless something else was written before.
+  -- HSET comes last: with its memory full, Redis refuses it unless another write came first.
   if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
   if held == '0' then redis.call('hset', lock, field, '1') end
 end
-leaveLine(processOf(owner))
+removeProcess(processOf(owner))
 return fence

@@ -19,7 +19,7 @@ local function announce(channel, message)
 end
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -28,8 +28,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -63,7 +63,7 @@ end
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
@@ -86,11 +86,12 @@ local function forget(writer)
   redis.call('del', patience)
   return true
 end
--- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+-- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the
+-- write.
 local function letGo(field)
   local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
   if longest > 0 then
-    -- The lease first: with its memory full, Redis refuses only a first write.
+    -- The lease comes first: with its memory full, Redis refuses only a first write.
     redis.call('pexpire', lock, longest)
     redis.call('hset', lock, 'mode', 'read')
     redis.call('hdel', lock, field)
@@ -99,11 +100,11 @@ local function letGo(field)
   end
   return longest
 end
--- Whether the lock, which was let go, is not to be had by a writer.
+-- Whether the released lock belongs to readers now.
 local function isForReaders(longest)
   local waiting = redis.pcall('exists', readers, writers, turn)
   if waiting == 0 then return longest > 0 end
-  -- Keys of another type must not make a release fail that is done.
+  -- The release is done by then: keys of another type must not make it fail.
   pcall(giveTurn)
   return longest > 0 or redis.pcall('exists', turn) == 1
 end
@@ -111,30 +112,30 @@ end
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end
 
--- A line that cannot be read must not make a release fail.
-local lines = redis.pcall('exists', queue, opened)
-local isAlone = type(lines) == 'table' or lines == 0
+-- A queue that Redis cannot read must not make a release fail.
+local found = redis.pcall('exists', queue, opened)
+local isAlone = type(found) == 'table' or found == 0
 local leftMs = not isAlone and redis.pcall('pttl', lock)
 
-local function leavePlace(one, hadIt)
+local function leaveQueue(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
   local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
   local own = tonumber(string.sub(one, 38))
-  if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
+  if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
 end
 
 
 local function give(one, count, ms)
   redis.call('hset', lock, 'mode', 'write', one .. ':write', count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -142,7 +143,7 @@ local function give(one, count, ms)
   pcall(forget, one)
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
@@ -152,7 +153,7 @@ local share
 local function shareOfOutsiders()
   if share == nil then
     local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
+    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
     local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
     share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
   end
@@ -180,13 +181,13 @@ local function isOpen(endMs, nowMs)
   return endMs and endMs > nowMs and endMs - nowMs <= longestMs
 end
 
--- Up to when outsiders may have it, if it is time; or nil.
+-- The end of the window of outsiders, or nil if they are not due.
 local function openUntil(since, nowMs, callers, unused)
   -- Later than that only when the clock was set back.
   local isSetBack = since > nowMs + longestMs
   local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= 8 and 0.6666666666666666 or 1.5)
-  -- Once may be by chance: they had it between two looks.
+  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
   part = part / 2 ^ math.max(0, unused - 1)
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
@@ -194,7 +195,8 @@ local function openUntil(since, nowMs, callers, unused)
 end
 local function openDoor(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
-  -- Rounded down, or at once more would be left than can be.
+  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
+  -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = door()
   unused = unused or 0
@@ -215,7 +217,8 @@ local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
-  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  -- The push follows the grant, so that it is always true. A process without a subscription is
+  -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then
     tellShorter(tonumber(grantMs))
@@ -239,10 +242,10 @@ local mode = redis.pcall('hget', lock, 'mode')
 -- A key that holds something else by now is not ours to give back.
 if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
 local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
--- First what a user may lack the right to: then nothing is done.
+-- The release comes first: a user without the rights for it changes nothing.
 local longest = isOurs and letGo(field)
 local isLast = tried(forget, owner)
-leavePlace(owner)
+leaveQueue(owner)
 if not isOurs then
   if isLast then announceToAll() end
   return 'absent'
@@ -255,7 +258,7 @@ if isAlone then
   return announceToAll() and 'done' or 'unannounced'
 end
 
-leavePlace(owner, true)
+leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openDoor, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end

@@ -25,14 +25,15 @@ if starts ~= '0' and starts ~= '1' then
   return redis.error_reply('LOCKARG starts is neither 0 nor 1')
 end
 if not held then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  -- The successor may hold the lock already: Redis got this script twice, or another script passed
+  -- the lock on. The time of that grant is unknown.
   return redis.call('hexists', lock, successor .. ':write') == 1 and 'had' or 'absent'
 end
--- Nobody else wants it, and the writer does not read.
+-- No other waiter wants the lock, and the writer does not read.
 if redis.call('hlen', lock) == 2 and redis.call('exists', readers, writers, turn) == 0 then
   
--- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
--- first: with its memory full, Redis refuses only a first write.
+-- The hash is never empty: a slot that is on its way to another node takes no deleted key back.
+-- The lease comes first: with its memory full, Redis refuses only a first write.
 redis.call('pexpire', lock, leaseMs)
 local counted = redis.pcall('hset', lock, successor .. ':write', starts)
 local left = redis.pcall('hdel', lock, owner .. ':write')
@@ -46,7 +47,7 @@ end
 
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -55,8 +56,8 @@ local function leaseOf(reader, count)
   end
   return longest, at
 end
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -90,7 +91,7 @@ end
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
@@ -113,11 +114,12 @@ local function forget(writer)
   redis.call('del', patience)
   return true
 end
--- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+-- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the
+-- write.
 local function letGo(field)
   local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
   if longest > 0 then
-    -- The lease first: with its memory full, Redis refuses only a first write.
+    -- The lease comes first: with its memory full, Redis refuses only a first write.
     redis.call('pexpire', lock, longest)
     redis.call('hset', lock, 'mode', 'read')
     redis.call('hdel', lock, field)
@@ -126,11 +128,11 @@ local function letGo(field)
   end
   return longest
 end
--- Whether the lock, which was let go, is not to be had by a writer.
+-- Whether the released lock belongs to readers now.
 local function isForReaders(longest)
   local waiting = redis.pcall('exists', readers, writers, turn)
   if waiting == 0 then return longest > 0 end
-  -- Keys of another type must not make a release fail that is done.
+  -- The release is done by then: keys of another type must not make it fail.
   pcall(giveTurn)
   return longest > 0 or redis.pcall('exists', turn) == 1
 end
@@ -138,7 +140,7 @@ end
 local function give(one, count, ms)
   redis.call('hset', lock, 'mode', 'write', one .. ':write', count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -146,7 +148,7 @@ local function give(one, count, ms)
   pcall(forget, one)
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { lineKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 
 /** What a process that was killed has left in line, as CLAIM would have written it. */
@@ -24,7 +24,7 @@ export async function queueDeadProcess(
   lock: string,
   leaseMs: number,
 ): Promise<void> {
-  const { queue, claims } = lineKeys(lock);
+  const { queue, claims } = queueKeys(lock);
   const terms = `${randomUUID().replaceAll('-', '')} ${String(leaseMs)} s`;
   await admin.eval(STAND_IN_LINE, 2, queue, claims, randomUUID(), ALIVE_MS, terms);
 }

@@ -1,4 +1,4 @@
-import { grantChannel, lineKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
+import { grantChannel, queueKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 import { Random } from '../../support/random.js';
 import { channelOf } from './hand-over.js';
@@ -48,7 +48,7 @@ const MARK = 16;
 /** Everybody in line is told that it has got the lock, by a claim that it has not made last. */
 export async function forgeGrants({ redis, locks }: Receivers): Promise<void> {
   for (const lock of locks) {
-    const claims = await redis.admin.hgetall(lineKeys(lock).claims);
+    const claims = await redis.admin.hgetall(queueKeys(lock).claims);
     for (const [process, claim] of Object.entries(claims)) {
       const [number = '', , nonce = ''] = claim.split(' ');
       const stale = nonce.slice(0, MARK).padEnd(nonce.length, '0');

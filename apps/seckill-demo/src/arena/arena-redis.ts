@@ -7,7 +7,7 @@ export interface ArenaRedis {
   readonly url: string;
   readonly keyPrefix: string;
   readonly client: Redis;
-  /** The port of the private server; undefined when it is somebody else's. */
+  /** The port of the private server; undefined for a server of the user. */
   readonly privatePort?: number;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;

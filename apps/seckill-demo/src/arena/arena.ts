@@ -17,9 +17,9 @@ import type { Texts } from './texts.js';
 
 /** Short enough to be outlived in seconds, long enough for a noisy machine to renew it in time. */
 const FAULT_LEASE_MS = 1_800;
-/** Every buyer of a rush is answered before this is over, so nobody is busy for lack of time. */
+/** Every buyer of a rush is answered within this time: no buyer is busy for lack of time. */
 const RUSH_WAIT_MS = 60_000;
-/** Long enough for whoever has nobody before them. */
+/** Long enough for a buyer without others before it. */
 const HASTY_WAIT_MS = 800;
 
 /**
@@ -34,7 +34,7 @@ export class Arena {
     private readonly knobs: Knobs,
     private readonly redis: ArenaRedis,
     private readonly say: Texts,
-    /** Who must hear of every fleet and of every frozen process. */
+    /** Gets every fleet and every frozen process. */
     private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
   ) {
     const { strategies, faults } = knobs;

@@ -5,7 +5,7 @@ import { SERVED_BY } from '../http-app.js';
 import type { ProductState } from '../seckill/sale-ledger.js';
 import type { StrategyName } from '../strategies/strategy.js';
 
-/** What came back. Status 0: the connection ended without an answer. */
+/** The answer to a buyer. Status 0: the connection ended without an answer. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -19,9 +19,9 @@ const ANSWER_LIMIT_MS = 90_000;
 /** node:cluster deals connections out in turn, so a few attempts meet every process. */
 const ATTEMPTS_TO_MEET = 64;
 
-/** Somebody with a connection of their own, open before the sale begins. */
+/** A buyer with a connection of its own, open before the sale begins. */
 export class Buyer {
-  /** Everybody in the shop at once, spread over its processes. */
+  /** All buyers in the shop at once, spread over its processes. */
   static async crowd(url: string, count: number): Promise<Buyer[]> {
     const crowd: Buyer[] = [];
     while (crowd.length < count) {

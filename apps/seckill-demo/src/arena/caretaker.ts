@@ -8,9 +8,9 @@ export type FreezeNote = `frozen ${number}` | `thawed ${number}`;
 const PROGRAM = fileURLToPath(new URL('../caretaker-process.js', import.meta.url));
 
 /**
- * A process beside the arena that holds a pipe from it. When the arena ends without having said
- * that all is done, by SIGKILL for example, it thaws what was frozen (a frozen process cannot see
- * that its parent died) and removes the keys from a Redis that is not ours.
+ * A process beside the arena that holds a pipe from it. The arena may end without a goodbye, by
+ * SIGKILL for example. Then the caretaker thaws frozen processes, which cannot see that their
+ * parent died. It also removes the keys from a Redis that is not ours.
  */
 export class Caretaker {
   readonly #child: ChildProcessByStdio<Writable, null, null>;

@@ -1,6 +1,6 @@
 type Step = () => Promise<void> | void;
 
-/** What has to be undone at the end, last first; done once, however often it is asked for. */
+/** The steps to undo at the end, last first. They run once, also after several calls. */
 export class Closing {
   readonly #steps: Step[] = [];
   #run: Promise<void> | undefined;

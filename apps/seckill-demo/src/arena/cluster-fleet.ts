@@ -13,7 +13,7 @@ export interface FleetOptions {
   /** Taken if it is free; otherwise any port is. */
   readonly preferredPort?: number | undefined;
   readonly onLine?: (line: string) => void;
-  /** Told of the fleet before its first process starts, so that it is stopped whatever happens. */
+  /** Gets the fleet before its first process starts, so that it is stopped whatever happens. */
   readonly onFleet?: (fleet: ClusterFleet) => void;
   readonly onFrozen?: (note: FreezeNote) => void;
 }

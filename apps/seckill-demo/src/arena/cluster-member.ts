@@ -74,7 +74,7 @@ export class ClusterMember implements Member {
 
   /** Lets the application close, for as long as the limit says. */
   async stop(limitMs: number): Promise<void> {
-    // A process that is just starting does not hear yet.
+    // A process that is just starting gets no messages yet.
     if (!this.#isServing) return this.isAlive ? this.kill() : undefined;
     if (this.#isFrozen) this.thaw();
     this.#send({ kind: 'stop' });

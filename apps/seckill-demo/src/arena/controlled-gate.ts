@@ -1,6 +1,6 @@
 import type { Gate, GatePoint } from '../seckill/gate.js';
 
-/** A gate that holds as many orders as it was told to, until it is opened. */
+/** A gate that holds a given number of orders until it is opened. */
 export class ControlledGate implements Gate {
   readonly #room = new Map<GatePoint, number>();
   readonly #held = new Map<GatePoint, Array<() => void>>();

@@ -27,7 +27,10 @@ function expectation(
 
 const NOT_PLAYED: FiveOutcomes = ['none', 'none', 'none', 'none', 'none'];
 
-/** What every stage of the tutorial does, right or wrong; the faults in the order of FAULT_NAMES. */
+/**
+ * The verdict on every stage of the tutorial, right or wrong; the faults in the order of
+ * FAULT_NAMES.
+ */
 export const EXPECTED: Readonly<Record<StrategyName, Expectation>> = {
   naive: expectation(['oversells', 'oversells'], NOT_PLAYED),
   'in-process': expectation(['exact', 'oversells'], NOT_PLAYED),
@@ -53,7 +56,7 @@ export const EXPECTED: Readonly<Record<StrategyName, Expectation>> = {
   'lock-in-tx': expectation(['oversells', 'oversells'], NOT_PLAYED),
 };
 
-/** What becomes of each part with its lock and without; undefined: not played, or not certain. */
+/** The outcome of each part with its lock and without; undefined: not played, or not certain. */
 export const EXPECTED_PARTS: Readonly<
   Record<PartName, { readonly withoutLock?: PartOutcome; readonly withLock: PartOutcome }>
 > = {

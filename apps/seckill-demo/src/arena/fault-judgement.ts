@@ -13,7 +13,7 @@ export interface Evidence {
   readonly foreignDelete?: boolean;
 }
 
-/** The worst that can be proved comes first; `ok` needs that somebody was served rightly. */
+/** The worst proved fault comes first; `ok` needs a buyer that was served rightly. */
 export function judge({ stock, first, next, state, foreignDelete }: Evidence): FaultOutcome {
   if (foreignDelete === true) return 'foreign-delete';
   if (state.orders > stock) return 'oversold';

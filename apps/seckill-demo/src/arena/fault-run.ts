@@ -141,8 +141,8 @@ async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<A
 }
 
 /**
- * Brings the end of a lease that nobody renews forward to now. A key without one stays for ever.
- * The watchdog's lease is left alone: it ends by itself when its holder is dead or frozen.
+ * Ends a lease without renewals now. A key without one stays for ever. The watchdog's lease is left
+ * alone: it expires by itself when its holder is dead or frozen.
  */
 async function endFixedLease({ redis, lockKey, strategy }: Scene): Promise<void> {
   if (isRenewed(strategy)) return;

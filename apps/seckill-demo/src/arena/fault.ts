@@ -12,10 +12,10 @@ export type FaultName = (typeof FAULT_NAMES)[number];
 /**
  * - `ok`: the next buyer was served, and every figure is right.
  * - `refused`: the late holder was kept from writing; every figure is right.
- * - `stuck`: nobody can ever buy again.
- * - `foreign-delete`: somebody deleted the lock of the one who was inside.
+ * - `stuck`: no buyer can ever buy again.
+ * - `foreign-delete`: a process deleted the lock of another holder.
  * - `oversold`: more orders than pieces.
- * - `stale-write`: the counter says something else than the orders.
+ * - `stale-write`: the counter differs from the orders.
  * - `none`: the stage has no lock in Redis that the fault could hurt, or that of another stage.
  * - `error`: the fault could not be played through.
  */

@@ -24,12 +24,12 @@ export interface Fleet {
   refill(): Promise<void>;
 }
 
-/** No step of a run takes so long on a working machine, however slow. */
+/** A step of a run takes less on any working machine, however slow. */
 export const STEP_LIMIT_MS = 20_000;
 
 /**
- * Waits until so many orders stand at a point, in the given members together; false when they do
- * not come in time, or when the signal says that nobody cares any more.
+ * Waits until this number of orders stands at a point, in the given members together. False when
+ * they do not come in time, or after an abort of the signal.
  */
 export function ordersHeld(
   fleet: Fleet,

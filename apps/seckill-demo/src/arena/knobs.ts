@@ -21,7 +21,9 @@ export interface Knobs {
   readonly json: boolean;
   /** The port to serve on if it is free; 0: any. */
   readonly port: number;
-  /** Of the processes that serve in the end; while it measures, the arena keeps quiet. */
+  /**
+   * The log level of the processes that serve in the end; the arena is silent while it measures.
+   */
   readonly logLevel: ShopLogLevel;
   readonly mode: 'serve' | 'check' | 'tutorial' | 'help';
 }

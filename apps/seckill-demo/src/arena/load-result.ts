@@ -10,10 +10,10 @@ export interface LoadResult {
   readonly processes: number;
   readonly stock: number;
   readonly buyers: number;
-  /** Buyers who were told that they got one. */
+  /** Buyers with the answer that they got one. */
   readonly sold: number;
   readonly oversold: number;
-  /** Pieces that stayed in stock although somebody who wanted one was turned away. */
+  /** Pieces that stayed in stock although a buyer that wanted one was turned away. */
   readonly undersold: number;
   /** Orders on record minus what the stock counter says was sold. */
   readonly ledgerDifference: number;
@@ -86,7 +86,7 @@ export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
-/** More would pretend to an accuracy that one run does not have. */
+/** One run is no more accurate than that. */
 function oneDecimal(figure: number): number {
   return Math.round(figure * 10) / 10;
 }

@@ -16,9 +16,9 @@ export interface Rush {
 }
 
 /**
- * Everybody stands at the doors, the doors open, everybody is answered. What a strategy is known to
- * do wrong in such a rush is made certain by holding orders between their read and their write
- * until it has happened; a strategy without that fault is not held at all.
+ * All buyers stand at the doors, the doors open, and all are answered. The known fault of a
+ * strategy is made certain: orders are held between their read and their write until it has
+ * happened. A strategy without that fault is not held at all.
  */
 export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
   const { strategy, productId, stock, buyers } = plan;
@@ -91,7 +91,7 @@ function twoHaveRead(fleet: Fleet, point: GatePoint): Certainty {
   };
 }
 
-/** Once so many are turned away, those who are left cannot buy up the stock. */
+/** After this number of refusals, the remaining buyers cannot buy up the stock. */
 function tooManyRefused({ stock, buyers }: Rush): Certainty {
   const enough = Math.min(buyers - 1, Math.max(1, buyers - stock + 1));
   let refused = 0;

@@ -4,7 +4,7 @@ import type { Knobs } from './knobs.js';
 import { faultTable, loadTable, partTable, strategyLegend } from './tables.js';
 import { texts } from './texts.js';
 
-/** All that one run of the arena measured. */
+/** All measures of one run of the arena. */
 export interface Report extends Results {
   readonly tookMs: number;
 }

@@ -26,7 +26,7 @@ export function obeyStopSignals(
       stop(isServing() ? 0 : 128 + constants.signals[signal]);
     });
   }
-  // Nobody reads any more, as in `npm run demo | head`.
+  // The reader has closed the pipe, as in `npm run demo | head`.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', () => {
       if (!isStopping) stop(128 + constants.signals.SIGPIPE);
@@ -35,7 +35,9 @@ export function obeyStopSignals(
   if (process.env['npm_lifecycle_event'] !== undefined) stopWithoutParent(stop);
 }
 
-/** A shell that npm started dies of a signal without passing it on; nobody could stop us then. */
+/**
+ * A shell that npm started dies of a signal without passing it on; no signal could stop us then.
+ */
 function stopWithoutParent(stop: (code: number) => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -38,7 +38,7 @@ export function loadTable(results: readonly LoadResult[], say: Texts): string {
       {
         content: say.processes(processes),
         colSpan: say.loadColumns.length,
-        // What the rule consists of above a cell that spans columns.
+        // The character of the rule above a cell that spans columns.
         chars: { 'bottom-mid': RULE },
       },
     ]);
@@ -91,7 +91,7 @@ export function faultTable(
   return trimmed(table);
 }
 
-/** One row for each part: what was measured without its lock, and with it. */
+/** One row for each part: its measures without its lock, and with it. */
 export function partTable(results: readonly PartResult[], say: Texts): string {
   const table = new Table({ ...plain('  '), head: [...say.partColumns] });
   for (const part of PART_NAMES) {
@@ -116,7 +116,7 @@ function milliseconds(value: number): string {
   return value < 100 ? value.toFixed(1) : value.toFixed(0);
 }
 
-/** The last column is filled up with blanks that nobody sees and everybody copies. */
+/** The last column is filled up with invisible blanks, which a copy of the text would contain. */
 function trimmed(table: Table.Table): string {
   return table.toString().replace(/ +$/gm, '');
 }

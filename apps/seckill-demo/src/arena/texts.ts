@@ -37,13 +37,13 @@ export interface Texts {
     p99: string,
     verdict: string,
   ];
-  /** Above the rows that were measured with so many. */
+  /** The headline of the rows that were measured with this number of processes. */
   processes(number: number): string;
   /** A sentence of at most 19 columns: that is what 80 leave for it. */
   verdict(result: LoadResult): string;
   readonly loadNotes: string;
   readonly strategyTitle: string;
-  /** What each of them does, in at most 64 columns. */
+  /** Each stage in at most 64 columns. */
   readonly strategies: Readonly<Record<StrategyName, string>>;
 
   readonly faultTitle: string;
@@ -61,7 +61,7 @@ export interface Texts {
     withLock: string,
   ];
   readonly partLocks: Readonly<Record<PartName, string>>;
-  /** What was counted, in at most 26 columns. */
+  /** The counts in at most 26 columns. */
   partFigures(result: PartResult): string;
   readonly partNotes: string;
 
@@ -69,7 +69,7 @@ export interface Texts {
   checkFailed(mismatches: number, seconds: string): string;
   mismatch(mismatch: Mismatch): string;
 
-  /** What the log lines of the tutorial say. */
+  /** The meaning of the tutorial's log lines. */
   readonly tutorialLines: string;
   stage(number: number, strategy: StrategyName): string;
   serving(banner: ServingBanner): string;

@@ -17,7 +17,10 @@ export class CartService {
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
-  /** All locks as one: whatever the order of the cart, nobody holds what another one waits for. */
+  /**
+   * All locks as one: whatever the order of the cart, no buyer holds a lock that another one waits
+   * for.
+   */
   order(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
     return this.locks.multi(productIds.map(nameOf)).using((lease) =>
       this.#sellAll(productIds, buyer, () => {

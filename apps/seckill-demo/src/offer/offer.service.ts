@@ -12,8 +12,8 @@ export interface Offer {
 }
 
 /**
- * Price and stock belong together, but are written and read one after the other, as if they stood in
- * two systems. Any number of readers see them at once; whoever changes them is alone.
+ * Price and stock belong together. They are written and read one after the other, as if they were
+ * in two systems. Any number of readers read them at once; a writer is alone.
  */
 @Injectable()
 export class OfferService {

@@ -22,7 +22,7 @@ const ENTER = /* lua */ `
   return redis.call('ZCARD', KEYS[1])
 `;
 
-/** A stand-in for somebody else's service, which fails loudly when a sixth customer is inside. */
+/** A stand-in for an external service, which fails loudly when a sixth customer is inside. */
 @Injectable()
 export class PaymentGateway {
   constructor(

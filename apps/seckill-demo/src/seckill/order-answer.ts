@@ -13,7 +13,7 @@ export interface OrderAnswer {
 
 export const NO_SUCH_PRODUCT = 'no such product; PUT its stock first';
 
-/** What an outcome is in HTTP: an answer, or the exception that carries the refusal. */
+/** The outcome in HTTP: an answer, or the exception that carries the refusal. */
 export function answerTo(outcome: OrderOutcome): OrderAnswer {
   return outcome.kind === 'sold' ? { remaining: outcome.remaining } : refuse(outcome);
 }

@@ -12,8 +12,8 @@ export interface ProductState {
 }
 
 /**
- * As a database has it: what is recorded is seen by nobody until it is committed. Here the client
- * keeps it back, and the commit is one MULTI and EXEC.
+ * As in a database, records are visible only after the commit. The client keeps them back until
+ * then, and the commit is one MULTI and EXEC.
  */
 export interface SaleTransaction extends Pick<SaleLedger, 'recordSale'> {
   commit(): Promise<void>;
@@ -26,7 +26,10 @@ const RECORD_PAYMENT = /* lua */ `
   return 1
 `;
 
-/** What the sale keeps in Redis: the stock counter, who ordered, and who paid. It knows no lock. */
+/**
+ * The records of the sale in Redis: the stock counter, the orders and the payments. It knows no
+ * lock.
+ */
 @Injectable()
 export class SaleLedger {
   constructor(
@@ -43,7 +46,7 @@ export class SaleLedger {
     return (await this.redis.hexists(this.keys.orders(productId), buyer)) === 1;
   }
 
-  /** One transaction, so that a crash cannot leave a piece gone and nobody who ordered it. */
+  /** One transaction, so that a crash cannot leave a missing piece without its order. */
   async recordSale(productId: string, buyer: string, remaining: number): Promise<void> {
     await this.recordSales(new Map([[productId, remaining]]), buyer);
   }

@@ -12,7 +12,7 @@ const TOO_EARLY = 425;
 
 /**
  * The sale opens when every process is ready: each counts a latch down once, and orders wait for
- * it. A process that is started later, in the place of one that died, is told of no opening.
+ * it. A process that replaces a dead one does not wait for an opening.
  */
 @Injectable()
 export class SaleOpening implements OnApplicationBootstrap {
@@ -27,7 +27,7 @@ export class SaleOpening implements OnApplicationBootstrap {
     this.#isOpen = settings.processes === undefined;
   }
 
-  /** The count is set before anybody can order: a latch that nobody has set stands open. */
+  /** The count is set before the first order: a latch without a count stands open. */
   async onApplicationBootstrap(): Promise<void> {
     const { processes } = this.settings;
     if (processes === undefined) return;

@@ -16,7 +16,7 @@ export interface SellOptions {
 
 /**
  * The tutorial's body, the same under every strategy: read the stock, take one off, write it back.
- * It is only right while nobody else is in it; keeping the others out is the strategy's work.
+ * It is only right for one order at a time: the strategy has to keep others out.
  */
 @Injectable()
 export class Sale {

@@ -9,7 +9,10 @@ import type { SaleTransaction } from '../seckill/sale-ledger.js';
 import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
-/** What a database takes to write its log to the disk. Redis has no such wait; this stands for it. */
+/**
+ * The time in which a database writes its log to the disk. Redis has no such wait; this stands for
+ * it.
+ */
 const COMMIT_MS = 2;
 
 /**

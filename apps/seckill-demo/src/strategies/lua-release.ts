@@ -15,7 +15,7 @@ const RELEASE = /* lua */ `
 `;
 
 /**
- * Stage 7: look and delete in one script. Nobody's lock is deleted any more, but when the work takes
+ * Stage 7: look and delete in one script. It deletes only its own lock. But when the work takes
  * longer than the lease, or the process stands still, two holders sell at the same time.
  */
 @Injectable()

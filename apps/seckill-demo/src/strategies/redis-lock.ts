@@ -8,8 +8,8 @@ import type { Strategy } from './strategy.js';
 
 /**
  * Stage 8, and the shop's normal path: this library. A buyer waits for the lock instead of going
- * away, a watchdog renews the lease while the work goes on, and the write is refused once the hold
- * may be gone.
+ * away. A watchdog renews the lease while the work goes on. The write is refused once the hold may
+ * be gone.
  */
 @Injectable()
 export class RedisLockStrategy implements Strategy {

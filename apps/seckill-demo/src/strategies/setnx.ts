@@ -9,8 +9,8 @@ import { REDIS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 3: SETNX. All processes see the key, and whoever does not get it gives up at once: buyers
- * go away while there is stock. If the holder dies, nobody ever deletes the key.
+ * Stage 3: SETNX. All processes see the key, and a buyer that does not get it gives up at once:
+ * buyers go away while there is stock. If the holder dies, the key stays for ever.
  */
 @Injectable()
 export class SetnxStrategy implements Strategy {

@@ -5,7 +5,7 @@ import { isReply } from '../ioredis/reply-error.js';
 /** A server that does not answer is one that cannot be reached. */
 export class UnreachableError extends Error {}
 
-/** What a server answered, or why it refused. */
+/** The answer of a server, or its refusal. */
 export type Answer = { readonly value: unknown } | { readonly refusal: string };
 
 /**
@@ -25,7 +25,7 @@ export async function ask(
   }
 }
 
-/** As `ask`, of what answers a text; undefined when it was refused. */
+/** As `ask`, for a text; undefined when it was refused. */
 export async function askText(
   client: Redis | Cluster,
   command: string,
@@ -50,13 +50,13 @@ export async function within<T>(ms: number, what: string, work: Promise<T>): Pro
   }
 }
 
-/** A server repeats what it does not know, and with HELLO that may be a password. */
+/** A server repeats words that it does not know: after HELLO that may be a password. */
 export function textOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/,? with args beginning with.*$/s, '').trim();
 }
 
-/** Of a line of INFO. */
+/** The value of a line of INFO. */
 export function field(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }

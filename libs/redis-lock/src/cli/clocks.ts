@@ -4,7 +4,7 @@ import type { Clock } from '../core/time/clock.js';
 import { ask } from './answers.js';
 import { ok, unchecked, warn, type Finding } from './finding.js';
 
-/** How far the clock of a server is ahead of ours (ms), give or take. */
+/** How far the clock of a server is ahead of ours (ms), within a margin. */
 export interface Offset {
   readonly node: string;
   readonly aheadMs: number;
@@ -12,7 +12,7 @@ export interface Offset {
 }
 
 const LOOKS = 3;
-/** More than this is no delay of the network, and nothing that NTP leaves. */
+/** A larger difference comes neither from the network nor from NTP. */
 const MOST_MS = 1_000;
 const FIX = 'let NTP set the clocks of all servers and services';
 
@@ -37,7 +37,7 @@ export async function offsetOf(
   return best;
 }
 
-/** Of each against ours, and of all among themselves. */
+/** Compares each clock with ours, and all with each other. */
 export function judgeClocks(offsets: readonly (Offset | undefined)[]): Finding[] {
   const known = offsets.filter((offset) => offset !== undefined);
   if (known.length === 0) {

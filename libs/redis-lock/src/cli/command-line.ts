@@ -14,10 +14,10 @@ import type { Inspection } from './inspection.js';
 import { jsonOf, linesOf, pageOf, plainLines } from './report.js';
 import { connect, serversOf, type Server, type Target } from './server.js';
 
-/** What a shell is told: found nothing that breaks locks, found something, not understood, nobody there. */
+/** Exit codes: no fault that breaks locks, a fault, a wrong command line, no server. */
 export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
 
-/** Whatever the servers do, it is over by then. */
+/** The time limit of a run, whatever the servers do. */
 const MOST_MS = 15_000;
 
 export interface Surroundings {
@@ -49,7 +49,7 @@ export async function runCommandLine(
 class UsageError extends Error {}
 
 interface Run extends Surroundings {
-  /** Takes the passwords out of a text that somebody else has written. */
+  /** Takes the passwords out of a text of another library. */
   readonly hide: (text: string) => string;
 }
 
@@ -183,7 +183,7 @@ async function runInspect(
   return nodes.some(({ kind }) => kind === 'unknown') ? EXIT.broken : EXIT.fine;
 }
 
-/** Whatever an error of some library says, no password of ours is in it. */
+/** An error of any library must not show a password of ours. */
 function secretsOf(args: readonly string[], env: Surroundings['env']): (text: string) => string {
   const urls = [...args, env['REDIS_URL'] ?? ''].map((arg) => arg.replace(/^--url=/, ''));
   const inUrls = urls.flatMap((url) => {

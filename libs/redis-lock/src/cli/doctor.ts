@@ -22,10 +22,10 @@ const PINGS = 5;
 const SLOW_MS = 100;
 
 /**
- * Looks at everything that locks depend on, one finding after the other. Writes nothing but a probe,
- * which is a lock on a name of its own that ends after 10 s if this process does not end it.
+ * Checks all that locks depend on, one finding after the other. It writes only a probe: a lock on a
+ * name of its own, which ends after 10 s if this process does not end it.
  * @throws {UnreachableError} a server does not answer
- * @throws {ReplyError} a server lets nobody in, or not this user
+ * @throws {ReplyError} a server refuses every client, or this user
  */
 export async function* examine(examination: Examination): AsyncGenerator<Finding> {
   const { servers, keyPrefix, clock } = examination;
@@ -105,7 +105,7 @@ async function factsOf(client: Node['client'], asCluster: boolean): Promise<Fact
   const config = new Map<string, string>();
   for (const name of CONFIG) {
     const answer = await ask(client, 'config', 'get', name);
-    // The first refusal is that of all, and servers keep a log of them.
+    // All would be refused like the first, and servers log refusals.
     if ('refusal' in answer) break;
     const [, value] = pairOf(answer.value);
     if (value !== undefined) config.set(name, value);
@@ -113,7 +113,7 @@ async function factsOf(client: Node['client'], asCluster: boolean): Promise<Fact
   return { info, config, asCluster };
 }
 
-/** As RESP2 or as RESP3 has it. */
+/** RESP2 has a list, RESP3 a map. */
 function pairOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.map(String);
   return value instanceof Object ? Object.entries(value).flat().map(String) : [];

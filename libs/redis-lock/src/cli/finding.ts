@@ -1,15 +1,15 @@
-/** `warn`: locks are right, and something is slower or less safe than it could be; `fail`: they are not. */
+/** `warn`: locks are right, but slower or less safe than they could be; `fail`: they are not. */
 export type Status = 'ok' | 'warn' | 'fail';
 
-/** What `doctor` prints of one check; the shape of its `--json` too. */
+/** One check of `doctor`, also in its `--json`. */
 export interface Finding {
   readonly check: string;
   readonly status: Status;
-  /** What is so, as a sentence or as a figure. */
+  /** The finding, as a sentence or as a figure. */
   readonly found: string;
-  /** What to do about it; absent when nothing has to be done. */
+  /** The fix; absent when none is needed. */
   readonly fix?: string;
-  /** The server, where several were looked at. */
+  /** The server, where several were checked. */
   readonly node?: string;
 }
 
@@ -25,7 +25,7 @@ export function fail(check: string, found: string, fix: string): Finding {
   return { check, status: 'fail', found, fix };
 }
 
-/** Nobody knows, because the user may not ask: that is no defect, and no all-clear either. */
+/** The user may not ask, so the fact is unknown: neither a defect nor an all-clear. */
 export function unchecked(check: string, why: string, fix: string): Finding {
   return warn(check, `could not check: ${why}`, fix);
 }

@@ -8,7 +8,7 @@ import { READ_WRITE_LOCK_FOOTPRINT } from '../primitives/read-write-lock/footpri
 import { RED_LOCK_FOOTPRINT } from '../primitives/red-lock/footprint.js';
 import { SEMAPHORE_FOOTPRINT } from '../primitives/semaphore/footprint.js';
 
-/** The commands of every connection, whatever is locked. */
+/** The commands of every connection, for any lock. */
 export const CONNECTION = [
   'eval',
   'evalsha',
@@ -26,8 +26,8 @@ export const CLUSTER = [
 ];
 
 /**
- * The rights that a Redis user needs for each service, or option. docs/security.md has its rules from
- * here; test/connections/permissions.spec.ts compares both with what scripts and client do.
+ * The rights that a Redis user needs for each service, or option. docs/security.md takes its rules
+ * from here. test/connections/permissions.spec.ts compares both with the scripts and the client.
  */
 export const PERMISSIONS = {
   LockService: LOCK_FOOTPRINT,
@@ -43,8 +43,8 @@ export const PERMISSIONS = {
 export type PermissionsOf = keyof typeof PERMISSIONS;
 
 /**
- * The rules for `ACL SETUSER` by which a user may do all of that, and nothing else, under a `keyPrefix`
- * and by names without a tag of their own.
+ * The rules for `ACL SETUSER` that allow all of that, and nothing else. They are for names under a
+ * `keyPrefix`, without a tag of their own.
  */
 export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): string[] {
   const all: readonly Footprint[] = of.map((one) => PERMISSIONS[one]);
@@ -60,7 +60,7 @@ export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): strin
   ];
 }
 
-/** As a pattern that stands for the text itself. */
+/** A pattern that matches only the text itself. */
 export function globbed(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');
 }

@@ -11,8 +11,8 @@ import { queuesOf } from './queues.js';
 import { pairsOf, scoreOf, SHOWN, timeOf, ttlOf, type Client } from './reading.js';
 
 /**
- * Reads everything that stands in Redis under a name, and changes nothing. The keys are read one by
- * one: what is passed on meanwhile may be shown in two places or in none.
+ * Reads all keys of a name in Redis, and changes nothing. It reads one key after the other: a lock
+ * that is handed over meanwhile may appear in two places or in none.
  */
 export async function inspect(
   node: string,
@@ -51,7 +51,7 @@ async function read(node: string, client: Client, key: string): Promise<Inspecti
   };
 }
 
-/** Of a long hash no more than some, and what tells its kind. */
+/** The first fields of a long hash, and those that tell its kind. */
 async function fieldsOf(client: Client, key: string): Promise<Record<string, string>> {
   if ((await client.hlen(key)) <= SHOWN) return client.hgetall(key);
   const mode = await client.hget(key, 'mode');
@@ -107,7 +107,7 @@ async function holdersOf(
   return Promise.all(reading);
 }
 
-/** A reader lives as long as the longest of its holds. */
+/** A reader is alive as long as the longest of its holds. */
 async function readerTtl(
   client: Client,
   key: string,

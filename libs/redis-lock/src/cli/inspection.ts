@@ -6,17 +6,17 @@ export interface Inspection {
   readonly kind: Kind;
   /** The Redis type of the key; `none` when it is absent. */
   readonly type: string;
-  /** What is left of the key; null when it is absent or has no end. */
+  /** The rest of the key's TTL; null when it is absent or has no end. */
   readonly ttlMs: number | null;
   readonly holders: readonly Holder[];
-  /** Of a read-write lock. */
+  /** For a read-write lock. */
   readonly mode?: 'read' | 'write';
-  /** Of a semaphore whose permits are leases. */
+  /** For a semaphore whose permits are leases. */
   readonly permits?: Permits;
-  /** Of a counting semaphore, of a latch, or of a semaphore of which nothing is in use. */
+  /** For a counting semaphore, a latch, or a semaphore without permits in use. */
   readonly count?: number;
   readonly token?: Token;
-  /** Who waits, by the order in which they are served; without those that are empty. */
+  /** The waiters, in the order in which they are served; without empty queues. */
   readonly queues: readonly Queue[];
 }
 
@@ -29,20 +29,20 @@ export interface Holder {
   readonly owner: string;
   readonly client: string;
   readonly number: string;
-  /** How often it has the lock; 0 was handed the lock, and has yet to enter. */
+  /** The hold count; 0 was handed the lock, and has yet to acquire it. */
   readonly count: number;
   readonly side?: 'read' | 'write';
-  /** What is left of this hold alone, of a reader; null when it is over. */
+  /** The rest of this hold alone, for a reader; null when it is over. */
   readonly ttlMs?: number | null;
 }
 
 export interface Permits {
-  /** Null when nobody has set how many there are. */
+  /** Null when the number was never set. */
   readonly available: number | null;
   readonly used: number;
-  /** Of the used ones, those whose lease is over: the next one who asks gets them. */
+  /** Used permits whose lease is over: the next caller gets them. */
   readonly expired: number;
-  /** Those that end first; null never ends. */
+  /** The leases that end first; null never ends. */
   readonly leases: readonly { readonly id: string; readonly ttlMs: number | null }[];
 }
 
@@ -63,16 +63,16 @@ export interface Queue {
     | 'a request for several permits';
   readonly key: string;
   readonly length: number;
-  /** The first of them. */
+  /** The first waiters. */
   readonly waiters: readonly Waiter[];
 }
 
 export interface Waiter {
-  /** From 1. */
+  /** Begins with 1. */
   readonly position: number;
   /** An owner, or the client id of a process. */
   readonly who: string;
   readonly waitedMs?: number;
-  /** After so long without a sign of it, it is passed over or forgotten. */
+  /** After this time without a sign of life, it is passed over or forgotten. */
   readonly forgottenInMs?: number;
 }

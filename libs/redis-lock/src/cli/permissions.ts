@@ -1,42 +1,45 @@
 import { suffixedKey, type Footprint } from '../core/redis/key-names.js';
 import { CLUSTER, CONNECTION, globbed, PERMISSIONS, type PermissionsOf } from './footprints.js';
 
-/** To wake those who wait. */
+/** To wake waiters. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
-/** In a Cluster ioredis gives its connections names, and goes on when it may not. */
+/** In a Cluster ioredis names its connections, and goes on when it may not. */
 const NAMES = ['client|setname'];
 const ELSEWHERE = [...MESSAGES, 'wait', 'info'];
 
 const all = Object.values(PERMISSIONS).flatMap(({ commands }): readonly string[] => commands);
 
 /**
- * What a Redis user needs for the locks, and nothing else, as `doctor` tries it: by what fails
- * without it.
+ * The rights that a Redis user needs for the locks, and no more, as `doctor` tries them. Each group
+ * is named after the feature that fails without it.
  */
 export const COMMANDS = {
-  /** By the scripts of all kinds of locks, and to run them. */
+  /** To run the scripts of all kinds of locks. */
   locks: [...new Set([...CONNECTION, ...all])].filter((command) => !ELSEWHERE.includes(command)),
   messages: MESSAGES,
-  /** With `minReplicas`. */
+  /** For `minReplicas`. */
   replicas: ['wait'],
-  /** By the nodes of a red lock, and by ioredis when it connects. */
+  /** For the nodes of a red lock, and for ioredis when it connects. */
   identity: ['info'],
-  /** With a database other than 0. */
+  /** For a database other than 0. */
   database: ['select'],
-  /** In a Cluster: to find its nodes, and to wake by sharded messages. */
+  /** For a Cluster: to find its nodes, and to wake by sharded messages. */
   cluster: CLUSTER.filter((command) => !NAMES.includes(command)),
   names: NAMES,
 } as const satisfies Record<string, readonly string[]>;
 
-/** What the channels of all locks begin with, as an ACL rule says it. */
+/** The prefixes of all channels of locks, as an ACL rule. */
 export const CHANNEL_PATTERNS = ['redisson_*', 'nestjs_*'] as const;
 
-/** As above for keys; the prefix is that of the module. */
+/** The same for keys; the prefix is that of the module. */
 export function keyPatterns(keyPrefix: string): string[] {
   return [`${keyPrefix}*`, `{${keyPrefix}*`, 'redisson_*', 'nestjs_*'];
 }
 
-/** What one service, or option, needs; keys and channels as an example of each, by the pattern for a rule. */
+/**
+ * The needs of one service, or option. Keys and channels are an example of each, by the pattern for
+ * a rule.
+ */
 export interface Need {
   readonly name: PermissionsOf;
   readonly commands: readonly string[];
@@ -46,7 +49,7 @@ export interface Need {
 
 export function needsOf(key: string, keyPrefix: string): Need[] {
   const prefix = globbed(keyPrefix);
-  // A prefix with a tag of its own comes without further braces; without one, names may bring a tag.
+  // A prefix with a tag of its own gets no further braces; without one, names may have a tag.
   const [open, close] = key.includes('{') ? ['', ''] : ['{', '}'];
   const begin = keyPrefix === '' ? '' : open + prefix;
   const byPattern = (names: readonly string[]) =>

@@ -13,14 +13,14 @@ import { rounded } from './clocks.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 import type { Server } from './server.js';
 
-/** Should this process die, this is how long something of it is left. */
+/** If this process dies, the probe stays for this time. */
 const LEASE_MS = 10_000;
 const HEARD_MS = 2_000;
 const CLOSED_MS = 3_000;
-/** Names that are looked at for one that lives on a certain node. */
+/** The most names that are tried for one on a certain node. */
 const MOST_NAMES = 10_000;
 
-/** A real lock on a name that nobody else uses. */
+/** A real lock on a name that no other client uses. */
 export class Probe {
   readonly #context: LockContext;
   readonly #locks: LockService;
@@ -45,7 +45,7 @@ export class Probe {
     this.#locks = new LockService(this.#context);
   }
 
-  /** A name of the probe that lives on this node of a Cluster; elsewhere any. */
+  /** A name of the probe on this node of a Cluster; elsewhere any. */
   nameOn(node: string): string {
     for (let i = 0; i < MOST_NAMES; i++) {
       const name = `${this.#id}:${String(i)}`;
@@ -55,7 +55,7 @@ export class Probe {
     return this.#id;
   }
 
-  /** The lock, or why there is none. */
+  /** The lock, or the reason why there is none. */
   async take(name: string): Promise<Lease | Finding> {
     try {
       const lease = await this.#locks.tryAcquire(name, { leaseTimeMs: LEASE_MS });
@@ -65,7 +65,7 @@ export class Probe {
     }
   }
 
-  /** Gives the lock back, and listens for the message that says so. */
+  /** Gives the lock back, and waits for its message. */
   async giveBack(lease: Lease): Promise<Finding[]> {
     this.#events = [];
     const key = this.keyPrefix + lease.name;
@@ -87,12 +87,12 @@ export class Probe {
     }
   }
 
-  /** Nothing of the probe is left, but what Redis could not be told; that ends by itself. */
+  /** Removes the probe. A lock that Redis could not be asked to release expires. */
   async close(): Promise<void> {
     await within(CLOSED_MS, 'the end', this.#context.close()).catch(() => undefined);
   }
 
-  /** Why no message can be heard. */
+  /** The reason why no message arrives. */
   #silence(): unknown {
     const silence = this.#events.find(({ type }) => type === 'messages-failed');
     return silence !== undefined && 'error' in silence ? silence.error : undefined;
@@ -132,7 +132,7 @@ function listenTo(connection: RedisConnection, channel: string): Ears {
 
 const LOOK_MS = 20;
 
-/** Whether the fact is there within 2 s; or no, as soon as it is known to be impossible. */
+/** Whether the fact is there within 2 s; false at once when it is known to be impossible. */
 async function isSoon(fact: Promise<unknown>, isHopeless: () => boolean): Promise<boolean> {
   return new Promise((resolve) => {
     let leftMs = HEARD_MS;
@@ -149,7 +149,7 @@ async function isSoon(fact: Promise<unknown>, isHopeless: () => boolean): Promis
   });
 }
 
-/** What happened, and what Redis said, which tells the missing right. */
+/** The error, and Redis' own words, which name the missing right. */
 function reasonOf(error: unknown): string {
   const texts: string[] = [];
   for (let one = error; one instanceof Error; one = one.cause) texts.push(textOf(one));

@@ -1,17 +1,17 @@
-import { lineKeys, type LineKind } from '../core/lua/hand-off.js';
-import { queueKeys } from '../primitives/fair-lock/footprint.js';
+import { queueKeys, type QueueKind } from '../core/lua/hand-off.js';
+import { queueKeys as fairQueueKeys } from '../primitives/fair-lock/footprint.js';
 import { turnKeys } from '../primitives/read-write-lock/footprint.js';
 import { waitingKey } from '../primitives/semaphore/footprint.js';
 import type { Queue, Waiter } from './inspection.js';
 import { scoreOf, scoresIn, SHOWN, ttlOf, type Client } from './reading.js';
 
-/** Everybody who waits for the lock, by each of the queues that it may have. */
+/** The waiters of the lock, by each of the queues that it may have. */
 export async function queuesOf(client: Client, key: string, nowMs: number): Promise<Queue[]> {
   const turns = turnKeys(key);
   const queues = await Promise.all([
     fairQueue(client, key, nowMs),
-    line(client, key, 'lock', nowMs),
-    line(client, key, 'rwlock', nowMs),
+    processQueue(client, key, 'lock', nowMs),
+    processQueue(client, key, 'rwlock', nowMs),
     rememberedIn(client, 'readers whose turn it is', turns.turn, nowMs),
     rememberedIn(client, 'writers', turns.writers, nowMs),
     rememberedIn(client, 'readers', turns.readers, nowMs),
@@ -20,16 +20,16 @@ export async function queuesOf(client: Client, key: string, nowMs: number): Prom
   return queues.filter((queue) => queue !== undefined && queue.length > 0) as Queue[];
 }
 
-/** Owners in their order; those of Node with what they have written of themselves. */
+/** Owners in their order; those of Node with their own records. */
 async function fairQueue(client: Client, key: string, nowMs: number): Promise<Queue | undefined> {
-  const { queue, timeouts, waiting } = queueKeys(key);
+  const { queue, timeouts, waiting } = fairQueueKeys(key);
   if ((await client.type(queue)) !== 'list') return undefined;
   const owners = await client.lrange(queue, 0, SHOWN - 1);
   const waiters = owners.map(async (who, i): Promise<Waiter> => {
     const [record, life] = await client.hmget(waiting, who, who.split(':')[0] ?? '');
     const [, since] = /^[\d+]+ (\d+)/.exec(record ?? '') ?? [];
     const [aliveUntil] = since === undefined ? [] : (/^\d+/.exec(life ?? '') ?? []);
-    // Of a Java thread only the time is known after which Redisson throws it out.
+    // A Java thread has only the time after which Redisson removes it.
     const ends = aliveUntil ?? (await client.zscore(timeouts, who));
     return {
       ...{ position: i + 1, who },
@@ -43,14 +43,14 @@ async function fairQueue(client: Client, key: string, nowMs: number): Promise<Qu
   return { what: 'fair queue', key: queue, length, waiters: await Promise.all(waiters) };
 }
 
-/** One place for each process, by the time at which it first asked. */
-async function line(
+/** One entry for each process, by the time at which it first asked. */
+async function processQueue(
   client: Client,
   key: string,
-  kind: LineKind,
+  kind: QueueKind,
   nowMs: number,
 ): Promise<Queue | undefined> {
-  const { queue, claims } = lineKeys(key, kind);
+  const { queue, claims } = queueKeys(key, kind);
   const { length, first } = await scoresIn(client, queue);
   const waiters = first.map(async ([who, since], i): Promise<Waiter> => {
     const [, aliveUntil] = /^\d+ (\d+) /.exec((await client.hget(claims, who)) ?? '') ?? [];
@@ -77,7 +77,7 @@ async function rememberedIn(
   return { what, key, length, waiters };
 }
 
-/** Whoever waits for several permits at once leaves a mark, behind which small requests wait. */
+/** A waiter for several permits at once leaves a mark, and small requests wait behind it. */
 async function largeRequest(client: Client, key: string): Promise<Queue | undefined> {
   const mark = waitingKey(key);
   if ((await client.type(mark)) !== 'string') return undefined;

@@ -2,7 +2,9 @@ import type { Cluster, Redis } from 'ioredis';
 
 export type Client = Redis | Cluster;
 
-/** Of a long list so many are read: a look must not keep Redis from its other clients. */
+/**
+ * The most entries that are read of a long list: a look must not keep Redis from its other clients.
+ */
 export const SHOWN = 100;
 
 /** Null when the key is absent, or has no end. */
@@ -11,19 +13,19 @@ export async function ttlOf(client: Client, key: string): Promise<number | null>
   return pttl < 0 ? null : pttl;
 }
 
-/** Of the server, in milliseconds: all deadlines are by that clock. */
+/** The time of the server (ms): all deadlines are by that clock. */
 export async function timeOf(client: Client): Promise<number> {
   const [seconds, micros] = await client.time();
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** As Redis writes it; one without an end is a number all the same, as JSON knows no infinity. */
+/** As Redis writes it. A score without an end is a number, too: JSON has no infinity. */
 export function scoreOf(text: string | Buffer): number {
   const score = Number(String(text).replace('inf', 'Infinity'));
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(score, Number.MAX_SAFE_INTEGER));
 }
 
-/** The first of a sorted set with their scores; none of a key that is something else. */
+/** The first of a sorted set with their scores; none for a key of another type. */
 export async function scoresIn(
   client: Client,
   key: string,

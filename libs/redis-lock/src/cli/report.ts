@@ -7,19 +7,22 @@ const CHECK_WIDTH = 12;
 
 const UNSAFE = new RegExp(UNSAFE_CHARACTERS, 'gu');
 
-/** One line, with what a terminal would obey as JSON writes it: whoever may write to Redis chose it. */
+/**
+ * One line, with control characters as JSON writes them: any client of Redis may have chosen the
+ * text.
+ */
 function plain(text: string): string {
   return text.replace(UNSAFE, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
-/** As above, of lines that are meant as such. */
+/** The same for a text of several lines. */
 export function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 
-/** For programs, and fit for a terminal too. */
+/** For programs, and safe for a terminal. */
 export function jsonOf(value: unknown): string {
   return `${plainLines(JSON.stringify(value, undefined, 2))}\n`;
 }
@@ -31,7 +34,7 @@ export function linesOf({ check, status, found, fix, node }: Finding): string {
   return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${plain(fix)}\n`;
 }
 
-/** What stands under a name, as lines for a person. */
+/** The state of a name, as lines for a person. */
 export function pageOf(inspection: Inspection): string {
   const { node, key, permits, token, count, queues, holders } = inspection;
   const lines = [

@@ -11,7 +11,7 @@ const CONNECT_MS = 4_000;
 
 type Group = keyof typeof COMMANDS;
 
-/** What is lost without the rights of a group. */
+/** The loss without the rights of a group. */
 const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
   messages: 'waiters are not woken, and find out by polling',
   replicas: 'minReplicas cannot be used',
@@ -21,7 +21,7 @@ const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
   names: 'ioredis tries all the same, and the server logs it (ACL LOG)',
 };
 
-/** What the server said no to. */
+/** The commands, keys and channels that the server refused. */
 interface Refused {
   readonly commands: Set<string>;
   readonly unknown: Set<string>;
@@ -30,18 +30,17 @@ interface Refused {
 }
 
 export interface Trial {
-  /** A key that nobody has. */
+  /** A key that does not exist. */
   readonly key: string;
-  /** A hash that is held for as long as the trial lasts; undefined when it could not be had. */
+  /** A hash that is held during the trial; undefined when it could not be acquired. */
   readonly held: string | undefined;
   readonly keyPrefix: string;
   readonly isCluster: boolean;
 }
 
 /**
- * Tries every command, key and channel that the locks need, in a way that changes nothing: by a
- * command that fails for another reason, or does nothing, when it is allowed. For that, no right to
- * read the ACL is needed.
+ * Tries every command, key and channel that the locks need, and changes nothing: an allowed command
+ * fails for another reason, or does nothing. So this needs no right to read the ACL.
  */
 export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]> {
   const refused: Refused = {
@@ -55,7 +54,7 @@ export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]>
     return args === undefined ? [] : [attempt(client, command, args, refused)];
   });
   for (const [pattern, sample] of new Map(needs.flatMap(({ keys }) => [...keys]))) {
-    // One that reads and one that writes: a rule may allow only one of both.
+    // One command that reads and one that writes: a rule may allow only one of both.
     for (const command of ['pttl', 'del']) {
       calls.push(attempt(client, command, [sample], refused, { keys: pattern }));
     }
@@ -99,7 +98,7 @@ async function attempt(
   } else refused.commands.add(command);
 }
 
-/** On a connection of its own, since one that listens may not ask. */
+/** On a connection of its own: a subscribed one may not send other commands. */
 async function tryListening(
   client: Redis,
   channels: ReadonlyMap<string, string>,
@@ -123,14 +122,14 @@ async function tryListening(
 }
 
 /**
- * As few as the command takes, and never such that it writes something. Undefined: this one has no
- * such arguments, or is tried by another connection.
+ * As few arguments as the command takes, and none with which it writes. Undefined: there are no
+ * such arguments, or another connection tries the command.
  */
 function argumentsOf(
   command: string,
   { key, held }: Trial,
 ): readonly (string | number)[] | undefined {
-  // Redis looks at rights first. A hash is no number and no list.
+  // Redis checks rights first. A hash is no number and no list.
   if (command === 'decr') return held === undefined ? undefined : [held];
   if (command === 'rpush') return held === undefined ? undefined : [held, ''];
   if (command === 'publish' || command.includes('subscribe')) return undefined;
@@ -139,7 +138,7 @@ function argumentsOf(
 
 const NO_SCRIPT = '0'.repeat(40);
 
-/** Where it takes more than a key. What writes has an argument too many, or one that makes no sense. */
+/** Arguments beside the key. A command that writes gets one too many, or a senseless one. */
 const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
   eval: () => ['return 1', 0],
   evalsha: () => [NO_SCRIPT, 0],
@@ -219,7 +218,10 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
   return [ok(CHECK, `the user ${user} has every right that the locks need${untried}`)];
 }
 
-/** Whose own keys are all refused to a user who has every right for a lock: rules leave out what is not used. */
+/**
+ * The needs of which only the own keys are refused, while every right for a lock is there: rules
+ * leave out unused features.
+ */
 function leftOutBy(needs: readonly Need[], refused: Refused): Need[] {
   const lock = needs.filter(({ name }) => name === 'LockService');
   const { commands, keys } = lackOf(lock, refused);

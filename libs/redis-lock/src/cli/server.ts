@@ -10,11 +10,11 @@ import { ask, textOf, UnreachableError, within } from './answers.js';
 const CONNECT_MS = 3_000;
 const COMMAND_MS = 2_000;
 
-/** What the command line says of the servers. */
+/** The servers, as the command line names them. */
 export interface Target {
   readonly urls: readonly string[];
   readonly isCluster: boolean;
-  /** The name of the master that the urls, which are those of sentinels, know. */
+  /** The name of the master, where the urls are those of its sentinels. */
   readonly sentinel: string | undefined;
   /** The file of a certificate authority. */
   readonly ca: string | undefined;
@@ -23,7 +23,7 @@ export interface Target {
 }
 
 export interface Node {
-  /** Where it is, without user and password. */
+  /** Its address, without user and password. */
   readonly name: string;
   readonly client: Redis;
 }
@@ -32,7 +32,7 @@ export interface Node {
 export interface Server {
   readonly name: string;
   readonly client: Redis | Cluster;
-  /** ioredis' own prefix, which the url has asked for and which was taken away again. */
+  /** ioredis' own prefix of the url, which is removed again. */
   readonly refusedPrefix: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Server {
 export function serversOf(target: Target): Server[] {
   const { urls } = target;
   for (const url of urls) {
-    // Without its options, which are looked at below.
+    // Without its options, which are checked below.
     chooseClient(url.replace(/\?.*$/s, ''));
     if (target.ca !== undefined && !url.startsWith('rediss:')) {
       throw new LockConfigurationError(
@@ -56,7 +56,7 @@ export function serversOf(target: Target): Server[] {
   return urls.map((url) => serverOf(url, target));
 }
 
-/** Each master, so far as is known. */
+/** The known masters. */
 export function nodesOf({ name, client }: Server): Node[] {
   if (!isCluster(client)) return [{ name, client }];
   return client.nodes('master').map((node) => {
@@ -68,7 +68,7 @@ export function nodesOf({ name, client }: Server): Node[] {
 /**
  * Resolves when the server has answered.
  * @throws {UnreachableError} it has not, in a few seconds
- * @throws {ReplyError} it lets nobody in, or not this user
+ * @throws {ReplyError} it refuses every client, or this user
  */
 export async function connect({ name, client }: Server): Promise<void> {
   let trouble: unknown;
@@ -97,14 +97,14 @@ async function selectDatabase(client: Redis | Cluster): Promise<void> {
   await client.select(client.options.db ?? 0);
 }
 
-/** What a client of a Cluster says of its nodes is behind several of its own sentences. */
+/** A client of a Cluster wraps the error of a node in several of its own. */
 function deepest(error: unknown): unknown {
   if (!(error instanceof Object)) return error;
   const { lastNodeError } = error as { lastNodeError?: unknown };
   return lastNodeError === undefined ? error : deepest(lastNodeError);
 }
 
-/** One attempt, and an end to everything. */
+/** One attempt, with a time limit for every step. */
 function quick({ username, password }: Target) {
   return {
     ...{ lazyConnect: true, enableReadyCheck: false, maxRetriesPerRequest: 0 },
@@ -118,7 +118,7 @@ function quick({ username, password }: Target) {
 }
 
 function serverOf(url: string, target: Target): Server {
-  // What the url says goes first.
+  // The url has precedence.
   const client = new Redis(url, { ...quick(target), ...tlsOf(target, url) });
   const { keyPrefix = '', host, port, path } = client.options;
   client.options.keyPrefix = '';

@@ -2,20 +2,20 @@ import { FIRST_WITH_LPOS, isOlder } from '../ioredis/set-up-warnings.js';
 import { field } from './answers.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 
-/** What a server says of itself. */
+/** The facts that a server reports. */
 export interface Facts {
   /** All of INFO; undefined when the user may not ask. */
   readonly info: string | undefined;
-  /** Some of CONFIG, by name; without what the user may not ask for. */
+  /** Some settings of CONFIG, by name; without those that the user may not ask for. */
   readonly config: ReadonlyMap<string, string>;
-  /** Whether it was asked as one of a Cluster. */
+  /** Whether it was asked as a node of a Cluster. */
   readonly asCluster: boolean;
 }
 
-/** What is asked for by CONFIG GET, as INFO does not tell it. */
+/** The settings that need CONFIG GET, as INFO does not have them. */
 export const CONFIG = ['appendfsync', 'save', 'min-replicas-to-write'] as const;
 
-/** What the settings of a server mean for locks. */
+/** Judges the settings of a server for locks. */
 export function judgeSettings(facts: Facts): Finding[] {
   const { info } = facts;
   if (info === undefined) {
@@ -32,7 +32,7 @@ export function judgeSettings(facts: Facts): Finding[] {
   ];
 }
 
-/** The oldest that still was looked after when this was written. */
+/** The oldest version with support when this was written. */
 const CURRENT = [6, 2, 0];
 
 function judgeServer(info: string): Finding {

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version of the package that a file of ours is in, wherever a link to it may be. */
+/** The version of the package of this file, wherever a link to it may be. */
 export function versionOf(file: string): string {
   let folder = dirname(realpathSync(file));
   while (dirname(folder) !== folder) {

@@ -49,7 +49,7 @@ export class LockMonitor {
     private readonly others: readonly LockContext[] = [],
   ) {}
 
-  /** What this process holds and waits for at this moment. Sends nothing. */
+  /** The holds and waiters of this process at this moment. Sends nothing. */
   status(): LockStatus {
     const { settings, connection } = this.context;
     const all = [this.context, ...this.others];

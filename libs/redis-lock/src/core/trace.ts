@@ -12,8 +12,8 @@ import type { Subject } from './api/observer.js';
 export type AcquisitionOutcome = 'acquired' | 'busy' | 'aborted' | 'failed';
 
 /**
- * What subscribers of the tracing channel `nestjs-redis-lock:acquire` are given, from the start of a
- * call to its end.
+ * The message of the tracing channel `nestjs-redis-lock:acquire`: one for each call, from its start to its
+ * end.
  */
 export interface LockAcquisitionMessage extends Subject {
   /** The name of the connection. */

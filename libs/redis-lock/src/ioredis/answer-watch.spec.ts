@@ -8,7 +8,7 @@ import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript } from '../core/redis/script.js';
 import { openIoredisConnection } from './ioredis-connection.js';
 
-/** A connection that is half open is found within 4 s; five times over. */
+/** A half-open connection is found within 4 s; five times that. */
 const FOUND = { withinMs: 20_000 };
 
 const ECHO = defineScript({
@@ -28,7 +28,7 @@ describe('a connection of our own', () => {
     return connection;
   };
   const run = (connection: RedisConnection) => connection.run(ECHO, ['k'], ['t']);
-  /** The timers that are set by the work. */
+  /** The timers that the work sets. */
   const timersOf = async (work: () => Promise<unknown>) => {
     const timers: NodeJS.Timeout[] = [];
     const init = (_: number, type: string, __: number, timer: object) => {

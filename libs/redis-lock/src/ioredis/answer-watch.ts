@@ -4,10 +4,10 @@ import { outOfScope } from '../core/time/clock.js';
 import { isCluster } from './redis-client.js';
 
 const BEAT_MS = 1_000;
-/** A connection is half open when Redis owes an answer and has given none for so many beats. */
+/** A connection is half open when Redis owes an answer and has given none for 3 beats. */
 const SILENT_BEATS = 3;
 
-/** A client with a `socketTimeout` looks after itself. */
+/** A client with a `socketTimeout` watches itself. */
 export function watchOver(
   client: Redis | Cluster,
   onSilence: (error: Error) => void,
@@ -22,7 +22,7 @@ export function watchOver(
  */
 export class AnswerWatch {
   #owed = 0;
-  /** Since the last answer, or since the first command that waits for one. */
+  /** Beats since the last answer, or since the first command that waits for one. */
   #beats = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -56,7 +56,7 @@ export class AnswerWatch {
   readonly #beat = (): void => {
     const { status } = this.client;
     this.#beats++;
-    // ioredis asks by itself before it says that it is ready, and waits for ever.
+    // ioredis sends commands of its own before it is ready, and waits for ever for their answers.
     if (status === 'connect' || (status === 'ready' && this.#owed > 0)) {
       if (this.#beats <= SILENT_BEATS) return;
       this.#beats = 0;

@@ -8,12 +8,15 @@ import { hashTag } from './hash-slot.js';
  */
 export const MOST_CALLS = 16;
 
-/** One call, until it is answered. A literal: V8 drops compiled code with the last instance of a class. */
+/**
+ * One call, until it is answered. A literal: V8 drops compiled code with the last instance of a
+ * class.
+ */
 export interface Call extends ScriptCall {
   readonly script: Script<string, string, unknown>;
   readonly resolve: (reply: Reply<never>) => void;
   readonly reject: (error: unknown) => void;
-  /** When it was sent first, and how many connections had broken by then. */
+  /** The time of the first send, and the number of broken connections by then. */
   sentAt: number;
   breaks: number;
 }
@@ -22,9 +25,9 @@ export interface Call extends ScriptCall {
 export type Batch = [Call, ...Call[]];
 
 /**
- * Which calls travel together, and which wait. Calls whose first key is the same are sent in their order.
- * Calls of scripts that are `inOrder` keep it also where Redis makes one be sent again: a call that cannot
- * join the batch ahead of it is sent when that one is answered.
+ * Decides which calls travel together, and which wait. Calls with the same first key are sent in
+ * order. Calls of scripts that are `inOrder` keep it also when ioredis sends again: a call that
+ * cannot join the batch ahead of it waits for its answer.
  */
 export class CallOrder {
   /** By first key, for scripts that are `inOrder`: the batch on its way, and the calls behind it. */
@@ -43,19 +46,20 @@ export class CallOrder {
     addTo(this.#behind, call);
   }
 
-  /** A call that is alone, and does not have to wait. */
+  /** Adds a single call that does not have to wait. */
   lead(batch: Batch): void {
     const [call] = batch;
     if (call.script.inOrder) this.#ahead.set(firstKeyOf(call), batch);
   }
 
   /**
-   * Splits calls into batches, in the order of their first calls: no call joins a batch that would overtake
-   * another call of its first key. Calls that are `inOrder` join the batch ahead of them, or stay behind it.
+   * Splits calls into batches, in the order of their first calls. No call joins a batch that would
+   * overtake another call with its first key. Calls that are `inOrder` join the batch ahead of
+   * them, or stay behind it.
    */
   batchesOf(calls: readonly Call[], most = MOST_CALLS): readonly Batch[] {
     const batches: Batch[] = [];
-    /** The positions of the last batch of each group, and of the last one with each first key. */
+    /** The position of the last batch of each group, and of the last batch with each first key. */
     const lastOf = new Map<string, number>();
     const lastWith = new Map<string, number>();
     const staying = new Map<string, Call[]>();
@@ -89,12 +93,12 @@ export class CallOrder {
     return this.batchesOf(batch, 1);
   }
 
-  /** The batch is answered: these calls go on, before all that are made from now on. */
+  /** The batch is answered. These calls go on, before later ones. */
   end(batch: Batch): readonly Call[] {
     return this.#leave(batch).flatMap((key) => this.#next(key));
   }
 
-  /** The calls have failed before they were sent: these go on. */
+  /** The calls have failed before they were sent. These calls go on. */
   skip(calls: readonly Call[]): readonly Call[] {
     return calls.filter(isInOrder).flatMap((call) => this.#next(firstKeyOf(call)));
   }
@@ -104,13 +108,13 @@ export class CallOrder {
     return staying.has(key) || (ahead !== undefined && ahead !== batch);
   }
 
-  /** The keys that the batch was ahead of. */
+  /** The keys for which this batch was ahead. */
   #leave(batch: Batch): string[] {
     const keys = batch.filter(isInOrder).map(firstKeyOf);
     return keys.filter((key) => this.#ahead.get(key) === batch && this.#ahead.delete(key));
   }
 
-  /** Only as many as fit: thousands may be behind them. */
+  /** Only the calls that fit: thousands may be behind them. */
   #next(key: string): readonly Call[] {
     const behind = this.#behind.get(key) ?? [];
     const next = behind.splice(0, MOST_CALLS);
@@ -118,7 +122,7 @@ export class CallOrder {
     return next;
   }
 
-  /** Calls of one group may travel together, if they have the keys and arguments that were declared. */
+  /** Calls of one group may travel together, if they have the declared keys and arguments. */
   #groupOf(call: Call): string {
     return this.isCluster ? `${call.sha1} ${tagOf(call)}` : call.sha1;
   }

@@ -7,12 +7,15 @@ import { detectMode, type PublishOption } from './publish-option.js';
 import { another, clientAt, masterOf } from './redis-client.js';
 import { Subscriber } from './subscriber.js';
 
-/** Between two questions to a Cluster that has not said yet whether it has sharded messages. */
+/**
+ * The pause between two questions to a Cluster that has not yet said whether it has sharded
+ * messages.
+ */
 const DETECT_AGAIN_MS = 250;
-/** A message that was published plainly is heard on every node. */
+/** A plain message reaches the subscribers of every node. */
 const ANY_NODE = '';
 
-/** A listener, and where it listens at present. */
+/** A listener, and the node of its subscription. */
 interface Route {
   readonly channel: string;
   readonly slot: number;
@@ -22,8 +25,8 @@ interface Route {
 }
 
 /**
- * The messages of a Cluster. Sharded ones are heard on the master of the channel's slot alone, and so
- * by one subscriber for each master that somebody waits on; they follow the slots.
+ * The messages of a Cluster. A sharded message reaches only subscribers on the master of its
+ * channel's slot. So there is a subscriber for each master with listeners; they follow the slots.
  */
 export class ClusterMessages {
   readonly #subscribers = new Map<string, Subscriber>();
@@ -44,12 +47,12 @@ export class ClusterMessages {
     this.#detect();
   }
 
-  /** Until the Cluster has said what it has, nobody must miss a release. */
+  /** Both ways, until the Cluster has said which it has: no process must miss a release. */
   get mode(): PublishMode {
     return this.#known === 'plain' ? 'broadcast' : (this.#known ?? 'both');
   }
 
-  /** Whether every channel that somebody listens on is heard on the node where it belongs. */
+  /** Whether Redis has confirmed every channel on its right node. */
   get isHearing(): boolean {
     for (const { node } of this.#routes) if (node === undefined) return false;
     for (const subscriber of this.#subscribers.values()) if (!subscriber.isHearing) return false;
@@ -91,7 +94,9 @@ export class ClusterMessages {
     });
   };
 
-  /** Slots have moved, or a replica has become a master: whoever listened elsewhere listens anew. */
+  /**
+   * Slots have moved, or a replica has become a master: listeners on a wrong node subscribe anew.
+   */
   readonly #follow = (): void => {
     for (const route of this.#routes) this.#send(route);
     const inUse = new Set([...this.#routes].map(({ node }) => node));
@@ -113,7 +118,7 @@ export class ClusterMessages {
         : this.#subscriberOn(node).listen(route.channel, route.listener);
   }
 
-  /** Undefined while that is not known, which the polls of the waiters bridge. */
+  /** Undefined while it is unknown; the polls of the waiters bridge that. */
   #nodeOf(slot: number): string | undefined {
     if (this.#known === undefined) return undefined;
     return this.#known === 'sharded' ? masterOf(this.cluster, slot) : ANY_NODE;

@@ -1,7 +1,10 @@
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 import { outOfScope } from '../core/time/clock.js';
 
-/** Tells the observer of one connection: each outage and each warning once, and nothing after its end. */
+/**
+ * Sends the events of one connection to its observer: each outage and each warning once, none after
+ * its end.
+ */
 export class ConnectionEvents {
   readonly #warned = new Set<string>();
   #isOutage = false;
@@ -34,7 +37,7 @@ export class ConnectionEvents {
     this.#isClosed = true;
   }
 
-  /** A client of the caller may have been connected in anybody's scope. */
+  /** The caller's client may have been connected in the scope of any caller. */
   #tell(event: LockEvent): void {
     if (this.#isClosed) return;
     outOfScope(() => {

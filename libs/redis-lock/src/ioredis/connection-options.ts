@@ -3,7 +3,7 @@ import type { RedisOptions } from 'ioredis';
 import { describeValue, quoteName } from '../core/api/errors.js';
 import { isPlainObject } from '../core/api/shapes.js';
 
-/** The kind of value that an option takes, as a sentence says it. */
+/** The kind of values that an option takes, as part of a sentence. */
 interface Kind {
   readonly what: string;
   fits(value: unknown): boolean;
@@ -26,7 +26,7 @@ const MAP_OR_RUN: Kind = {
   fits: (value) => Object(value) === value,
 };
 
-/** Node throws at any other time, when nobody can catch it any more. */
+/** Node throws at any other time, where no code can catch it. */
 const NUMBER: Kind = {
   what: `a whole number from 0 to ${String(LARGEST)}`,
   fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST,
@@ -57,7 +57,7 @@ const SENTINELS: Kind = {
 
 const isAddress = (value: unknown) => isPlainObject(value) && problemOfValues(value) === undefined;
 
-/** All that ioredis takes: the compiler compares the names with those of the version it sees. */
+/** All options of ioredis: the compiler compares the names with those of the installed version. */
 const OPTIONS = {
   ...{ host: TEXT, port: PORT, path: TEXT, family: oneOf(0, 4, 6), tls: TLS },
   ...{ username: TEXT, password: TEXT, db: DATABASE, keyPrefix: TEXT, connectionName: TEXT },
@@ -121,7 +121,7 @@ function shown(option: string, value: unknown): string {
 }
 
 function unknownName(name: string | symbol): string {
-  // In a url, what is no word may be a part of a password.
+  // A name in a url that is no word may be part of a password.
   const isWord = typeof name === 'string' && /^[\w$]{1,64}$/.test(name);
   const unknown = isWord
     ? `it has the unknown option ${quoteName(name)}`
@@ -134,7 +134,7 @@ function unknownName(name: string | symbol): string {
   return `${unknown}; what only another client takes, such as a Cluster, needs a client of yours: connection: new Cluster(…)`;
 }
 
-/** A word that is longer or shorter, or has nearly the same letters. */
+/** A word with one letter more or less, or nearly the same letters. */
 function isMisspelt(given: string, known: string): boolean {
   const [short = '', long = ''] = [given.toLowerCase(), known.toLowerCase()].sort(
     (one, other) => one.length - other.length,
@@ -149,7 +149,10 @@ function isMisspelt(given: string, known: string): boolean {
   return others.length + rest.length <= (short.length < 6 ? 1 : 2);
 }
 
-/** The problem of a url, as the end of a sentence. Shows nothing of it: it may hold a password. */
+/**
+ * The problem of a url, as the end of a sentence. It shows no part of the url, which may have a
+ * password.
+ */
 export function urlProblem(url: string): string | undefined {
   if (/^\/(?!\/)/.test(url)) return problemOfQuery(new URLSearchParams(url.split('?')[1]));
   if (url === '') return 'it is empty';
@@ -170,7 +173,7 @@ export function urlProblem(url: string): string | undefined {
   );
 }
 
-/** ioredis takes options out of the query, all of them as texts but one. */
+/** ioredis takes options from the query, all but one as texts. */
 function problemOfQuery(query: URLSearchParams): string | undefined {
   const { family, ...texts } = Object.fromEntries(query);
   const problem = optionsProblem({

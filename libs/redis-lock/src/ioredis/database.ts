@@ -3,15 +3,16 @@ import type { Redis } from 'ioredis';
 import type { LockBackendError } from '../core/api/errors.js';
 import { unconfirmedDatabaseError } from './reply-error.js';
 
-/** Is told whether Redis has the database. */
+/** Gets a call when Redis has confirmed or refused the database. */
 export interface DatabaseListener {
   confirmed(): void;
   refused(error: LockBackendError): void;
 }
 
 /**
- * The database of a connection. ioredis goes on in database 0 when Redis refuses another one, where a
- * lock would keep nobody out: so every new connection has its choice confirmed before it is used.
+ * The database of a connection. ioredis goes on in database 0 when Redis refuses another one, where
+ * a lock would exclude no other process. So every new connection has its choice confirmed before
+ * use.
  */
 export class Database {
   #confirmed: number | undefined;
@@ -22,12 +23,12 @@ export class Database {
     private readonly listener: DatabaseListener,
   ) {}
 
-  /** The last choice of the client: one that is the caller's may move. */
+  /** The last choice of the client: a client of the caller may select another one. */
   get number(): number {
     return this.client.condition?.select ?? 0;
   }
 
-  /** Every connection begins in the first one: it needs no choice, and no right to choose. */
+  /** Every connection begins in database 0: it needs no choice, and no right to choose. */
   get isConfirmed(): boolean {
     return this.number === 0 || this.number === this.#confirmed;
   }
@@ -41,7 +42,7 @@ export class Database {
     return this.#confirming;
   }
 
-  /** The connection broke. The answer on one connection says nothing of the next. */
+  /** The connection broke. The next connection needs an answer of its own. */
   forget(): void {
     this.#confirmed = undefined;
     this.#confirming = undefined;

@@ -10,7 +10,7 @@ export function hashSlot(key: string): number {
   return (crc & 0xffff) % SLOTS;
 }
 
-/** The part of a key that alone decides about its slot. */
+/** The part of a key that decides its slot. */
 export function hashTag(key: string): string {
   const open = key.indexOf('{');
   const close = open === -1 ? -1 : key.indexOf('}', open + 1);

@@ -36,7 +36,7 @@ describe('openIoredisConnection', () => {
   };
   const open = useLocks(redis, (context) => new LockService(context));
 
-  /** Everything that a lock asks of a connection: scripts, nested ones, waiting, waking. */
+  /** All that a lock asks of a connection: scripts, nested ones, waiting, wake-ups. */
   const exercise = async (connection: unknown) => {
     const client = open({ connection, pollIntervalMs: 60_000 });
     const { locks } = client;
@@ -110,7 +110,7 @@ describe('openIoredisConnection', () => {
       });
       await eventually(() => heard.length > 0);
       await redis.resetCommandStats();
-      // Its heartbeats are answered as late.
+      // Redis answers its heartbeats late, too.
       await eventually(async () => ((await redis.commandStats()).ping ?? 0) >= 2);
       await redis.admin.publish('news', 'x');
       await eventually(() => heard.length > 1);
@@ -137,7 +137,7 @@ describe('openIoredisConnection', () => {
       const { locks } = open({ connection: client });
       await (await locks.acquire('a')).release();
       await client.quit();
-      // Until ioredis has noticed it, a request is sent, and nobody knows what becomes of it.
+      // Until ioredis has noticed it, a request is sent, and its outcome is unknown.
       await eventually(() => client.status === 'end');
       const stopwatch = new Stopwatch();
       await expect(locks.acquire('a')).rejects.toMatchObject({

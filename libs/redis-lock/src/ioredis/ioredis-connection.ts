@@ -33,13 +33,13 @@ import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
 const NOBODY = Promise.resolve(undefined);
-/** Between two tries to find the master, while there is none. */
+/** The pause between two tries to find the master, while there is none. */
 const LEAVE_AGAIN_MS = 500;
 
 /**
- * Redis through ioredis: one connection for commands, the caller's or our own, one for messages,
- * which is opened when somebody first waits, and one for what replicas must have. In a Cluster there
- * may be one of the latter two for each master.
+ * Redis through ioredis, with three connections. Commands go over the caller's or our own. Messages
+ * have one that is opened for the first waiter, and replicated scripts have one. In a Cluster each
+ * master may have one of the latter two.
  * @param publish how releases are announced in a Cluster
  * @throws {LockConfigurationError} the client cannot be used for locks
  */
@@ -71,7 +71,7 @@ export function prepareIoredisConnection(
   return new IoredisConnection(client, isOurs, messages, events);
 }
 
-/** How releases are announced, and heard. */
+/** How releases are announced and received. */
 interface Messages {
   readonly mode: PublishMode;
   readonly isHearing: boolean;
@@ -89,10 +89,10 @@ export class IoredisConnection implements RedisConnection {
   readonly #cluster: Cluster | undefined;
   /** A Cluster has only one. */
   readonly #database: Database | undefined;
-  /** Why our client is not connected, as far as it says so. */
+  /** The last error of our client while it is not connected. */
   #trouble: unknown;
   #isClosed = false;
-  /** Which server the commands go to, where it may be asked. */
+  /** The run id of the server that gets the commands, if the user may ask. */
   #runId: Promise<string | undefined> = NOBODY;
   #leftAt = -Infinity;
   #isLeaving = false;
@@ -108,7 +108,7 @@ export class IoredisConnection implements RedisConnection {
     if (isOurs) this.#watch = watchOver(client, this.#onError);
     this.#batches = new ScriptBatches(client, this.#watch, {
       prepare: this.#prepare,
-      // ioredis sends again before anybody can ask for the database.
+      // ioredis sends again before it selects the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
     });
@@ -124,19 +124,19 @@ export class IoredisConnection implements RedisConnection {
     events.warn(clientWarning(client));
     if (client.status === 'ready') this.#lookAtServer();
     if (!isOurs) return;
-    // ioredis prints the errors of a client that nobody listens to.
+    // ioredis prints the errors of a client without a listener.
     client.on('error', this.#onError);
     client.on('end', this.#onEnd);
   }
 
-  /** The client was made for this: one server, whichever Sentinel names, or a Cluster. */
+  /** The kind of the client: one server, the master that a Sentinel names, or a Cluster. */
   get topology(): 'server' | 'sentinel' | 'cluster' {
     if (isCluster(this.client)) return 'cluster';
     return this.client.options.sentinels ? 'sentinel' : 'server';
   }
 
   get isUp(): boolean {
-    // ioredis goes on saying "ready" for a moment after a disconnect.
+    // The status of ioredis stays "ready" for a moment after a disconnect.
     return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
   }
 
@@ -144,7 +144,7 @@ export class IoredisConnection implements RedisConnection {
     return this.messages.isHearing;
   }
 
-  /** Begins to connect, if nobody has. */
+  /** Connects, unless the client connects already. */
   open(): void {
     if (!this.#isClosed && this.client.status === 'wait')
       outOfScope(() => this.client.connect()).catch(() => undefined);
@@ -229,7 +229,7 @@ export class IoredisConnection implements RedisConnection {
 
   async #chosenDatabase(database: Database): Promise<void> {
     await database.confirm();
-    // The connection broke, or the caller has moved on.
+    // The connection broke, or the caller has selected another database.
     if (!database.isConfirmed) throw this.#notConnected();
   }
 
@@ -240,8 +240,8 @@ export class IoredisConnection implements RedisConnection {
   }
 
   /**
-   * Connects anew: behind one address, or by a Sentinel's word, there may be another master by now, and
-   * a server that is demoted keeps its connections. One that would not come back is left alone.
+   * Connects anew: behind one address, or by a Sentinel, another server may be the master by now. A
+   * demoted server keeps its connections. A client that would not reconnect is left alone.
    */
   readonly #leaveServer = (): void => {
     const { client } = this;
@@ -259,14 +259,15 @@ export class IoredisConnection implements RedisConnection {
     if (this.#isLeaving) this.messages.renew?.();
     this.#isLeaving = false;
     this.#lookAtServer();
-    // The database tells of a refusal itself.
+    // The database reports a refusal itself.
     if (this.#database?.isConfirmed === false) this.#database.confirm().catch(() => undefined);
     else this.#onUp();
   };
 
   readonly #onError = (error: unknown): void => {
     this.#trouble = error;
-    // One that breaks is most often back in a moment; if not, another error follows, or the end.
+    // A broken connection is most often back in a moment; otherwise another error or the end
+    // follows.
     if (this.client.status !== 'ready') this.events.outage(error);
   };
 
@@ -284,7 +285,7 @@ export class IoredisConnection implements RedisConnection {
     node.on('close', this.#onClose);
   };
 
-  /** After a failover it may be another one. */
+  /** The server may be another one after a failover. */
   #lookAtServer(): void {
     // A client without a ready check may lack the right to ask.
     if (this.client.options.enableReadyCheck === false) return;

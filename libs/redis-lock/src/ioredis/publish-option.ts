@@ -4,7 +4,7 @@ import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import { ANSWER_MS } from '../core/redis/connection.js';
 import { isRefusal } from './reply-error.js';
 
-/** How releases are announced and heard in a Cluster; elsewhere always by PUBLISH. */
+/** How releases are announced and received in a Cluster; elsewhere always by PUBLISH. */
 export type PublishOption = 'auto' | 'plain' | 'sharded' | 'both';
 
 const OPTIONS: readonly unknown[] = ['auto', 'plain', 'sharded', 'both'];
@@ -19,7 +19,7 @@ export function publishOption(value: unknown): PublishOption {
 
 /**
  * Asks a Cluster as Redisson does: one that answers PUBSUB SHARDNUMSUB has sharded messages.
- * Undefined when nobody has answered.
+ * Undefined when no node has answered.
  */
 export async function detectMode(cluster: Cluster): Promise<'plain' | 'sharded' | undefined> {
   let timer: NodeJS.Timeout | undefined;

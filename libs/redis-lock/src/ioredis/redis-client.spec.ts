@@ -10,7 +10,7 @@ import {
 
 describe('chooseClient', () => {
   const clients: (Redis | Cluster)[] = [];
-  /** Nothing here ever connects. */
+  /** No client of this file connects. */
   const LAZY = { lazyConnect: true } as const;
   const choose = (connection: unknown) => {
     const choice = chooseClient(connection);

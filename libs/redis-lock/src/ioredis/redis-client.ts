@@ -12,18 +12,18 @@ export type NodeOption = Exclude<ConnectionOption, Cluster>;
 
 export interface ClientChoice {
   readonly client: Redis | Cluster;
-  /** Whether this library opened it, and so has to close it. */
+  /** Whether this library opened the client, and so has to close it. */
   readonly isOurs: boolean;
 }
 
 export const DEFAULT_URL = 'redis://127.0.0.1:6379';
 
-/** While Redis is down, asked often: waiters come back as soon as it does. */
+/** Short pauses: waiters go on as soon as Redis is back. */
 export const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 500);
 
 /**
- * ioredis keeps the process alive for so long when it disconnects one that is not connected, as between
- * two attempts. Nothing is on its way any more when this library disconnects.
+ * ioredis keeps the process alive for this time after a disconnect without a connection, as between
+ * two attempts. Nothing is on its way when this library disconnects.
  */
 const DISCONNECT_MS = 100;
 
@@ -32,7 +32,7 @@ const OUR_DEFAULTS = {
   retryStrategy: reconnectDelayMs,
   connectTimeout: 3_000,
   disconnectTimeout: DISCONNECT_MS,
-  // From Redis 7.2 on it would need a right of its own.
+  // From Redis 7.2 on this needs a right of its own.
   disableClientInfo: true,
 } satisfies RedisOptions;
 
@@ -69,14 +69,14 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
   return 'slots' in client && 'nodes' in client;
 }
 
-/** A client of its own to the same server, for what would be in the way of ordinary commands. */
+/** A second client to the same server, for commands that would delay ordinary ones. */
 export function another(client: Redis, overrides: RedisOptions): Redis {
   // A limit for each command would hide that the connection has fallen silent.
   const ours = { commandTimeout: undefined, readOnly: false, disconnectTimeout: DISCONNECT_MS };
   return client.duplicate({ ...overrides, ...ours });
 }
 
-/** The node that has the slot, as far as the client knows; undefined if nobody has it. */
+/** The master of the slot, as the client knows it; undefined if there is none. */
 export function masterOf(cluster: Cluster, slot: number): string | undefined {
   return cluster.slots[slot]?.[0];
 }
@@ -115,7 +115,7 @@ function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
   }
 }
 
-/** Refuses a client of the caller for what it is, or is used for. */
+/** Refuses a client of the caller for its state or its use. */
 function refuseState(client: Redis | Cluster): void {
   const { mode, options } = client as Partial<Redis>;
   if (mode === undefined && options !== undefined && 'maxScriptsCachingTime' in options) {
@@ -153,7 +153,7 @@ function unusable(options: RedisOptions): string | undefined {
   return undefined;
 }
 
-/** As ioredis takes it: the query of a url holds texts only. */
+/** As ioredis reads it: the query of a url has texts only. */
 function isOn(option: unknown): boolean {
   return Boolean(option);
 }

@@ -19,7 +19,7 @@ import {
 import type { Ordinary } from './replicated-connections.js';
 import { runIdIn } from './set-up-warnings.js';
 
-/** Two of them are less than `ANSWER_MS`: whoever wants one answer hears it behind others, too. */
+/** Two waits are less than `ANSWER_MS`: a caller behind another group gets its answer in time. */
 const WAIT_MS = 450;
 const CONNECT_MS = 3_000;
 
@@ -43,10 +43,10 @@ interface ReplicatedCall {
 }
 
 /**
- * A connection to one master, for scripts that replicas must have: WAIT counts what its own connection
- * has written, and keeps that from everything else meanwhile. Calls that are made while one group
- * waits for its replicas travel as the next group, and wait once. After a cut scripts and
- * WAIT are sent again, once, over a new connection.
+ * A connection to one master, for scripts that replicas must have: WAIT counts the writes of its
+ * own connection, and blocks it meanwhile. Calls that are made while one group waits for replicas
+ * become the next group, and wait once. After a cut, scripts and WAIT are sent again, once, over a
+ * new connection.
  */
 export class ReplicatedConnection {
   #calls: ReplicatedCall[] = [];
@@ -118,11 +118,11 @@ export class ReplicatedConnection {
       else if (confirmed.status === 'rejected') this.#onUnconfirmed(call, confirmed.reason, again);
       else if (confirmed.value < minReplicas) {
         call.reject(shortOfReplicasError(minReplicas, confirmed.value));
-        // They may have another master by now, to whom the next connection leads.
+        // The replicas may have another master by now, to which the next connection leads.
         this.#drop();
       } else call.resolve({ raw: reply.value, sentAt: call.sentAt ?? 0, resent: call.isResent });
     }
-    // In their order, and before the calls that were made meanwhile.
+    // In their order, and before later calls.
     this.#calls.unshift(...again);
   }
 
@@ -136,8 +136,8 @@ export class ReplicatedConnection {
   }
 
   /**
-   * The script may find its work done by its first delivery, over a connection that is gone: without
-   * a write of its own, WAIT would count replicas that do not have it yet.
+   * The first delivery may have done the work of the script, over a connection that is gone.
+   * Without a write of its own, WAIT would count replicas that do not have it yet.
    */
   #mark(client: Redis, { script, isAsked }: ReplicatedCall): Promise<unknown> {
     if (isAsked) client.asking().catch(() => undefined);
@@ -149,7 +149,7 @@ export class ReplicatedConnection {
       call.needsText = true;
       again.push(call);
     } else if (isReply(error)) {
-      // The next connection is to whoever is the master.
+      // The next connection leads to the new master.
       if (isOfReplica(error)) this.#drop();
       call.reject(lockErrorOf(error, call.isResent));
     } else {
@@ -172,7 +172,7 @@ export class ReplicatedConnection {
     again.push(call);
   }
 
-  /** The connection, in the database of the ordinary one, which may have moved. */
+  /** The connection, in the database of the ordinary one, which may have changed. */
   async #ready(): Promise<Redis> {
     if (this.#isClosed) throw noConnectionError(undefined);
     const client = this.#client ?? (await this.#connect());
@@ -192,7 +192,7 @@ export class ReplicatedConnection {
     const client = this.open({
       ...{ lazyConnect: true, db: 0, enableOfflineQueue: false, enableAutoPipelining: false },
       ...{ connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS },
-      // It is replaced, not repaired: only so a WAIT is known to have counted its own scripts.
+      // The connection is replaced, not repaired: only then WAIT has counted its own scripts.
       ...{ retryStrategy: () => null, sentinelRetryStrategy: () => null, reconnectOnError: null },
     });
     this.#client = client;
@@ -202,7 +202,7 @@ export class ReplicatedConnection {
     client.on('end', () => {
       if (this.#client === client) this.#client = undefined;
     });
-    // ioredis waits for ever for a server that accepts a connection and never says a word.
+    // ioredis waits for ever for a server that accepts a connection and never answers.
     const silent = setTimeout(disconnect, CONNECT_MS, client).unref();
     try {
       await outOfScope(() => client.connect());
@@ -214,8 +214,8 @@ export class ReplicatedConnection {
   }
 
   /**
-   * After a failover the old master may go on answering. Neither server knows the locks that the other
-   * has granted: nothing is sent while the connections lead to two.
+   * After a failover the old master may go on answering. Neither server knows the locks of the
+   * other: nothing is sent while the two connections lead to different servers.
    */
   async #agree(client: Redis): Promise<void> {
     this.#runId = undefined;

@@ -7,7 +7,7 @@ import { another, clientAt, isCluster, masterOf } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnection, type Replicated } from './replicated-connection.js';
 
-/** How often a script follows its slot. */
+/** The most redirections that a script follows. */
 const REDIRECTIONS = 5;
 /** The present master, where there is no Cluster. */
 const MASTER = '';
@@ -15,13 +15,16 @@ const MASTER = '';
 /** The ordinary connection. */
 export interface Ordinary {
   database(): number;
-  /** Which server it leads to; undefined where nobody may ask, and in a Cluster, which says it itself. */
+  /**
+   * The run id of its server; undefined where the user may not ask, and in a Cluster, which
+   * redirects.
+   */
   runId(): Promise<string | undefined>;
-  /** Another one was found, later. */
+  /** A replicated connection has found another server. */
   disagree(): void;
 }
 
-/** Runs scripts that replicas must have: by a connection of its own for each master that is needed. */
+/** Runs scripts that replicas must have: over a connection of its own for each master. */
 export class ReplicatedConnections {
   readonly #connections = new Map<string, ReplicatedConnection>();
 
@@ -30,13 +33,13 @@ export class ReplicatedConnections {
     private readonly ordinary: Ordinary,
   ) {}
 
-  /** The ordinary connection leads to this server: what does not is of no use any more. */
+  /** The ordinary connection leads to this server: connections to others are dropped. */
   agreeOn(runId: string | undefined): void {
     for (const connection of this.#connections.values()) connection.agreeOn(runId);
   }
 
   /**
-   * Resolves when `minReplicas` replicas have what the script has written.
+   * Resolves when `minReplicas` replicas have the writes of the script.
    * @throws {ReplicationError} too few have confirmed it
    * @throws {LockBackendError} Redis could not be asked, or refused
    */
@@ -83,7 +86,7 @@ export class ReplicatedConnections {
   }
 }
 
-/** Where Redis sends a script: to the node that has the slot by now, or is about to have it. */
+/** The target of a redirection: the node that has the slot by now, or is about to have it. */
 function redirectionOf(error: unknown): { asks: string | undefined } | undefined {
   const reply =
     error instanceof LockError && error.cause instanceof Error ? error.cause.message : '';

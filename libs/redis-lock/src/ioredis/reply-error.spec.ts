@@ -3,14 +3,14 @@ import { inspect } from 'node:util';
 import { LockBackendError, MovingSlotError } from '../core/api/errors.js';
 import { isOfReplica, lockErrorOf, noConnectionError } from './reply-error.js';
 
-/** As ioredis makes them, with everything that must not get out. */
+/** As ioredis makes them, with secrets that must not get out. */
 const replyError = (message: string) =>
   Object.assign(new Error(message), {
     name: 'ReplyError',
     command: { name: 'evalsha', args: ['sha', '1', 'k', 'owner-of-the-lock', '30000'] },
   });
 
-// What a real server can be made to answer is in test/lock/server-errors.spec.ts. Here is the rest.
+// test/lock/server-errors.spec.ts has the answers of real servers. This file has the rest.
 describe('lockErrorOf', () => {
   const RETRY = { code: 'LOCK_BACKEND', retryable: true, outcome: 'none' };
   const UNKNOWN = { code: 'LOCK_BACKEND', retryable: true, outcome: 'unknown' };
@@ -69,7 +69,7 @@ describe('lockErrorOf', () => {
     for (const message of [
       `ERR ${call} ${place}`,
       `ERR ${call} ${told}`,
-      // Handed back by a script, and as one of several answers.
+      // As the answer of a script, and as one of several answers.
       `${place}  `,
       `ERR ${place}  `,
     ]) {

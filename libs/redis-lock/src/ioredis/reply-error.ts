@@ -27,7 +27,7 @@ const SUBSCRIBED = LASTING(
   'the ioredis client is subscribed to channels; give the locks one of their own',
 );
 
-/** The meaning of the first word of an error reply. The server refused: nothing has happened. */
+/** The meaning of the first word of an error reply. Redis refused: nothing has happened. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   BUSY: PASSING('Redis is busy with a script'),
   LOADING: PASSING('Redis is loading its data'),
@@ -48,21 +48,21 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 };
 
 /**
- * Turns whatever ioredis rejected with into one of our errors, without the command's arguments.
- * @param mayHaveRun it was sent before, over a connection that broke: what the server refused now,
- * it may have executed then
+ * Turns any rejection of ioredis into one of our errors, without the command's arguments.
+ * @param mayHaveRun it was sent before, over a connection that broke: Redis may have executed then
+ * what it refuses now
  */
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   const cause = new Error(message);
-  // A key that the script has deleted, or that was never there, counts as one of the node the slot is on
-  // its way to: Redis stops the script, which has done a part by then.
+  // A key that does not exist counts as one of the node that the slot moves to: Redis stops the
+  // script, which has done a part by then.
   const isStopped = /attempted to access a non local key/i.test(message);
   if (isStopped) return backendError(UNKNOWN(MOVING), cause, MovingSlotError);
   const isMoving = isMovingSlot(error);
   if (!isReply(error) && !isMoving) return backendError(connectionMeaning(message), cause);
 
-  // Else each node has sent ioredis on to another one, until it gave up.
+  // Otherwise each node has sent ioredis on to another one, until it gave up.
   const refusal = isReply(error) ? message : 'TRYAGAIN';
   const word = firstWord(refusal);
   if (word === 'WRONGTYPE') {
@@ -88,7 +88,7 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   return backendError({ ...meaning, outcome }, cause, ErrorClass);
 }
 
-/** There is no connection; `trouble` is what ioredis said of it last. */
+/** There is no connection; `trouble` is the last error of ioredis. */
 export function noConnectionError(trouble: unknown): LockBackendError {
   const meaning = PASSING('there is no connection to Redis');
   if (trouble === undefined) return backendError(meaning, undefined);
@@ -124,12 +124,12 @@ function isUntrusted(trouble: unknown): boolean {
   return /^(CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_(GET|VERIFY)_|ERR_TLS_CERT_)/.test(code);
 }
 
-/** The connection broke under a command: nobody knows what became of it. */
+/** The connection broke under a command, whose outcome is unknown. */
 export function brokenError(): LockBackendError {
   return backendError(BROKEN, undefined);
 }
 
-/** Redis has done it, and too few replicas have confirmed that in time. */
+/** Redis has done it, but too few replicas have confirmed it in time. */
 export function shortOfReplicasError(minReplicas: number, replicas: number): ReplicationError {
   const message =
     `${String(replicas)} of the ${String(minReplicas)} replicas that minReplicas asks for ` +
@@ -224,17 +224,17 @@ function replyMeaning(message: string): Meaning {
   if (/DB index is out of range/i.test(message)) {
     return LASTING('Redis has no database of that number');
   }
-  // Scripts wrap the errors of their commands in texts of their own.
+  // Scripts put the errors of their commands into texts of their own.
   if (/can't access|can't run|can't publish|No permission/i.test(message)) {
     return LASTING('the Redis user lacks a permission');
   }
-  // Sent right after the SUBSCRIBE, when ioredis did not know yet what Redis thinks of it.
+  // A command right after the SUBSCRIBE, when ioredis did not know yet that Redis accepted it.
   if (message.includes('are allowed in this context')) return SUBSCRIBED;
   if (/killed by user/i.test(message)) return UNKNOWN('the script was stopped');
   return LASTING('Redis answered with an error');
 }
 
-/** ioredis tells it as the answer to whatever it asked first, or as the end of the connection. */
+/** ioredis reports it as the answer to its first command, or as the end of the connection. */
 function isCrowded(message: string): boolean {
   return message.includes('max number of clients');
 }

@@ -11,7 +11,7 @@ import { defineScript, forMany } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
 import { openIoredisConnection } from './ioredis-connection.js';
 
-/** Appends to a list, and answers how long it is. */
+/** Appends to a list, and answers its length. */
 const PUSH = defineScript({
   name: 'push',
   keys: ['list'],
@@ -46,7 +46,7 @@ describe('scripts that are asked for in one turn', () => {
     Promise.all(keys.map((key) => by.run(PUSH, [key], ['t'])));
   const settled = (calls: readonly Promise<unknown>[]) => Promise.allSettled(calls);
   const keysOf = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`);
-  /** What reached Redis, which knew the scripts. */
+  /** The commands that Redis got, which knew the scripts. */
   const sentBy = async (work: () => Promise<unknown>) => {
     await work();
     const sent = await redis.commandsDuring(work);
@@ -86,7 +86,7 @@ describe('scripts that are asked for in one turn', () => {
   it('travel together also when they are asked for by those who got an answer', async () => {
     const twice = async (key: string) => {
       await connection.run(PUSH, [key], ['t']);
-      // However long it takes them to go on.
+      // Any number of microtasks later.
       for (let i = 0; i < Number(key.slice(1)); i += 1) await Promise.resolve();
       await connection.run(PUSH, [key], ['t']);
     };
@@ -201,7 +201,7 @@ describe('scripts that are asked for in one turn', () => {
       await redis.admin.del('list');
       await redis.admin.script('FLUSH');
       for (const text of known) await load(text);
-      // The first of them is on its way when the others come.
+      // The first call is on its way when the others come.
       const first = pushed(['0']);
       await new Promise(setImmediate);
       await keepOrder([...first, ...pushed(ORDER.slice(1))]);
@@ -337,7 +337,7 @@ describe('scripts that are asked for in one turn of a Cluster', () => {
       node.admin.call('CLUSTER', 'SETSLOT', String(SLOT), ...how);
     await slot(to, 'IMPORTING', String(source));
     await slot(from, 'MIGRATING', String(target));
-    // One is still there, and one has gone: Redis refuses a script that has both.
+    // One key is still there, and one has gone: Redis refuses a script that has both.
     const port = String(to.server.port);
     await from.admin.call('MIGRATE', '127.0.0.1', port, '{t}b', '0', '5000');
     const replies = await push('{t}a', '{t}b', '{t}new');

@@ -23,7 +23,7 @@ import {
   lockErrorOf,
 } from './reply-error.js';
 
-/** With so many calls Redis may begin: a batch of acquisitions, and one of releases. */
+/** With this number of calls Redis may begin: a batch of acquisitions, and one of releases. */
 const MOST_DUE = 2 * MOST_CALLS;
 
 /** The connection that scripts are sent over. */
@@ -39,7 +39,7 @@ export interface CommandConnection {
   demoted(): void;
 }
 
-/** Arguments are flattened, as the documentation of ioredis says, and its types do not. */
+/** As documented, ioredis flattens the arguments; its types do not allow that. */
 type Evaluate = (
   script: string,
   keyCount: number,
@@ -48,8 +48,8 @@ type Evaluate = (
 ) => Promise<unknown>;
 
 /**
- * Sends the calls of one turn of the event loop at its end: the calls of one script, in a Cluster of one
- * hash tag, as one EVALSHA, and a call that is alone in the plain form.
+ * Sends the calls of one turn of the event loop at its end. The calls of one script, in a Cluster
+ * of one hash tag, are one EVALSHA; a single call has the plain form.
  */
 export class ScriptBatches {
   readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
@@ -61,9 +61,11 @@ export class ScriptBatches {
   #isPreparing = false;
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
-  /** Counts the connections that broke: the calls on their way then may have been sent twice. */
+  /**
+   * The number of broken connections: calls on their way at such a time may have been sent twice.
+   */
   #breaks = 0;
-  /** Until then the calls of a slot go one by one, by hash tag. */
+  /** By hash tag, the time until which calls go one by one: the slot is moving. */
   readonly #movingUntil = new Map<string, number>();
 
   constructor(
@@ -89,7 +91,7 @@ export class ScriptBatches {
     });
   }
 
-  /** A connection broke. ioredis sends again what it owes an answer to. */
+  /** A connection broke. ioredis sends again the calls without an answer. */
   onBreak(): void {
     this.#breaks++;
   }
@@ -129,7 +131,7 @@ export class ScriptBatches {
     }
   };
 
-  /** Calls that are made meanwhile share the fate of those that wait already. */
+  /** Calls that are made meanwhile are sent, or fail, with those that wait already. */
   async #flushAfter(preparation: Promise<void>): Promise<void> {
     this.#isPreparing = true;
     this.watch?.sent();
@@ -157,7 +159,7 @@ export class ScriptBatches {
     for (const batch of isCut ? cut(calls) : this.#order.batchesOf(calls)) this.#send(batch);
   }
 
-  /** By its digest; a server that has forgotten the script gets the text, which it cannot refuse so. */
+  /** By its digest; a server that has forgotten the script gets the text. */
   #send(batch: Batch, isKnown = true): void {
     const [first] = batch;
     if (batch.length > 1 && this.#isMoving(first)) {

@@ -4,7 +4,7 @@ import { warningsIn } from './set-up-warnings.js';
 const infoOf = (version: string, ...lines: string[]) =>
   ['# Server', `redis_version:${version}`, ...lines, 'maxmemory_policy:noeviction'].join('\r\n');
 
-/** Servers that this machine has not, by what they say of themselves; the numbers are d.9's. */
+/** Servers that this machine does not have, by their INFO; the numbers are d.9's. */
 describe('warningsIn', () => {
   it.each([
     [infoOf('6.0.6')],

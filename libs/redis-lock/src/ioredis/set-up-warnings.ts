@@ -21,7 +21,7 @@ export function askServers(client: Redis | Cluster): Promise<string[]> {
   return Promise.all(nodes.map((node) => node.info()));
 }
 
-/** Which server it is, until it is started again; undefined where it does not say so. */
+/** The run id of a server, which changes with a restart; undefined without one. */
 export function runIdIn(info: string | undefined): string | undefined {
   return /^run_id:(\w+)/m.exec(info ?? '')?.[1];
 }
@@ -45,9 +45,9 @@ export function warningsIn(info: string): string[] {
   ];
 }
 
-/** They answer as a Redis of some version, and are none. Valkey is one. */
+/** They report a version of Redis, but are other servers. Valkey counts as Redis. */
 const OTHERS = ['Dragonfly', 'KeyDB'];
-/** Which fair locks need. */
+/** Fair locks need LPOS. */
 export const FIRST_WITH_LPOS = [6, 0, 6];
 
 export function isOlder(version: readonly number[], than: readonly number[]): boolean {
@@ -65,7 +65,7 @@ function addressesOf(client: Redis | Cluster): string[] {
   return sentinels ? sentinels.map(hostOf) : [host ?? ''];
 }
 
-/** The addresses that a caller made the Cluster of; ioredis keeps them to itself. */
+/** The addresses that a caller made the Cluster of; ioredis keeps them private. */
 function startupNodesOf(client: Cluster): unknown[] {
   const { startupNodes } = client as unknown as { startupNodes?: unknown };
   return Array.isArray(startupNodes) ? startupNodes : [];

@@ -6,10 +6,10 @@ import { useRedis } from '../../../../test/support/redis-server.js';
 import { Subscriber } from './subscriber.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
-/** What the library promises, five times over. */
+/** The promise of the library, times five. */
 const HALF_OPEN_FOUND_MS = 5 * 2_000;
 const HEARTBEAT_MS = 500;
-/** For so many heartbeats, a minute, a connection is kept that has nothing to hear. */
+/** Heartbeats in the minute for which a connection without channels is kept. */
 const IDLE_BEATS = 60_000 / HEARTBEAT_MS;
 /** How long a negative claim is watched. */
 const QUIET_MS = 60;
@@ -282,7 +282,7 @@ describe('Subscriber', () => {
   describe('with a user who may not listen to everything', () => {
     const asPoor = { username: 'poor', password: 'pw' };
     const allow = (...rules: string[]) => redis.admin.acl('SETUSER', 'poor', ...rules);
-    /** Heartbeats, at each of which a refused channel is asked for again. */
+    /** Waits for heartbeats: each asks again for a refused channel. */
     const heartbeats = async (count: number) => {
       await redis.resetCommandStats();
       await eventually(async () => ((await redis.commandStats()).ping ?? 0) >= count);
@@ -313,7 +313,7 @@ describe('Subscriber', () => {
       proxy.current.cut();
       await heartbeats(2);
       expect(troubles).toHaveLength(2);
-      // Whoever comes later has not been told.
+      // A later listener has not got the error yet.
       leave();
       made.listen('second', new Listener());
       await eventually(() => troubles.length === 3);
@@ -326,14 +326,14 @@ describe('Subscriber', () => {
       await eventually(() => troubles.length === 1);
       await allow('&a');
       await eventually(() => a.confirmations === 1);
-      // Redis ends the connections that listen to what they may not hear any more.
+      // Redis ends the connections of subscribers that lose the right to their channel.
       await allow('resetchannels', '&open');
       await eventually(() => troubles.length === 2);
     });
   });
 
   describe('with nothing to hear', () => {
-    /** The heartbeats that are due: here they come when a spec says so. */
+    /** The heartbeats that are due: a spec calls them. */
     let due: (() => void)[] = [];
     const beat = async (count: number) => {
       for (let i = 0; i < count; i += 1) {

@@ -6,33 +6,33 @@ import { disconnect, reconnectDelayMs } from './redis-client.js';
 
 /** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
-/** ioredis waits for ever for a server that accepts a connection and never says a word. */
+/** ioredis waits for ever for a server that accepts a connection and never answers. */
 const CONNECT_MS = 3_000;
 
-/** Channels that nobody hears any more are unsubscribed from together, so long after the first. */
+/** Channels without listeners are unsubscribed together, 20 ms after the first. */
 const LEAVE_MS = 20;
-/** Heartbeats without a channel after which the connection is given up. */
+/** After this number of heartbeats without a channel, the connection is closed. */
 const IDLE_BEATS = 120;
 
 const PLAIN = { join: 'subscribe', leave: 'unsubscribe', message: 'message' } as const;
 const SHARDED = { join: 'ssubscribe', leave: 'sunsubscribe', message: 'smessage' } as const;
 
 /**
- * The connection for messages. It lives while there is something to hear, and a minute longer. It is
- * replaced, not repaired, when it breaks or falls silent: every new one subscribes anew and says so.
+ * The connection for messages. It is open while there are listeners, and a minute longer. A broken
+ * or silent one is replaced, not repaired: every new one subscribes anew and confirms that.
  */
 export class Subscriber {
-  /** How those publish whom it hears. */
+  /** How its publishers publish. */
   readonly mode = 'plain';
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
   /** Channels that were asked for in this turn of the event loop. */
   readonly #joining: string[] = [];
-  /** Channels that nobody listens on any more, and that Redis still believes to be heard. */
+  /** Channels without listeners to which Redis still has a subscription. */
   readonly #leaving = new Set<string>();
   #leave: NodeJS.Timeout | undefined;
-  /** Channels of which trouble was told already. */
+  /** Channels whose refusal was reported already. */
   readonly #refused = new Set<string>();
   #client: Redis | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -43,16 +43,16 @@ export class Subscriber {
   readonly #words: typeof PLAIN | typeof SHARDED;
 
   constructor(
-    /** A new client each time, to whatever server is right at that time. */
+    /** A new client each time, to the server that is right at that time. */
     private readonly open: (overrides: RedisOptions) => Redis,
     private readonly onTrouble: (error: unknown) => void,
-    /** Makes it one for sharded channels, of which this node may not be the right one any more. */
+    /** Makes it one for sharded channels; this node may not be the right one any more. */
     private readonly onAstray?: () => void,
   ) {
     this.#words = onAstray === undefined ? PLAIN : SHARDED;
   }
 
-  /** Whether Redis has confirmed every channel that somebody listens on. */
+  /** Whether Redis has confirmed every channel with a listener. */
   get isHearing(): boolean {
     if (this.#listeners.size === 0) return true;
     return this.#client?.status === 'ready' && this.#unconfirmed.size === 0;
@@ -80,7 +80,7 @@ export class Subscriber {
     };
   }
 
-  /** Connects anew, to whatever server is right by now. */
+  /** Connects anew, to the server that is right by now. */
   renew(): void {
     if (this.#client !== undefined) this.#onBroken();
   }
@@ -114,11 +114,11 @@ export class Subscriber {
 
   #unsubscribe(channels: readonly string[]): void {
     const client = this.#client;
-    // Sharded ones may be of different slots, which one command must not name.
+    // Sharded channels may have different slots, which one command must not name.
     const together =
       this.#words === SHARDED || channels.length === 0 ? channels.map((one) => [one]) : [channels];
     for (const some of together) {
-      // Should it fail, the connection is broken and replaced by one without these channels.
+      // If it fails, the connection is broken, and is replaced by one without these channels.
       client?.[this.#words.leave](...some).catch(() => undefined);
     }
   }
@@ -145,7 +145,7 @@ export class Subscriber {
     this.#client = client;
     // Without a listener ioredis prints every failed attempt.
     client.on('error', () => {
-      // An unsubscription that nobody asked for confuses ioredis 5, which says so; a cut ends the client.
+      // ioredis 5 reports an error for an unsubscription without a request; a cut ends the client.
       if (client.status === 'ready') this.#onAstray(client);
     });
     client.on('moved', () => {
@@ -173,7 +173,7 @@ export class Subscriber {
     try {
       return this.open(overrides);
     } catch {
-      // A cluster that knows no node at the moment.
+      // A Cluster may have no known node at the moment.
       this.#onBroken();
       return undefined;
     }
@@ -206,7 +206,7 @@ export class Subscriber {
     try {
       await client?.[this.#words.join](...channels);
     } catch (error) {
-      // A cut is dealt with by its own event; what is left is a refusal, such as a missing right.
+      // A cut has an event of its own; any other error is a refusal, such as a missing right.
       const isRefused = this.#client === client && client?.status === 'ready';
       if (isRefused) this.#onRefused(channels, error);
       return;
@@ -215,7 +215,7 @@ export class Subscriber {
     for (const [channel, listeners] of asked) this.#onConfirmed(channel, listeners);
   }
 
-  /** Redis refuses a command as a whole for one channel that is out of reach, or of another slot. */
+  /** Redis refuses a whole command for one channel that is out of reach, or of another slot. */
   #onRefused(channels: readonly string[], error: unknown): void {
     if (channels.length > 1) {
       for (const channel of channels) void this.#subscribe([channel]);
@@ -228,7 +228,7 @@ export class Subscriber {
   }
 
   #onConfirmed(channel: string, listeners: Set<ChannelListener> | undefined): void {
-    // A listener that left and came back meanwhile has unsubscribed, and waits for a later answer.
+    // A listener that left and came back meanwhile waits for a later answer.
     if (this.#listeners.get(channel) !== listeners) return;
     this.#refused.delete(channel);
     if (!this.#unconfirmed.delete(channel)) return;
@@ -247,7 +247,7 @@ export class Subscriber {
         () => {
           clearTimeout(silent);
           if (this.#client !== client) return;
-          // A channel that was refused may be allowed by now.
+          // Redis may allow a refused channel by now.
           this.#subscribeAll();
           this.#idleBeats = this.#listeners.size === 0 ? this.#idleBeats + 1 : 0;
           if (this.#idleBeats < IDLE_BEATS) this.#beat(client);
@@ -256,7 +256,7 @@ export class Subscriber {
         (error: unknown) => {
           clearTimeout(silent);
           if (this.#client !== client) return;
-          // Without the right to PING a refusal is a sign of life all the same.
+          // Without the right to PING a refusal proves that the connection works.
           if (error instanceof Error && error.name === 'ReplyError') this.#beat(client);
           else this.#onBroken();
         },
@@ -265,7 +265,9 @@ export class Subscriber {
     this.#heartbeat.unref();
   }
 
-  /** Redis has taken a channel away, or told that another node has it: all of them are asked for anew. */
+  /**
+   * Redis has taken a channel away, or another node has it: all channels are subscribed to anew.
+   */
   #onAstray(client: Redis): void {
     if (this.onAstray !== undefined && this.#client === client) this.#onBroken();
   }
@@ -277,7 +279,7 @@ export class Subscriber {
     const delayMs = Math.min(reconnectDelayMs(++this.#failures), 250);
     this.#reconnect = setTimeout(() => {
       this.#reconnect = undefined;
-      // With nothing to hear, the next listener opens the connection.
+      // Without listeners, the next listener opens the connection.
       if (this.#listeners.size > 0) this.#connect();
     }, delayMs);
     this.#reconnect.unref();
@@ -290,7 +292,7 @@ export class Subscriber {
     this.#leaving.clear();
     const client = this.#client;
     this.#client = undefined;
-    // Disconnecting what has ended already would leave a timer behind.
+    // Disconnecting a client that has ended already would leave a timer behind.
     if (client !== undefined) disconnect(client);
   }
 }

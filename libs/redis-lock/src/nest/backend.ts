@@ -4,17 +4,18 @@ import type { LockObserver } from '../core/api/observer.js';
 import type { LockSettings } from '../core/api/options.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 
-/** A connection that can be told when to connect. */
+/** A connection that opens on demand. */
 export type BackendConnection = RedisConnection & {
   open(): void;
   readonly topology: 'server' | 'sentinel' | 'cluster';
 };
 
-/** What is behind the locks of an application: Redis, or in a test what takes its place. */
+/** The server behind the locks of an application: Redis, or its replacement in a test. */
 export interface Backend {
   readonly clock: Clock;
   /**
-   * Opens nothing yet: were it open while another provider fails, nobody could close it.
+   * Opens nothing yet: a connection that is open while another provider fails would never be
+   * closed.
    * @throws {LockConfigurationError} the target, or the way to publish, is none
    */
   connect(target: unknown, observer: LockObserver, publish?: unknown): BackendConnection;

@@ -5,35 +5,36 @@ import { refuseUnknown } from './module-options.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
-/** For how long the lock of a job is held. Both are in milliseconds. */
+/** How long the lock of a job is held. Both times are in milliseconds. */
 export interface CronLockOptions extends Pick<
   WithLockOptions<[]>,
   'connection' | 'label' | 'onBackendError'
 > {
   /**
-   * The lock stays taken for so long, however short the job is, so that an instance whose clock is
-   * behind finds that it was run. More than the clocks of the instances differ, and less than the time
-   * from one run to the next.
+   * The lock stays taken for this time, however short the job is. So an instance whose clock is
+   * behind finds that the job was run. Choose more than the clocks of the instances differ, and
+   * less than the time between two runs.
    */
   readonly atLeastMs: number;
   /**
-   * A job that takes longer loses its lock, and the next run is free to begin; so it is after an
-   * instance has died. Without it the lock is held as long as the job runs, and is free one lease of
-   * the module after a death.
+   * A job that takes longer loses its lock, and the next run may begin; so it is after the death of
+   * an instance. Without it the lock is held as long as the job runs. After a death it is then free
+   * one lease of the module later.
    */
   readonly atMostMs?: number | undefined;
 }
 
 /**
- * Of all instances whose schedule calls the method at the same time, one runs it; in the others the
- * call resolves with undefined at once. Stands above or below `@Cron`, `@Interval` and `@Timeout`.
+ * If several instances call the method by their schedule at the same time, one runs it; in the
+ * others the call resolves with undefined at once. Stands above or below `@Cron`, `@Interval` and
+ * `@Timeout`.
  *
  * Rejects with `LockBackendError` when Redis could not be asked, so that a job never runs in all
- * instances by accident, and with `LeaseLostError` when it took longer than `atMostMs`: a long job asks
- * `CurrentLock.lease().assertHeld()` before each write that counts.
+ * instances by accident. Rejects with `LeaseLostError` when it took longer than `atMostMs`: a long
+ * job asks `CurrentLock.lease().assertHeld()` before each write that counts.
  * @param name of the job, the same in all instances
- * @throws {LockConfigurationError} when the class is defined: the name, an option or the method cannot
- * work
+ * @throws {LockConfigurationError} when the class is defined: the name, an option or the method
+ * cannot work
  * @example
  * @Cron('0 3 * * *')
  * @CronLock('nightly-report', { atLeastMs: 60_000, atMostMs: 3_600_000 })

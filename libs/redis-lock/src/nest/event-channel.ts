@@ -3,14 +3,16 @@ import { channel } from 'node:diagnostics_channel';
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 /**
- * What subscribers of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel` are given.
- * `connection` is the name of the one that the event comes from.
+ * The messages of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel`. `connection`
+ * is the name of the connection of the event.
  */
 export type LockEventMessage = LockEvent & { readonly connection: string };
 
 const events = channel('nestjs-redis-lock:event');
 
-/** Passes every event on, and tells whoever listens in this process; nothing is made for nobody. */
+/**
+ * Passes every event on to the subscribers in this process. Makes no message without a subscriber.
+ */
 export class EventChannel implements LockObserver {
   constructor(
     private readonly connection: string,

@@ -4,8 +4,8 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { provideHosts } from './lock-host.js';
 
 /**
- * Nest injects no properties into what `useFactory` and `useValue` give. Their objects are looked for
- * when all of them are made, and before their own `onModuleInit`.
+ * Nest injects no properties into the objects of `useFactory` and `useValue`. This finds them when
+ * all are made, and before their own `onModuleInit`.
  */
 @Injectable()
 export class HostScan implements OnModuleInit {

@@ -49,7 +49,7 @@ describe('a template', () => {
 
 describe('a megabyte', () => {
   const MILLION = 1_000_000;
-  /** Promised are 5 ms; a busy machine has five times as long. */
+  /** The limit is 5 ms; a busy machine gets five times as long. */
   const within = (work: () => unknown) => {
     const startedAt = performance.now();
     const error = thrownBy(work);
@@ -172,7 +172,7 @@ describe('a path', () => {
 });
 
 describe('different tuples of values', () => {
-  /** Texts that are made of what is special somewhere, so that chance finds collisions. */
+  /** Characters that are special in some encoding, so that chance finds collisions. */
   const letters = ['a', 'b', 'u', '%', '%2', '5', '%25', 'A', '0', ':', '_', '{', '}', '\n', ' '];
   const tricky = [...letters, '\ud800', '\udc00', '😀', '\u200b', '%uD800', '7B'];
   const text = fc.array(fc.constantFrom(...tricky), { minLength: 1, maxLength: 6 });
@@ -219,9 +219,9 @@ describe('different tuples of values', () => {
   });
 });
 
-/** Seeded alike in every run: what fails here fails again. */
+/** The same seed in every run: a failure repeats. */
 
-/** The decoder of which the comment at compileTemplate speaks. */
+/** The decoder of the comment at compileTemplate. */
 function readBack(name: string, terminators: readonly string[]): string[] {
   const values: string[] = [];
   let rest = name;

@@ -15,9 +15,9 @@ export interface Placeholder {
   readonly path: readonly string[];
 }
 
-/** How to get at a placeholder's value in whatever the name is made from. */
+/** The source of a placeholder's value in the input. */
 export interface Source<Input> {
-  /** What messages call the value from which the path leads on, through own properties. */
+  /** The name of the value in messages. The path leads on from it, through own properties. */
   readonly start: string;
   read(input: Input): unknown;
   readonly path: readonly string[];
@@ -26,19 +26,19 @@ export interface Source<Input> {
 interface Part<Input> {
   readonly text: string;
   readonly source: Source<Input>;
-  /** What follows it, up to the next placeholder or the end. */
+  /** The fixed text behind it, up to the next placeholder or the end. */
   readonly literal: string;
-  /** Escapes what a value must not bring along. */
+  /** Escapes the characters that a value must not have. */
   readonly encode: (value: string) => string;
 }
 
 /**
  * Makes a function that fills in the template.
  *
- * Different tuples of values give different keys. A value's encoding never holds the character that
- * follows it outside an escape, nor `%` except to begin one, so that a reader from left to right
- * finds the end of every value but the last, which ends a fixed length before the end of the key.
- * Escapes themselves can be undone, since `%` is escaped too, and `u` is no hexadecimal digit.
+ * Different tuples of values give different keys. A value's encoding never has the character that
+ * follows it outside an escape. It has `%` only at the start of an escape. So a reader from left to
+ * right finds the end of every value but the last. That one ends a fixed length before the end of
+ * the key. Escapes can be undone, since `%` is escaped too, and `u` is no hexadecimal digit.
  * @param where begins the messages of the errors
  * @throws {LockConfigurationError} the template is malformed, or `sourceOf` knows no source
  */
@@ -108,10 +108,11 @@ function placeholderOf(text: string, where: string): Placeholder {
   return { text, head, path };
 }
 
-/** A template whose fixed text no lock name may hold would fail at every call. */
+/** A template with a fixed text that no lock name may have would fail at every call. */
 function refuseUnusable(literals: readonly string[], where: string): void {
   try {
-    // An x for each value. Of one that is nothing but a hash tag, a prefix makes a usable name.
+    // An x for each value. A template that is nothing but a hash tag has a usable name with a
+    // prefix.
     const name = literals.join('x');
     new KeySpace('').key(`${name}x`);
     new KeySpace('').key(`x${name}`);
@@ -133,7 +134,7 @@ function render<Input>(part: Part<Input>, template: string, input: Input): strin
   switch (typeof value) {
     case 'string':
       if (value === '') throw badValue(part, template, 'is an empty string');
-      // Spares encoding what no name can hold.
+      // Saves encoding a value that no name has room for.
       if (value.length > MAX_KEY_BYTES) {
         throw badValue(part, template, `is a string of ${String(value.length)} characters`);
       }
@@ -149,7 +150,7 @@ function render<Input>(part: Part<Input>, template: string, input: Input): strin
   }
 }
 
-/** Only own properties: `<dto.constructor.name>` must not read what no caller wrote. */
+/** Only own properties: `<dto.constructor.name>` must not read a value that no caller wrote. */
 function follow<Input>(part: Part<Input>, template: string, input: Input): unknown {
   try {
     const { source } = part;
@@ -185,13 +186,16 @@ function badValue(
   );
 }
 
-/** Nearly every value is of this form; only the character after the placeholder is in question. */
+/** Nearly every value has this form; only the character after the placeholder needs a check. */
 const PLAIN = /^[\w.:/-]*$/;
 
-/** Makes the function that escapes what no name may hold, and the character that ends the value. */
+/**
+ * Makes the function that escapes characters that no name may have, and the one that ends the
+ * value.
+ */
 function encoderOf(terminator: string | undefined): (value: string) => string {
   const end = terminator === undefined ? '' : `\\u{${codeOf(terminator)}}`;
-  // In one go: what escapes are made of must not be escaped again.
+  // One pass: escapes themselves must not be escaped again.
   const reserved = new RegExp(`[%{}${end}]|${UNSAFE_CHARACTERS.source}`, 'gu');
   return (value) => {
     const isPlain = PLAIN.test(value) && (terminator === undefined || !value.includes(terminator));

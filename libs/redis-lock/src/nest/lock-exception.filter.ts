@@ -19,7 +19,7 @@ import {
 
 interface Answer {
   readonly status: number;
-  /** Says nothing that only the operators may know: no name, no option, no text from Redis. */
+  /** Has nothing that only operators may know: no name, no option, no text from Redis. */
   readonly message: string;
   readonly retryAfterS?: number;
 }
@@ -54,15 +54,15 @@ const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   LOCK_CONFIGURATION: INTERNAL,
 };
 
-/** Longer is no advice: the lease of a lock that is waited for may even have no end. */
+/** A longer time is no advice: the lease of the lock may even have no end. */
 const LONGEST_RETRY_S = 3_600;
 
-/** What a client is told that does not speak HTTP. */
+/** The answer to a client that does not speak HTTP. */
 interface Failure {
   readonly status: 'error';
   readonly message: string;
   readonly code: LockErrorCode;
-  /** When to try again, if that is known; milliseconds. */
+  /** When to try again (ms), if that is known. */
   readonly retryAfterMs?: number;
 }
 
@@ -81,7 +81,7 @@ interface HttpResponse {
 
 type Replies = Pick<HttpServer<unknown, unknown>, 'isHeadersSent' | 'setHeader' | 'reply' | 'end'>;
 
-/** In place of an adapter, for a filter that Nest has not made. */
+/** The replacement of an adapter, for a filter that Nest has not made. */
 const REPLIES: Replies = {
   isHeadersSent: ({ headersSent, sent }: HttpResponse) => headersSent ?? sent ?? false,
   setHeader: (response: HttpResponse, name, value) => response.header(name, value),
@@ -89,22 +89,22 @@ const REPLIES: Replies = {
   end: (response: HttpResponse) => (response.raw ?? response).end(),
 };
 
-/** As much as is needed of the clients of both kinds of WebSocket server. */
+/** The used methods of the clients of both kinds of WebSocket server. */
 interface SocketClient {
-  /** A number for sockets of the standard; those of socket.io have none. */
+  /** A number for sockets of the standard; sockets of socket.io have none. */
   readonly readyState?: unknown;
   send(text: string): void;
   emit(event: string, failure: Failure): void;
 }
 
 /**
- * Answers requests that failed with an error of this library, and says nothing in it that only the
- * operators may know; what goes wrong on our side is logged.
+ * Answers requests that failed with an error of this library, without details that only operators
+ * may know. Faults on our side are logged.
  * - HTTP: busy 423, too many 429 and unavailable 503, all with `Retry-After`, an unusable value 400,
  *   everything else 500. The body is that of Nest's own exceptions and the error's code:
  *   `{ statusCode, message, error, code }`. It works with every HTTP adapter.
  * - Microservices: the call fails with `{ status: 'error', message, code, retryAfterMs? }`.
- * - WebSocket: the client is sent the event `exception` with the same. Nest calls filters of a gateway
+ * - WebSocket: the client gets the event `exception` with the same. Nest calls filters of a gateway
  *   only where `@UseFilters` stands on it.
  * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
  *
@@ -128,7 +128,7 @@ export class LockExceptionFilter
         this.#reply(error, answer, host);
         return undefined;
       case 'rpc':
-        // A microservice awaits an Observable from its filters, and would not survive a throw.
+        // A microservice awaits an Observable from its filters, and would crash after a throw.
         return throwError(() => failureOf(error, answer));
       case 'ws':
         tellSocket(host.switchToWs().getClient(), failureOf(error, answer));
@@ -172,7 +172,7 @@ function repliesOf(response: unknown): Replies {
   );
 }
 
-/** Undefined where a time would be made up: what nothing ends by itself, or what no trying again mends. */
+/** Undefined where no time is known: the lock has no end, or another try fails as well. */
 function retryAfterMsOf(error: LockError, { retryAfterS }: Answer): number | undefined {
   if (!(error instanceof LockTimeoutError)) {
     return retryAfterS === undefined ? undefined : retryAfterS * 1_000;

@@ -20,18 +20,18 @@ import { bound, SERVICE_OF, type KindService, type LockKind } from './lock-kinds
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
 
-/** A lock template, and what its calls say where they say nothing themselves. */
+/** A lock template, with the default options of its calls. */
 export interface LockTemplateOptions extends Omit<
   WithLockOptions<[]>,
   'onBusy' | 'onBackendError' | 'via'
 > {
-  /** By which it is injected. */
+  /** The name for `@InjectLock(name)`. */
   readonly name: string;
   /** The name of the lock, with placeholders, as in `order:<id>`. */
   readonly key: string;
 }
 
-/** What a placeholder takes; anything else is a `LockKeyError`. */
+/** The values that a placeholder takes; any other is a `LockKeyError`. */
 export type LockKeyValue = string | number | bigint | boolean;
 
 type Placeholders<Key extends string> = Key extends `${string}<${infer Name}>${infer Rest}`
@@ -48,7 +48,7 @@ type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends
   ? Intersection
   : never;
 
-/** What fills the placeholders of a key: `{ id: … }` for `order:<id>`. */
+/** The values for the placeholders of a key: `{ id: … }` for `order:<id>`. */
 export type LockValues<Key extends string> = string extends Key
   ? Readonly<Record<string, unknown>>
   : [Placeholders<Key>] extends [never]
@@ -56,7 +56,7 @@ export type LockValues<Key extends string> = string extends Key
     : All<Placeholders<Key> extends infer Path ? ValueAt<Path & string> : never>;
 
 /**
- * A family of locks, such as those of all orders. Its type says what fills the key:
+ * A family of locks, such as those of all orders. Its type has the values for the key:
  * `@InjectLock('orders') orders: LockTemplate<'order:<id>'>`.
  */
 export interface LockTemplate<Key extends string = string, Kind extends LockKind = 'lock'> {
@@ -70,7 +70,7 @@ export interface LockTemplate<Key extends string = string, Kind extends LockKind
   get(values: LockValues<Key>): Kind extends 'semaphore' ? Semaphore : Lock;
 }
 
-/** By which Nest finds the template. */
+/** Nest's token of the template. */
 export function getLockToken(template: string, connection = DEFAULT_NAME): InjectionToken {
   const inFeature = `RedisLockModule.forFeature([{ name: '${template}', … }])`;
   return Symbol.for(`${inFeature} of ${forRootOf(connection)}`);
@@ -167,7 +167,7 @@ function checkShape(template: unknown): LockTemplateOptions {
   return template as LockTemplateOptions;
 }
 
-/** The lock with what its verbs are to do where a call does not say. */
+/** The lock, with default options for its verbs. */
 function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireOptions): L {
   const of = (options: AnyAcquireOptions | undefined) => withDefaultOptions(defaults, options);
   const acquire = lock.acquire.bind(lock);
@@ -178,7 +178,7 @@ function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireO
     tryAcquire: (options) => tryAcquire(of(options)),
     using: (work, options) => using(work, of(options)),
   };
-  // It was made for this call, and is nobody else's.
+  // The lock was made for this call, and no other code has it.
   return Object.assign(lock, verbs);
 }
 

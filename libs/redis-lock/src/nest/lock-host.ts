@@ -9,7 +9,7 @@ import type { LockPlan } from './with-lock.options.js';
 /** Not on the instances: those may be frozen, compared or serialised. */
 const services = new WeakMap<object, Map<symbol, unknown>>();
 
-/** What is injected into the instances of a prototype. */
+/** The services that a prototype's instances get. */
 const HOSTS = Symbol.for('nestjs-redis-lock:hosts');
 
 interface Host {
@@ -27,10 +27,11 @@ function hostOf(connection: string, kind: LockKind = 'lock'): symbol {
 export type FindServices = (instance: unknown) => LockServices;
 
 /**
- * Lets Nest inject what the kind needs into every instance of the class, whatever its scope. Without
- * the connection the application does not start.
+ * Lets Nest inject the services of the kind into every instance of the class, whatever its scope.
+ * Without the connection the application does not start.
  * @param where begins the messages of the errors
- * @returns what finds it; throws `LockConfigurationError` for an object that Nest did not make
+ * @returns a function that finds them; it throws `LockConfigurationError` for an object that Nest
+ * did not make
  */
 export function installHost(
   target: object,
@@ -65,7 +66,7 @@ function inject(target: object, host: symbol, token: InjectionToken): void {
   injectInto(target, host, token);
 }
 
-/** Has the service given to every instance of the prototype, also to those of factories. */
+/** Lets Nest give the service to every instance of the prototype, also to those of factories. */
 export function injectInto(target: object, key: symbol, token: InjectionToken): void {
   Inject(token)(target, key);
   Reflect.defineMetadata(HOSTS, [...hostsOf(target), { key, token }], target);
@@ -75,7 +76,7 @@ function hostsOf(target: object): readonly Host[] {
   return (Reflect.getMetadata(HOSTS, target) ?? []) as Host[];
 }
 
-/** Does for an object that a factory made what Nest does for the instances of a class. */
+/** Gives an object of a factory the services that Nest gives to the instances of a class. */
 export function provideHosts(
   instance: object,
   serviceOf: (token: InjectionToken) => unknown,

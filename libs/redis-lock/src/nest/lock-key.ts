@@ -23,8 +23,8 @@ export interface DecoratedMethod {
 }
 
 /**
- * Names a parameter for `@WithLock`: its argument fills the placeholder `<name>`, or is where
- * `<name.property>` begins.
+ * Names a parameter for `@WithLock`: its argument fills the placeholder `<name>`, or has the
+ * property of `<name.property>`.
  * @throws {LockConfigurationError} when the class is defined: the name cannot be a placeholder
  */
 export function LockKey(name: string): ParameterDecorator {
@@ -47,9 +47,9 @@ export function LockKey(name: string): ParameterDecorator {
 
 /**
  * The function that makes the lock name from the arguments of a call. All parameter decorators of a
- * method have run when this is called by a decorator of the method.
- * @throws {LockConfigurationError} a placeholder that not exactly one parameter stands for, or what
- * looks like a placeholder and is none
+ * method have run when a decorator of the method calls this.
+ * @throws {LockConfigurationError} no parameter or several stand for a placeholder, or a text only
+ * looks like a placeholder
  */
 export function nameFromArguments(
   template: string,
@@ -99,7 +99,7 @@ function sourceOf(
   }
 }
 
-/** Those with a default value count where the compiler emits types. */
+/** Parameters with a default value count where the compiler emits types. */
 function hasParameters(method: DecoratedMethod): boolean {
   const declared: unknown = Reflect.get(method.target, method.property);
   const count = typeof declared === 'function' ? declared.length : 0;
@@ -125,7 +125,7 @@ function lockKeysOf({ target, property }: DecoratedMethod): readonly NamedParame
 }
 
 /**
- * What `@Param('id')`, `@Body('id')`, `@Payload('id')`, `@Args('id')` and their like have named.
+ * The names in `@Param('id')`, `@Body('id')`, `@Payload('id')`, `@Args('id')` and the like.
  * Inherited ones count, as they do when Nest calls an overriding method.
  */
 function nestNamesOf({ target, property }: DecoratedMethod): NamedParameter[] {

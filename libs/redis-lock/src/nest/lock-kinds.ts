@@ -19,13 +19,13 @@ import {
   type ServiceToken,
 } from './service-tokens.js';
 
-/** What a decorated method takes. */
+/** The kind of lock that a decorated method takes. */
 export type LockKind = 'lock' | 'fair' | 'read' | 'write' | 'semaphore';
 
 /** One name, or several that are taken as one multi lock. */
 export type LockNames = string | readonly string[];
 
-/** What a call of each kind may say. */
+/** The options of a call of each kind. */
 export const OPTIONS_OF = {
   lock: REENTRANT_OPTIONS,
   fair: LOCK_OPTIONS,
@@ -45,14 +45,14 @@ export const SERVICE_OF = {
 
 export type KindService = FairLockService | ReadWriteLockService | SemaphoreService;
 
-/** What an application has for decorated methods. */
+/** The services of an application for its decorated methods. */
 export interface LockServices {
   readonly locks: LockService;
   /** Undefined where the application has none. */
   ofKind(kind: Exclude<LockKind, 'lock'>): KindService | undefined;
 }
 
-/** Something that work can be run under. */
+/** A lock or a semaphore that work can run under. */
 export interface Usable {
   using<T>(work: (lease: Lease) => T, options?: AnyAcquireOptions): Promise<Awaited<T>>;
 }
@@ -71,7 +71,7 @@ export function usable(services: LockServices, kind: LockKind, names: LockNames)
 }
 
 /**
- * What there is under this name.
+ * The lock or semaphore of this name.
  * @throws {LockKeyError} it cannot be used
  */
 export function bound(services: LockServices, kind: LockKind, name: string): Lock | Semaphore {

@@ -5,7 +5,7 @@ import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js
 
 type Level = 'error' | 'warn' | 'log' | 'debug';
 
-/** What a person should see; everything else is for whoever looks for it. */
+/** The level of events for operators; all others have the level `debug`. */
 const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   lost: 'error',
   suspect: 'warn',
@@ -19,7 +19,7 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   warning: 'warn',
 };
 
-/** Tells Nest's log about locks, and then the application's own observer. */
+/** Writes events to Nest's log, and then passes them to the application's own observer. */
 export class LockLogger implements LockObserver {
   readonly #logger = new Logger('RedisLock');
   readonly #next: LockObserver | undefined;
@@ -31,7 +31,7 @@ export class LockLogger implements LockObserver {
   observe(event: LockEvent): void {
     try {
       const level = LEVELS[event.type] ?? 'debug';
-      // Texts are not made for nobody: this runs twice for every lock that is taken.
+      // Makes no text without a reader: this runs twice for every lock that is taken.
       if (level !== 'debug' || mayBeRead(level)) this.#logger[level](textOf(event));
     } finally {
       tell(this.#next, event);
@@ -39,7 +39,7 @@ export class LockLogger implements LockObserver {
   }
 }
 
-/** The Logger of Nest 11 denies every level until somebody has set one, and writes all of them. */
+/** The Logger of Nest 11 denies every level until one is set, and writes all of them. */
 function mayBeRead(level: Level): boolean {
   return Logger.isLevelEnabled(level) || !Logger.isLevelEnabled('fatal');
 }

@@ -1,7 +1,7 @@
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import type { LockNames } from './lock-kinds.js';
 
-/** What makes the names of a decorated method's locks from its input: arguments, or a context. */
+/** Makes the names of a decorated method's locks from its input: arguments, or a context. */
 export interface NameMaker<Input> {
   /** @throws {LockConfigurationError} the template cannot be filled */
   fill(template: string): (input: Input) => string;
@@ -11,7 +11,7 @@ export interface NameMaker<Input> {
 }
 
 /**
- * The function that makes the names from whatever a decorator was given as its key.
+ * The function that makes the names from the key of a decorator.
  * @param mayBeSeveral whether the kind of lock can be taken under several names at once
  * @throws {LockConfigurationError} the key cannot work
  */
@@ -34,7 +34,7 @@ export function namesFrom<Input>(
   }
   return (input) => {
     const names = maker.call(key, input);
-    // It is refused as a name: nobody else hears of its rejection, which would end the process.
+    // It is refused as a name. Without this handler its rejection would end the process.
     if (names instanceof Promise) names.catch(() => undefined);
     if (Array.isArray(names)) refuseSeveral(where, mayBeSeveral);
     return names as LockNames;

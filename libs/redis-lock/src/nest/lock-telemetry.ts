@@ -4,7 +4,7 @@ import type { LockAcquisitionMessage } from '../core/trace.js';
 import type { LockedKind, Subject } from '../core/api/observer.js';
 import type { LockEventMessage } from './event-channel.js';
 
-/** By what measurements are told apart: few values each, and none that a visitor has sent. */
+/** The labels of measurements: few values each, and none that a visitor has sent. */
 // No interface: as a record of texts it is passed on to other packages.
 export type LockLabels = {
   readonly connection: string;
@@ -13,15 +13,15 @@ export type LockLabels = {
   readonly lock: string;
 };
 
-/** What became of one call for a lock. */
+/** The outcome of one call for a lock. */
 export type LockAcquisition = Required<Pick<LockAcquisitionMessage, 'outcome' | 'waitedMs'>> & {
-  /** With what the call rejects. */
+  /** The rejection of the call. */
   readonly error?: unknown;
 };
 
-/** Hears of the locks of all connections in this process. */
+/** Gets the events of the locks of all connections in this process. */
 export interface LockListener<Call> {
-  /** A caller asks for a lock, in whose context this runs. What is returned is handed to `answered`. */
+  /** A caller asks for a lock; this runs in its context. `answered` gets the returned value. */
   asked(labels: LockLabels, name: string): Call;
   answered(call: Call, labels: LockLabels, acquisition: LockAcquisition): void;
   /** One hold more, or one less. */
@@ -34,13 +34,13 @@ export const BUCKETS_S = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 ];
 
-/** What stands for the locks of calls without a label: their names are too many, and may be secret. */
+/** The label of locks without one: their names are too many, and may be secret. */
 const UNLABELLED = '(none)';
 
 type Message = LockAcquisitionMessage & { readonly error?: unknown };
 
 /**
- * Listens until the returned function is called. What a listener throws is dropped: Node would end
+ * Listens until the returned function is called. An error of a listener is dropped: Node would end
  * the process for it.
  */
 export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
@@ -51,7 +51,7 @@ export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
   });
   const asyncEnd = quietly((message: Message) => {
     const { outcome, waitedMs } = message;
-    // Of a call that somebody else listened to before, only the end is heard.
+    // This listener gets only the end of a call that began before it.
     const isOurs = calls.has(message);
     if (!isOurs || outcome === undefined || waitedMs === undefined) return;
     const acquisition = { outcome, waitedMs, error: message.error };
@@ -73,7 +73,7 @@ export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
   };
 }
 
-/** What is counted of an event: how many, and by what they may be told apart. */
+/** The count of an event and its labels. */
 export function countOf(event: LockEventMessage): [count: number, labels: Record<string, string>] {
   const { connection } = event;
   const of = 'name' in event ? labelsOf(event) : { connection };
@@ -109,7 +109,7 @@ function quietly(listen: (message: never) => void): (message: unknown) => void {
     try {
       listen(message as never);
     } catch {
-      // Nobody is there who could be told.
+      // An error here has no receiver.
     }
   };
 }

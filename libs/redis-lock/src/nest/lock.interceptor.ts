@@ -34,7 +34,7 @@ interface InterceptorPlan extends LockPlan {
  */
 @Injectable()
 export class LockInterceptor implements NestInterceptor {
-  /** By connection. */
+  /** One entry for each connection. */
   readonly #services = new Map<string, LockServices>();
 
   constructor(@Inject(ModuleRef) private readonly modules: ModuleRef) {
@@ -74,7 +74,7 @@ export class LockInterceptor implements NestInterceptor {
   }
 }
 
-/** Leaves word for the interceptor, and makes sure that it will be there. */
+/** Leaves the plan for the interceptor, and makes sure that the interceptor runs. */
 export function interceptByPlan(
   decorated: DecoratedMethod,
   method: object,
@@ -87,12 +87,12 @@ export function interceptByPlan(
   checkWhenInjected(decorated, plan);
 }
 
-/** What Nest's packages leave on the methods that they call through interceptors. */
+/** The marks that Nest's packages leave on methods with interceptors. */
 const HANDLER_MARKS = ['path', 'microservices:pattern', 'message', 'graphql:resolver_type'];
 
 /**
- * Interceptors run for handlers only: anything else would go without its lock, and not say so. All
- * decorators of the class have run when Nest injects into the first instance.
+ * Interceptors run for handlers only: any other method would run without its lock, and without an
+ * error. All decorators of the class have run when Nest injects into the first instance.
  */
 function checkWhenInjected(
   { target, property }: DecoratedMethod,
@@ -129,7 +129,7 @@ const REQUEST_PARTS = ['params', 'query', 'body'] as const;
 type Request = Readonly<Partial<Record<(typeof REQUEST_PARTS)[number], unknown>>>;
 
 /**
- * The function that makes the lock names from what the interceptor sees.
+ * The function that makes the lock names from the interceptor's context.
  * @throws {LockConfigurationError} a placeholder that is no part of a request
  */
 export function namesFromContext(

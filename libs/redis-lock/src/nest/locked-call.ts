@@ -8,7 +8,7 @@ import type { AnyAcquireOptions } from '../core/api/options.js';
 import { runInScope } from '../core/holding/scope.js';
 import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
 
-/** Something to be done under a lock, and what the decorator said about it. */
+/** Work that runs under a lock, with the options of its decorator. */
 export interface LockedCall {
   /** Begins the messages of errors. */
   readonly where: string;
@@ -16,15 +16,15 @@ export interface LockedCall {
   names(): LockNames;
   readonly kind: LockKind;
   readonly options: AnyAcquireOptions;
-  /** Answers in place of the work when somebody else has the lock, or throws the error. */
+  /** Answers in place of the work when another owner has the lock, or throws the error. */
   onBusy(error: LockTimeoutError): unknown;
   /** The work is done without the lock if Redis could not be asked for it. */
   readonly runsUnlocked: boolean;
-  /** As `onBusy`, for when Redis could not be asked. */
+  /** As `onBusy`, for a Redis that could not be asked. */
   onBackendError(error: LockBackendError): unknown;
 }
 
-/** How long the lock waits for a subscriber to an Observable that came by a Promise. */
+/** How long the lock waits for a subscriber to an Observable of a Promise. */
 const SUBSCRIBE_WITHIN_MS = 1_000;
 
 async function underLock<T>(
@@ -43,7 +43,7 @@ async function underLock<T>(
     const lock = usable(call.services(), call.kind, names);
     return await lock.using(begin, { ...call.options, signal });
   } catch (error) {
-    // What a lock that the work itself asked for has failed with is the work's own error.
+    // An error of a lock inside the work is the work's own error.
     if (progress.hasBegun) throw error;
     if (error instanceof LockTimeoutError) return answer(call.onBusy(error));
     if (!(error instanceof LockBackendError)) throw error;
@@ -96,8 +96,8 @@ export function lockedObservable(call: LockedCall, source: () => unknown): Obser
 }
 
 /**
- * The first subscriber, if it comes in time, has the lock that is held already; every other one
- * takes the lock anew, so that nothing runs without it, and nobody keeps it by never subscribing.
+ * The first subscriber, if it comes in time, gets the lock that is held already. Every other one
+ * takes the lock anew, so that none runs without it. A lock without a subscriber is released.
  */
 function handOver(
   call: LockedCall,

@@ -4,8 +4,8 @@ const NAME = String.raw`([A-Za-z_]\w*(?:\.\w+)*|\d+)`;
 const WORD = String.raw`([A-Za-z](?:\w*[A-Za-z\d])?)`;
 
 /**
- * Placeholders as others write them: `:id`, `#id`, `$id`, `{id}`, `#{id}`, `%{id}`, `{{id}}`, `%(id)s`, `%s`.
- * In `orders:nightly` and `job#nightly` nothing sets the word apart.
+ * Placeholders of other libraries: `:id`, `#id`, `$id`, `{id}`, `#{id}`, `%{id}`, `{{id}}`,
+ * `%(id)s`, `%s`. In `orders:nightly` and `job#nightly` the word is no placeholder.
  */
 const LOOK_ALIKES = new RegExp(
   [
@@ -21,7 +21,7 @@ const LOOK_ALIKES = new RegExp(
 
 /** Parts of the message. */
 interface Advice {
-  /** Names of the parameters, as far as decorators know them. */
+  /** The names of the parameters that decorators know. */
   readonly names?: readonly string[];
   /** Put before the name in a placeholder. */
   readonly path?: string;
@@ -30,7 +30,7 @@ interface Advice {
 }
 
 /**
- * For a key that has values to be filled with, and no placeholder that would take one.
+ * Checks a key that has values, and no placeholder that would take one.
  * @throws {LockConfigurationError} it has something that looks like a placeholder
  */
 export function refuseLookAlikes(

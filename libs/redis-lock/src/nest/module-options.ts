@@ -15,9 +15,9 @@ export interface RedLockChoice {
   readonly longestLeaseMs: number | undefined;
 }
 
-/** What the module was configured with. Core and adapter have yet to check the values. */
+/** The options of the module. Core and adapter have yet to check the values. */
 export interface NamedOptions {
-  /** Present but undefined is a missing environment variable, and no wish for the default. */
+  /** Present but undefined is a missing environment variable, and no choice of the default. */
   readonly connection?: unknown;
   readonly publish: unknown;
   readonly redLock: RedLockChoice | undefined;
@@ -55,7 +55,7 @@ const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknow
   useExisting: ['a class', isFunction],
 };
 
-/** After so long somebody should hear why the application does not start. */
+/** After this time the log says why the application does not start yet. */
 const SLOW_FACTORY_MS = 10_000;
 
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
@@ -100,9 +100,9 @@ export async function optionsMade(
 }
 
 /**
- * The options that are needed before anything is made: the name of the connection, and whether it is global.
- * Values that are no options are refused later, with all others.
- * @throws {LockConfigurationError} nothing can be called so
+ * The options that are needed before anything is made: the name of the connection, and whether it
+ * is global. Values that are no options are refused later, with all others.
+ * @throws {LockConfigurationError} the name cannot be used
  */
 export function extrasGiven(given: unknown, from: string): { name: string; isGlobal: boolean } {
   const options: Options = isPlainObject(given) ? { ...given } : {};
@@ -181,9 +181,9 @@ function checkIsGlobal(isGlobal: unknown, from: string): void {
   );
 }
 
-/** Whoever builds a url often has it in the message of the error, with its password. */
+/** The message of an error often has the url, with its password. */
 function messageOf(error: unknown): string {
-  // Anything may be thrown, also what has no way to become a text.
+  // Code may throw any value, also one that cannot become a text.
   const { message = error } = isError(error) ? error : {};
   const text = typeof message === 'string' ? message : describeValue(message);
   return text.replace(/:\/\/[^/\s]*@/g, '://…@');

@@ -7,13 +7,13 @@ import { DEFAULT_NAME } from '../core/api/options.js';
 /** One connection of an application. */
 export interface NamedConnection {
   readonly name: string;
-  /** Where it was set up, as `file:line:column`. */
+  /** The place of its set-up, as `file:line:column`. */
   readonly place: string;
 }
 
 export const NAMED_CONNECTION = Symbol.for('nestjs-redis-lock:named-connection');
 
-/** Where the function was called that calls this one. */
+/** The place at which the caller of this function was called. */
 export function placeOfCaller(): string {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, placeOfCaller);
@@ -21,7 +21,7 @@ export function placeOfCaller(): string {
   return /(?:\(|at )(?:async )?([^()]+:\d+:\d+)\)?$/.exec(frame)?.[1] ?? 'an unknown place';
 }
 
-/** All that the modules of this class have set up. */
+/** All connections that the modules of this class have set up. */
 export function connectionsOf(modules: ModulesContainer, module: Type): NamedConnection[] {
   return [...modules.values()]
     .filter(({ metatype }) => metatype === module)
@@ -29,7 +29,8 @@ export function connectionsOf(modules: ModulesContainer, module: Type): NamedCon
 }
 
 /**
- * Two of one name would be two owners with settings of their own, who may both get in.
+ * Two connections of one name would be two owners with their own settings, which may both hold a
+ * lock.
  * @throws {LockConfigurationError} naming both places
  */
 export function refuseSameName(connections: readonly NamedConnection[]): void {

@@ -54,13 +54,14 @@ function checkTopologies(
       );
     }
     if (topology === 'server') return;
-    // A replica that becomes the master may not know the last votes, and is no restarted server.
+    // A replica that becomes the master may not know the last votes, and does not count as
+    // restarted.
     const message = `${node} is behind Sentinel, whose failover may lose votes; take a master without replicas`;
     tell(observer, { type: 'warning', message });
   });
 }
 
-/** What an application gets that asks for red locks, and has no nodes for them. */
+/** The service of an application without nodes for red locks: it refuses every call. */
 export function noRedLocks(): RedLockService {
   const error = () =>
     new LockConfigurationError(

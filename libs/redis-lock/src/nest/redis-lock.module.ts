@@ -60,11 +60,14 @@ import {
 
 /** Independent Redis servers, best three or five, for `RedLockService`. */
 export interface RedLockOptions {
-  /** For each a url, ioredis options, or a `Redis` of yours, which this library never closes. */
+  /**
+   * One entry for each server: a url, ioredis options, or a `Redis` of yours, which this library
+   * never closes.
+   */
   readonly nodes: readonly NodeOption[];
   /**
-   * The longest lease that any process of the fleet asks for, the same in all of them: a server that
-   * has restarted does not vote for so long.
+   * The longest lease that any process of the fleet asks for, the same in all of them: a server
+   * does not vote for this time after a restart.
    * @default `leaseTimeMs` of the module
    */
   readonly longestLeaseMs?: number | undefined;
@@ -91,8 +94,8 @@ export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name'>> {
 
 interface Extras {
   /**
-   * Of this connection, where an application has several. It must be known before anything is made,
-   * so it stands beside a factory and not in what the factory returns.
+   * The name of this connection, where an application has several. It must be known before anything
+   * is made, so it stands beside a factory and not in its result.
    * @default 'default'
    */
   readonly name?: string | undefined;
@@ -103,10 +106,10 @@ interface Extras {
   readonly isGlobal?: boolean | undefined;
 }
 
-/** What `forRoot` takes. */
+/** The options of `forRoot`. */
 export type RedisLockModuleOptions = RedisLockOptions & Extras;
 
-/** What `useClass` and `useExisting` need. */
+/** The contract of `useClass` and `useExisting`. */
 export interface RedisLockOptionsFactory {
   createRedisLockOptions(): RedisLockOptions | Promise<RedisLockOptions>;
 }
@@ -114,13 +117,13 @@ export interface RedisLockOptionsFactory {
 /** Exactly one of `useFactory`, `useClass` and `useExisting`. */
 export interface RedisLockModuleAsyncOptions extends Extras, Pick<ModuleMetadata, 'imports'> {
   readonly useFactory?: FactoryProvider<RedisLockOptions | Promise<RedisLockOptions>>['useFactory'];
-  /** What the parameters of `useFactory` are. */
+  /** The parameters of `useFactory`. */
   readonly inject?: FactoryProvider['inject'];
   readonly useClass?: Type<RedisLockOptionsFactory>;
   readonly useExisting?: Type<RedisLockOptionsFactory>;
 }
 
-/** What an application injects; each needs no more than the context. */
+/** The services that an application injects; each needs only the context. */
 const SERVICES = [
   [LockService, getLockServiceToken],
   [FairLockService, getFairLockServiceToken],
@@ -133,14 +136,14 @@ const SERVICES = [
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
 const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
 const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
-/** Its text is the hint in Nest's own message when the bare class is imported. */
+/** The text is the hint in Nest's own message when the bare class is imported. */
 const CONTEXT = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
 const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
 
 /**
- * Provides the services of all locks, and what the decorators need, for one Redis. When the application closes,
- * waiters are rejected, holders get `shutdownTimeoutMs` to finish, the rest is released, and the
- * connections of this library are closed.
+ * Provides the services of all locks and of the decorators for one Redis. When the application
+ * closes, waiters are rejected, and holders get `shutdownTimeoutMs` to finish. Then the other locks
+ * are released, and the connections of this library are closed.
  */
 @Module({})
 export class RedisLockModule
@@ -163,9 +166,10 @@ export class RedisLockModule
   }
 
   /**
-   * One connection, or another one with every call that gives a `name`. The other options are checked
-   * when the application starts, which fails with a `LockConfigurationError` that says what to change.
-   * @throws {LockConfigurationError} nothing can be called by this name
+   * One connection, or another one with every call that gives a `name`. The other options are
+   * checked when the application starts. It fails with a `LockConfigurationError` that names the
+   * necessary change.
+   * @throws {LockConfigurationError} the name cannot be used
    */
   static forRoot(options: RedisLockModuleOptions = {}): DynamicModule {
     const from = 'RedisLockModule.forRoot()';
@@ -203,7 +207,7 @@ export class RedisLockModule
     try {
       await this.redLocks?.open();
     } catch (error) {
-      // Nobody can close an application that was never started.
+      // An application that was never started is never closed.
       await this.onApplicationShutdown();
       throw error;
     }
@@ -215,7 +219,8 @@ export class RedisLockModule
   }
 
   onModuleDestroy(): void {
-    // Later, Nest waits for one module after the other: holders of all connections have the same time.
+    // Later, Nest waits for one module after the other: holders of all connections get the same
+    // time.
     this.#drained = Promise.all(this.#contexts.map((context) => context.drain()));
   }
 
@@ -278,7 +283,7 @@ function assemble(
   };
 }
 
-/** What an application can inject from the connection of this name. */
+/** The services that an application can inject from the connection of this name. */
 function servicesOf(name: string): Exclude<Provider, Type>[] {
   return [
     ...SERVICES.map(([Service, tokenOf]) => ({

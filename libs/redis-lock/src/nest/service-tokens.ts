@@ -11,19 +11,22 @@ import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
-/** How the module of a connection is made, for messages. */
+/** The call that makes the module of a connection, for messages. */
 export function forRootOf(connection: string): string {
   const name = connection === DEFAULT_NAME ? '' : `{ name: '${connection}' }`;
   return `RedisLockModule.forRoot(${name})`;
 }
 
-/** By which Nest finds a service of the connection: of the default one, it is the class itself. */
+/**
+ * Nest's token of a service of the connection. The token of the default connection is the class
+ * itself.
+ */
 export type ServiceToken<S> = (connection?: string) => InjectionToken<S>;
 
-/** @param name as in the source: that of the class is another one in minified code */
+/** @param name as in the source: minified code changes the name of the class */
 function tokensOf<S>(Service: Type<S>, name: string): ServiceToken<S> {
   return (connection = DEFAULT_NAME) =>
-    // Its text is the hint in Nest's own message when there is no such connection.
+    // The text is the hint in Nest's own message when there is no such connection.
     connection === DEFAULT_NAME ? Service : Symbol.for(`${name} of ${forRootOf(connection)}`);
 }
 
@@ -44,7 +47,10 @@ export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
 /** The token of a connection's `LockMonitor`: `getLockMonitorToken('cache')`. */
 export const getLockMonitorToken = tokensOf(LockMonitor, 'LockMonitor');
 
-/** Of what all services of a connection share, for the subpaths of this package. */
+/**
+ * The token of the context that all services of a connection share, for the subpaths of this
+ * package.
+ */
 export const getLockContextToken: ServiceToken<LockContext> = (connection = DEFAULT_NAME) =>
   Symbol.for(`nestjs-redis-lock:context of ${forRootOf(connection)}`);
 

@@ -43,11 +43,11 @@ export function WithLock(
  *
  * The call waits for the lock, runs the method, and releases the lock before it settles, also when
  * the method fails; its own error passes through untouched. It rejects with `LockTimeoutError` when
- * somebody else had the lock for `waitTimeMs` (see `onBusy`), with `LockKeyError` when an argument
+ * another owner had the lock for `waitTimeMs` (see `onBusy`), with `LockKeyError` when an argument
  * cannot be part of a name, and with `LeaseLostError` when the lock was lost meanwhile.
  * `CurrentLock.lease()` is the lease, inside the method.
- * @param key a template whose placeholders are arguments, as in `product_<id>` (see `LockKey`), or a
- * function of the arguments; several names are taken as one multi lock, all or nothing
+ * @param key a template whose placeholders are arguments, as in `product_<id>` (see `LockKey`), or
+ * a function of the arguments; several names are taken as one multi lock, all or nothing
  * @throws {LockConfigurationError} when the class is defined: the template, an option or the method
  * cannot work
  * @example
@@ -62,7 +62,7 @@ export function WithLock(key: WithLockKey<any>, options: WithLockOptions<any> = 
   return lockDecorator('@WithLock', key, options);
 }
 
-/** `WithLock` for one kind of lock, which has all of its options but these. */
+/** `WithLock` for one kind of lock, without these options. */
 export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
   (
     key: WithLockKey<[context: ExecutionContext]>,
@@ -103,14 +103,14 @@ export const WithWriteLock: KindDecorator<'kind' | 'permits'> = kindDecorator(
 
 /**
  * As `@WithLock`, by permits of the semaphore of the name: as many calls at once as it has permits.
- * `SemaphoreService.get(name).trySetPermits(n)` says how many that are; before that, calls wait.
+ * `SemaphoreService.get(name).trySetPermits(n)` sets their number; before that, calls wait.
  */
 export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = kindDecorator(
   '@WithSemaphore',
   'semaphore',
 );
 
-/** @param kind what the decorator itself says, so that its options cannot */
+/** @param kind of the decorator itself, which its options cannot change */
 export function lockDecorator(
   name: string,
   key: unknown,
@@ -149,7 +149,7 @@ export function lockDecorator(
   };
 }
 
-/** Decorators of ECMAScript are given the function and a context. */
+/** Standard decorators of ECMAScript get the function and a context. */
 function refuseOtherDecorators(name: string, property: unknown): void {
   if (typeof property !== 'object' || property === null) return;
   throw new LockConfigurationError(
@@ -177,7 +177,7 @@ function whereOf(
   return `${decorator}(${shown}) on ${owner.name}.${String(property)}`;
 }
 
-/** What metrics call the locks of the method: few texts, whatever its arguments are. */
+/** The label of the method's locks in metrics: few texts, whatever its arguments are. */
 function labelOf(key: unknown, target: object, property: string | symbol): string {
   const template = Array.isArray(key) ? key.join(', ') : key;
   if (isLabel(template)) return template;
@@ -218,8 +218,8 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
 }
 
 /**
- * Nest and its packages keep what decorators say on the function itself. It must be found whichever
- * side of ours they stand on: losing it would switch off guards.
+ * Nest and its packages keep the data of decorators on the function itself. It must be found on
+ * either side of our decorator: without it, guards would be switched off.
  */
 function inPlaceOf(original: Method, wrapper: Method): Method {
   for (const key of Reflect.getOwnMetadataKeys(original) as unknown[]) {

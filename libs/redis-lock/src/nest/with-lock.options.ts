@@ -18,21 +18,21 @@ import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
 import { refuseUnknown } from './module-options.js';
 
 /**
- * What happens when somebody else has the lock for the whole waiting time:
+ * The reaction when another owner has the lock for the whole waiting time:
  * - `throw`: the call rejects with `LockTimeoutError`.
  * - `skip`: the call resolves with undefined; the method does not run.
- * - a function: the call resolves with what it returns, or rejects with what it throws.
+ * - a function: the call resolves with its result, or rejects with its error.
  *
- * Only that. Redis being down is no answer to who has the lock: `onBackendError` says what happens then.
+ * It applies to nothing else. Without Redis the holder is unknown: see `onBackendError`.
  */
 export type OnBusy<Args extends readonly unknown[]> =
   'throw' | 'skip' | ((args: Args, error: LockTimeoutError) => unknown);
 
 /**
- * What happens when Redis could not be asked for the lock, or refused:
+ * The reaction when Redis could not be asked for the lock, or refused:
  * - `throw`: the call rejects with `LockBackendError`.
- * - `run`: the method runs **without the lock**, beside whoever else does. Every time is logged.
- * - a function: the call resolves with what it returns, or rejects with what it throws.
+ * - `run`: the method runs **without the lock**, beside other holders. Every time is logged.
+ * - a function: the call resolves with its result, or rejects with its error.
  */
 export type OnBackendError<Args extends readonly unknown[]> =
   'throw' | 'run' | ((args: Args, error: LockBackendError) => unknown);
@@ -43,7 +43,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   'signal'
 > {
   /**
-   * What is taken: the lock, the fair lock, one side of the read-write lock, or permits.
+   * The kind of lock: the lock, the fair lock, one side of the read-write lock, or permits.
    * @default 'lock'
    */
   readonly kind?: LockKind | undefined;
@@ -60,7 +60,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   /** @default 'throw' */
   readonly onBusy?: OnBusy<Args> | undefined;
   /**
-   * Nothing but `run` ever lets the method run without its lock.
+   * Only `run` lets the method run without its lock.
    * @default 'throw'
    */
   readonly onBackendError?: OnBackendError<Args> | undefined;
@@ -74,7 +74,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   readonly via?: 'method' | 'interceptor' | undefined;
 }
 
-/** The options of one decorator with nothing left open. */
+/** The options of one decorator with all defaults filled in. */
 export interface LockPlan {
   readonly kind: LockKind;
   readonly connection: string;
@@ -90,8 +90,8 @@ const KINDS = Object.keys(OPTIONS_OF);
 const OWN_OPTIONS = ['kind', 'connection', 'onBusy', 'onBackendError', 'via'];
 
 /**
- * Checks what a decorator was given, once, when the class is defined.
- * @param label what metrics call the lock where the options do not say
+ * Checks the options of a decorator, once, when the class is defined.
+ * @param label for metrics, where the options have none
  * @param fixed the kind of a decorator that has no such option
  * @throws {LockConfigurationError} naming the option, the value and the fix
  */
@@ -162,7 +162,7 @@ function checkAcquire(acquire: AnyAcquireOptions, known: readonly string[], wher
   }
 }
 
-/** What answers in place of the method, or throws; of the words, `throw` alone throws. */
+/** The function that answers in place of the method, or throws. Among the words, only `throw` throws. */
 function handlerOf(
   option: string,
   given: unknown = 'throw',

@@ -3,10 +3,10 @@ import type { FencedPair } from '../core/lua/fencing-token.js';
 import type { Script } from '../core/redis/script.js';
 import type { InProcessServer } from './in-process-server.js';
 
-/** What a test can make fail. */
+/** The operations that a test can make fail. */
 export type LockOperation = 'acquire' | 'release' | 'renew';
 
-/** How the server answers one script: what the Lua does there, in TypeScript. */
+/** The server's answer to one script: its Lua in TypeScript. */
 export interface Answer {
   readonly script: unknown;
   readonly operation: LockOperation | undefined;
@@ -47,7 +47,7 @@ export interface TokenOf {
   readonly tokenTtlMs: number;
 }
 
-/** For a script that acquires and its twin. */
+/** The answer of a script that acquires, and of its twin. */
 export function answerPair<K extends string, A extends string>(
   pair: FencedPair<K, A>,
   run: (server: InProcessServer, call: Call<K, A>, token?: TokenOf) => AcquireAnswer,

@@ -20,7 +20,7 @@ import {
 import { answer, answerMany, type Answer } from './answers.js';
 import { Count, type InProcessServer } from './in-process-server.js';
 
-/** No request is delivered twice here, so that no marker is needed but that of what may be undone. */
+/** This server gets no request twice: it needs a marker only for a call that may be undone. */
 function counted(count: number): Counted {
   return { count, isAnnounced: true };
 }
@@ -106,7 +106,7 @@ export const COUNT_ANSWERS: readonly Answer[] = [
   ...COUNTING,
   ...LATCH,
   answerMany(FORGET, undefined, (server, keys) => keys.filter((key) => server.delete(key)).length),
-  // Nothing is kept here of what is written: no write is refused.
+  // The value is not kept: this server refuses no write.
   answer(GUARDED_WRITE, undefined, (server, { keys, numbers: { token, fenceTtlMs } }) => {
     const newest = server.findOr(keys.fence, Count, () => new Count(0));
     if (token < newest.count) return false;

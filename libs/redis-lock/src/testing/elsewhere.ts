@@ -12,24 +12,24 @@ import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { InProcessConnection } from './in-process-connection.js';
 
-/** What can be held: a kind of lock, or permits of a semaphore. */
+/** The kinds of locks that another process can hold, or permits of a semaphore. */
 export type HeldKind = Hold['protocol']['kind'] &
   ('lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore');
 
-/** Of whoever holds something elsewhere. */
+/** The options of a holder in another process. */
 export interface ElsewhereOptions {
   /** @default 'lock' */
   readonly kind?: HeldKind;
   /** The lease ends by itself after this time (ms). Omitted: it is renewed until it is released. */
   readonly leaseTimeMs?: number;
   /**
-   * How many of a semaphore.
+   * The number of permits of a semaphore.
    * @default all that are free
    */
   readonly permits?: number;
 }
 
-/** Another process, as far as the locks can tell, on the servers of one connection. */
+/** Another process on the servers of one connection, as far as the locks can tell. */
 export class Elsewhere {
   readonly context: LockContext;
   readonly #connection: RedisConnection;
@@ -40,7 +40,7 @@ export class Elsewhere {
     this.context = new LockContext(this.#connection, { name, keyPrefix, leaseTimeMs }, clock);
   }
 
-  /** @throws {LockTimeoutError} somebody has it already */
+  /** @throws {LockTimeoutError} another owner holds it already */
   async hold(
     name: string,
     { kind = 'lock', leaseTimeMs, permits }: ElsewhereOptions,

@@ -4,7 +4,10 @@ import { answer, answerPair, type Answer, type Call, type TokenOf } from './answ
 import { Value, type InProcessServer } from './in-process-server.js';
 import { enter, heldBy, HeldLock } from './lock-answers.js';
 
-/** The waiters of a fair lock in the order of arrival, and until when each process counts as alive. */
+/**
+ * The waiters of a fair lock in the order of arrival. For each process, the time until which it
+ * counts as alive.
+ */
 class FairQueue extends Value {
   readonly waiters = new Set<string>();
   readonly aliveUntil = new Map<string, number>();
@@ -14,7 +17,7 @@ class FairQueue extends Value {
     this.aliveUntil.set(processOf(waiter), aliveUntil);
   }
 
-  /** The next one; whoever is dead is no more in its way. */
+  /** The next waiter; dead ones are removed. */
   head(now: number): string | undefined {
     for (const waiter of this.waiters) {
       if ((this.aliveUntil.get(processOf(waiter)) ?? 0) > now) return waiter;
@@ -33,7 +36,7 @@ interface FairKeys {
   readonly queue: string;
 }
 
-/** After it, whoever is first looks again, though nobody tells it. */
+/** After this time the head asks again, also without a wake-up. */
 const BEHIND_OTHERS_MS = 500;
 
 function queueOf(server: InProcessServer, { queue }: FairKeys): FairQueue {
@@ -60,7 +63,7 @@ function enterFairly(
     return enter(server, { lock, owner, holdCount: 1, leaseMs }, token);
   }
   if (waitMs > 0) queue.add(owner, server.now + aliveMs);
-  // Nobody has told it when a lease ended.
+  // A lease that expires sends no wake-up.
   if (held === undefined) server.publish(`${channelPrefix}:${head ?? owner}`, '0');
   return { kind: 'busy', remainingMs: patienceOf(server, held, head, owner) };
 }

@@ -2,7 +2,7 @@ import { HIT, type Hit } from '../integrations/throttler/hits.scripts.js';
 import { answer, type Answer } from './answers.js';
 import { Value } from './in-process-server.js';
 
-/** The requests of one visitor that count yet; of each, when it ends. */
+/** The requests of one visitor that still count, by the end of each. */
 class Hits extends Value {
   readonly ends = new Map<string, number>();
   windowEndsAt = 0;
@@ -20,7 +20,7 @@ export const HIT_ANSWERS: readonly Answer[] = [
     const { now } = server;
     const hits = server.findOr(keys.hits, Hits, () => new Hits());
     const isBlocked = blockMs > 0 && hits.blockEndsAt > now;
-    // Whoever has served the block begins anew.
+    // After a block the count begins anew.
     hits.forget(now, blockMs > 0 && hits.blockEndsAt > 0 && !isBlocked);
     if (hits.windowEndsAt <= now) hits.windowEndsAt = now + ttlMs;
     if (hits.blockEndsAt <= now) hits.blockEndsAt = 0;

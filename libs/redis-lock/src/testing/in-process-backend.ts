@@ -13,7 +13,7 @@ import { ManualClock } from './manual-clock.js';
 
 /** Servers in this process for the locks of one application, one for each that it connects to. */
 export class InProcessBackend implements Backend, OnModuleDestroy, OnApplicationShutdown {
-  /** Of the application. */
+  /** The contexts of the application. */
   readonly contexts: LockContext[] = [];
   readonly #elsewhere = new Map<LockContext, Elsewhere>();
   readonly #failures: { readonly operation: LockOperation; readonly error: Error }[] = [];
@@ -25,7 +25,7 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
   }
 
   context(connection: RedisConnection, settings: Partial<LockSettings>): LockContext {
-    // Of a red lock, the other nodes would outvote one that fails.
+    // The other nodes of a red lock would outvote one that fails.
     if (connection instanceof InProcessConnection) {
       connection.failure = (operation) => this.#takeFailure(operation);
     }
@@ -41,7 +41,7 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     return elsewhere;
   }
 
-  /** Those of all other processes. */
+  /** The contexts of all other processes. */
   get others(): LockContext[] {
     return [...this.#elsewhere.values()].map(({ context }) => context);
   }
@@ -50,7 +50,7 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     this.#failures.push({ operation, error });
   }
 
-  /** What the test itself does is none of the operations that it makes fail. */
+  /** The operations of the test itself must not fail in place of the application's. */
   withoutFailures(work: () => void): void {
     const failures = this.#failures.splice(0);
     try {

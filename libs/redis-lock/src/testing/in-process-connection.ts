@@ -16,7 +16,7 @@ import { PERMIT_ANSWERS } from './permit-answers.js';
 import { READ_LOCK_ANSWERS } from './read-lock-answers.js';
 import { WRITE_LOCK_ANSWERS } from './write-lock-answers.js';
 
-/** What the server can be asked, by the script that asks it. */
+/** The answers of the server, by script. */
 export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
   [
     ...LOCK_ANSWERS,
@@ -31,19 +31,17 @@ export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
 
 const HERE: KeyPlace = { node: '', slot: 0 };
 
-/** A client of a server in this process. Nothing is ever lost on the way. */
+/** A client of a server in this process. It loses no request and no message. */
 export class InProcessConnection implements RedisConnection {
   readonly topology = 'server';
   isUp = true;
 
-  /** What an operation fails with instead of being done. */
+  /** The error of an operation that is to fail. */
   failure: (operation: LockOperation) => Error | undefined = () => undefined;
 
   constructor(readonly server: InProcessServer) {}
 
-  open(): void {
-    // It is there.
-  }
+  open(): void {}
 
   async run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
@@ -76,7 +74,7 @@ export class InProcessConnection implements RedisConnection {
     return this.server.listen(channel, listener);
   }
 
-  /** It is up from the beginning, and never again. */
+  /** The connection is up from the beginning: no later call. */
   onUp(): () => void {
     return () => undefined;
   }

@@ -4,20 +4,20 @@ import type { Clock } from '../core/time/clock.js';
 import { LockStateError } from '../core/api/errors.js';
 import type { ChannelListener } from '../core/redis/connection.js';
 
-/** What a key holds. */
+/** The value of a key. */
 export abstract class Value {
-  /** When it ends by itself, by the clock of the server. */
+  /** When it expires, by the clock of the server. */
   endsAt = Infinity;
 }
 
-/** A bare number: of free permits, of a latch, the last fencing token, what a request has taken. */
+/** A number: free permits, a latch, the last fencing token, or the marker of a request. */
 export class Count extends Value {
   constructor(public count: number) {
     super();
   }
 }
 
-/** What takes the place of Redis: keys that end by a clock, and channels, in this process alone. */
+/** The replacement of Redis: keys that expire by a clock, and channels, in this process alone. */
 export class InProcessServer {
   readonly id = randomUUID().replaceAll('-', '');
   readonly #values = new Map<string, Value>();
@@ -34,7 +34,7 @@ export class InProcessServer {
     return Math.floor(this.clock.wall() * 1_000);
   }
 
-  /** Those on which somebody listens. */
+  /** The channels with a listener. */
   get channels(): string[] {
     return [...this.#listeners.keys()];
   }
@@ -48,7 +48,7 @@ export class InProcessServer {
     );
   }
 
-  /** Whatever the key holds. */
+  /** The value of any type. */
   peek(key: string): Value | undefined {
     const value = this.#values.get(key);
     if (value === undefined || value.endsAt > this.now) return value;
@@ -76,7 +76,7 @@ export class InProcessServer {
     return this.peek(key) !== undefined && this.#values.delete(key);
   }
 
-  /** Never shorter: what was promised stays promised. */
+  /** Never shorter: a promised lease stays promised. */
   prolong(value: Value, ttlMs: number): void {
     value.endsAt = Math.max(value.endsAt, this.now + ttlMs);
   }
@@ -85,7 +85,7 @@ export class InProcessServer {
     return Math.max(0, endsAt - this.now);
   }
 
-  /** Tells all who listen, after the step that tells them. */
+  /** Calls the listeners after the present step. */
   publish(channel: string, message: string): void {
     for (const listener of this.#listeners.get(channel) ?? []) {
       void Promise.resolve().then(() => {

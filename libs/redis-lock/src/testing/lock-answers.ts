@@ -21,7 +21,7 @@ import {
 import { answer, answerMany, answerPair, type Answer, type TokenOf } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
-/** What one owner may hold exclusively, by a field of its own. */
+/** A value that one owner may hold exclusively, by a field of its own. */
 export abstract class Held extends Value {
   abstract holdCount: number;
 
@@ -83,19 +83,19 @@ export function enter(server: InProcessServer, entry: Entry, token?: TokenOf): A
   return granted(tokenFor(server, token, isNew));
 }
 
-/** What is held exclusively, or nothing. */
+/** The exclusive hold of this field, if there is one. */
 function heldIn(server: InProcessServer, lock: string, field: string): Held | undefined {
   const held = server.peek(lock);
   return held instanceof Held && held.isHeldBy(field) ? held : undefined;
 }
 
-/** What this owner has, or nothing. */
+/** The hold of this owner, if there is one. */
 export function heldBy(server: InProcessServer, lock: string, owner: string): HeldLock | undefined {
   const held = server.find(lock, HeldLock);
   return held?.owner === owner ? held : undefined;
 }
 
-/** The next owner; once it begins, it has one hold. */
+/** The next owner. With `starts` it gets one hold. */
 export interface Passing {
   readonly owner: string;
   readonly successor: string;
@@ -103,7 +103,7 @@ export interface Passing {
   readonly starts: number;
 }
 
-/** @returns undefined if it is the owner's, which it is no more */
+/** @returns undefined if the owner held it, and holds it no more */
 function leave(
   server: InProcessServer,
   lock: string,
@@ -127,7 +127,7 @@ function passOn(
   return 'passed';
 }
 
-/** Those of other clients stand in no line: they are told when it is free. */
+/** Waiters of other clients queue nowhere: they get a wake-up when it is free. */
 const REENTRANT: readonly Answer[] = [
   ...answerPair(
     ACQUIRE_OR_QUEUE,
@@ -153,7 +153,7 @@ const REENTRANT: readonly Answer[] = [
   ),
 ];
 
-/** What the locks share that are a hash with their owner. */
+/** The answers for all locks that are a hash with their owner. */
 const HASHES: readonly Answer[] = [
   ...answerPair(ACQUIRE, (server, { keys: { lock }, texts: { owner }, numbers }, token) =>
     enter(server, { lock, owner, holdCount: 1, leaseMs: numbers.leaseMs }, token),

@@ -23,30 +23,30 @@ const HOLD_OPTIONS: readonly string[] = ['kind', 'leaseTimeMs', 'permits', 'conn
 const KINDS: readonly HeldKind[] = ['lock', 'fair', 'read', 'write', 'red', 'semaphore'];
 const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
 
-/** What the testing module takes beside the options of `RedisLockModule`. */
+/** The options of the testing module beside those of `RedisLockModule`. */
 export interface LockTestingOptions {
   /**
-   * `manual`: time stands still but for `clock.advance(ms)`. `system`: it takes as long as it takes.
+   * `manual`: time passes only by `clock.advance(ms)`. `system`: time passes by itself.
    * @default 'manual'
    */
   readonly clock?: 'manual' | 'system' | undefined;
 }
 
-/** Something that is held at this moment. */
+/** A lock that is held at this moment. */
 export interface HeldLock {
   readonly name: string;
   readonly kind: HeldKind;
-  /** The name of the connection; `default` unless it was given one. */
+  /** The name of the connection, or `default`. */
   readonly connection: string;
-  /** The application under test, or whoever `holdElsewhere` stands for. */
+  /** The application under test, or the holder of `holdElsewhere`. */
   readonly by: 'application' | 'elsewhere';
   /** How many leases the holder has: more than one in nested calls. */
   readonly holdCount: number;
-  /** What is left of the lease. */
+  /** The rest of the lease. */
   readonly remainingMs: number;
 }
 
-/** What another process, which a test plays, holds. */
+/** The hold of another process that a test plays. */
 export interface HoldElsewhereOptions extends ElsewhereOptions {
   /**
    * The `name` of the connection, where the application has several.
@@ -55,11 +55,11 @@ export interface HoldElsewhereOptions extends ElsewhereOptions {
   readonly connection?: string | undefined;
 }
 
-/** What a test does to the locks of one application, and what it asks of them. */
+/** Controls the locks of one application, and shows their state. */
 export class LockTesting {
   /** @internal */
   readonly backend: InProcessBackend;
-  /** With nothing left open. */
+  /** All options, with their defaults. */
   readonly options: Required<LockTestingOptions>;
 
   /** @throws {LockConfigurationError} the clock is none of the two */
@@ -74,7 +74,7 @@ export class LockTesting {
   }
 
   /**
-   * By which waiting times, leases and renewals go.
+   * The clock of waiting times, leases and renewals.
    * @throws {LockConfigurationError} it is the system's
    */
   get clock(): ManualClock {
@@ -85,7 +85,7 @@ export class LockTesting {
     );
   }
 
-  /** What is held, by the application and elsewhere, in the order of the names; each owner once. */
+  /** All holds, of the application and elsewhere, in the order of the names; each owner once. */
   held(): HeldLock[] {
     const held = [
       ...this.backend.contexts.flatMap((context) => heldIn(context, 'application')),
@@ -97,7 +97,7 @@ export class LockTesting {
   /**
    * Returns if the application holds it at this moment.
    * @param kind any unless given
-   * @throws {AssertionError} it does not; the message says what is held
+   * @throws {AssertionError} it does not; the message names the holds
    */
   assertHeld(name: string, kind?: HeldKind): void {
     const held = this.held();
@@ -113,9 +113,9 @@ export class LockTesting {
   }
 
   /**
-   * Somebody else holds it from now on, until the lease that this resolves with is released: whoever
-   * asks for it in the application finds it busy.
-   * @throws {AssertionError} it is held already, or there are not so many permits
+   * Another process holds it from now on, until the lease that this resolves with is released. A
+   * caller of the application finds it busy.
+   * @throws {AssertionError} it is held already, or has too few permits
    * @throws {LockArgumentError} an option is unknown, or makes no sense
    */
   async holdElsewhere(name: string, options: HoldElsewhereOptions = {}): Promise<Lease> {
@@ -135,9 +135,9 @@ export class LockTesting {
   }
 
   /**
-   * Ends the lease of everybody who holds it, as if nobody had renewed it in time: the key is gone, and
-   * each holder knows at once, by its signal and by `LeaseLostError` with the reason `expired`.
-   * @throws {AssertionError} nobody holds it
+   * Ends the leases of all holders, as after late renewals: the key is gone. Each holder knows at
+   * once, by its signal and by `LeaseLostError` with the reason `expired`.
+   * @throws {AssertionError} it is not held
    */
   expireLease(name: string): void {
     const ended = [...this.backend.contexts, ...this.backend.others].flatMap((context) =>
@@ -157,8 +157,9 @@ export class LockTesting {
   }
 
   /**
-   * The next such operation of the application is not done, and rejects with the error: an attempt to
-   * get something, a release or count-down, or a renewal. A red lock has several servers, and goes on.
+   * The next such operation of the application is not done, and rejects with the error: an
+   * acquisition, a release or count-down, or a renewal. A red lock has several servers, and goes
+   * on.
    * @param error a `LockBackendError` that it is useless to retry, unless given
    * @throws {LockArgumentError} it is no such operation
    */
@@ -185,7 +186,7 @@ export class LockTesting {
   }
 }
 
-/** What `acquire` does not look at. */
+/** Checks the options that `acquire` does not check. */
 function checkHoldOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) {
     throw new LockArgumentError(`options must be an object, not ${describeValue(options)}`);

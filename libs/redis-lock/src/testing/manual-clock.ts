@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../core/time/clock.js';
 import { describeValue, LockArgumentError } from '../core/api/errors.js';
 
-/** As real timers would be: a test that has faked those must not stand still. */
+/** The real function: a test that has faked the timers must not stop this clock. */
 const { setImmediate } = globalThis;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -21,8 +21,8 @@ class ManualTimer implements Timer {
 }
 
 /**
- * Time that stands still until it is told to go on: leases end, renewals are sent and waiting is over
- * only by `advance`. Arms no timer of the system.
+ * A clock that only `advance` moves: leases end, renewals are sent and waits end by it alone. It
+ * arms no timer of the system.
  */
 export class ManualClock implements Clock {
   readonly #startedAt = Date.now();
@@ -57,9 +57,9 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets so many milliseconds pass: whatever becomes due happens in its order, and after each of it
-   * comes what follows from it at once. Resolves when all of that has happened; work that waits for
-   * anything else than locks, such as a file or a real timer, is not waited for.
+   * Lets this time pass. Due callbacks run in order, each followed by its immediate consequences.
+   * Resolves when all of them have run. Does not wait for work that waits for anything else than
+   * locks, such as a file or a real timer.
    * @throws {LockArgumentError} time goes forward only, and not for ever
    */
   async advance(ms: number): Promise<void> {
@@ -72,7 +72,7 @@ export class ManualClock implements Clock {
     await this.#last;
   }
 
-  /** From now on nobody waits for anything: whatever is due, however late, happens by itself. */
+  /** From now on due callbacks run by themselves, however late they are due. */
   run(): void {
     this.#isRunning = true;
     void this.#fireAll();
@@ -104,7 +104,7 @@ export class ManualClock implements Clock {
     await turn();
   }
 
-  /** Of those that are due at the same time, the one that was armed first. */
+  /** The first that is due; among equal times, the one that was armed first. */
   #next(until: number): ManualTimer | undefined {
     let next: ManualTimer | undefined;
     for (const timer of this.#timers) {

@@ -15,12 +15,12 @@ import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from '../primitives/semaphore/pe
 import { answer, answerMany, type Answer, type Call } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
-/** Permits in use: of each, when its lease ends. */
+/** Permits in use, by the end of each lease. */
 export class PermitLeases extends Value {
   readonly ends = new Map<string, number>();
 }
 
-/** Somebody waits for several permits at once: others leave him enough. */
+/** The mark of a waiter for several permits at once: other callers leave enough for it. */
 class Mark extends Value {
   constructor(
     readonly waiter: string,
@@ -50,7 +50,7 @@ function tell(server: InProcessServer, channel: string, free: number | undefined
   if (free !== undefined && free > 0) server.publish(channel, String(free));
 }
 
-/** Brings the counter to this value, and makes one if there is none. */
+/** Sets the counter, and creates it if there is none. */
 function setFree(server: InProcessServer, { counter }: Keys, free: number): void {
   server.findOr(counter, Count, () => new Count(0)).count = free;
 }
@@ -121,7 +121,7 @@ function leave(
   return removed < ids.length ? 'absent' : 'done';
 }
 
-/** Permits whose lease is over count as free; the next one to acquire takes them back. */
+/** Permits whose lease is over count as free; the next acquire takes them back. */
 const CAPACITY: readonly Answer[] = [
   answer(LOOK, undefined, (server, { keys }) => {
     const free = server.find(keys.counter, Count)?.count;
@@ -177,7 +177,7 @@ export const PERMIT_ANSWERS: readonly Answer[] = [
   ...CAPACITY,
   answer(ACQUIRE, 'acquire', (server, { keys, ...wish }) => enter(server, keys, wish)),
   answer(RELEASE, 'release', (server, { keys, texts }) => leave(server, keys, texts, false)),
-  // No slot is on its way here: nobody asks for it.
+  // This server has no moving slot: END is never asked for.
   answer(END, 'release', (server, { keys, texts }) => {
     const leases = leasesOf(server, keys);
     const held = texts.permits.split(',').filter((id) => (leases.get(id) ?? 0) > server.now);

@@ -51,7 +51,7 @@ function enterToRead(
   return granted();
 }
 
-/** For how long a new reader does not get in, as far as is known. */
+/** How long (ms) a new reader is refused, as far as is known. */
 function refusalMs(
   server: InProcessServer,
   hold: ReadWriteHold | undefined,
@@ -87,13 +87,13 @@ export function leaveReading(
   shrink(ends, holdCount);
   if (holdCount > 0) return 'done';
   hold.readers.delete(owner);
-  // The writer's own lease is not to be touched.
+  // The writer's own lease must not change.
   if (hold.writer !== undefined || leaveToReaders(server, lock, hold) > 0) return 'done';
   server.publish(channel, FOR_NEXT);
   return 'done';
 }
 
-/** How many holds were prolonged of a reader; 0 if it is dead. */
+/** The number of renewed holds of a reader; 0 if it is dead. */
 function renew(server: InProcessServer, lock: string, owner: string, leaseMs: number): number {
   const hold = server.peek(lock);
   const ends = hold instanceof ReadWriteHold ? hold.readers.get(owner) : undefined;
@@ -131,7 +131,7 @@ export const READ_LOCK_ANSWERS: readonly Answer[] = [
       .map((lock, i) => renew(server, lock, String(args[2 * i]), Number(args[2 * i + 1])) > 0),
   ),
   answer(READ_INSPECT, undefined, (server, { keys: { lock } }) => inspect(server, lock)),
-  // No slot is on its way here: these are asked for by nobody.
+  // This server has no moving slot: these scripts are never asked for.
   answer(READ_ACQUIRE_ALONE, 'acquire', (server, { keys, texts, numbers }) => {
     const call = { ...numbers, channel: 0, memoryMs: 0 };
     const named = { ...texts, channel: '', memoryMs: '0' };

@@ -1,10 +1,10 @@
 import type { InProcessServer } from './in-process-server.js';
 import { Held } from './lock-answers.js';
 
-/** What holds a read-write lock: readers, or a writer that may read as well. */
+/** The holders of a read-write lock: readers, or a writer that may read as well. */
 export class ReadWriteHold extends Held {
   writer: { owner: string; holdCount: number } | undefined;
-  /** Of each reader the end of each of its holds. */
+  /** For each reader the end of each of its holds. */
   readonly readers = new Map<string, number[]>();
 
   constructor(writer?: string, holdCount = 1) {
@@ -24,7 +24,7 @@ export class ReadWriteHold extends Held {
     return this.writer !== undefined && field === `${this.writer.owner}:write`;
   }
 
-  /** When the last reader's lease ends, of those that live; the dead are forgotten. */
+  /** The end of the last lease of a live reader; dead ones are removed. */
   readUntil(now: number): number | undefined {
     let longest: number | undefined;
     for (const [reader, ends] of this.readers) {
@@ -36,7 +36,7 @@ export class ReadWriteHold extends Held {
   }
 }
 
-/** Brings a reader down to so many holds. What it was promised by any of them, the last one keeps. */
+/** Lowers a reader to this number of holds. The last of them gets the longest of its leases. */
 export function shrink(ends: number[], holdCount: number): void {
   if (ends.length <= holdCount) return;
   const until = Math.max(...ends);
@@ -44,7 +44,9 @@ export function shrink(ends: number[], holdCount: number): void {
   if (holdCount > 0) ends[holdCount - 1] = until;
 }
 
-/** @returns what is left of the longest lease of readers; 0 and the lock is gone if nobody reads */
+/**
+ * @returns the rest of the longest lease of readers (ms); without readers 0, and the lock is gone
+ */
 export function leaveToReaders(server: InProcessServer, lock: string, hold: ReadWriteHold): number {
   const until = hold.readUntil(server.now);
   if (until === undefined) {

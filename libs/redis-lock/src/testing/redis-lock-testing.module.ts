@@ -11,12 +11,12 @@ import {
 } from '../nest/redis-lock.module.js';
 import { LockTesting, type LockTestingOptions } from './lock-testing.js';
 
-/** What `forRoot` takes in a test. */
+/** The options of `forRoot` in a test. */
 export type RedisLockTestingModuleOptions = RedisLockModuleOptions & LockTestingOptions;
-/** What `forRootAsync` takes in a test. */
+/** The options of `forRootAsync` in a test. */
 export type RedisLockTestingModuleAsyncOptions = RedisLockModuleAsyncOptions & LockTestingOptions;
 
-/** What `Test.createTestingModule()` of @nestjs/testing makes. */
+/** The builder of `Test.createTestingModule()` of @nestjs/testing. */
 export interface OverridableModule {
   overrideProvider(token: symbol): { useValue(value: unknown): unknown };
 }
@@ -24,8 +24,8 @@ export interface OverridableModule {
 const RED_LOCK = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
 
 /**
- * Takes the place of `RedisLockModule` in tests: the same services and decorators, with the same
- * behaviour, on servers in this process. Nothing is connected, whatever `connection` says.
+ * Replaces `RedisLockModule` in tests: the same services and decorators, with the same behaviour,
+ * on servers in this process. It connects nothing, whatever `connection` says.
  */
 export const RedisLockTestingModule = {
   /** As `RedisLockModule.forRoot`; provides the `LockTesting` of the application as well. */
@@ -42,8 +42,8 @@ export const RedisLockTestingModule = {
   },
 
   /**
-   * Takes Redis away from an application that imports `RedisLockModule`, with the options that it has
-   * there; to be called before `compile()`.
+   * Replaces Redis in an application that imports `RedisLockModule`, and keeps its options; call it
+   * before `compile()`.
    */
   replaceRedisIn(builder: OverridableModule, options: LockTestingOptions = {}): LockTesting {
     const testing = new LockTesting(options);
@@ -89,7 +89,7 @@ function withoutRedis(
   };
 }
 
-/** What says where the connection was set up says the place in the test. */
+/** Changes the place of the connection's set-up to that in the test. */
 function setUpIn(place: string, provider: Provider): Provider {
   if (!('useValue' in provider) || provider.provide !== NAMED_CONNECTION) return provider;
   return { ...provider, useValue: { ...(provider.useValue as object), place } };

@@ -1,10 +1,10 @@
 import { TURN_MS } from '../primitives/read-write-lock/turns.lua.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
-/** How long readers wait behind writers that do not get in either. */
+/** How long readers wait behind writers that do not acquire either. */
 const PATIENCE_MS = 5_000;
 
-/** Of each that waits, when it is forgotten unless it asks again. */
+/** The waiters, by the time when each is forgotten unless it asks again. */
 class Waiting extends Value {
   readonly until = new Map<string, number>();
 }
@@ -16,7 +16,7 @@ export interface TurnKeys {
   readonly turn: string;
 }
 
-/** Who goes first before a read-write lock: the rules of primitives/read-write-lock/turns.lua.ts. */
+/** The order of readers and writers: the rules of primitives/read-write-lock/turns.lua.ts. */
 export class WaitingTurns {
   constructor(
     private readonly server: InProcessServer,
@@ -32,13 +32,13 @@ export class WaitingTurns {
     return this.#isAwaited(this.keys.writers);
   }
 
-  /** How long readers put up with the writers that wait; 0 when a turn of theirs is due. */
+  /** How long readers still wait behind the waiting writers (ms); 0 when their turn is due. */
   get patienceMs(): number {
     const patience = this.server.find(this.keys.patience, Count);
     return patience === undefined ? 0 : this.server.leftOf(patience);
   }
 
-  /** What is left of the turn of readers; undefined when it is not theirs. */
+  /** The rest of the readers' turn (ms); undefined when they have none. */
   get turnMs(): number | undefined {
     const turn = this.#waiting(this.keys.turn);
     return turn === undefined ? undefined : this.server.leftOf(turn);
@@ -48,7 +48,9 @@ export class WaitingTurns {
     return this.#waiting(this.keys.turn)?.until.has(reader) === true;
   }
 
-  /** A writer finds nobody, but readers that wait and have no turn yet. @returns whether they get one */
+  /**
+   * A writer finds a free lock, and waiting readers without a turn. @returns whether they get one
+   */
   openTurn(): boolean {
     const { readers, turn } = this.keys;
     const isWaited = this.#exists(readers) && !this.#exists(turn) && this.patienceMs === 0;
@@ -56,7 +58,7 @@ export class WaitingTurns {
     return isWaited;
   }
 
-  /** Those who wait to read go first, once. */
+  /** The waiting readers go first, once. */
   giveTurn(): void {
     const { readers, writers, turn } = this.keys;
     if (!this.#exists(readers) && !this.#exists(writers)) return;
@@ -72,7 +74,7 @@ export class WaitingTurns {
     this.#remember(this.keys.readers, reader, memoryMs);
   }
 
-  /** A writer has the lock: the turn of readers is due when it ends. */
+  /** A writer has the lock: the readers' turn is due when it ends. */
   endPatience(): void {
     this.server.delete(this.keys.patience);
   }
@@ -89,7 +91,7 @@ export class WaitingTurns {
     return this.#forget(this.keys.turn, reader) && !this.#exists(this.keys.turn);
   }
 
-  /** @returns whether nobody else waits to write */
+  /** @returns whether no other writer waits */
   forgetWriter(writer: string): boolean {
     if (!this.#forget(this.keys.writers, writer) || this.isWriterAwaited) return false;
     this.endPatience();

@@ -55,7 +55,10 @@ function enterToWrite(
   return granted(fencingToken);
 }
 
-/** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
+/**
+ * How long (ms) a writer is refused: another owner writes or reads, or waiting readers have their
+ * turn.
+ */
 function refusalMs(
   server: InProcessServer,
   lock: string,
@@ -70,7 +73,9 @@ function refusalMs(
   return turns.turnMs;
 }
 
-/** @returns whether it is for readers now, or else free; undefined if it is not this writer's */
+/**
+ * @returns whether readers have it now, or else it is free; undefined if it is not this writer's
+ */
 function letGo(server: InProcessServer, keys: Keys, owner: string): boolean | undefined {
   const hold = server.peek(keys.lock);
   if (!(hold instanceof ReadWriteHold) || hold.writer?.owner !== owner) return undefined;
@@ -119,7 +124,7 @@ export const WRITE_LOCK_ANSWERS: readonly Answer[] = [
       enterToWrite(server, keys, { ...numbers, owner, channel, holdCount: undefined }, token),
   ),
   answer(WRITE_RELEASE, 'release', (server, { keys, texts }) => leaveWriting(server, keys, texts)),
-  // No slot is on its way here: these are asked for by nobody.
+  // This server has no moving slot: these scripts are never asked for.
   answer(WRITE_ACQUIRE_ALONE, 'acquire', (server, { keys, texts: { owner }, numbers }) => {
     const entry = { ...numbers, owner, channel: '', memoryMs: 0, holdCount: 1 };
     return enterToWrite(server, { ...keys, ...NO_TURNS }, entry);

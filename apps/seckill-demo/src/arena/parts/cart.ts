@@ -15,7 +15,7 @@ const SOLD_OUT = 410;
 type Pair = readonly [string, string];
 type ProductStates = readonly [ProductState, ProductState];
 
-/** Two buyers in two processes, of whom one always wants A and B, and the other B and A. */
+/** Two buyers in two processes: one always wants A and B, the other B and A. */
 export async function cart(plan: PartPlan): Promise<CartResult> {
   return withPair(plan, async (buyers, [a, b]) => {
     const answers = await Promise.all([

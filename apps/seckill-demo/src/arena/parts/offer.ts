@@ -14,12 +14,12 @@ export interface OfferEvidence {
   /** How many readers stood between their two reads at the same moment. */
   readonly together: number;
   readonly read: readonly Answer[];
-  /** The merchant's change while all of them stood there, and the one after they had gone. */
+  /** The merchant's change while all readers stood there, and the one after they had gone. */
   readonly changedWithin: Answer;
   readonly changedAfter: Answer;
 }
 
-/** Everybody has read the price and not yet the stock; then the merchant changes both. */
+/** All readers have read the price and not yet the stock; then the merchant changes both. */
 export async function offer(
   { fleet, newProduct }: PartPlan,
   strategy: 'naive' | 'read-write-lock',

@@ -1,16 +1,16 @@
 import type { Redis } from 'ioredis';
 import type { Fleet } from '../fleet.js';
 
-/** What a sale needs besides the one lock around the stock; each part shows another kind of lock. */
+/** The parts of a sale besides the one lock around the stock; each shows another kind of lock. */
 export const PART_NAMES = ['queue', 'opening', 'payment', 'offer', 'cart'] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
 /**
- * - `ok`: nobody was wronged, and everybody was served.
- * - `overtakes`: somebody bought before somebody who had come earlier.
+ * - `ok`: all buyers were served, and rightly.
+ * - `overtakes`: a buyer bought before one that had come earlier.
  * - `sells-early`: a process sold while another one was not ready.
  * - `overloads`: the payment gateway was given more than it takes.
- * - `torn`: somebody was shown an old price with new stock.
+ * - `torn`: a reader got an old price with new stock.
  * - `deadlock`: carts waited for each other until one gave up.
  * - `partial`: a cart was sold by halves.
  * - `error`: the part could not be played through.

@@ -9,8 +9,8 @@ import { until } from './until.js';
 const BUYERS = 20;
 
 /**
- * One buyer is inside, the others come one by one, to each process in turn. What remains in stock
- * after an order tells the order of purchase.
+ * One buyer is inside, the others come one by one, to each process in turn. The stock after an
+ * order tells the order of purchase.
  */
 export async function queue(plan: PartPlan, strategy: 'redis-lock' | 'fair'): Promise<QueueResult> {
   const productId = plan.newProduct();
@@ -40,7 +40,7 @@ export function judgeQueue(inOrderOfArrival: readonly Answer[], withLock: boolea
   return { part: 'queue', withLock, outcome, buyers: inOrderOfArrival.length, inversions };
 }
 
-/** How many pairs are the wrong way round: less was left after the one who came earlier bought last. */
+/** The number of pairs in the wrong order: the earlier buyer left less than the later one. */
 function inversionsIn(left: readonly number[]): number {
   return left.reduce((sum, mine, place) => {
     return sum + left.slice(place + 1).filter((later) => later > mine).length;

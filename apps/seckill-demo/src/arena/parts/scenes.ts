@@ -20,7 +20,7 @@ export const HASTY_SCENES: readonly PartScene[] = [
   { part: 'cart', withLock: false, play: cartOneByOne },
 ];
 
-/** In a fleet where nobody is refused for lack of time. */
+/** For a fleet that refuses no buyer for lack of time. */
 export const PATIENT_SCENES: readonly PartScene[] = [
   { part: 'queue', withLock: false, play: (plan) => queue(plan, 'redis-lock') },
   { part: 'queue', withLock: true, play: (plan) => queue(plan, 'fair') },

@@ -3,7 +3,10 @@ import { STEP_LIMIT_MS } from '../fleet.js';
 
 const ASK_EVERY_MS = 2;
 
-/** Asks until it is so; resolves with false when that takes longer than any step on any machine. */
+/**
+ * Asks until the answer is true; resolves with false after a time that no step takes on any
+ * machine.
+ */
 export async function until(isSo: () => Promise<boolean>): Promise<boolean> {
   const limit = Date.now() + STEP_LIMIT_MS;
   while (!(await isSo())) {

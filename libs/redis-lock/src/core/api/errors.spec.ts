@@ -34,7 +34,7 @@ describe('LockError', () => {
     expect(error.code).toBe(code);
     expect(error.name).toBe(error.constructor.name);
     expect(error.stack).toContain(error.message);
-    // A cause that nobody gave is no own property, which logs would show.
+    // An own property `cause` would appear in logs, also when it is undefined.
     expect(Object.hasOwn(error, 'cause')).toBe(false);
   });
 

@@ -12,7 +12,7 @@ export type LockErrorCode =
   | 'LOCK_LIMIT'
   | 'LOCK_SHUTDOWN';
 
-/** What an error knows beside its message. */
+/** The details of an error beside its message. */
 export interface LockErrorDetails {
   readonly lockName?: string | undefined;
   readonly cause?: unknown;
@@ -21,7 +21,7 @@ export interface LockErrorDetails {
 /** Base of every error this library throws. None of them knows HTTP. */
 export abstract class LockError extends Error {
   abstract readonly code: LockErrorCode;
-  /** The lock that was asked for, where one was. */
+  /** The name of the lock, if the call was about one. */
   readonly lockName: string | undefined;
 
   constructor(message: string, details: LockErrorDetails = {}) {
@@ -29,13 +29,13 @@ export abstract class LockError extends Error {
     this.lockName = details.lockName;
   }
 
-  /** What `JSON.stringify` writes: all that it knows, the message included, but for stack and cause. */
+  /** The value for `JSON.stringify`: all properties with the message, without stack and cause. */
   toJSON(): Record<string, unknown> {
     return { ...Object.fromEntries(Object.entries(this)), message: this.message };
   }
 }
 
-/** Somebody else had the lock during the whole waiting time. Redis answered; nothing is held. */
+/** Another owner had the lock during the whole waiting time. Redis answered; nothing is held. */
 export class LockTimeoutError extends LockError {
   override readonly name = 'LockTimeoutError';
   readonly code = 'LOCK_TIMEOUT';
@@ -72,7 +72,7 @@ export class LockTimeoutError extends LockError {
  * - `gone`: Redis answered that this owner does not hold the lock any more.
  * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
  * - `shutdown`: the application closed before the holder was done.
- * - `overtaken`: what the lock guards was written to under a newer fencing token.
+ * - `overtaken`: a newer fencing token has written to the guarded resource.
  */
 export type LeaseLostReason = 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
 
@@ -84,12 +84,14 @@ const LOST: Record<LeaseLostReason, string> = {
   overtaken: 'a newer holder has written there',
 };
 
-/** The caller held the lock, and may hold it no more: what it did since may have met another holder. */
+/**
+ * The caller held the lock, and may have lost it: another holder may have worked at the same time.
+ */
 export class LeaseLostError extends LockError {
   override readonly name = 'LeaseLostError';
   readonly code = 'LEASE_LOST';
   readonly reason: LeaseLostReason;
-  /** What the work returned although its lease was lost; set by `using` and `@WithLock` only. */
+  /** The result of the work that lost its lease; set by `using` and `@WithLock` only. */
   readonly result: unknown;
 
   constructor(
@@ -109,22 +111,22 @@ export class LeaseLostError extends LockError {
 
 /**
  * - `none`: nothing happened in Redis.
- * - `unknown`: the command may have been executed. What it may have taken is given back as soon as
- *   Redis answers again.
+ * - `unknown`: the command may have been executed. Then its grant is given back as soon as Redis
+ *   answers again.
  */
 export type BackendOutcome = 'none' | 'unknown';
 
-/** What a `LockBackendError` knows beside its message. */
+/** The details of a `LockBackendError` beside its message. */
 export interface BackendErrorDetails extends LockErrorDetails {
   readonly retryable: boolean;
   readonly outcome: BackendOutcome;
 }
 
-/** Redis could not be asked, or refused to answer. Says nothing about who holds the lock. */
+/** Redis could not be asked, or refused to answer. The holder of the lock is unknown. */
 export class LockBackendError extends LockError {
   override readonly name: string = 'LockBackendError';
   readonly code: 'LOCK_BACKEND' | 'LOCK_QUORUM' | 'LOCK_REPLICATION' = 'LOCK_BACKEND';
-  /** True when the same call may succeed later without anybody changing the set-up. */
+  /** True when the same call may succeed later without a change of the set-up. */
   readonly retryable: boolean;
   readonly outcome: BackendOutcome;
 
@@ -134,7 +136,7 @@ export class LockBackendError extends LockError {
     this.outcome = details.outcome;
   }
 
-  /** The same error with more known about it. */
+  /** The same error with more details. */
   amended(message: string, changes: Partial<BackendErrorDetails>): LockBackendError {
     return new LockBackendError(message, { ...this.details, ...changes });
   }
@@ -146,16 +148,16 @@ export class LockBackendError extends LockError {
 }
 
 /**
- * A slot of a Cluster is on its way to another node, with some keys of the script here and some there, or
- * nowhere: a script of one key would have been executed.
+ * A slot of a Cluster is on its way to another node. The keys of the script are on either node, or
+ * on none. Redis would have executed a script of one key.
  */
 export class MovingSlotError extends LockBackendError {}
 
-/** Of the independent nodes of a red lock, too few could be asked. What was granted is given back. */
+/** Too few independent nodes of a red lock could be asked. Granted votes are given back. */
 export class QuorumError extends LockBackendError {
   override readonly name = 'QuorumError';
   override readonly code = 'LOCK_QUORUM';
-  /** For each node why it did not vote; undefined where it did. */
+  /** One entry for each node: why it did not vote, or undefined where it did. */
   readonly causes: readonly unknown[];
 
   constructor(
@@ -176,7 +178,7 @@ export class ReplicationError extends LockBackendError {
   override readonly name = 'ReplicationError';
   override readonly code = 'LOCK_REPLICATION';
   readonly minReplicas: number;
-  /** How many confirmed it in time. */
+  /** The number of replicas that confirmed it in time. */
   readonly replicas: number;
 
   constructor(
@@ -200,7 +202,7 @@ export class LockStateError extends LockError {
   readonly code = 'LOCK_STATE';
 }
 
-/** An error of the connection, which does not know what it was asked for, with the lock's name. */
+/** Adds the lock's name to an error of the connection, which does not know it. */
 export function withLockName(error: unknown, lockName: string): unknown {
   if (!(error instanceof LockError) || error.lockName !== undefined) return error;
   const message = `Lock ${quoteName(lockName)}: ${error.message}`;
@@ -258,7 +260,7 @@ export class LockLimitError extends LockError {
   }
 }
 
-/** Asked for a lock after, or still waiting for one during, the shutdown. */
+/** The call asked for a lock after the shutdown, or still waited for one during it. */
 export class LockShutdownError extends LockError {
   override readonly name = 'LockShutdownError';
   readonly code = 'LOCK_SHUTDOWN';
@@ -291,7 +293,7 @@ export function describeValue(value: unknown): string {
   return /^[AEIOaeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
-/** Works for errors of any realm. Not even asking may throw, as a revoked proxy does. */
+/** Works for errors of any realm. It must not throw: a revoked proxy throws at every access. */
 function classOf(value: object): string {
   try {
     const { constructor } = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } };

@@ -1,6 +1,6 @@
 /**
  * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
- * somebody else may have it; `released`: given back.
+ * another owner may have it; `released`: given back.
  */
 export type LeaseState = 'held' | 'suspect' | 'lost' | 'released';
 
@@ -9,7 +9,9 @@ export interface Lease extends AsyncDisposable {
   readonly name: string;
   /** `<client uuid>:<number>`, as Redis shows it. Not a secret, but not for logs either. */
   readonly owner: string;
-  /** How many leases the owner had when this one was granted: 1, or more in a nested call. */
+  /**
+   * The number of leases that the owner had when this one was granted: 1, or more in a nested call.
+   */
   readonly holdCount: number;
   /** Rises with every fenced grant of this name; undefined unless `fenced` was asked for. */
   readonly fencingToken: number | undefined;
@@ -17,8 +19,8 @@ export interface Lease extends AsyncDisposable {
   /** The rest of the lease by the local clock, counted from the send time; 0 once it is over. */
   readonly remainingMs: number;
   /**
-   * Aborts with a `LeaseLostError` as soon as the loss is known. A stalled process learns of
-   * nothing until it goes on: call `assertHeld()` before each write that counts.
+   * Aborts with a `LeaseLostError` as soon as the loss is known. A stalled process learns nothing
+   * until it goes on: call `assertHeld()` before each write that counts.
    */
   readonly signal: AbortSignal;
 
@@ -33,7 +35,7 @@ export interface Lease extends AsyncDisposable {
   /**
    * Resolves once Redis has prolonged the lease: it then lasts at least `leaseTimeMs` from the
    * moment of the call. Never makes it shorter.
-   * @param leaseTimeMs as long as the present lease, unless given
+   * @param leaseTimeMs the present lease, unless given
    * @throws {LeaseLostError} it is held no more
    * @throws {LockBackendError} Redis could not be asked
    */
@@ -53,6 +55,9 @@ export interface Lease extends AsyncDisposable {
 
 /** Permits of a semaphore that were granted together. */
 export interface PermitLease extends Lease {
-  /** By which any client, a Java service included, can give them back; 32 hexadecimal digits each. */
+  /**
+   * Any client with these ids can give the permits back, a Java service included; 32 hexadecimal
+   * digits each.
+   */
   readonly permitIds: readonly string[];
 }

@@ -19,21 +19,21 @@ export interface AcquireOptions {
   /** The watchdog stops renewing after this time, so that the lock ends at the latest one lease later. */
   readonly maxHoldMs?: number | undefined;
   /**
-   * The grant, and each renewal, counts only when so many replicas have confirmed it: with one more
-   * than may be lost together with the master, the lock survives that.
+   * The grant, and each renewal, counts only when this number of replicas has confirmed it. With
+   * one replica more than may be lost together with the master, the lock survives.
    * @default 0
    */
   readonly minReplicas?: number | undefined;
   /**
-   * A lock of `LockService` stays taken for so long, also when it is given back before, by its holder or
-   * at a shutdown: from then on it ends by itself, whatever becomes of this process. Against jobs that
-   * would run again on a machine whose clock is behind, and for at most one call in so long a time.
+   * A lock of `LockService` stays taken for this time, also after an earlier release or a shutdown.
+   * From then on it ends by itself, whatever happens to this process. Use it for jobs that a
+   * machine whose clock is behind would run again, and for at most one call in this time.
    * @default 0
    */
   readonly minHoldMs?: number | undefined;
   /**
-   * What metrics and traces call this lock, instead of its name: one of few texts, since each is kept
-   * for ever. `@WithLock` and lock templates give their key, as in `product_<id>`.
+   * Metrics and traces show this text instead of the lock's name. Use one of few texts: each is
+   * kept for ever. `@WithLock` and lock templates give their key, as in `product_<id>`.
    */
   readonly label?: string | undefined;
 }
@@ -44,16 +44,16 @@ export type LockedWork<T> = (lease: Lease) => T;
 /** One lock, bound to its name. */
 export interface Lock {
   readonly name: string;
-  /** Tells locks of different kinds and connections apart that have the same name. */
+  /** Differs between locks of one name that have different kinds or connections. */
   readonly id: string;
 
   /**
-   * Resolves with the lease once Redis has granted the lock to this caller.
-   * Waits for at most `waitTimeMs`, first come first served within the process.
+   * Resolves with the lease once Redis has granted the lock to this caller. Waits for at most
+   * `waitTimeMs`, first come first served within the process.
    *
    * Outside a scope every call is a new owner. Inside `using` or `@WithLock` of the same name it
    * joins that hold; two such calls side by side take turns, so nest by `using`.
-   * @throws {LockTimeoutError} somebody else had it all the time
+   * @throws {LockTimeoutError} another owner had it all the time
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
    * @throws {ReplicationError} fewer than `minReplicas` replicas have it
    * @throws {LockStateError} the key holds something else
@@ -63,7 +63,9 @@ export interface Lock {
    */
   acquire(options?: AcquireOptions): Promise<Lease>;
 
-  /** As `acquire`, but resolves with null when somebody else has the lock. One attempt by default. */
+  /**
+   * As `acquire`, but resolves with null when another owner has the lock. One attempt by default.
+   */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
 
   /**
@@ -73,15 +75,15 @@ export interface Lock {
    */
   using<T>(work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>>;
 
-  /** Whether anybody holds the lock at this moment. */
+  /** Whether the lock is held at this moment. */
   isLocked(): Promise<boolean>;
 
-  /** What is left of the present lease: 0 when the lock is free, `Infinity` when it never ends. */
+  /** The rest of the present lease: 0 when the lock is free, `Infinity` when it never ends. */
   remainingTimeMs(): Promise<number>;
 
   /**
-   * Takes the lock away from whoever holds it and wakes the waiters. Resolves with false when it
-   * was free. Administrative: the holder learns of it at its next renewal or release.
+   * Takes the lock away from its holder and wakes the waiters. Resolves with false when it was
+   * free. Administrative: the holder learns of it at its next renewal or release.
    */
   forceRelease(): Promise<boolean>;
 }

@@ -1,19 +1,19 @@
 import type { LeaseLostReason } from './errors.js';
 
-/** What somebody waits for or holds. */
+/** The kinds of things that callers wait for or hold. */
 export type LockedKind =
   'lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore' | 'counting-semaphore' | 'latch';
 
-/** What an event is about. */
+/** The subject of an event. */
 export interface Subject {
-  /** The lock's name, as the caller wrote it. It may hold what users have typed. */
+  /** The lock's name, as the caller wrote it. It may contain text of users. */
   readonly name: string;
   readonly kind: LockedKind;
   /** The option `label` of the call: one of few texts, such as the key template of `@WithLock`. */
   readonly label?: string | undefined;
 }
 
-/** What happens to locks, for logs and metrics. No event carries an owner id. */
+/** The events of locks, for logs and metrics. No event carries an owner id. */
 export type LockEvent =
   | (Subject & {
       readonly type: 'acquired';
@@ -27,22 +27,22 @@ export type LockEvent =
   | (Subject & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
   | (Subject & { readonly type: 'timed-out'; readonly waitedMs: number })
   /**
-   * The last lease of its owner was given back. `unknown`: the connection was cut, and Redis no longer
-   * knew the owner. `failed`: Redis could not be told, and it ends with its lease. A hold ends with
-   * this or with `lost`, once.
+   * The last lease of its owner was given back. `unknown`: the connection was cut, and Redis no
+   * longer knew the owner. `failed`: Redis could not be asked, and the lock expires. A hold ends
+   * with this event or with `lost`, once.
    */
   | (Subject & {
       readonly type: 'released';
       readonly outcome: 'done' | 'unknown' | 'failed';
       readonly heldMs: number;
     })
-  /** `leased`: what is still held ends with its lease; otherwise nothing but a person sets it right. */
+  /** `leased`: an unreleased hold expires; without it, only an operator can free it. */
   | (Subject & {
       readonly type: 'release-failed';
       readonly leased: boolean;
       readonly error: unknown;
     })
-  /** The lock is free, but its waiters were not told: they find out by polling. */
+  /** The lock is free, but the wake-up was not sent: the waiters find it by polling. */
   | (Subject & { readonly type: 'wake-up-failed' })
   | (Subject & { readonly type: 'suspect'; readonly error: unknown })
   /** A suspect lease was confirmed again. */
@@ -59,18 +59,18 @@ export type LockEvent =
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
   /**
-   * Redis cannot be reached by a connection that this library opened, or refuses the database of any;
-   * sent once for each outage.
+   * Redis cannot be reached by a connection that this library opened, or refuses the database of
+   * any connection; sent once for each outage.
    */
   | { readonly type: 'connection-failed'; readonly error: unknown }
-  /** The outage that `connection-failed` told of is over, as the next attempt has shown. */
+  /** The outage of `connection-failed` is over, as the next attempt has shown. */
   | { readonly type: 'connection-restored' }
   /** Wake-up messages cannot be received; waiting goes on by polling. */
   | { readonly type: 'messages-failed'; readonly error: unknown }
-  /** The set-up works, and gives less than it seems to. */
+  /** The set-up works, with a weaker guarantee than it seems to give. */
   | { readonly type: 'warning'; readonly message: string };
 
-/** Hears of every event. What it throws, or rejects with, never reaches a caller of the lock. */
+/** Gets every event. An error or rejection of it never reaches a caller of the lock. */
 export interface LockObserver {
   observe(event: LockEvent): unknown;
 }
@@ -79,7 +79,7 @@ export interface LockObserver {
 export function tell(observer: LockObserver | undefined, event: LockEvent): void {
   if (observer === undefined) return;
   try {
-    // An observer that fails, now or later, has nobody to complain to.
+    // A rejection of an observer has no receiver.
     const told = observer.observe(event);
     if (typeof told === 'object') Promise.resolve(told).catch(() => undefined);
   } catch {

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockConfigurationError } from './errors.js';
 import { DEFAULT_SETTINGS, resolveAcquireOptions, resolveSettings } from './options.js';
 
-// What is refused is in test/lock/bad-input.spec.ts, with the proof that nothing is sent.
+// test/lock/bad-input.spec.ts has the values that are refused, with the proof that nothing is
+// sent.
 describe('resolveSettings', () => {
   it('fills in the defaults', () => {
     expect(resolveSettings()).toEqual({

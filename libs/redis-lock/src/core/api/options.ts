@@ -9,11 +9,11 @@ import {
   unknownOption,
 } from './shapes.js';
 
-/** What every lock of one connection has in common. Every time is in milliseconds. */
+/** The settings of all locks of one connection. Every time is in milliseconds. */
 export interface LockSettings {
   /**
-   * Of this connection, where an application has several: `@InjectLockService(name)` and the option
-   * `connection` of decorators ask for it by this name.
+   * The name of this connection, where an application has several: `@InjectLockService(name)` and
+   * the option `connection` of decorators ask for it by this name.
    * @default 'default'
    */
   readonly name: string;
@@ -29,25 +29,25 @@ export interface LockSettings {
    */
   readonly leaseTimeMs: number;
   /**
-   * How long `acquire`, `using` and `@WithLock` wait where the call does not say.
+   * How long `acquire`, `using` and `@WithLock` wait unless the call sets it.
    * @default 10_000
    */
   readonly waitTimeMs: number;
   /**
-   * The longest a waiter goes without asking Redis, should a wake-up message be lost.
+   * The longest pause of a waiter between two questions to Redis, if a wake-up message is lost.
    * @default 1_000
    */
   readonly pollIntervalMs: number;
   /**
-   * What a lock is worth that was handed over to a waiting process, until that has confirmed it: the
-   * stall after one that dies in this moment. No more than the lease.
+   * The lease of a lock that was handed over to a waiting process, until that process confirms it.
+   * It is the stall after a process that dies at this moment. No more than the lease.
    * @default 3_000
    */
   readonly claimTimeMs: number;
   /**
-   * Whether Java services share the locks that are handed on: `auto` leaves the lock to them once a
-   * second, if any listens; `redisson` does so with every release, and `none` never, so
-   * that the keys of fencing tokens may end.
+   * Whether Java services share the locks that are handed over. `auto` leaves the lock to them once
+   * a second, if any listens. `redisson` does so with every release, and `none` never, so that the
+   * keys of fencing tokens may end.
    * @default 'auto'
    */
   readonly interop: 'auto' | 'redisson' | 'none';
@@ -58,8 +58,9 @@ export interface LockSettings {
    */
   readonly shutdownTimeoutMs: number;
   /**
-   * What a waiter of a fair lock without a time limit adds to the time after which Redisson throws
-   * those behind it out of the queue. Java services that share the lock need the same value.
+   * The wait time that a waiter of a fair lock without a time limit adds to the scores behind it:
+   * Redisson removes a waiter after its score. Java services that share the lock need the same
+   * value.
    * @default 300_000
    */
   readonly fairLockWaitTimeMs: number;
@@ -82,11 +83,11 @@ export interface LockSettings {
    * @default 100_000
    */
   readonly maxKeys: number;
-  /** Hears what happens to every lock. */
+  /** Gets the events of every lock. */
   readonly observer?: LockObserver | undefined;
 }
 
-/** Of the connection that an application has, if it has one. */
+/** The name of an application's only connection. */
 export const DEFAULT_NAME = 'default';
 
 export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
@@ -117,7 +118,7 @@ export const LEASE: Range = { min: 10, max: DAY_MS };
 const MIN_HOLD: Range = { min: 0, max: DAY_MS };
 /** A Java service reads the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
-/** Of one call; all of them travel in one script. */
+/** The permits of one call: all of them travel in one script. */
 const PERMITS: Range = { min: 1, max: 1_000 };
 const REPLICAS: Range = { min: 0, max: 100 };
 
@@ -173,7 +174,7 @@ function checkChoice(option: string, value: unknown, choices: string): void {
   throw new LockConfigurationError(`${option} must be ${choices}, not ${describeValue(value)}`);
 }
 
-/** Whether a connection can be called so. */
+/** Whether a connection can have this name. */
 export function isConnectionName(name: unknown): name is string {
   return typeof name === 'string' && /^[\w.:-]{1,100}$/.test(name);
 }
@@ -185,7 +186,7 @@ export function unusableName(name: unknown): string {
   );
 }
 
-/** One acquisition with nothing left open. */
+/** One acquisition with all defaults filled in. */
 export interface ResolvedAcquireOptions {
   readonly waitTimeMs: number;
   readonly leaseTimeMs: number;
@@ -201,7 +202,7 @@ export interface ResolvedAcquireOptions {
   readonly minHoldMs: number;
 }
 
-/** What one call of any kind may say; each kind has its own choice of these. */
+/** The options of a call of any kind; each kind allows some of these. */
 export interface AnyAcquireOptions extends AcquireOptions {
   readonly permits?: number | undefined;
 }
@@ -216,7 +217,7 @@ export const LOCK_OPTIONS = [
   'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
 
-/** Only what one owner holds in a key of its own can be left there. */
+/** Only a lock with one owner and a key of its own can stay taken. */
 export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 
 /** Readers write nothing that a token could guard. */
@@ -301,7 +302,7 @@ function refuseArgument(problem: string | undefined): void {
   if (problem !== undefined) throw new LockArgumentError(problem);
 }
 
-/** What is wrong with a time, as a sentence that names the option, the value and the fix. */
+/** The problem of a time, as a sentence that names the option, the value and the fix. */
 export function timeProblem(option: string, value: unknown, range: Range): string | undefined {
   return numberProblem(option, value, range, 'a whole number of milliseconds');
 }

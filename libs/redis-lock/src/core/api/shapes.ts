@@ -1,13 +1,13 @@
 import { describeValue } from './errors.js';
 
 /**
- * Characters that no name may hold: controls, lone surrogates, and those that make two different names
- * look the same, since they show nothing, change the direction, or only choose a form of emoji.
+ * Characters that no name may have: controls, lone surrogates, and those that make two different
+ * names look the same. They show nothing, change the direction, or only choose a form of emoji.
  */
 export const UNSAFE_CHARACTERS =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
 
-/** True for an object that is no more than its own properties: no list, Promise or signal. */
+/** True for an object with nothing but its own properties: no list, Promise or signal. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   try {
@@ -19,7 +19,7 @@ export function isPlainObject(value: unknown): value is object {
   }
 }
 
-/** Whether all of them are methods. Asking null or a revoked proxy throws. */
+/** Whether all of them are methods. Throws for null and for a revoked proxy. */
 export function hasMethods(value: unknown, ...methods: readonly string[]): boolean {
   try {
     const methodsOf = value as Readonly<Record<string, unknown>>;
@@ -29,9 +29,9 @@ export function hasMethods(value: unknown, ...methods: readonly string[]): boole
   }
 }
 
-/** An own name that is none of the options: symbols count, and what cannot be enumerated. */
+/** An own name that is none of the options: symbols and non-enumerable names count. */
 export function unknownOption(options: object, known: readonly string[]): string | undefined {
-  // Reflect.ownKeys would take ten times as long, in every call that has options.
+  // Reflect.ownKeys takes ten times as long, in every call that has options.
   const unknown =
     Object.getOwnPropertyNames(options).find((option) => !known.includes(option)) ??
     Object.getOwnPropertySymbols(options)[0];
@@ -50,7 +50,10 @@ export function withDefaultOptions<O extends object>(defaults: O, given: O | und
   return { ...given, ...Object.fromEntries(said) };
 }
 
-/** By shape: another realm's AbortSignal is as good as ours. Callers are rejected with its reason. */
+/**
+ * By shape: an AbortSignal of another realm is as good as ours. Callers are rejected with its
+ * reason.
+ */
 export function isAbortSignal(value: unknown): boolean {
   if (!hasMethods(value, 'addEventListener', 'removeEventListener')) return false;
   const { aborted, reason } = value as { aborted: unknown; reason: unknown };

@@ -220,7 +220,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.session.clock.now() - this.grantedAt;
   }
 
-  /** What is left of `minHoldMs`; 0 or less when it is over. */
+  /** The rest of `minHoldMs`; 0 or less when it is over. */
   get keepMs(): number {
     return this.keptUntil === 0 ? 0 : Math.ceil(this.keptUntil - this.session.clock.now());
   }

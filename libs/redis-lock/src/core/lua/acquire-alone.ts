@@ -8,7 +8,7 @@ import { fencedAnswer } from './answers.js';
 import { runPair, takeToken, tokenKey } from './fencing-token.js';
 import { ACQUIRE, ACQUIRE_NESTED, renewHashes } from './hash-lock.js';
 
-/** A token for an owner that holds the lock already. */
+/** Takes a token for an owner that holds the lock already. */
 export const TAKE_TOKEN = defineScript({
   name: 'fencing-token.take',
   keys: ['token'],
@@ -19,7 +19,7 @@ return fence`,
   reply: fencedAnswer,
 });
 
-/** One acquisition of a lock that is one hash, and by which protocol it is released again. */
+/** One acquisition of a lock that is one hash. `protocol` releases it again. */
 export interface Acquiring {
   readonly protocol: Pick<HoldProtocol, 'release'>;
   readonly hold: Owned;
@@ -48,7 +48,7 @@ export function acquireNested(
   );
 }
 
-/** Acquires a lock or a fair lock whose slot is on its way, without a look at those who wait. */
+/** Acquires a lock or a fair lock whose slot is on its way, without a look at the queue. */
 export function acquireHashAlone(
   connection: RedisConnection,
   acquiring: Acquiring,
@@ -59,7 +59,7 @@ export function acquireHashAlone(
   return terms.fenced ? acquireThenToken(connection, acquiring, acquire) : acquire();
 }
 
-/** The lock first and then the token, which is on another node perhaps. */
+/** Takes the lock first, then the token: they may be on different nodes. */
 export async function acquireThenToken(
   connection: RedisConnection,
   acquiring: Acquiring,
@@ -70,7 +70,7 @@ export async function acquireThenToken(
   try {
     return await withToken(connection, acquiring, acquired);
   } catch (error) {
-    // It has the lock: whoever asked for it gives it back, or asks again.
+    // The owner holds the lock by now: the caller releases it, or asks again.
     if (error instanceof LockBackendError) throw asUnknown(error);
     const { protocol, hold, holdCount } = acquiring;
     await protocol.release(hold, holdCount - 1).catch(() => undefined);
@@ -85,7 +85,7 @@ async function withToken(
 ): Promise<Reply<AcquireAnswer>> {
   const { minReplicas, leaseTimeMs: renewMs } = terms;
   const taken = await connection.run(TAKE_TOKEN, [tokenKey(key)], [tokenTtlMs], minReplicas);
-  // Another owner may have got a smaller one since, if the lock was lost before.
+  // Another owner may have got a smaller token since, if the lease had expired before.
   const renewed = await renewHashes(connection, [{ key, owner: field, renewMs }], minReplicas);
   const wasResent = resent || taken.resent || renewed.resent;
   if (renewed.value[0] === true) return { value: taken.value, sentAt, resent: wasResent };

@@ -1,16 +1,17 @@
 import type { AcquireAnswer, ReleaseAnswer } from '../holding/protocol.js';
 import type { RawReply } from '../redis/script.js';
 
-/** How the scripts of all locks answer. */
-
-/** The answers of a script that has granted, and of one that misses the owner that should be there. */
+/** The answers of a script that has granted, and of one that does not find the owner. */
 export const GRANTED = 1;
 export const LOST = 0;
 
-/** Beside a lease that is left, the time for which the queue stands back (ms). */
+/** Marks a refusal with the time (ms) for which the queue stands back. */
 const STANDS_BACK = 3;
 
-/** Lua: the answer to an owner that is refused: what is left of the lease, and of standing back. */
+/**
+ * Lua: the answer to an owner that is refused: the rest of the lease (ms), and the time to stand
+ * back (ms).
+ */
 export const refusal = (left: string, standBackMs: string) =>
   `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
 

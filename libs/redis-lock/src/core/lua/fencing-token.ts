@@ -5,15 +5,15 @@ import { helperKey } from '../redis/key-names.js';
 import { defineScript, type Script } from '../redis/script.js';
 import { acquireAnswer, fencedAnswer, GRANTED } from './answers.js';
 
-/** When it is over, the floor by the server's time keeps the order of the tokens. */
+/** After 7 days the server's time, as the floor, keeps tokens in order. */
 export const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Past this a token could not be told from the next one, neither in Lua nor in JavaScript. */
+/** Above 2^53-1 neither Lua nor JavaScript can tell a token from the next one. */
 const LARGEST_TOKEN = '9007199254740991';
 
 /** Redisson's key of the token of a lock. */
 export const TOKEN_KEY = 'redisson_lock_token';
-/** The further commands of the scripts that take a token. */
+/** The commands that a script needs to take a token. */
 export const TOKEN_COMMANDS = ['get', 'set', 'time'] as const;
 
 export function tokenKey(key: string): string {
@@ -21,14 +21,15 @@ export function tokenKey(key: string): string {
 }
 
 /**
- * For how long the token key of a lock stays after a grant; 0 is for ever. Java's INCR has no floor, and
- * prolongs nothing: a key that ends while only Java is granted the lock begins again at 1.
+ * How long (ms) the token key of a lock stays after a grant; 0 is for ever. Java's INCR has no
+ * floor and renews no TTL: the token key would expire while Java holds the lock, and Java's tokens
+ * would begin again at 1.
  */
 export function tokenTtlMs({ interop }: Pick<LockSettings, 'interop'>): number {
   return interop === 'none' ? TOKEN_TTL_MS : 0;
 }
 
-/** Lua that writes the token in `fence`, and when its key ends. */
+/** Lua that writes the token in `fence`, with its TTL. */
 export const WRITE_TOKEN = `
 if tokenTtlMs > 0 then
   redis.call('set', token, fence, 'px', tokenTtlMs)
@@ -37,9 +38,9 @@ else
 end`;
 
 /**
- * Lua that leaves in `fence` a token larger than every one before, as plain digits on which Redisson's
- * INCR works. The server's time as its floor keeps that true when the counter was lost. A grant that
- * was sent twice gets the token of the first. Needs the key `token` and the number `tokenTtlMs`.
+ * Lua that leaves in `fence` a token larger than every one before, as plain digits: Redisson's INCR
+ * works on them. The server's time is the floor, for a counter that was lost. A grant that was sent
+ * twice gets the token of the first. Needs the key `token` and the number `tokenTtlMs`.
  * @param isNew the condition under which this is another grant
  */
 export function takeToken(isNew: string): string {
@@ -57,12 +58,17 @@ if ${isNew} or not fence then
 end`;
 }
 
-/** A script that acquires, and its twin that takes a token as well, of one key and one argument more. */
+/**
+ * A script that acquires, and its twin that also takes a token. The twin has one key and one
+ * argument more.
+ */
 export type FencedPair<K extends string, A extends string> = Script<K, A, AcquireAnswer> & {
   readonly fenced: Script<K | 'token', A | 'tokenTtlMs', AcquireAnswer>;
 };
 
-/** Declares both, as `defineScript` declares one. The body ends by `return ${granted}`. */
+/**
+ * Declares both scripts, as `defineScript` declares one. The body ends with `return ${granted}`.
+ */
 export function fencedPair<K extends string, A extends string>({
   name,
   body,
@@ -95,7 +101,7 @@ export function fencedPair<K extends string, A extends string>({
   return Object.assign(plain, { fenced });
 }
 
-/** Runs the script of the two that the terms ask for; the first key is that of the lock. */
+/** Runs the script of the pair that the terms ask for. The first key is that of the lock. */
 export function runPair<K extends string, A extends string>(
   connection: RedisConnection,
   pair: FencedPair<K, A>,

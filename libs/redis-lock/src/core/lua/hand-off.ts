@@ -4,39 +4,39 @@ import { helperKey, prefixOf } from '../redis/key-names.js';
 import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
 
 /**
- * Who goes next, among Node processes; Java sees nothing of it. Beside a lock that is handed on, each
- * with a TTL:
+ * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
+ * has a TTL:
  *
- * - `queue`, process → when it first asked (µs, by the server): the processes that wait, one place for
- *   each, however many callers it has.
- * - `claims`, process → `number aliveUntil nonce leaseMs mode`: what whoever leaves has to know to
- *   make `<process>:<number>` the next owner.
- * - `opened`, `since until end unused` (ms, by the server): since when the line has the lock. While it is left
- *   to outsiders, as Java services are: since when, up to when the line stands back for them, and when
- *   their time is over at the latest.
+ * - `queue`, process → when it first asked (µs, by the server): the waiting processes. A process
+ *   has one entry, for all of its callers.
+ * - `claims`, process → `number aliveUntil nonce leaseMs mode`: the claim by which a release makes
+ *   `<process>:<number>` the next owner.
+ * - `opened`, `since until end unused` (ms, by the server): since when the queue has the lock. In a
+ *   window of outsiders, such as Java services: since when, until when the queue stands back, and
+ *   the latest end of the window.
  *
- * A process is told of its grant on the channel `queue:<process>` by `number nonce`.
+ * A push to a process is `number nonce` on the channel `queue:<process>`.
  */
-export const LINE_KEYS = ['queue', 'claims', 'opened'] as const;
+export const QUEUE_KEYS = ['queue', 'claims', 'opened'] as const;
 
-/** Kinds of locks have lines of their own: nobody is handed what he has not asked for. */
-export type LineKind = 'lock' | 'rwlock';
+/** Each kind of lock has a queue of its own: a release grants only that kind. */
+export type QueueKind = 'lock' | 'rwlock';
 
-/** How a kind of lock is written that is handed on: a hash with a field for its owner. */
+/** How a kind of lock is written: a hash with a field for its owner. */
 export interface HandedLock {
   /** Lua: the field of the owner in this local. */
   readonly field: (owner: string) => string;
-  /** Lua: what HSET writes beside the owner, each followed by a comma. */
+  /** Lua: the further arguments of HSET, each followed by a comma. */
   readonly beside: string;
-  /** Lua that announces that it is free. */
+  /** Lua that announces that the lock is free. */
   readonly freed: string;
-  /** Lua that follows when it was given to the owner in the local `one`; must not fail. */
+  /** Lua that runs when the owner in the local `one` got the lock. Must not fail. */
   readonly onGiven: string;
-  /** Lua that follows when the owner in the local `successor` stands in line; must not fail. */
+  /** Lua that runs when the owner in the local `successor` has joined the queue. Must not fail. */
   readonly onWaiting: string;
 }
 
-/** As Redisson's RLock and RFairLock are, core/lua/hash-lock.ts. */
+/** Redisson's RLock and RFairLock, core/lua/hash-lock.ts. */
 export const HASH_LOCK: HandedLock = {
   field: (owner) => owner,
   beside: '',
@@ -45,14 +45,14 @@ export const HASH_LOCK: HandedLock = {
   onWaiting: '',
 };
 
-/** Of the dead at the head of the line, one script takes away so many. */
+/** One script removes at most 32 dead processes from the head of the queue. */
 const MOST_SWEPT = 32;
 /** A mode is written as its first letter. */
 const CLAIM = `'^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
-/** The commands of the scripts of a line, beside those of its lock. */
-export const LINE_COMMANDS = [
+/** The commands that the scripts of a queue need, beside those of the lock. */
+export const QUEUE_COMMANDS = [
   'hdel',
   'pubsub|numsub',
   'zadd',
@@ -61,11 +61,11 @@ export const LINE_COMMANDS = [
   'zrem',
 ] as const;
 
-export function lineKeys(
+export function queueKeys(
   key: string,
-  kind: LineKind = 'lock',
-): Record<(typeof LINE_KEYS)[number], string> {
-  // With every release: the braces are looked for once.
+  kind: QueueKind = 'lock',
+): Record<(typeof QUEUE_KEYS)[number], string> {
+  // Every release runs this: it looks for the braces once.
   const tagged = helperKey('', key);
   return {
     queue: `nestjs_${kind}_queue${tagged}`,
@@ -74,22 +74,22 @@ export function lineKeys(
   };
 }
 
-/** The beginnings of the keys of a line, and of the channels of its grants. */
-export function linePrefixes(kind: LineKind): { keys: string[]; channels: string[] } {
-  const prefixes = LINE_KEYS.map((of) => prefixOf(`nestjs_${kind}_${of}`));
+/** The prefixes of the keys of a queue, and of the channels of its pushes. */
+export function queuePrefixes(kind: QueueKind): { keys: string[]; channels: string[] } {
+  const prefixes = QUEUE_KEYS.map((of) => prefixOf(`nestjs_${kind}_${of}`));
   return { keys: prefixes, channels: prefixes.slice(0, 1) };
 }
 
-export function grantChannel(key: string, process: string, kind?: LineKind): string {
-  return `${lineKeys(key, kind).queue}:${process}`;
+export function grantChannel(key: string, process: string, kind?: QueueKind): string {
+  return `${queueKeys(key, kind).queue}:${process}`;
 }
 
-/** A claim as the scripts take it. */
+/** A claim in the form that the scripts take. */
 export function writtenClaim(claim: Claim): string {
   return `${String(claim.aliveMs)} ${writtenTerms(claim)}`;
 }
 
-/** How a grant by a claim is made. */
+/** The terms of a grant by this claim. */
 export function writtenTerms({ nonce, leaseTimeMs, mode }: Claim): string {
   return `${nonce} ${String(leaseTimeMs)} ${mode.charAt(0)}`;
 }
@@ -102,7 +102,7 @@ export function passArgs(owner: OwnerId, successor: Successor): (string | number
   return [owner, next, leaseTimeMs, mode === 'start' ? 1 : 0];
 }
 
-/** The arguments of a script by which others may go first, and the successor stands in line. */
+/** The arguments of a script that may grant other processes first, and queues the successor. */
 export const PASS_IN_ORDER_ARGS = [
   ...PASS_ARGS,
   ...(['channel', 'claim', 'waitedMs', 'callers', 'openEveryMs'] as const),
@@ -119,7 +119,7 @@ export function passInOrderArgs(
   return [...args, channel, writtenClaim(claim), waitedMs, successor.callers, openEveryMs];
 }
 
-/** Lua that refuses a claim that nobody could read later. */
+/** Lua that refuses a claim that the scripts could not read later. */
 export const CHECK_CLAIM = `
 local aliveMs, terms, grantMs = string.match(claim, ${CLAIM})
 if not terms or #aliveMs > 15 or #grantMs > 15 then
@@ -128,8 +128,8 @@ end
 aliveMs = tonumber(aliveMs)`;
 
 /**
- * Lua that ends the release of a lock for a successor, when it is not the owner's.
- * @param held Lua that says whether it is
+ * Lua that ends a release with a successor, when the owner does not hold the lock.
+ * @param held Lua that tells whether the owner holds it
  */
 export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
 ${CHECK_LEASE}
@@ -137,11 +137,12 @@ if starts ~= '0' and starts ~= '1' then
   return redis.error_reply('LOCKARG starts is neither 0 nor 1')
 end
 if not ${held} then
-  -- By this script, when it was delivered before, or in another way: for how long, nobody knows.
+  -- The successor may hold the lock already: Redis got this script twice, or another script passed
+  -- the lock on. The time of that grant is unknown.
   return redis.call('hexists', lock, ${field('successor')}) == 1 and 'had' or 'absent'
 end`;
 
-/** Lua: `serverTime()` in µs, of the moment at which the script looks for the first time. */
+/** Lua: `serverTime()` in µs: the time of its first call in the script. */
 export const SERVER_TIME = `
 local now
 local function serverTime()
@@ -152,45 +153,48 @@ local function serverTime()
   return now
 end`;
 
-/** Lua that every script of the line begins with, behind `SERVER_TIME`. */
-export const LINE = `
+/** Lua that every script of the queue begins with, behind `SERVER_TIME`. */
+export const QUEUE = `
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
--- What cannot be read is no line.
-local function leaveLine(process)
+-- An entry that Redis cannot read counts as none.
+local function removeProcess(process)
   redis.pcall('zrem', queue, process)
   redis.pcall('hdel', claims, process)
 end`;
 
-/** Lua: `standInLine(one)`, with the claim. Whoever stands there already keeps its place. */
-export const STAND_IN_LINE = `
-local function standInLine(one)
+/**
+ * Lua: `joinQueue(one)` queues the process of this owner, with its claim. A process that is queued
+ * keeps its place.
+ */
+export const JOIN_QUEUE = `
+local function joinQueue(one)
   local process = processOf(one)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
   local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
-  for _, line in ipairs({ queue, claims }) do
-    local answer = redis.pcall('pttl', line)
+  for _, key in ipairs({ queue, claims }) do
+    local answer = redis.pcall('pttl', key)
     if type(answer) ~= 'table' and answer < aliveMs then
-      answer = redis.pcall('pexpire', line, aliveMs)
+      answer = redis.pcall('pexpire', key, aliveMs)
     end
-    -- A user without the right to expire keys must not leave a line that never ends.
-    if type(answer) == 'table' then leaveLine(process) end
+    -- A user without the right to expire keys must not leave a queue that never expires.
+    if type(answer) == 'table' then removeProcess(process) end
   end
 end`;
 
 /**
- * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it is.
- * `tried(step, …)` answers no, instead of failing.
+ * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it
+ * is. `tried(step, …)` answers false where the step fails.
  */
 export const giving = ({ field, beside, onGiven }: HandedLock) => `
 local function give(one, count, ms)
   redis.call('hset', lock, ${beside}${field('one')}, count)
   local expiry = redis.pcall('pexpire', lock, ms)
-  -- A user without the right to expire keys must not leave a lock that never ends.
+  -- A user without the right to expire keys must not leave a lock that never expires.
   if type(expiry) == 'table' then
     redis.call('del', lock)
     return false
@@ -198,32 +202,33 @@ local function give(one, count, ms)
   ${onGiven}
   return true
 end
--- What cannot be done with the line must not make a release fail, which is done by then.
+-- The release is done by then: an error of the queue must not make it fail.
 local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
 end`;
 
 /**
- * Lua: `leavePlace(one)` takes away the place in line, if it is that of this owner and not of another
- * caller by now. With `hadIt` also that of one before it: a process serves its callers in order, so
- * whoever has had the lock waits no more, and nobody who came before.
+ * Lua: `leaveQueue(one)` removes the claim of this owner's process, unless it names another owner
+ * by now. With `hadIt` it also removes a claim that names an older owner. A process serves its
+ * callers in order: once an owner has held the lock, neither it nor an older one waits.
  */
-export const LEAVE_PLACE = `
-local function leavePlace(one, hadIt)
+export const LEAVE_QUEUE = `
+local function leaveQueue(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
   local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
   local own = tonumber(string.sub(one, 38))
-  if number and own and (number == own or hadIt and number < own) then leaveLine(process) end
+  if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
 end`;
 
 /**
- * Lua: `openDoor(since, callers)` leaves the lock to outsiders if it is their time, never when
- * `openEveryMs` is 0. The line has had it since `opened` says so, or else `since`, which may be nil;
- * `callers` of this process wait. `handOver(from)` makes the process that has waited longest the owner,
- * but not `from`. Both answer whether it is so, and are called by `tried`. Needs `leftMs`, of the lock
- * that was freed.
+ * Lua: `openDoor(since, callers)` leaves the lock to outsiders if they are due, never when
+ * `openEveryMs` is 0. The queue has the lock since the time in `opened`, or else since `since`,
+ * which may be nil. `callers` is the number of waiters of this process.
+ * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both answer
+ * whether they did it, and need `tried` around them. Needs `leftMs`, the PTTL of the lock before
+ * its release.
  */
 export const handOver = (kind: HandedLock) => `
 ${giving(kind)}
@@ -235,7 +240,8 @@ local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, ${RECORD})
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
-  -- Only what is so is told. Whom nobody can reach is dead, or asks anew when it is back.
+  -- The push follows the grant, so that it is always true. A process without a subscription is
+  -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers and receivers ~= 0 then
     tellShorter(tonumber(grantMs))
@@ -257,38 +263,38 @@ end`;
 
 const announced = ({ freed }: HandedLock) => `return ${freed} and 'done' or 'unannounced'`;
 
-/** Lua: whether nobody waits in line, and for how long the lock is to be held yet otherwise. */
-export const LOOK_AT_LINE = `
--- A line that cannot be read must not make a release fail.
-local lines = redis.pcall('exists', queue, opened)
-local isAlone = type(lines) == 'table' or lines == 0
+/** Lua: whether the queue is empty, and otherwise `leftMs`, the PTTL of the lock. */
+export const LOOK_AT_QUEUE = `
+-- A queue that Redis cannot read must not make a release fail.
+local found = redis.pcall('exists', queue, opened)
+local isAlone = type(found) == 'table' or found == 0
 local leftMs = not isAlone and redis.pcall('pttl', lock)`;
 
-/** Lua that ends a release behind `LOOK_AT_LINE`: most often the rest need not run. */
+/** Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest. */
 export const announceUncontended = (kind: HandedLock) => `
 if isAlone then
   ${announced(kind)}
 end`;
 
 /**
- * Lua that ends a release behind `announceUncontended`, `LEAVE_PLACE` and `handOver`: what is free by
- * now is left to outsiders, given to the process that has waited longest, or announced.
+ * Lua that ends a release behind `announceUncontended`, `LEAVE_QUEUE` and `handOver`. It leaves the
+ * free lock to outsiders, hands it over to the process that has waited longest, or announces it.
  */
 export const handOverOrAnnounce = (kind: HandedLock) => `
-leavePlace(owner, true)
+leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openDoor, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
 /**
- * Lua that ends a release with a successor, who stands in line if others go first. The successor has waited from
- * `since` on, among so many `callers`.
+ * Lua that ends a release with a successor, which joins the queue if others go first. The successor
+ * has waited since `since`; `callers` is the number of waiters of its process.
  */
-export const takeTurns = ({ onWaiting }: HandedLock) => `
+export const passInOrder = ({ onWaiting }: HandedLock) => `
 local isOpened = tried(openDoor, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
-  standInLine(successor)
+  joinQueue(successor)
   ${onWaiting}
   return isOpened and 'opened' or 'done'
 end
@@ -297,13 +303,13 @@ tellShorter(tonumber(leaseMs))
 return 'passed'`;
 
 /**
- * Lua that ends a release with a successor: what is this owner's becomes the successor's, for one that enters by
- * itself with the count that says that it has not yet. Where the user lacks a right for that, the
- * release is done all the same.
+ * Lua that ends a release with a successor: the owner's field becomes the successor's. `starts` is
+ * the hold count: 0 for a successor that still runs its own acquire. A user without the rights for
+ * that still releases the lock.
  */
 export const passOn = ({ field }: HandedLock) => `
--- At no moment without a field: on its way to another node, a slot takes no key back. And the lease
--- first: with its memory full, Redis refuses only a first write.
+-- The hash is never empty: a slot that is on its way to another node takes no deleted key back.
+-- The lease comes first: with its memory full, Redis refuses only a first write.
 redis.call('pexpire', lock, leaseMs)
 local counted = redis.pcall('hset', lock, ${field('successor')}, starts)
 local left = redis.pcall('hdel', lock, ${field('owner')})

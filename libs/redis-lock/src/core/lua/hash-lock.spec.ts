@@ -30,7 +30,6 @@ describe('the scripts of a lock that is a hash', () => {
       ? run(RELEASE, ['k'], { owner, channel: CHANNEL })
       : run(RELEASE_SOME, ['k'], { owner, holdCount });
 
-  /** Everything there is to see, with TTLs rounded to seconds. */
   const look = async () => {
     const seen: Record<string, unknown> = {};
     for (const key of (await redis.admin.keys('*')).sort()) {

@@ -5,36 +5,36 @@ import { LOST, releaseAnswer, remainingOf } from './answers.js';
 import { fencedPair } from './fencing-token.js';
 
 /**
- * Shared by all locks that are a hash with one field on the wire, owner → hold count, as Redisson's
- * RLock and RFairLock are. RLock itself is this hash `name` with
- * a TTL, and its releases are published as `0` on `redisson_lock__channel:{name}`.
+ * The locks that are a hash with one field on the wire, owner → hold count: Redisson's RLock and
+ * RFairLock. RLock is this hash `name` with a TTL. Its releases are published as `0` on
+ * `redisson_lock__channel:{name}`.
  *
- * Unlike there, no script counts up or down. Each names the count it wants, so that a script which
- * ioredis sends again after a cut changes nothing.
+ * Redisson's scripts count up and down; these do not. Each names the count that it wants, so that a
+ * script that ioredis sends again after a cut changes nothing.
  */
 
-/** The commands of the scripts of such a lock. */
+/** The commands that the scripts of such a lock need. */
 export const HASH_COMMANDS = [
   ...(['del', 'exists', 'hexists', 'hget', 'hkeys'] as const),
   ...(['hlen', 'hset', 'pexpire', 'pttl'] as const),
 ] as const;
 
 /**
- * Lua that refuses a lease that is no number, or would be over at once, before anything is written. The
- * lease stays a text: Redis would make one of every number of Lua.
+ * Lua that refuses a lease that is no number or 0, before anything is written. The lease stays a
+ * text: Redis would turn every number of Lua into one.
  */
 export const CHECK_LEASE = `
 if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
   return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
 end`;
 
-/** Lua that refuses a hold of nothing, before anything is written. */
+/** Lua that refuses a hold count of 0, before anything is written. */
 export const CHECK_COUNT = `
 if holdCount == 0 then return redis.error_reply('LOCKARG holdCount must not be 0') end`;
 
 /** Lua that gives the lock its lease, or answers the refusal of Redis after `undo`. */
 export const expireOr = (undo: string) => `local expiry = redis.pcall('pexpire', lock, leaseMs)
--- A user without the right to expire keys must not leave a lock that never ends.
+-- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   ${undo}
   return expiry
@@ -47,33 +47,36 @@ if not (${isLock}) then
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end`;
 /**
- * A lock has one field, its owner, with a count. Anything else is neither ours to wait for nor to delete.
- * Leaves the owner in `holder`.
+ * A lock has one field, its owner, with a count. A script neither waits for another hash nor
+ * deletes it. Leaves the owner in `holder`.
  */
 export const REFUSE_OTHERS = `
 local holder = redis.call('hlen', lock) == 1 and redis.call('hkeys', lock)[1]
 local isHeld = holder and string.find(holder, ':%-?%d+$')
 ${refuseUnless(`isHeld and string.find(redis.call('hget', lock, holder), '^%d+$')`)}`;
-/** The same by the field alone, of a lock that has so many `fields`. */
+/** As `REFUSE_OTHERS`, by the name of the field alone. Needs `fields`, the number of fields. */
 export const REFUSE_OTHERS_OF = refuseUnless(
   `fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')`,
 );
 
 /**
- * Lua that leaves in `left` what is left of the lease, nil if the lock is free, and in `held` the hold
- * count of the owner.
+ * Lua that leaves in `left` the rest of the lease (ms), nil if the lock is free. In `held` it
+ * leaves the owner's hold count.
  */
 export const LOOK = `
 local left = redis.call('pttl', lock)
 local held
 if left == -2 then left = nil else held = redis.call('hget', lock, owner) end`;
 
-/** Lua that makes a free lock the owner's. */
+/** Lua that makes the owner hold a free lock. */
 export const CREATE = `
 redis.call('hset', lock, owner, '1')
 ${expireOr(`redis.call('del', lock)`)}`;
 
-/** Free or ours → ours, once, with at least this lease. The TTL is set in the step that creates the key. */
+/**
+ * Free or ours → ours, once, with at least this lease. The script that creates the key sets its
+ * TTL.
+ */
 export const ACQUIRE = fencedPair({
   name: 'hash-lock.acquire',
   keys: ['lock'],
@@ -97,8 +100,8 @@ return ${granted}`,
 });
 
 /**
- * Ours → ours with this count, and at least this lease; `owner` is the field. It never creates: if the
- * owner is gone, the hold is lost.
+ * Ours → ours with this count, and at least this lease; `owner` is the field. It never creates:
+ * without the owner's field, the hold is lost.
  */
 export const ACQUIRE_NESTED = fencedPair({
   name: 'hash-lock.acquire-nested',
@@ -117,7 +120,7 @@ if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock,
 return ${granted}`,
 });
 
-/** Ours → free and announced. Only commands that Redis allows when its memory is full. */
+/** Ours → free and announced. Uses only commands that Redis allows when its memory is full. */
 export const RELEASE = defineScript({
   name: 'hash-lock.release',
   keys: ['lock'],
@@ -131,15 +134,15 @@ return announce(channel, '0') and 'done' or 'unannounced'`,
 });
 
 /**
- * Lua of a release that is not the last one: the field of the owner, of whom `held` was read, goes down
- * to `holdCount`.
- * @param first what has to be done before it does
+ * Lua of a release that is not the last one: lowers the field of the owner from `held` to
+ * `holdCount`.
+ * @param first Lua that runs before that
  */
 export const lower = (first = '') => `
 if tonumber(held) > holdCount then
   ${first}
   local counted = redis.pcall('hset', lock, owner, holdCount)
-  -- With its memory full Redis refuses to write even a smaller number: the next step sets it right.
+  -- With its memory full Redis refuses also a smaller number: the next step sets it right.
   if type(counted) == 'table' and not string.find(counted.err, 'OOM', 1, true) then
     return counted
   end
@@ -161,8 +164,8 @@ ${lower()}`,
 });
 
 /**
- * For each key an owner, and then one lease for all or one for each: prolongs what its owner holds, and
- * creates nothing.
+ * Renews what each owner holds, and creates nothing. Takes an owner for each key, then one lease
+ * for all or one for each.
  */
 export const RENEW = defineScript({
   name: 'hash-lock.renew',
@@ -180,7 +183,7 @@ for i = 1, count do
   local leaseMs = ARGV[count + i] or ARGV[count + 1]
   local held = redis.pcall('hexists', KEYS[i], ARGV[i])
   if type(held) == 'table' then
-    -- A key of another type is a no. That Redis may not be asked is none.
+    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
     if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
     held = 0
   end
@@ -209,7 +212,7 @@ export function renewHashes(
     leases.push(renewMs);
     isOneForAll &&= renewMs === leases[0];
   }
-  // Each argument costs the client as much as all else that a renewal is.
+  // One argument costs the client as much as the rest of a renewal.
   const args = [...owners, ...(isOneForAll ? leases.slice(0, 1) : leases)];
   return connection.run(RENEW, keys, args, minReplicas);
 }

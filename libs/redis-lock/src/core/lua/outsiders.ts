@@ -3,38 +3,36 @@ import { nodesChannel } from '../redis/key-names.js';
 import { LAST_BACKOFF_MS } from '../time/polls.js';
 
 /**
- * The share of outsiders, which are in no line, as Java services are. They race for a lock that is free,
- * and a lock that is handed on never is. So the line leaves it to them now and then, and stands back as
- * long as they use that time: for as long as the line has had it, × the outsiders that listen ÷ the
- * processes of ours that do.
+ * The share of outsiders, such as Java services, which queue nowhere. They race for a free lock,
+ * and a lock that is handed over never is free. So the queue leaves the lock to them in windows,
+ * and stands back while they use a window. The length of a window is the time for which the queue
+ * has had the lock × outsiders that listen ÷ our processes that listen.
  */
 
-/** How long those in line stand back for an outsider that was told that the lock is free, or had it. */
+/** How long the queue stands back for an outsider that got a wake-up or has held the lock. */
 export const STAND_BACK_MS = 20;
-/** Outsiders have the lock to themselves for no longer than that, however long the line has had it. */
+/** The longest window of outsiders, however long the queue has had the lock. */
 export const LONGEST_OPEN_MS = 1_000;
 /**
- * Nobody can say how many threads of an outsider wait. It counts as more than a process of ours with few
- * callers, and as less than one with many: each side is to get half of its share of the callers at least.
+ * Redis does not know how many threads of an outsider wait. It counts as 1.5 of our processes with
+ * few callers, and as 1 ÷ 1.5 of one with 8 or more. So each side gets at least half of its share
+ * of the callers.
  */
 export const FAVOUR = 1.5;
 export const MANY_CALLERS = 8;
-/** How long it is known when the lock was left to outsiders, while it is handed on now and then. */
+/** How long `opened` outlasts the last write to it. */
 const OPENED_TTL_MS = 3_000;
-/** No server has so many clients. */
+/** More clients than any server has. */
 const TOO_MANY = 1_000_000;
 
-/**
- * So often at least a lock that is handed on is left to outsiders, which are in no line, while they
- * listen; 0 is never.
- */
+/** The interval (ms) in which outsiders that listen get at least one window. 0 is never. */
 export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
   return { auto: 1_000, redisson: 1, none: 0 }[interop];
 }
 
 /**
- * Outsiders that poll hear of nothing: whoever polls as well leaves the lock free after its turn, and
- * stands back for as long as the longest pause of Redisson's spin lock.
+ * Outsiders that poll get no messages. So a process that polls as well leaves the lock free after
+ * its release. It stands back for the longest pause of Redisson's spin lock.
  */
 export function isAmongPolls(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): boolean {
   return settings.wakeUp === 'poll' && openEveryMs(settings) > 0;
@@ -44,7 +42,7 @@ export function standBackMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>):
   return isAmongPolls(settings) ? LAST_BACKOFF_MS : STAND_BACK_MS;
 }
 
-/** Lua: reads and writes `opened`, of which nothing makes a script fail. */
+/** Lua: reads and writes `opened`. No error of it makes a script fail. */
 export const DOOR = `
 local shortestMs, longestMs = ${String(STAND_BACK_MS)}, ${String(LONGEST_OPEN_MS)}
 local function door()
@@ -63,8 +61,8 @@ local function isOpen(endMs, nowMs)
 end`;
 
 /**
- * Lua: `standingBack(isHeld)` answers for how long (ms) the line leaves the lock to outsiders, or nil.
- * While they have time and somebody holds it, the line goes on; `takeBack()` ends their time.
+ * Lua: `standingBack(isHeld)` answers how long (ms) the queue stands back for outsiders, or nil. An
+ * outsider that holds the lock prolongs that within its window. `takeBack()` ends the window.
  */
 export const STANDING_BACK = `
 ${DOOR}
@@ -83,26 +81,27 @@ local function takeBack()
   local since, _, endMs, unused = door()
   if not since then return end
   local nowMs = math.floor(serverTime() / 1000)
-  -- They may be faster in a race for it. Up to as much again as was due to them costs them nothing.
+  -- Outsiders may win the race for the lock after their window, too. The length of the window once
+  -- more is free; use beyond that delays their next window.
   local overMs = nowMs - endMs - (endMs - since)
   overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
   setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end`;
 
-/** Tells those who sleep for as long as the lock was to be held. Redisson reads it as `0`. */
+/** Wakes outsiders that sleep until an older, longer lease ends. Redisson reads it as `0`. */
 export const SHORTER = '00';
 
 /**
- * Lua: `shareOfOutsiders()` counts the outsiders that listen, for each process of ours that does. False
- * where Redis does not say, as one node of a Cluster knows only its own. Java services subscribe while
- * a thread of theirs waits.
+ * Lua: `shareOfOutsiders()` is the number of outsiders that listen ÷ our processes that do. False
+ * where Redis cannot count them: a node of a Cluster knows only its own. Java services subscribe
+ * while a thread of theirs waits.
  */
 export const OUTSIDERS = `
 local share
 local function shareOfOutsiders()
   if share == nil then
     local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of them.
+    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
     local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
     share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
   end
@@ -110,8 +109,8 @@ local function shareOfOutsiders()
 end`;
 
 /**
- * Lua: `tellShorter(ms)` wakes outsiders that believe that the lock is held for longer. Needs `leftMs`:
- * for how long it was to be held yet.
+ * Lua: `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs
+ * `leftMs`, the PTTL of the lock before its release.
  */
 export const TELL_SHORTER = `
 local function tellShorter(ms)
@@ -120,17 +119,17 @@ local function tellShorter(ms)
 end`;
 
 /**
- * Lua: `openDoor(since, callers)`, as core/lua/hand-off.ts has it.
+ * Lua: `openDoor(since, callers)`, core/lua/hand-off.ts.
  * @param freed Lua that announces that the lock is free
  */
 export const openDoor = (freed: string) => `
--- Up to when outsiders may have it, if it is time; or nil.
+-- The end of the window of outsiders, or nil if they are not due.
 local function openUntil(since, nowMs, callers, unused)
   -- Later than that only when the clock was set back.
   local isSetBack = since > nowMs + longestMs
   local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
   local part = (share or 0) * (callers >= ${String(MANY_CALLERS)} and ${String(1 / FAVOUR)} or ${String(FAVOUR)})
-  -- Once may be by chance: they had it between two looks.
+  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
   part = part / 2 ^ math.max(0, unused - 1)
   if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
@@ -138,7 +137,8 @@ local function openUntil(since, nowMs, callers, unused)
 end
 local function openDoor(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
-  -- Rounded down, or at once more would be left than can be.
+  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
+  -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = door()
   unused = unused or 0

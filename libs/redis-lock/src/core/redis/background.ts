@@ -9,14 +9,17 @@ interface Surroundings {
   readonly settings: { readonly observer?: LockObserver | undefined };
 }
 
-/** Requests that nobody waits for: their caller lost patience, or left before the grant came. */
+/** Requests without a waiting caller: it lost patience, or left before the grant came. */
 export class Background {
   private readonly running = new Set<Promise<unknown>>();
   private isClosed = false;
 
   constructor(private readonly session: Surroundings) {}
 
-  /** Never rejects, but tells of what failed. It may take minutes: no request's context is kept for it. */
+  /**
+   * Never rejects, but reports a failure to the observer. It may take minutes: no request's context
+   * is kept for it.
+   */
   run(work: () => Promise<unknown>, about?: Subject, leased = false): Promise<void> {
     return outOfScope(async () => {
       const running = work().catch((error: unknown) => {
@@ -31,7 +34,10 @@ export class Background {
     });
   }
 
-  /** Asks until Redis has done it or the time is up, also while a person has to repair something. */
+  /**
+   * Asks until Redis has done it or the time is over, also while an operator has to repair
+   * something.
+   */
   untilDone<R>(endsAt: number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
     const until = () => (this.isClosed ? -Infinity : endsAt);
     return untilAnswered(this.session, until, ask, undefined, true);

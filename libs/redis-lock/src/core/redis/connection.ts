@@ -1,8 +1,8 @@
 import type { Script, ScriptArgs, ScriptKeys } from './script.js';
 
-/** An answer that takes longer is one that Redis owes. */
+/** After this time without an answer, Redis owes one. */
 export const ANSWER_MS = 1_000;
-/** When a slot of a Cluster was found moving, others often follow it for so long. */
+/** Slots of a Cluster often move one after the other: 10 s are assumed after each. */
 export const MOVING_MS = 10_000;
 
 /** An answer of Redis, and how far it can be trusted. */
@@ -10,33 +10,33 @@ export interface Reply<R> {
   readonly value: R;
   /** When the first byte of the request may have left, by the monotonic clock. */
   readonly sentAt: number;
-  /** The connection broke in between, so that the script may have run more than once. */
+  /** The connection broke meanwhile, so that the script may have run more than once. */
   readonly resent: boolean;
 }
 
-/** Where a key lives. Keys of one slot may share a script; nodes fail one by one. */
+/** The place of a key. Keys of one slot may share a script; nodes fail one by one. */
 export interface KeyPlace {
   readonly node: string;
   readonly slot: number;
 }
 
 export interface ChannelListener {
-  /** A message arrived. It is a hint: whoever acts on it asks Redis first. */
+  /** A message arrived. It is a hint: its receiver asks Redis before it acts. */
   message(payload: string): void;
   /** From now on no message is missed, until the connection breaks. Earlier ones may have been. */
   confirmed(): void;
 }
 
-/** The port to Redis: everything that the mechanism asks of a client. */
+/** The port to Redis: everything that locks ask of a client. */
 export interface RedisConnection {
   /** Whether commands can be sent, as far as the client knows. */
   readonly isUp: boolean;
-  /** Whether all that is listened for is heard; absent where messages cannot fail. */
+  /** Whether messages of all channels arrive; absent where messages cannot fail. */
   readonly isHearing?: boolean;
 
   /**
    * Runs one script. Rejects at once, without sending anything, while the connection is down.
-   * @param minReplicas resolves only when so many replicas have what the script has written
+   * @param minReplicas resolves only when this number of replicas has the writes of the script
    * @throws {LockBackendError} Redis could not be asked, or refused
    * @throws {ReplicationError} too few replicas have it
    * @throws {LockStateError} a key holds another type
@@ -56,6 +56,6 @@ export interface RedisConnection {
 
   place(key: string): KeyPlace;
 
-  /** Ends what this connection opened, and nothing else. */
+  /** Closes the clients that this connection opened, and no other. */
   close(): Promise<void>;
 }

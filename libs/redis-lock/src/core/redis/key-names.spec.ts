@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockConfigurationError, LockKeyError } from '../api/errors.js';
 import { helperKey, KeySpace, MAX_KEY_BYTES } from './key-names.js';
 
-// What is refused as a name is in test/lock/bad-input.spec.ts, with the proof that nothing is sent.
+// test/lock/bad-input.spec.ts has the names that are refused, with the proof that nothing is sent.
 describe('KeySpace', () => {
   it('makes the key of a name by putting the prefix before it', () => {
     expect(new KeySpace('').key('stock:1')).toBe('stock:1');

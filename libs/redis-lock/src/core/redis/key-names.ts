@@ -6,8 +6,8 @@ export const MAX_KEY_BYTES = 1024;
 
 /**
  * The only place where keys and channels are made. The rules are Redisson's: the lock's key is the
- * plain name; helpers are `prefix:{name}`, or `prefix:name` where the name brings a hash tag of its
- * own, so that all keys of one lock share a slot.
+ * plain name, and helpers are `prefix:{name}`. A name with a hash tag of its own gets no braces, so
+ * that all keys of one lock share a slot.
  */
 export class KeySpace {
   readonly #prefix: string;
@@ -44,12 +44,12 @@ export class KeySpace {
  */
 export interface Footprint {
   readonly commands: readonly string[];
-  /** Everything before `{name}` in the keys beside that of the plain name; '' where the helper is behind. */
+  /** The text before `{name}` in each key beside the plain name; '' where the helper is behind. */
   readonly keys: readonly string[];
   readonly channels: readonly string[];
 }
 
-/** The beginning of such a helper key or channel. */
+/** The prefix of such a helper key or channel. */
 export function prefixOf(helper: string): string {
   return `${helper}:`;
 }
@@ -59,19 +59,22 @@ export function helperKey(prefix: string, key: string): string {
   return key.includes('{') ? `${prefix}:${key}` : `${prefix}:{${key}}`;
 }
 
-/** As `helperKey`, where Redisson puts the name of the helper behind. */
+/** As `helperKey`, where Redisson appends the name of the helper. */
 export function suffixedKey(key: string, suffix: string): string {
   return key.includes('{') ? `${key}:${suffix}` : `{${key}}:${suffix}`;
 }
 
-/** Processes of ours listen here beside the channel of wake-ups; outsiders, as Java services are, do not. */
+/**
+ * Our processes subscribe to this beside the channel of wake-ups; outsiders, such as Java services,
+ * do not.
+ */
 export function nodesChannel(wakeUp: string): string {
   return `${wakeUp}:nodes`;
 }
 
 class KeyPrefixError extends LockConfigurationError {}
 
-/** Nearly every name is of this form, and so passes with one look. */
+/** Nearly every name has this form, and passes with one look. */
 const PLAIN = /^(?!redisson_|nestjs_)[\w.:/-]{1,256}$/;
 
 function isPlain(key: string): boolean {

@@ -3,8 +3,8 @@ import { MovingSlotError } from '../api/errors.js';
 import { MOVING_MS, type RedisConnection, type Reply } from './connection.js';
 
 /**
- * The slots of a Cluster that were found on their way to another node. Scripts of several keys are
- * refused meanwhile, since some of their keys may be here, some there, and some nowhere.
+ * The slots of a Cluster that are on their way to another node. Scripts of several keys are refused
+ * meanwhile: their keys may be on either node, or on none.
  */
 export class MovingSlots {
   readonly #until = new Map<number, number>();
@@ -18,7 +18,9 @@ export class MovingSlots {
     this.#hasSlots = connection.place('a').slot !== connection.place('b').slot;
   }
 
-  /** Asks by a script of several keys, or while their slot moves by one that has the first alone. */
+  /**
+   * Asks by a script of several keys, or while their slot moves by one with the first key alone.
+   */
   ask<R>(key: string, together: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
     if (!this.#hasSlots) return together();
     if (this.#isMoving(key)) return alone();
@@ -27,7 +29,7 @@ export class MovingSlots {
       const { connection, clock } = this.context;
       this.#until.set(connection.place(key).slot, clock.now() + MOVING_MS);
       const reply = await alone();
-      // It may have done a part before it was stopped.
+      // The first script may have done a part before Redis stopped it.
       return error.outcome === 'unknown' ? { ...reply, resent: true } : reply;
     });
   }

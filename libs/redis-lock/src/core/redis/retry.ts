@@ -4,10 +4,10 @@ import { Deadline, OVER } from '../time/deadline.js';
 import type { TimerHeap } from '../time/timer-heap.js';
 import type { RedisConnection, Reply } from './connection.js';
 
-/** Between two tries while Redis cannot be asked; a reconnect ends the pause early. */
+/** The pause between two tries while Redis cannot be asked; a reconnect ends it early. */
 const PAUSE_MS = 250;
 
-/** Keeps why the last try has failed. */
+/** Keeps the error of the last try. */
 export interface Tries {
   refusal: LockBackendError | undefined;
 }
@@ -18,10 +18,10 @@ interface Way {
 }
 
 /**
- * Asks again and again until Redis answers. A try that failed with an unknown outcome counts as
- * sent: the answer then carries the first send time, and that the script may have run twice.
- * @param ask says by its promise, too, that it failed
- * @param evenIfRefused asks again also while a person has to repair something
+ * Asks again and again until Redis answers. A try with an unknown outcome counts as sent: the
+ * answer then has the first send time, and says that the script may have run twice.
+ * @param ask reports a failure by its promise, too
+ * @param evenIfRefused asks again also while an operator has to repair something
  * @throws {LockBackendError} `until` was over, or asking again is pointless
  */
 export async function untilAnswered<R>(
@@ -73,7 +73,7 @@ export async function retry<R>(
 }
 
 /**
- * As `untilAnswered`, for a caller that waits for this long and no longer.
+ * As `untilAnswered`, for a caller that waits no longer than this.
  * @param name of the lock, if it is about one
  * @throws {LockBackendError} Redis has not answered in time, or refused
  */
@@ -96,7 +96,7 @@ export async function answerWithin<R>(
   throw notAnswered(what, limitMs, { lockName: name, outcome: 'unknown', cause: tries.refusal });
 }
 
-/** An error of the kind that stood in the way last, if that is known. */
+/** An error of the same kind as the last failure, if there was one. */
 export function notAnswered(
   what: string,
   waitedMs: number,
@@ -115,7 +115,7 @@ interface NotAnswered {
   readonly cause: LockBackendError | undefined;
 }
 
-/** An earlier try may have been executed, whatever became of the last one. */
+/** An earlier try may have been executed, whatever the last one did. */
 export function asUnknown(error: LockBackendError): LockBackendError {
   return error.amended(error.message, { outcome: 'unknown' });
 }

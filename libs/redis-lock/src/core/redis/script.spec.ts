@@ -81,7 +81,7 @@ describe('defineScript', () => {
         reply: (answer) => (answer === 1 ? true : undefined),
       });
       expect(() => strict.decode(raw)).toThrow(LockBackendError);
-      // It was executed, whatever it says.
+      // The script was executed, whatever it answers.
       expect(() => strict.decode(raw)).toThrow(
         expect.objectContaining({ retryable: false, outcome: 'unknown' }),
       );
@@ -141,7 +141,7 @@ return {key, other, count, #KEYS, #ARGV, late(), unpack(ARGV, 2)}`;
     ['a key of another type', `return redis.call('hget', key, 'f')`, 'WRONGTYPE Operation'],
     ['a call of no command', `return redis.call('nonsense')`, 'ERR Unknown (Redis )?command'],
     ['a mistake', `return text.x.y`, 'ERR user_script:'],
-    // As before Redis 7, where the error of a command is raised as a text.
+    // As before Redis 7, where a failing command raises a text.
     ['a text', `error('OOM command not allowed', 0)`, 'OOM command not allowed'],
   ])('lets a call fail alone: %s', async (_, failing, message) => {
     const body = `
@@ -152,7 +152,7 @@ return 1`;
     expect([first, third]).toEqual([1, 1]);
     expect(second).toBeInstanceOf(Error);
     expect((second as Error).message).toMatch(new RegExp(`^${message}`));
-    // What was written before stays, as when the call is alone.
+    // Earlier writes of the call stay, as when it is alone.
     expect(await redis.admin.mget('k0', 'k1', 'k2')).toEqual(['t0', 't1', 't2']);
   });
 

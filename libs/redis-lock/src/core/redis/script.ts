@@ -6,12 +6,12 @@ export type ScriptKeys<K extends string> = Readonly<Record<K, string>> | readonl
 export type ScriptArgs<A extends string> =
   Readonly<Record<A, string | number>> | readonly (string | number)[];
 
-/** The answer of a script: integers and strings, flat. Floats and nil do not survive the way. */
+/** The answer of a script: integers and strings, flat. RESP2 cannot carry floats and nil. */
 export type RawReply = string | number | readonly (string | number)[];
 
 /**
- * By PUBLISH, by the PUBLISH or the SPUBLISH of a Cluster, or by both of these. Nobody hears by one
- * what went by the other.
+ * By PUBLISH, by the PUBLISH or the SPUBLISH of a Cluster, or by both of these. A subscriber of one
+ * kind gets no messages of another.
  */
 export type PublishMode = 'plain' | 'broadcast' | 'sharded' | 'both';
 
@@ -25,9 +25,9 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
-  /** Calls with the same first key are executed in the order in which they were made, come what may. */
+  /** Redis executes calls with the same first key in the order of the calls, also after a cut. */
   readonly inOrder: boolean;
-  /** The same script, which announces in another way than by PUBLISH. */
+  /** The same script with another command than PUBLISH for its announcements. */
   readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
   decode(raw: unknown): R;
 }
@@ -51,9 +51,12 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   keys: readonly K[];
   args: readonly A[];
   numbers?: readonly NoInfer<A>[];
-  /** Arguments that are channels, or begin one: the body tells them by `announce(channel, message)`. */
+  /**
+   * Arguments that are channels, or prefixes of some: the body writes to them by
+   * `announce(channel, message)`.
+   */
   channels?: readonly NoInfer<A>[];
-  /** Its calls wait for one another on each key, which costs as many round trips. */
+  /** Calls with the same first key wait for each other: each costs a round trip. */
   inOrder?: boolean;
   body: string;
   reply: (raw: RawReply) => R | undefined;
@@ -85,14 +88,14 @@ export function defineScript<K extends string, A extends string, R>(declaration:
 function decodedBy<R>(name: string, reply: (raw: RawReply) => R | undefined, raw: unknown): R {
   const decoded = isRawReply(raw) ? reply(raw) : undefined;
   if (decoded !== undefined) return decoded;
-  // It was executed all the same.
+  // The script was executed all the same.
   throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
     retryable: false,
     outcome: 'unknown',
   });
 }
 
-/** Made when they are first needed, which most of them never are. */
+/** Made on first use: most of them are never needed. */
 function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
   return {
     broadcast: once(() => textIn('broadcast')),
@@ -102,17 +105,17 @@ function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
 }
 
 /**
- * The text for a connection that announces in this way. A channel is an argument also where it is sharded:
- * among the keys, as one that never exists, it would make Redis answer TRYAGAIN for as long as its slot is
- * on its way to another node.
+ * The text for a connection that announces in this way. A channel is an argument also where it is
+ * sharded. Among the keys, as one that never exists, it would make Redis answer TRYAGAIN while its
+ * slot is on its way to another node.
  */
 export function textIn(script: Script<string, string, unknown>, mode: PublishMode): ScriptText {
   return mode === 'plain' ? script : script.inMode[mode]();
 }
 
 /**
- * The script for several calls at once, which answers a list. Every call has KEYS and ARGV of its own,
- * so that any text does, and fails alone; what it wrote before stays, as when it is alone.
+ * The script for several calls at once, which answers a list. Every call has its own KEYS and ARGV,
+ * and fails alone; its earlier writes stay, as when it is alone.
  */
 export function forMany({
   lua,
@@ -129,12 +132,12 @@ for i = 0, #allKeys / ${keyCount} - 1 do
   for k = 1, ${keyCount} do KEYS[k] = allKeys[i * ${keyCount} + k] end
   for a = 1, ${argCount} do ARGV[a] = allArgs[i * ${argCount} + a] end
   local isDone, answer = pcall(call)
-  -- Before Redis 7 the error of a command is a text here, and a mistake in Lua is one everywhere.
+  -- Before Redis 7 the error of a command is a text here; an error of Lua itself always is.
   if not isDone and type(answer) ~= 'table' then
     answer = tostring(answer)
     answer = redis.error_reply(string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer)
   end
-  -- The list would end at a nil.
+  -- A nil would end the list.
   if answer == nil then answer = false end
   answers[i + 1] = answer
 end
@@ -160,12 +163,13 @@ const announceBy = (command: string, answer: string) => `local function announce
 end`;
 
 /**
- * Whether the message went out: to how many, or true where nobody can say. A missing right to publish
- * must not hide what the script has done. By `countBy` PUBSUB tells how many listen, where it can.
+ * The number of receivers, true where Redis cannot count them, or false if the message was not
+ * sent. A missing right to publish must not hide what the script has done. `countBy` is the PUBSUB
+ * command that counts subscribers, where there is one.
  */
 const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
   plain: announceBy('publish', 'receivers'),
-  // One node of a Cluster counts only those who listen there.
+  // A node of a Cluster counts only its own subscribers.
   broadcast: announceBy('publish', 'true'),
   sharded: announceBy('spublish', 'receivers'),
   both: `local function announce(channel, message)
@@ -175,10 +179,10 @@ const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
 end`,
 };
 
-/** Lua of the command of PUBSUB by which a script learns how many listen. */
+/** Lua: the PUBSUB command that counts subscribers. */
 const COUNT_BY: Readonly<Record<PublishMode, string>> = {
   plain: `'numsub'`,
-  // One node of a Cluster counts only those who listen there.
+  // A node of a Cluster counts only its own subscribers.
   broadcast: 'nil',
   sharded: `'shardnumsub'`,
   both: 'nil',

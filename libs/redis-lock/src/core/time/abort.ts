@@ -1,13 +1,15 @@
 import { LockArgumentError } from '../api/errors.js';
 
-/** Hears that a signal has aborted. */
+/** Gets a call when a signal aborts. */
 export interface AbortListener {
   onAbort(): void;
 }
 
 const NO_REASON = new DOMException('This operation was aborted', 'AbortError');
 
-/** The caller's own reason must arrive as it was given. A signal that is no real one may have none. */
+/**
+ * The caller's own reason arrives unchanged. An object that only looks like a signal may have none.
+ */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason === undefined ? NO_REASON : (signal.reason as Error);
 }
@@ -22,11 +24,11 @@ export function isAbort(signal: AbortSignal | undefined, error: unknown): boolea
   return signal?.aborted === true && error === reasonOf(signal);
 }
 
-/** All who wait with one signal. */
+/** The waiters of one signal. */
 class Audience {
   readonly listeners = new Set<AbortListener>();
   readonly tell = () => {
-    // Last come, first gone: in a queue in Redis nobody has to move up for one who leaves at its end.
+    // The last waiter leaves first: no waiter behind it has to move up in a queue in Redis.
     for (const listener of [...this.listeners].reverse()) listener.onAbort();
   };
 }
@@ -34,7 +36,7 @@ class Audience {
 const audiences = new WeakMap<AbortSignal, Audience>();
 
 /**
- * Listens, by one listener for all who wait with the same signal: of more than ten, Node warns as of a leak.
+ * Listens by one listener for all waiters of a signal: with more than ten, Node warns of a leak.
  * @throws {LockArgumentError} the signal is none, or is broken
  */
 export function listenTo(signal: AbortSignal, listener: AbortListener): void {

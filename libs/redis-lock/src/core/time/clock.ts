@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A callback that comes later. */
+/** A callback in the future. */
 export interface Timer {
   /** It keeps the process alive. */
   ref(): unknown;
@@ -12,25 +12,25 @@ export interface Timer {
 export interface Clock {
   /** Monotonic. Linux stops it while a machine is suspended. */
   now(): number;
-  /** Wall time. Goes on during a suspension, and jumps when somebody sets it. */
+  /** Wall time. Goes on during a suspension, and jumps when it is set. */
   wall(): number;
   /**
-   * Calls back after any delay; what is due later than can be counted is simply not armed. Never a
-   * whole millisecond early: the callback would find that it is not time yet, again and again.
+   * Calls back after any delay; a delay too long for Node is not armed. Never a whole millisecond
+   * early: the callback would be too early again and again.
    */
   after(delayMs: number, callback: () => void): Timer | undefined;
   cancel(timer: Timer | undefined): void;
-  /** Calls back once all that has arrived by now was read. */
+  /** Calls back once Node has read all data that has arrived by now. */
   afterReading(callback: () => void): void;
 }
 
-/** As it is when this is loaded: a test that fakes it later, with its timers, must not stop the locks. */
+/** The original: a test that fakes it later, with its timers, must not stop the locks. */
 export const { queueMicrotask } = globalThis;
 
 /**
- * Runs the work for no caller: in the async context in which this module was loaded. Timers and
- * connections that one caller sets off are shared with others: in the caller's context they would join its
- * hold, and keep the store of its request. Costs 0.2 µs.
+ * Runs the work for no caller, in the async context in which this module was loaded. Timers and
+ * connections are shared: in a caller's context they would join its hold, and keep the store of its
+ * request. Costs 0.2 µs.
  */
 export const outOfScope: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
 

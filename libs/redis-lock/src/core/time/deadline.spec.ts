@@ -24,7 +24,7 @@ describe('Deadline', () => {
   });
   afterEach(() => {
     expect(times.size).toBe(0);
-    // Nobody waits any more: a timer does not keep the process alive.
+    // Without waiters, a timer does not keep the process alive.
     times.set({ heapIndex: -1, onDue: () => undefined }, times.clock.now());
     expect(last?.hasRef()).toBe(false);
     times.clear();

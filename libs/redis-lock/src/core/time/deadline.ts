@@ -13,10 +13,7 @@ export const OVER = Symbol('over');
 
 export const NOTHING_TO_UNDO = () => undefined;
 
-/**
- * How long one call is willing to wait: a time limit and an abort signal, for all the things it has to
- * wait for one after the other.
- */
+/** The time limit and the abort signal of one call, for all its waits. */
 export class Deadline {
   readonly startedAt: number;
 
@@ -53,8 +50,8 @@ export class Deadline {
   }
 
   /**
-   * Resolves with what `start` settles with, or with `OVER` once time is up. Rejects with the
-   * signal's reason. `start` may return what has to be undone when the waiting ends, whichever way.
+   * Resolves with the result of `start`, or with `OVER` once time is up. Rejects with the signal's
+   * reason. `start` may return a function that runs when the wait ends, however it ends.
    */
   wait<T>(
     start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
@@ -70,7 +67,7 @@ export class Deadline {
           if (wait.end()) reject(reason);
         },
       );
-      // `start` may settle before it returns what has to be undone.
+      // `start` may settle before it returns its function.
       if (wait.isOver) stop();
       else wait.stop = stop;
     });
@@ -85,7 +82,7 @@ export class Deadline {
   }
 }
 
-/** One waiting: it ends once, in whichever way comes first. */
+/** One wait: it ends once, by the event that comes first. */
 class Wait implements Timed, AbortListener {
   heapIndex = -1;
   isOver = false;
@@ -97,14 +94,14 @@ class Wait implements Timed, AbortListener {
     private readonly reject: (reason: Error) => void,
   ) {
     const { times, signal, startedAt, limitMs } = deadline;
-    // First: when it cannot be listened to, nothing is armed or begun.
+    // The signal comes first: if it cannot be listened to, nothing is armed or begun.
     if (signal !== undefined) listenTo(signal, this);
     if (limitMs < Infinity) times.set(this, startedAt + limitMs);
     times.beginWait();
   }
 
   onDue(): void {
-    // On a busy machine, what was answered in time may not have been read yet.
+    // On a busy machine, Node may not have read an answer that came in time.
     this.deadline.times.clock.afterReading(() => {
       if (this.end()) this.resolve(OVER);
     });
@@ -115,7 +112,7 @@ class Wait implements Timed, AbortListener {
       this.reject(reasonOf(this.deadline.signal));
   }
 
-  /** Answers whether this call has ended it. */
+  /** Answers whether this call has ended the wait. */
   end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;

@@ -1,7 +1,7 @@
 import { Deadline } from './deadline.js';
 import type { TimerHeap } from './timer-heap.js';
 
-/** Lets any number of callers wait until something has come to rest. */
+/** Lets any number of callers wait until the subject is idle. */
 export class Idle {
   readonly #waiting = new Set<() => void>();
 
@@ -10,7 +10,7 @@ export class Idle {
     private readonly isIdle: () => boolean,
   ) {}
 
-  /** To be called whenever it may have come to rest. */
+  /** Call this whenever it may have become idle. */
   check(): void {
     if (this.#waiting.size === 0 || !this.isIdle()) return;
     for (const resolve of [...this.#waiting]) resolve();

@@ -1,9 +1,12 @@
-/** Without messages, polls become rarer from the first to the second, or to the poll interval. */
+/**
+ * Without messages, the pause between polls grows from 2 ms to the second value, or to the poll
+ * interval.
+ */
 export const FIRST_BACKOFF_MS = 2;
 export const LAST_BACKOFF_MS = 128;
-/** How long a waiter that does not ask any more is believed to wait, at least. */
+/** The shortest time for which a silent process counts as alive. */
 const ALIVE_MS = 5_000;
-/** A waiter of which every third poll gets through is believed to wait. */
+/** A process counts as alive while every third poll gets through. */
 const POLLS_WHILE_ALIVE = 3;
 
 /** How long Redis takes a process for alive that polls at this interval. */
@@ -11,7 +14,7 @@ export function aliveMs(pollIntervalMs: number): number {
   return Math.max(ALIVE_MS, POLLS_WHILE_ALIVE * pollIntervalMs);
 }
 
-/** Downwards, so that processes do not ask in step and no poll comes later than was said. */
+/** Shorter only: processes do not poll in step, and no poll is late. */
 export function jittered(delayMs: number): number {
   return delayMs * (0.8 + Math.random() * 0.2);
 }

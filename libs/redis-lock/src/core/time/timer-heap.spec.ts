@@ -10,7 +10,7 @@ interface Visit extends Timed {
 describe('TimerHeap', () => {
   let due: string[];
   let heap: TimerHeap;
-  /** Those that were armed, the latest at the end. */
+  /** The timers in the order in which they were armed. */
   let timers: NodeJS.Timeout[];
   const visit = (name: string, onDue = () => {}): Visit => ({
     name,

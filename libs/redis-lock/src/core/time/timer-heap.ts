@@ -1,10 +1,10 @@
 import { outOfScope, type Clock, type Timer } from './clock.js';
 
-/** An item that is looked at when its time comes. */
+/** An item of the heap with a due time. */
 export interface Timed {
   /** Its place, which only the heap writes: -1 outside the heap, below -1 among the young. */
   heapIndex: number;
-  /** Its time has come. It leaves the heap after this call unless it was set again. */
+  /** The item is due. It leaves the heap after this call unless it was set again. */
   onDue(): void;
 }
 
@@ -74,7 +74,7 @@ export class TimerHeap {
     this.disarm();
   }
 
-  /** Somebody waits: until `endWait` the timer keeps the process alive. */
+  /** A caller waits: the timer keeps the process alive until `endWait`. */
   beginWait(): void {
     this.waiting += 1;
     if (this.waiting === 1) this.timer?.ref();
@@ -86,7 +86,7 @@ export class TimerHeap {
   }
 
   private fire(): void {
-    // One timer for all that is set meanwhile; what of it is due already is left to that timer.
+    // One timer for all items that callbacks set; those that are due already wait for it.
     this.timerAt = -Infinity;
     try {
       this.sortYoung();
@@ -110,7 +110,7 @@ export class TimerHeap {
     for (let left = this.heap.length; left > 0; left -= 1) {
       const [first] = this.heap;
       if (first === undefined || this.timeAt(0) > this.clock.now()) break;
-      // It stays where it is: the code that is called must not find it missing.
+      // The item keeps its place: its callback must not find it missing.
       this.looked = first;
       try {
         first.onDue();
@@ -145,13 +145,13 @@ export class TimerHeap {
     return this.times[index] ?? Infinity;
   }
 
-  /** Puts an item where it belongs, from a free place on, or from its own, up or down. */
+  /** Puts an item into its place, up or down from a free place or its own. */
   private place(item: Timed, dueAt: number, free: number): void {
     const index = this.rise(dueAt, free);
     this.put(item, dueAt, index === free ? this.sink(dueAt, free) : index);
   }
 
-  /** Moves down what is due later; answers which place is free then. */
+  /** Moves later items down; answers the free place. */
   private rise(dueAt: number, free: number): number {
     let index = free;
     while (index > 0) {
@@ -163,7 +163,7 @@ export class TimerHeap {
     return index;
   }
 
-  /** Moves up what is due earlier; answers which place is free then. */
+  /** Moves earlier items up; answers the free place. */
   private sink(dueAt: number, free: number): number {
     let index = free;
     for (let left = 2 * index + 1; left < this.heap.length; left = 2 * index + 1) {

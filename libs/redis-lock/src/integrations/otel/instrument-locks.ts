@@ -19,14 +19,14 @@ import {
 import type { LockEventMessage } from '../../nest/event-channel.js';
 import { attributesOf, LockInstruments } from './lock-instruments.js';
 
-/** Where spans and measurements go, and what they carry. */
+/** The receivers of spans and measurements, and their content. */
 export interface LockInstrumentationOptions {
   /** @default the global one */
   readonly tracerProvider?: TracerProvider | undefined;
   /** @default the global one at the time of the call */
   readonly meterProvider?: MeterProvider | undefined;
   /**
-   * Whether spans carry the names of locks as `lock.key`, with whatever users have typed into them.
+   * Whether spans carry the names of locks as `lock.key`, with any text of users in them.
    * Measurements never do.
    * @default false
    */
@@ -36,9 +36,9 @@ export interface LockInstrumentationOptions {
 const SCOPE = 'nestjs-redis-lock';
 
 /**
- * From now on OpenTelemetry has the measurements of all locks in this process, and a span for every
- * call that asks for one, as a child of the caller's. Call it once, when the SDK has started and
- * before the application takes its first lock.
+ * From now on OpenTelemetry gets the measurements of all locks in this process, and a span for
+ * every call that asks for one, as a child of the caller's. Call it once, when the SDK has started
+ * and before the application takes its first lock.
  * @returns ends it
  * @throws {LockConfigurationError} an option is unknown, or makes no sense
  */

@@ -17,7 +17,7 @@ import {
 
 type EventType = LockEventMessage['type'];
 
-/** What is counted of events. */
+/** The counters of events. */
 const COUNTED: Partial<Record<EventType, [name: string, unit: string, description: string]>> = {
   lost: ['lost', '{lock}', 'Locks that were lost while somebody held them'],
   'late-grant': ['late_grants', '{grant}', 'Grants whose caller had left before'],
@@ -35,7 +35,7 @@ const SECONDS = {
   advice: { explicitBucketBoundaries: BUCKETS_S },
 };
 
-/** By what spans and measurements are told apart. */
+/** The attributes of spans and measurements. */
 export function attributesOf(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).map(([label, value]) => [ATTRIBUTES[label] ?? label, value]),

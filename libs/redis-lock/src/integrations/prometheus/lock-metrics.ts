@@ -15,7 +15,7 @@ const LOCK = ['connection', 'kind', 'lock'] as const;
 
 type EventType = LockEventMessage['type'];
 
-/** What is counted of events: the metric, what it is told apart by, and what it means. */
+/** The counters of events: the metric, its labels, and its meaning. */
 const COUNTED: Partial<Record<EventType, [name: string, labels: readonly string[], help: string]>> =
   {
     lost: ['lost_total', [...LOCK, 'reason'], 'Locks that were lost while somebody held them'],
@@ -28,7 +28,7 @@ const COUNTED: Partial<Record<EventType, [name: string, labels: readonly string[
     'messages-failed': ['message_failures_total', CONNECTION, 'Subscriptions that were refused'],
   };
 
-/** Whether Redis could be used, as an event tells. */
+/** Whether Redis could be used, by the event. */
 const SIGNS: Partial<Record<EventType, 0 | 1>> = {
   ...{ acquired: 1, renewed: 1, 'connection-restored': 1 },
   'connection-failed': 0,
@@ -91,7 +91,7 @@ export class LockMetrics implements LockListener<undefined> {
     if (isUp !== undefined) this.#up.set({ connection: event.connection }, isUp);
   }
 
-  /** Takes them out of the registry, once: those that others put there later stay. */
+  /** Takes them out of the registry, once: later metrics of other owners stay. */
   remove(): void {
     for (const name of this.#names.splice(0)) this.register.removeSingleMetric(name);
   }

@@ -13,7 +13,7 @@ import { isPlainObject } from '../../core/api/shapes.js';
 import { refuseUnknown } from '../../nest/module-options.js';
 import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
 
-/** Which connection is looked at, and how long it may take. */
+/** The connection to check, and its time limit. */
 export interface LockHealthOptions {
   /**
    * The name of the connection.
@@ -27,17 +27,17 @@ export interface LockHealthOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a health check tells of a connection. */
+/** The health of a connection. */
 export interface LockHealth extends Partial<LockStatus> {
   /** How long Redis took to answer, in milliseconds. */
   readonly pingMs?: number;
-  /** Why it is down. */
+  /** The reason why it is down. */
   readonly message?: string;
 }
 
 /**
- * Tells `@nestjs/terminus` whether locks can be had. For readiness only: what restarts because Redis
- * is away drops its locks, and does not bring Redis back.
+ * Tells `@nestjs/terminus` whether locks can be acquired. For readiness only: a restart because
+ * Redis is away drops the locks, and does not bring Redis back.
  */
 @Injectable()
 export class LockHealthIndicator {
@@ -65,7 +65,7 @@ export class LockHealthIndicator {
       if (status.suspect === 0) return check.up({ pingMs, ...status });
       return check.down({ message: unconfirmed(status), pingMs, ...status });
     } catch (error) {
-      // Only of our own messages it is known that they hold no secret.
+      // Only our own messages are known to have no secret.
       const message = error instanceof LockError ? error.message : 'The check itself has failed';
       return check.down({ message, ...monitor?.status() });
     }

@@ -1,6 +1,6 @@
 import { defineScript } from '../../core/redis/script.js';
 
-/** What became of one request. Times are in milliseconds. */
+/** The outcome of one request. Times are in milliseconds. */
 export interface Hit {
   readonly totalHits: number;
   readonly expiresInMs: number;
@@ -9,10 +9,12 @@ export interface Hit {
 }
 
 /**
- * One request: counted, or refused. The key is a sorted set, each member with the time when it ends: one
- * for each request of the last `ttlMs`, by its id, which makes one that is delivered twice count once;
- * `window`, which says when the counting began; and `block`, while nobody gets in. A refused request
- * leaves nothing, so that there are never more than `limit` of them.
+ * One request: counted, or refused. The key is a sorted set of members by the time when they end:
+ * - one for each request of the last `ttlMs`, by its id: one that is delivered twice counts once;
+ * - `window`, the time when the counting began;
+ * - `block`, while every request is refused.
+ *
+ * A refused request leaves no member, so that there are never more than `limit` of them.
  */
 export const HIT = defineScript({
   name: 'throttler.hit',
@@ -27,7 +29,7 @@ local function enter(member, ends) redis.call('zadd', hits, string.format('%.0f'
 
 local window, block = endOf('window'), endOf('block')
 if blockMs > 0 and block > 0 and block <= now then
-  -- Whoever has served the block begins anew.
+  -- After a block the count begins anew.
   redis.call('del', hits)
   if window > now then enter('window', window) end
 else

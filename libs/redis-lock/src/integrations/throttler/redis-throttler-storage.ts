@@ -11,10 +11,10 @@ import type { ScriptArgs } from '../../core/redis/script.js';
 import { answerWithin } from '../../core/redis/retry.js';
 import { HIT, type Hit } from './hits.scripts.js';
 
-/** What `@nestjs/throttler` is told of a request. */
+/** The record of a request for `@nestjs/throttler`. */
 export type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** What becomes of requests that nobody can count. */
+/** The reaction to requests while Redis cannot count them. */
 export type OnThrottlerBackendError = 'reject' | 'allow';
 
 export const THROTTLER_CONTEXT = Symbol.for('nestjs-redis-lock:throttler-context');
@@ -29,7 +29,7 @@ const LONGEST_MS = 365 * 24 * 60 * 60 * 1_000;
  */
 @Injectable()
 export class RedisThrottlerStorage implements ThrottlerStorage {
-  /** With a number, it names a request among those of all processes. */
+  /** With a number it is the id of a request, unique among all processes. */
   readonly #mark = randomBytes(9).toString('base64url');
   #requests = 0;
 
@@ -39,14 +39,16 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   ) {}
 
   /**
-   * Counts one request, or says for how long none is let in. Waits at most one second.
+   * Counts one request, or answers how long requests are refused. Waits at most one second.
    * @param ttl how long a request counts, in milliseconds
    * @param limit how many requests may count at a time; each takes some 40 bytes of Redis, and some
    * 130 where more than 126 do
-   * @param blockDuration for how long nobody is let in after a request too many, in milliseconds; 0
-   * lets the next one in as soon as another ends
-   * @throws {LockArgumentError} a number makes no sense, or the key is no text; nothing was sent to Redis
-   * @throws {LockBackendError} Redis has not answered in time, or refused, unless such requests are let in
+   * @param blockDuration how long requests are refused after one too many, in milliseconds; 0 lets
+   * the next one in as soon as another ends
+   * @throws {LockArgumentError} a number makes no sense, or the key is no text; nothing was sent to
+   * Redis
+   * @throws {LockBackendError} Redis has not answered in time, or refused, unless such requests are
+   * let in
    */
   async increment(
     key: string,
@@ -82,7 +84,7 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     return reply.value;
   }
 
-  /** Keys hold what visitors send, such as their addresses: what is in Redis is a digest. */
+  /** Keys have data of visitors, such as their addresses: Redis gets only a digest. */
   #keyOf(key: string, throttlerName: string): string {
     const digest = createHash('sha256').update(JSON.stringify([throttlerName, key]));
     const { keys } = this.context;
@@ -90,7 +92,7 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   }
 }
 
-/** Anything but a text would count together with others of its type. */
+/** Values of any other type would all count together. */
 function checkText(what: string, value: unknown): void {
   if (typeof value === 'string') return;
   throw new LockArgumentError(`${what} must be a text, not ${describeValue(value)}`);

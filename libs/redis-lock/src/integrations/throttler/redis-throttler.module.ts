@@ -11,7 +11,7 @@ import {
   type OnThrottlerBackendError,
 } from './redis-throttler-storage.js';
 
-/** Where requests are counted, and what becomes of them when they cannot be. */
+/** The connection that counts requests, and the reaction when it cannot. */
 export interface RedisThrottlerOptions {
   /**
    * The name of the connection of `RedisLockModule` on which requests are counted.
@@ -19,8 +19,8 @@ export interface RedisThrottlerOptions {
    */
   readonly connection?: string | undefined;
   /**
-   * What becomes of requests while Redis cannot be asked. `reject` fails them with `LockBackendError`;
-   * `allow` lets all of them in, whatever the limit.
+   * The reaction to requests while Redis cannot be asked. `reject` fails them with
+   * `LockBackendError`; `allow` lets all of them in, whatever the limit.
    * @default 'reject'
    */
   readonly onBackendError?: OnThrottlerBackendError | undefined;

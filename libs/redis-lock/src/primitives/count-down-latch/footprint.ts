@@ -2,7 +2,7 @@ import type { RedisConnection } from '../../core/redis/connection.js';
 import { prefixOf, type Footprint } from '../../core/redis/key-names.js';
 
 const CHANNEL = 'redisson_countdownlatch__channel__';
-/** Where a request notes that it was executed. */
+/** The marker of a request that Redis has executed. */
 export const REQUEST = 'nestjs_latch_request';
 
 export const LATCH_FOOTPRINT = {
@@ -12,8 +12,8 @@ export const LATCH_FOOTPRINT = {
 } satisfies Footprint;
 
 /**
- * Redisson adds braces also to a name with a hash tag of its own, which in Cluster makes another slot:
- * its own scripts are refused there. Only there is the channel ours alone.
+ * Redisson adds braces also to a name with a hash tag of its own. In a Cluster that is another
+ * slot, where its own scripts are refused: only there the channel is ours alone.
  */
 export function channelOf(connection: RedisConnection, latch: string): string {
   const redissons = `${CHANNEL}{${latch}}`;

@@ -87,7 +87,7 @@ export class LatchService {
     );
     const startedAt = clock.now();
     if (waitTimeMs === 0) {
-      // What the other waiters were told last may be old.
+      // The last answer that other waiters got may be old.
       const deadline = new Deadline(times, Infinity, signal);
       const count = await deadline.race(this.#getCount(name));
       return count !== OVER && count === 0;
@@ -102,7 +102,7 @@ export class LatchService {
     }
   }
 
-  /** All waiters of a latch share one queue, of which the first asks for all of them. */
+  /** All waiters of a latch share one queue, and its first waiter asks for all. */
   #asker(latch: string): Asker {
     const { connection } = this.context;
     return {

@@ -13,7 +13,7 @@ import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './latch.scripts.js
 
 const CHANNEL = 'redisson_countdownlatch__channel__{k}';
 const TTL = { markerTtlMs: 600_000 };
-/** What is noted of a request. */
+/** The marker of a request. */
 const noted = (value: string) => ({ value, seconds: 600 });
 
 describe('the scripts of the latch', () => {

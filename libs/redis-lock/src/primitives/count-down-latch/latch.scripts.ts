@@ -2,14 +2,14 @@ import { counted, numberIn, ONCE } from '../../core/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
- * The latch on the wire is Redisson's RCountDownLatch: a string `name` with what is left, which is
- * absent once that is nothing. `0` is published when it opens or is deleted, `1` when it is set.
+ * The latch on the wire is Redisson's RCountDownLatch: a string `name` with the remaining count,
+ * absent once that is 0. `0` is published when it opens or is deleted, `1` when it is set.
  *
- * What Redisson has no key for is a marker of each request, so that one that ioredis sends again
- * counts once.
+ * Redisson has no key for the marker of a request: by it, a request that ioredis sends again counts
+ * once.
  */
 
-/** Absent → this count, for whoever comes first. */
+/** Absent → this count, for the first caller. */
 export const TRY_SET_COUNT = defineScript({
   name: 'latch.try-set-count',
   keys: ['latch', 'marker'],
@@ -31,7 +31,7 @@ return {1, announce(channel, '1') and 1 or 0}`,
   reply: counted,
 });
 
-/** One less; the last one deletes the key and says so. Of an absent latch nothing is left. */
+/** One less; the last one deletes the key and announces that. An absent latch stays at 0. */
 export const COUNT_DOWN = defineScript({
   name: 'latch.count-down',
   keys: ['latch', 'marker'],
@@ -68,8 +68,8 @@ return math.max(0, left or 0)`,
 });
 
 /**
- * An absent latch is open, and that is what its message says. Redisson publishes `1`, for which its own
- * waiters do not wake. Publishing both is no way out: of 3.16, some then sleep on.
+ * An absent latch is open, and its message `0` says so. Redisson publishes `1`, which does not wake
+ * its own waiters. Both messages do not help: some waiters of Redisson 3.16 then sleep on.
  */
 export const DELETE = defineScript({
   name: 'latch.delete',

@@ -10,8 +10,8 @@ export interface WaitOptions {
 }
 
 /**
- * Opens once it has been counted down to zero. A latch that was never set, or was deleted, cannot be
- * told from one that has opened: it is open. Set it before anybody waits.
+ * Opens once it has been counted down to zero. A latch that was never set, or was deleted, cannot
+ * be told from one that has opened: it is open. Set it before a caller waits.
  */
 export interface CountDownLatch {
   readonly name: string;
@@ -25,20 +25,20 @@ export interface CountDownLatch {
   trySetCount(count: number): Promise<boolean>;
 
   /**
-   * Counts down by one; the last one opens the latch. Of a latch that is open, nothing happens.
+   * Counts down by one; the last one opens the latch. An open latch stays open.
    * @returns what is left to be counted
-   * @throws {LockBackendError} Redis has not answered for two seconds. It goes on being told for five
+   * @throws {LockBackendError} Redis has not answered for two seconds. The request goes on for five
    * minutes: do not call again
    * @throws {LockStateError} the key holds something else
    */
   countDown(): Promise<number>;
 
-  /** What is left to be counted; 0 is an open latch. */
+  /** The remaining count; 0 is an open latch. */
   getCount(): Promise<number>;
 
   /**
-   * Waits until the latch is open: Redis has said so during this call. Wakes up by a message, and
-   * looks by itself every `pollIntervalMs`.
+   * Waits until Redis has said during this call that the latch is open. A message wakes it up, and
+   * it looks by itself every `pollIntervalMs`.
    * @returns false when time is over and it was still closed
    * @throws {LockBackendError} Redis could not be asked
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
@@ -47,7 +47,7 @@ export interface CountDownLatch {
   wait(options?: WaitOptions): Promise<boolean>;
 
   /**
-   * Takes the latch away; those who wait go on as if it had opened.
+   * Deletes the latch; its waiters go on as if it had opened.
    * @returns whether there was one
    */
   delete(): Promise<boolean>;

@@ -8,15 +8,15 @@ import { channelOf } from './footprint.js';
 import { ACQUIRE, CANCEL } from './counting-semaphore.scripts.js';
 
 /**
- * One call for permits. Nothing in Redis ends by itself what it may have taken, so whatever it leaves
- * undecided is taken back.
+ * One call for permits. Redis has no lease on what it may have taken, so an undecided call takes it
+ * back.
  */
 export class CountingRequest implements Asker {
   readonly key: string;
   readonly queueId: string;
   readonly leaseTimeMs = 0;
   readonly #marker: string;
-  /** An attempt that was executed, or may be. */
+  /** Whether an attempt was executed, or may still be. */
   #mayArriveAgain = false;
   #isAsking = false;
   #hasLeft = false;

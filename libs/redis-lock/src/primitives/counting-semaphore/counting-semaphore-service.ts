@@ -103,7 +103,7 @@ export class CountingSemaphores {
     return { session, name, kind: KIND, key: keys.key(name), options, startedAt: clock.now() };
   }
 
-  /** Resolves with why there are no permits for the call, or with nothing once it has them. */
+  /** Resolves with the reason for a refusal, or with nothing once the call holds its permits. */
   #take(acquisition: Acquisition, permits: number): Promise<Refusal | undefined> {
     const take = () => this.#settle(acquisition, permits);
     return isTraced() ? traced(acquisition, take, (refusal) => refusal !== undefined) : take();
@@ -117,7 +117,7 @@ export class CountingSemaphores {
     const waiter = new Waiter(context, request, acquisition, waitTimeMs, signal, startedAt);
     try {
       const outcome = await this.#queues.wait(waiter);
-      // Aborted between the answer and here.
+      // The call may be aborted between the answer and this line.
       refuseAborted(signal);
       if (outcome === GRANTED) {
         request.keep();
@@ -146,7 +146,10 @@ export class CountingSemaphores {
     await this.#change(name, { more, fewer, onlyIfExists: 0 });
   }
 
-  /** What was taken must come back, so it is not given up when Redis is away for a while. */
+  /**
+   * The caller goes on trying while Redis is away: a taken permit has no lease that would return
+   * it.
+   */
   async #change(
     name: string,
     change: { more: number; fewer: number; onlyIfExists: number },

@@ -22,7 +22,7 @@ const DEFAULTS = {
   ...{ channel: 'redisson_sc:{k}', markerTtlMs: 600_000, ttlMs: 0 },
   ...{ more: 0, fewer: 0, onlyIfExists: 0 },
 };
-/** What is noted of a request. */
+/** The marker of a request. */
 const noted = (value: string) => ({ value, seconds: 600 });
 const granted = { kind: 'granted' };
 const busy = { kind: 'busy', remainingMs: Infinity };

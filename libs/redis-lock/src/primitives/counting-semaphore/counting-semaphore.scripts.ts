@@ -4,17 +4,17 @@ import { counted, numberIn, ONCE } from '../../core/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
- * The counting semaphore on the wire is Redisson's RSemaphore: a string `name` with the free permits,
- * absent as long as there were none. After an increase the new number is published on
- * `redisson_sc:{name}`, if it is one that Java takes: from 1 to 2^31-1.
+ * The counting semaphore on the wire is Redisson's RSemaphore: a string `name` with the free
+ * permits, absent until they are set. An increase publishes the new number on `redisson_sc:{name}`,
+ * if Java takes it: from 1 to 2^31-1.
  *
- * What Redisson has no key for is a marker of each request, so that one that ioredis sends again
- * counts once.
+ * Redisson has no key for the marker of a request: by it, a request that ioredis sends again counts
+ * once.
  */
 
 const MOST = String(LARGEST_COUNT);
 
-/** What the marker of an acquisition says whose caller has left. */
+/** The marker of an acquisition whose caller has left. */
 const CANCELLED = 'cancelled';
 
 const TELL = `
@@ -23,7 +23,7 @@ local function tell(free)
   return announce(channel, string.format('%d', free)) and 1 or 0
 end`;
 
-/** Absent → so many permits, for whoever comes first; with a TTL, unless that is 0. */
+/** Absent → this number of permits, for the first caller; with a TTL, unless that is 0. */
 export const TRY_SET_PERMITS = defineScript({
   name: 'counting-semaphore.try-set-permits',
   keys: ['counter', 'marker'],
@@ -47,7 +47,7 @@ return refused or {1, tell(permits)}`,
   reply: counted,
 });
 
-/** Takes all of the permits or none. A caller that has left gets none any more. */
+/** Takes all of the permits or none. A caller that has left takes none. */
 export const ACQUIRE = defineScript({
   name: 'counting-semaphore.acquire',
   keys: ['counter', 'marker'],

@@ -1,7 +1,7 @@
 import { helperKey, prefixOf, type Footprint } from '../../core/redis/key-names.js';
 
 const CHANNEL = 'redisson_sc';
-/** Where a request notes that it was executed. */
+/** The marker of a request that Redis has executed. */
 export const REQUEST = 'nestjs_semaphore_request';
 
 export const COUNTING_SEMAPHORE_FOOTPRINT = {
@@ -10,7 +10,7 @@ export const COUNTING_SEMAPHORE_FOOTPRINT = {
   channels: [prefixOf(CHANNEL)],
 } satisfies Footprint;
 
-/** An increase of the counter is announced here. */
+/** The channel on which an increase of the counter is announced. */
 export function channelOf(counter: string): string {
   return helperKey(CHANNEL, counter);
 }

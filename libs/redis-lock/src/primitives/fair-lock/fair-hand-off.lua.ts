@@ -1,10 +1,13 @@
 import { giving, HASH_LOCK } from '../../core/lua/hand-off.js';
 import { TERMS } from './fair-scores.lua.js';
 
-/** So many who cannot be reached are passed over at a time; the lock is left free for the first then. */
+/**
+ * One script passes over at most 32 unreachable waiters, and then leaves the lock free for the
+ * head.
+ */
 const MOST_UNHEARD = 32;
 
-/** Lua that refuses terms that nobody could read later. */
+/** Lua that refuses terms that the scripts could not read later. */
 export const CHECK_TERMS = `
 local grantMs = select(2, string.match(terms, ${TERMS}))
 if terms ~= '' and (not grantMs or #grantMs > 15) then
@@ -12,13 +15,14 @@ if terms ~= '' and (not grantMs or #grantMs > 15) then
 end`;
 
 /**
- * `handOn()` gives the free lock to whoever is next, if that one is told of it by
- * `number nonce askedAt` on `channelPrefix:<owner>`; to anybody else it says by `0` that it is free.
- * Needs `leftMs`: for how long the lock was to be held yet.
+ * `handOn()` hands the free lock over to the head of the queue, by `number nonce askedAt` on
+ * `channelPrefix:<owner>`. A head without terms gets the wake-up `0`. Needs `leftMs`, the PTTL of
+ * the lock before its release.
  */
 export const HAND_ON = `
 ${giving(HASH_LOCK)}
--- Only what is so is told; and only who is told has it.
+-- The grant comes before its push, so that the push is always true. A grant that no client
+-- receives is taken back.
 local function giveTo(waiter, place, record, leaseMs, count, tell)
   if not tried(give, waiter, count, leaseMs) then return false end
   if tell and not tell() then
@@ -27,12 +31,12 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   end
   remove(waiter, place, 1, record)
   local head, _, next = sweep()
-  -- A Java thread sleeps for as long as the lock was to be held when it looked.
+  -- A Java thread sleeps for the lease that it saw when it looked.
   if head and not next and (leftMs < 0 or tonumber(leaseMs) < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
   return true
 end
 
--- Whom nobody can reach is dead, or asks anew when it is back.
+-- A waiter without a subscription is dead, or asks again when it is connected.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, ${TERMS})
   local number = string.match(waiter, ':(%d+)$')
@@ -43,8 +47,8 @@ local function giveByMessage(waiter, place, record)
   end)
 end
 
--- Whoever could not be reached keeps its place. Nobody overtakes one of whom only Java knows how it
--- is told, nor one that has not said yet that it is.
+-- A waiter that could not be reached keeps its place. No waiter overtakes a Java thread, which
+-- only Java can wake, nor a waiter without terms.
 local function giveToNext(successor, leaseMs, starts)
   local head, _, record = sweep()
   if head and head == successor and record and giveTo(head, 0, record, leaseMs, starts) then
@@ -57,12 +61,12 @@ local function giveToNext(successor, leaseMs, starts)
     waiter = redis.call('lindex', queue, place)
     record = waiter and recordOf(waiter)
   end
-  -- Whoever is named, and stands in the queue no more, finds it free.
+  -- A successor that has left the queue finds the lock free.
   if not head then return successor and 'yielded' or 'done' end
   return announce(channelPrefix .. ':' .. head, '0') and 'done'
 end
 
--- A queue that cannot be read must not make a release fail that is done.
+-- The release is done by then: a queue that Redis cannot read must not make it fail.
 local function handOn(successor, leaseMs, starts)
   return tried(giveToNext, successor, leaseMs, starts) or 'unannounced'
 end`;

@@ -26,11 +26,11 @@ import type { Reply } from '../../core/redis/connection.js';
 import { channelOf, keysOf } from './footprint.js';
 import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
-/** While a slot is half way nobody is told of a release: who waits asks so often at least. */
+/** While a slot is half way, no release is announced: waiters poll at least every 100 ms. */
 const ALONE_POLL_MS = 100;
-/** So many of a key are remembered who have left without a look at the queue. */
+/** The most owners of a key that left without a look at the queue, and are remembered. */
 const MOST_STRAYS = 10_000;
-/** For how long it is tried to take them out of it. */
+/** How long the process tries to remove them from the queue. */
 const INSIST_MS = 5 * 60 * 1_000;
 
 export class FairLockProtocol implements LockProtocol {
@@ -43,7 +43,9 @@ export class FairLockProtocol implements LockProtocol {
   readonly #aliveMs: number;
   readonly #tokenTtlMs: number;
   readonly #slots: MovingSlots;
-  /** By key those who may still have a place in the queue, which would stop everybody behind it. */
+  /**
+   * By key, the owners that may still be queued: such an owner would stop every waiter behind it.
+   */
   readonly #strays = new Map<string, OwnerId[]>();
 
   constructor(private readonly context: LockContext) {
@@ -116,23 +118,23 @@ export class FairLockProtocol implements LockProtocol {
     return `${channelOf(key)}:${owner}`;
   }
 
-  /** A waiter hears on one channel that the lock is free, and that it has it. */
+  /** A waiter has one channel for wake-ups and pushes. */
   grantChannel(key: string, owner: OwnerId): string {
     return this.wakeUpChannel(key, owner);
   }
 
   #acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
     const { connection, clock } = this.context;
-    // Rounded down: what is told later of this question must not seem newer than it is.
+    // Rounded down: a push that answers this call must not look newer than the call.
     const askedAt = Math.floor(clock.now());
-    // An owner that polls gets the lock no sooner by a grant: it is first in the queue, or not.
+    // A waiter that polls gains nothing by a grant: it is first in the queue, or not.
     const grantBy = claim === undefined || claim.mode === 'poll' ? '' : writtenTerms(claim);
     const asking = [this.#waitMs(terms), this.#aliveMs, askedAt, grantBy];
     const args = [owner, terms.leaseTimeMs, ...asking, channelOf(key)];
     return runPair(connection, ACQUIRE, keysOf(key), args, terms, this.#tokenTtlMs);
   }
 
-  /** Waiters in the queue, which may be on another node, find out by their poll. */
+  /** Queued waiters find the free lock by polling: the queue may be on another node. */
   async #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
     const { connection } = this.context;
     const reply = await connection.run(RELEASE_ALONE, [key], [owner, channelOf(key)]);
@@ -140,13 +142,13 @@ export class FairLockProtocol implements LockProtocol {
     return reply;
   }
 
-  /** Nobody is handed it: the successor asks by itself. */
+  /** The lock is handed over to no waiter: the successor asks by itself. */
   async #yieldAlone(hold: Owned): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
     return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
   }
 
-  /** As soon as the slot has arrived. Until then one for each key finds out when that is. */
+  /** Runs when the slot has arrived. Until then, one owner of each key finds out whether it has. */
   #leaveQueue(key: string, owner: OwnerId): void {
     const others = this.#strays.get(key);
     if (others !== undefined) {
@@ -170,7 +172,7 @@ export class FairLockProtocol implements LockProtocol {
     return this.context.connection.run(CANCEL, keysOf(key), [owner, waitMs, channelOf(key)]);
   }
 
-  /** What the waiter adds to the score of everybody behind it, as in Redisson. */
+  /** The waiter adds this to the score of every waiter behind it, as in Redisson. */
   #waitMs({ waitTimeMs }: AcquireTerms): number {
     return waitTimeMs === Infinity ? this.context.settings.fairLockWaitTimeMs : waitTimeMs;
   }

@@ -3,8 +3,8 @@ import { NamedLocks } from '../../core/named-locks.js';
 import { FairLockProtocol } from './fair-lock-protocol.js';
 
 /**
- * Fair locks on Redis: who asked first gets the lock first, among all processes that share the
- * server, Java services with Redisson's `RFairLock` included.
+ * Fair locks on Redis: callers get the lock in the order of their calls, among all processes that
+ * share the server. Java services with Redisson's `RFairLock` are included.
  */
 export class FairLockService extends NamedLocks {
   constructor(context: LockContext) {

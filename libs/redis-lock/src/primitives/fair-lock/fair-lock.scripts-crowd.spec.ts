@@ -11,7 +11,7 @@ const { queue, timeouts, waiting } = fairKeysOf('k');
 const KEYS = ['k', queue, timeouts, waiting];
 const SIZE = 200;
 const JAVA_MS = 70_000;
-/** How far two clocks of one machine are apart, for each of those who enter. */
+/** The difference between two clocks of one machine, for each owner that acquires. */
 const SLACK_MS = 5_000;
 
 interface Waiter {
@@ -32,7 +32,7 @@ describe('the scripts of the fair lock before a long queue', () => {
   };
   const score = async (owner: string) => Number(await redis.admin.zscore(timeouts, owner));
 
-  /** One that holds the lock, and those who wait, of three processes and of Java now and then. */
+  /** One holder, and waiters of three processes and of Java. */
   const gather = async (isJava: (i: number) => boolean) => {
     await enter('a:0', 0);
     const waiters: Waiter[] = [];
@@ -48,7 +48,7 @@ describe('the scripts of the fair lock before a long queue', () => {
     return { waiters, leaseEnd: (await score(first)) - (waiters[0]?.waitMs ?? 0) };
   };
 
-  /** The score of Redisson: the end of the lease, and the time of all up to this one. */
+  /** Redisson's score: the end of the lease, and the wait times up to this waiter. */
   const expectAccount = async (waiters: readonly Waiter[], leaseEnd: number, count: number) => {
     let sum = leaseEnd;
     for (const { owner, waitMs } of waiters.slice(0, count)) {

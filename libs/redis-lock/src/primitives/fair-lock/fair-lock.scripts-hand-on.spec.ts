@@ -40,7 +40,7 @@ describe('the scripts of the fair lock hand it on', () => {
   const withdraw = (owner: string) =>
     run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
 
-  /** What these owners hear from now on. */
+  /** The messages that these owners get from now on. */
   const hearing = async (...owners: string[]) => {
     const heard: string[] = [];
     const ear = redis.admin.duplicate();
@@ -72,7 +72,7 @@ describe('the scripts of the fair lock hand it on', () => {
     leaseS,
   });
   const NOBODY = { queue: [], scores: [], waiting: [] };
-  /** A holds it, and those wait behind, the first with these terms. */
+  /** A holds the lock; the others wait behind it, the first with these terms. */
   const queued = async (terms: string, ...owners: string[]) => {
     await enter(A);
     for (const [i, owner] of owners.entries()) {
@@ -219,7 +219,7 @@ describe('the scripts of the fair lock hand it on', () => {
     it('of all behind are shifted by just its own part', async () => {
       await enter(A);
       for (const owner of many) await enter(owner);
-      // Behind others it could wait.
+      // Without a record before them, the waiters behind get their scores at once.
       await redis.admin.hdel(waiting, many[1] ?? '');
       const before = await scores();
       const ttl = await redis.admin.pttl(timeouts);
@@ -232,7 +232,7 @@ describe('the scripts of the fair lock hand it on', () => {
     it('of one that has a score and no place are left alone', async () => {
       await enter(A);
       for (const owner of many) await enter(owner);
-      // Behind others it could wait.
+      // Without a record before them, the waiters behind get their scores at once.
       await redis.admin.hdel(waiting, many[1] ?? '');
       await redis.admin.zadd(timeouts, 7, 'stray');
       expect(await passOn(A, many[0] ?? '')).toBe('passed');
@@ -242,7 +242,7 @@ describe('the scripts of the fair lock hand it on', () => {
     it('are made for nobody, and left alone where the queue does not know them', async () => {
       await enter(A);
       for (const owner of many) await enter(owner);
-      // Behind others it could wait.
+      // Without a record before them, the waiters behind get their scores at once.
       await redis.admin.hdel(waiting, many[1] ?? '');
       const [first = '', second = '', third = ''] = many;
       await redis.admin.zrem(timeouts, third);

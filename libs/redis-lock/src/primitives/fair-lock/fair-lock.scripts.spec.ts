@@ -38,7 +38,7 @@ describe('the scripts of the fair lock', () => {
   const withdraw = (owner = '', waitMs = WAIT_MS) =>
     run(CANCEL, { owner, waitMs, channelPrefix: CHANNEL });
 
-  /** Everything there is to see; times as seconds from now on. */
+  /** Times as seconds from now on. */
   const look = async () => {
     const { admin } = redis;
     const now = await serverNow(admin);
@@ -58,7 +58,7 @@ describe('the scripts of the fair lock', () => {
   const EMPTY = { lock: {}, leaseS: -0, queue: [], scores: {}, waiting: [] };
   const granted = { kind: 'granted', fencingToken: undefined };
   const busy = { kind: 'busy' };
-  /** The messages of the step, which no waiter but the one concerned hears. */
+  /** The messages of the step. Only the waiter concerned gets them. */
   const published = async (step: () => Promise<unknown>) => {
     const counts = await redis.commandsDuring(step);
     return counts.publish ?? 0;
@@ -282,7 +282,7 @@ describe('the scripts of the fair lock', () => {
     await redis.admin.hset(waiting, 'dead', '1 250 0');
     await leave(A);
     expect(await redis.admin.llen(queue)).toBe(150);
-    // Not at once, for the script, but the caller asks again as soon as it may.
+    // The script never answers 0, but the caller asks again as soon as it may.
     expect(await enter(B)).toEqual({ kind: 'busy', remainingMs: 1, isNew: true });
     expect(await redis.admin.llen(queue)).toBe(51);
     expect(await enter(B)).toEqual(granted);

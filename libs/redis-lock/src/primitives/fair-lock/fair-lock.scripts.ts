@@ -8,33 +8,36 @@ import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.lua.js';
 import { READ_QUEUE } from './fair-scores.lua.js';
 
 /**
- * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. Only
- * its head is told of a release, on a channel of its own: `0` on `channelPrefix:<owner>`. A head of
- * ours that has said so is the owner by then, and told by `number nonce askedAt`.
+ * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. A
+ * release wakes only the head, by `0` on its own channel `channelPrefix:<owner>`. A head of ours
+ * with terms is the owner by then: its push is `number nonce askedAt`.
  */
 
 export const FAIR_KEYS = ['lock', 'queue', 'timeouts', 'waiting'] as const;
 
-/** Refuses the caller, or leaves in `leaveQueue` what has to be done once the lock is its own. */
+/**
+ * Lua that refuses the caller, or leaves in `leaveQueue` what has to run once the caller holds the
+ * lock.
+ */
 const ASK_QUEUE = `
 local own, life
 if waitMs > 0 then own, life = stayAlive() end
 local head, hasSwept, record = sweep()
 if not isFree or (head and head ~= owner) then
-  local answer = waitInLine(own, life, head, record)
-  -- A Java thread does not look by itself, and nobody has told it when a lease or a claim ended.
+  local answer = waitInQueue(own, life, head, record)
+  -- A Java thread does not poll, and gets no wake-up when a lease or a claim expires.
   if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
   return answer
 end
 leaveQueue = function()
-  -- A record without a place is left when Java has thrown it out.
+  -- Java removes a waiter from the queue, but not its record.
   if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
   if head or own then sweep() end
 end`;
 
 /**
- * Free, with nobody waiting or ours first in the queue, or ours already → ours, once, with at least
- * this lease. Else into the queue, if the caller waits: `waitMs` above 0.
+ * Ours already, or free with an empty queue or ours first in it → ours, once. The lease is at least
+ * this one. Else the caller joins the queue, if it waits: `waitMs` above 0.
  */
 export const ACQUIRE = fencedPair({
   name: 'fair.acquire',
@@ -54,7 +57,7 @@ local isFree = fields == 0
 if not held and not isFree then
   ${REFUSE_OTHERS_OF}
 end
--- Nearly always nobody waits: then nothing of the queue has to run.
+-- The queue is nearly always empty: then none of its Lua has to run.
 local isAlone = isFree and not redis.call('lindex', queue, 0)
   and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
 local leaveQueue
@@ -76,7 +79,7 @@ if leaveQueue then leaveQueue() end
 return ${granted}`,
 });
 
-/** Ours → of the next one, or free and the next one told. */
+/** Ours → held by the head of the queue, or free with a wake-up for the head. */
 export const RELEASE = defineScript({
   name: 'fair.release',
   keys: FAIR_KEYS,
@@ -86,7 +89,7 @@ export const RELEASE = defineScript({
 if not redis.call('hget', lock, owner) then return 'absent' end
 local isAlone = redis.pcall('lindex', queue, 0) == false
 local leftMs = isAlone or redis.call('pttl', lock)
--- First of all: after it Redis refuses no write any more, however full its memory is.
+-- DEL comes first: after it Redis refuses no write, however full its memory is.
 redis.call('del', lock)
 if isAlone then return 'done' end
 ${READ_QUEUE}
@@ -97,8 +100,8 @@ return handOn()`,
 });
 
 /**
- * As RELEASE, and if the first in the queue is the successor, a waiter of the same process, it has the
- * lock with its own lease, and is told by the answer.
+ * As RELEASE. A successor of the same process at the head of the queue gets the lock with its own
+ * lease. The answer tells it so.
  */
 export const PASS = defineScript({
   name: 'fair.pass',
@@ -116,7 +119,7 @@ return handOn(successor, leaseMs, starts)`,
   reply: releaseAnswer,
 });
 
-/** Takes a waiter from the queue, and what it was granted, whichever it is. */
+/** Removes a waiter from the queue, and releases what it was granted. */
 export const CANCEL = defineScript({
   name: 'fair.cancel',
   keys: FAIR_KEYS,

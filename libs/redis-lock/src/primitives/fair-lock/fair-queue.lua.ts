@@ -1,19 +1,19 @@
-/** Lua of who stands in the queue before a fair lock, behind `READ_QUEUE`. */
+/** Lua of the waiters before a fair lock, behind `READ_QUEUE`. */
 
-/** Of the dead at the head of the queue, one script takes away so many. */
+/** One script removes at most 100 dead waiters from the head of the queue. */
 const MOST_SWEPT = 100;
-/** How long a waiter's score outlasts what it stands for, when it is set anew. */
+/** A score that is set anew lasts at least 5 s. */
 const SPARE_MS = 5_000;
-/** The keys of the queue outlive every score in them by so much, at least. */
+/** The keys of the queue outlive every score in them by at least 12 hours. */
 const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
 
 /**
- * `sweep()` takes the dead from the head of the queue. Answers who is next now, if anybody, whether
- * somebody was taken away, and the record of the next.
+ * `sweep()` removes dead waiters from the head of the queue. Answers the head, if there is one,
+ * whether a waiter was removed, and the record of the head.
  */
 export const SWEEP = `
--- Redisson throws out whoever is first and has outlasted its score, which a long lease makes it do.
--- With more than its own time left it stays, and so does the next when that time is taken off.
+-- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
+-- time left, the head stays. So does the next waiter, when that time is taken off.
 local function keep(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), ${String(SPARE_MS)}) + record.waitMs
@@ -22,7 +22,7 @@ local function keep(head, record, score)
   setScore(head, fresh)
 end
 
--- One of Java's that has lost its score would never be thrown out, dead or alive.
+-- Without a score a Java thread would never be removed, dead or alive.
 local function limit(head, score)
   if ahead > 0 then settle(0) end
   if score or redis.call('exists', lock) == 1 then return end
@@ -42,7 +42,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- It leaves before its time, as if it had given up.
+    -- A dead waiter leaves before its time, as if it had cancelled.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -57,15 +57,15 @@ local function sweep()
 end`;
 
 /**
- * `waitInLine`. Needs `owner`, the number `waitMs`, `aliveMs`: how long its process counts as alive,
- * `askedAt`, `terms`.
+ * `waitInQueue`. Needs `owner`, the number `waitMs`, `aliveMs` (how long its process counts as
+ * alive), `askedAt` and `terms`.
  */
 export const ENQUEUE = `
 local function aliveText(waiters)
   return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
 end
 
--- Whoever asks is alive, however long it has kept silent, and so are all who wait in its process.
+-- A process that asks is alive, however long it was silent, and so are all of its waiters.
 local function stayAlive()
   local own, life = recordOf(owner)
   if own then
@@ -81,11 +81,12 @@ local function remember(life)
   local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
   local process, waiters = processOf(owner), life and life.waiters or 0
   local added = redis.call('hset', waiting, owner, record, process, aliveText(waiters + 1))
-  -- It had one that could not be read, and was counted by that.
+  -- The owner had a record that could not be read, and is counted already.
   if life and added == 0 then redis.call('hset', waiting, process, aliveText(waiters)) end
 end
 
--- What the one before it has and its own part; one that has lost its score is passed over.
+-- The score of the waiter before, and its own part. A waiter that has lost its score is passed
+-- over.
 local function scoreAt(place)
   local score, before
   while place > 0 and not score do
@@ -98,7 +99,7 @@ local function scoreAt(place)
   return now + math.max(0, baseMs) + waitMs, before
 end
 
--- A live one that is in the queue no more was thrown out by Java: back before all who came later.
+-- Java has removed a live waiter that is not in the list: it goes before all that came later.
 local function placeOf(own)
   local place = 0
   while true do
@@ -122,8 +123,8 @@ local function insert(place, length)
   return before, not after and score
 end
 
--- A list and a set of one length hold the same owners: only else somebody has to search. Answers
--- whether something is new, who comes before one that is, and the score of one at the end.
+-- A list and a set of one length hold the same owners: only otherwise the script has to search.
+-- Answers whether the queue changed, the owner before a new one, and the score of one at the end.
 local function enqueue(own, life)
   local score = scoreOf(owner)
   local length = redis.call('llen', queue)
@@ -134,7 +135,7 @@ local function enqueue(own, life)
   local before, last
   if not place then
     before, last = insert(own and placeOf(own) or length, length)
-    -- What others have left to it when it was there before is over.
+    -- At its new place the owner owes nothing for waiters that left behind its former one.
     if own and own.owedMs > 0 then
       own.owedMs = 0
       redis.call('hset', waiting, owner, written(own))
@@ -147,7 +148,7 @@ local function enqueue(own, life)
   return true, before, last
 end
 
--- Answers the error of a user who may not expire keys.
+-- Answers the error for a user who may not expire keys.
 local function keepKeys(last)
   last = last or scoreOf(redis.call('lindex', queue, -1)) or now
   local ttl = math.max(0, last - now) + ${String(KEYS_TTL_MS)}
@@ -159,7 +160,7 @@ local function keepKeys(last)
   end
 end
 
--- How long it makes no sense to ask again, unless a message comes. Never 0.
+-- The time (ms) in which only a message makes it worth to ask again. Never 0.
 local function patience(head)
   local pttl = redis.call('pttl', lock)
   if pttl == -1 then return pttl end
@@ -174,14 +175,15 @@ local function isOfOurs(other)
   return other and processOf(other) == processOf(owner)
 end
 
--- Answers how long to wait, also to a caller that does not; whether it has a place since now (1 behind
--- its own process, 2 behind others); and who is first, if that is another one of its process.
-local function waitInLine(own, life, head, record)
+-- Answers the time to wait (ms), also to a caller that does not wait. Then the place of a new
+-- waiter: 1 behind its own process, 2 behind others. Then the head, if it is another owner of its
+-- process.
+local function waitInQueue(own, life, head, record)
   local place, sibling = 0, ''
   if waitMs > 0 then
     local isNew, before, last = enqueue(own, life)
     if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
-    -- A living head of ours does it for all, with its own polls.
+    -- A live head of our process renews the keys for all of its waiters, by its own polls.
     local refusal = (isNew or not record or head == owner) and keepKeys(last)
     if refusal then
       dequeue(-1)
@@ -193,9 +195,9 @@ local function waitInLine(own, life, head, record)
   return {patience(head), place, sibling}
 end`;
 
-/** `dequeue()` takes a waiter from any place. Needs `owner` and the number `waitMs`. */
+/** `dequeue()` removes a waiter from any place. Needs `owner` and the number `waitMs`. */
 export const DEQUEUE = `
--- Searches from the head (1) or from the end (-1). Answers whether it was the next.
+-- Searches from the head (1) or from the end (-1). Answers whether the waiter was the head.
 local function dequeue(from)
   local own = recordOf(owner)
   local isNext = redis.call('lindex', queue, 0) == owner

@@ -1,26 +1,29 @@
 /**
  * Lua of the queue before a fair lock. On the wire it is that of Redisson's RFairLock:
- * - `queue`, a list of owners: the first is the next to get the lock;
- * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson throws them out.
+ * - `queue`, a list of owners: the head gets the lock next;
+ * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson removes them.
  *
- * A new waiter gets the score of the last in the queue, or the end of the lease, plus what it is
- * ready to wait; whoever leaves takes just that off from all behind it.
+ * The score of a new waiter is the last one in the queue, or the end of the lease, plus its wait
+ * time. A waiter that leaves takes its wait time off all scores behind it.
  *
- * Beside them `waiting` is ours, and read by nobody else: a hash
- * - owner → `waitMs since`, and behind that ` nonce leaseMs mode` of those who are told when they are
- *   made the owner; `waitMs+owedMs` when others behind it have left, whose time it takes off for them;
- * - process → `aliveUntil waiters askedAt`: all of its waiters are alive for as long as it asks for one
- *   of them; `askedAt` is its own time (ms) of the last question;
+ * Beside them `waiting` is ours; Java does not read it. It is a hash:
+ * - owner → `waitMs since`. Behind that ` nonce leaseMs mode`, the terms of a waiter that takes
+ *   pushes. It is `waitMs+owedMs` after waiters behind it have left: it takes their time off when
+ *   it leaves;
+ * - process → `aliveUntil waiters askedAt`: all of its waiters are alive while it asks for one of
+ *   them. `askedAt` is the last question by its own time (ms);
  * - `ahead` → how far (ms) all scores are above what Redisson's accounting makes of them.
  *
- * An owner without such records is a Java thread: only its score tells whether it is still there.
+ * An owner without such records is a Java thread: only its score tells whether it is alive.
  *
  * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
  */
 
-/** Scores of waiters beyond this number change only when a thread is judged by its score. */
+/** With more than 8 waiters, scores change only before Redisson judges a thread by its score. */
 const FEW = 8;
-/** The terms of a grant: its nonce, its lease, and `e` for a waiter that acquires by its own script. */
+/**
+ * The terms of a grant: its nonce, its lease, and `e` for a waiter that acquires by its own script.
+ */
 export const TERMS = `'^(%x+) ([1-9]%d*) ([se])$'`;
 
 export const READ_QUEUE = `
@@ -47,7 +50,7 @@ local function setScore(waiter, score)
   redis.call('zadd', timeouts, score + (ahead or readAhead(redis.call('hget', waiting, 'ahead'))), waiter)
 end
 
--- Answers besides what is known of its process, also of one that has no record.
+-- The second answer is the record of its process, also for a waiter without a record.
 local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
@@ -71,7 +74,7 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
--- The last waiter of a process takes along what is known of that.
+-- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
@@ -86,14 +89,14 @@ local function leaseLeft()
   return math.max(0, redis.call('pttl', lock))
 end
 
--- No score is ever made here: such a waiter would never be let in.
+-- XX makes no new score: Redisson takes a waiter with a score for queued, and never grants it.
 local function shiftEach(waiters, ms)
   for _, waiter in ipairs(waiters) do
     redis.call('zadd', timeouts, 'xx', 'incr', ms, waiter)
   end
 end
 
--- Makes all scores what they should be, less or more by so much.
+-- Corrects all scores, and adds ms to them.
 local function settle(ms)
   if ahead > 0 then redis.call('hdel', waiting, 'ahead') end
   local by = ms - ahead
@@ -101,8 +104,9 @@ local function settle(ms)
   if by ~= 0 then shiftEach(redis.call('lrange', queue, 0, -1), by) end
 end
 
--- For everybody. Behind a waiter of ours, nobody goes by the scores of many: it is noted, and made so
--- before a Java thread is next, whom a score that is too high would leave there when it is dead.
+-- For all waiters. Behind a waiter of ours, scores do not matter: with many waiters, the change is
+-- only noted in ahead. It is settled before a Java thread is the head, where a dead one would stay
+-- too long.
 local function shiftAll(ms)
   if not ahead then readAhead(redis.call('hget', waiting, 'ahead')) end
   local isFew = redis.call('llen', queue) <= ${String(FEW)}
@@ -111,7 +115,8 @@ local function shiftAll(ms)
   redis.call('hset', waiting, 'ahead', string.format('%.0f', ahead))
 end
 
--- For everybody from this place on. Of many, the one before them takes it along when it leaves.
+-- For all waiters from this place on. With many, the waiter before them owes the change until it
+-- leaves.
 local function shiftBehind(place, ms)
   local areMany = ms < 0 and redis.call('llen', queue) - place > ${String(FEW)}
   local before = areMany and redis.call('lindex', queue, place - 1)
@@ -121,7 +126,7 @@ local function shiftBehind(place, ms)
   redis.call('hset', waiting, before, written(record))
 end
 
--- Of one without a record, waitMs is what it has added.
+-- For a waiter without a record, waitMs is the time that it has added.
 local function remove(waiter, place, from, record, waitMs)
   local ms = record and record.waitMs + record.owedMs or waitMs
   local hadScore = redis.call('zrem', timeouts, waiter) == 1

@@ -16,7 +16,7 @@ export const FAIR_LOCK_FOOTPRINT = {
   channels: [prefixOf(CHANNEL)],
 } satisfies Footprint;
 
-/** The waiters of a key are told on a channel each, behind this. */
+/** The waiters of a key have a channel each: `<this>:<owner>`. */
 export function channelOf(key: string): string {
   return helperKey(CHANNEL, key);
 }
@@ -29,7 +29,7 @@ export function queueKeys(key: string) {
   };
 }
 
-/** The keys of every script but those of the hash alone. */
+/** The keys of all scripts, except those that use the hash alone. */
 export function keysOf(key: string): [string, ...string[]] {
   const { queue, timeouts, waiting } = queueKeys(key);
   return [key, queue, timeouts, waiting];

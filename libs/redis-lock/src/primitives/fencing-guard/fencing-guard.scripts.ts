@@ -1,13 +1,13 @@
 import { defineScript } from '../../core/redis/script.js';
 
-/** Lua hands on no more than 8,000 values at a time. */
+/** `unpack` of Lua takes at most 8,000 values. */
 export const MOST_ARGUMENTS = 7_000;
 
 const LARGEST_TOKEN = String(Number.MAX_SAFE_INTEGER);
 
 /**
- * Looks at the newest token and writes, in one step. An equal token is the same holder, who may write
- * as often as he likes. The arguments of the command follow those declared.
+ * Looks at the newest token and writes, in one step. An equal token is that of the same holder,
+ * which may write again. The arguments of the command follow those declared.
  */
 export const GUARDED_WRITE = defineScript({
   name: 'fencing-guard.write',
@@ -25,11 +25,13 @@ if newest and not isToken(newest) then
   return redis.error_reply('LOCKSTATE its newest fencing token is not a token')
 end
 if newest and tonumber(token) < tonumber(newest) then return 0 end
--- Before the write: a write whose token Redis then refused to note could not be undone.
+-- The token comes first: if Redis refused the token after the write, the write could not be
+-- undone.
 redis.call('set', fence, token, 'px', fenceTtlMs)
 local written = redis.pcall(command, guarded, unpack(ARGV, 4))
 if type(written) == 'table' and written.err then
-  -- Nothing was written, so nobody is overtaken. By SET alone: the user may have no right to DEL.
+  -- Nothing was written, so the older token comes back. By SET alone: the user may have no right
+  -- to DEL.
   if newest then
     redis.call('set', fence, newest, 'px', fenceTtlMs)
   else

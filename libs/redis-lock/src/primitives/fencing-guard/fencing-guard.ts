@@ -7,7 +7,7 @@ import { answerWithin } from '../../core/redis/retry.js';
 import { newestKey } from './footprint.js';
 import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
-/** Commands that write to one key, and that change nothing when they are sent twice in a row. */
+/** Commands that write to one key, and that change nothing when they are sent twice. */
 export type GuardedCommand = 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem';
 
 type Values = readonly (string | number)[];
@@ -45,25 +45,26 @@ export interface SqlFence {
 const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const PLACEHOLDER = /^(\?|\$[1-9][0-9]{0,4})$/;
 
-/** What is behind a lock may be any key: no prefix of the module is put before it. */
+/** A guarded key has no prefix of the module: any key may be behind a lock. */
 const RESOURCES = new KeySpace('');
 
 /**
- * Keeps a holder whose lease is over from writing, however late he notices: a resource that has seen
- * the fencing token of a newer holder refuses his.
+ * Keeps a holder whose lease is over from writing, however late it finds out: a resource that knows
+ * a newer holder's fencing token refuses the older one.
  */
 export class FencingGuard {
   constructor(private readonly context: LockContext) {}
 
   /**
-   * Runs `command key …args` in the Redis of the locks, unless a newer holder has written to the key
-   * through a guard within the last seven days. Looking and writing are one step; of a write that Redis
-   * refuses nothing stays.
+   * Runs `command key …args` in the Redis of the locks. It is refused if a newer holder has written
+   * to the key through a guard within the last seven days. One script looks and writes; a write
+   * that Redis refuses leaves no token behind.
    * @param token `fencingToken` of a lease that was acquired with `{ fenced: true }`
    * @throws {LeaseLostError} a newer holder has been there (`overtaken`); nothing is written
    * @throws {LockBackendError} Redis could not be asked; it may be asked again
    * @throws {LockStateError} the key holds another type of value than the command writes
-   * @throws {LockArgumentError} the token, the command or its arguments make no sense; nothing was sent
+   * @throws {LockArgumentError} the token, the command or its arguments make no sense; nothing was
+   * sent
    */
   async write(
     token: number | undefined,
@@ -89,8 +90,8 @@ export class FencingGuard {
   }
 
   /**
-   * The same for a row in a database: an UPDATE that has both parts changes no row once a newer holder
-   * has written. Whoever runs it looks at the number of changed rows.
+   * The same for a row in a database. An UPDATE that has both parts changes no row once a newer
+   * holder has written: its caller looks at the number of changed rows.
    * @param column of type BIGINT, in which each row notes the newest token
    * @param placeholder `?`, or `$3` where positions have numbers
    * @throws {LockArgumentError} the token, the column or the placeholder is none
@@ -114,7 +115,7 @@ function checkToken(token: unknown): asserts token is number {
   );
 }
 
-/** ioredis would make a text of anything else, and several arguments of a list. */
+/** ioredis turns any other value into a text, and a list into several arguments. */
 function checkArguments(command: GuardedCommand, args: readonly unknown[]): void {
   for (const arg of args) {
     if (typeof arg === 'string' || Number.isFinite(arg)) continue;
@@ -132,7 +133,7 @@ function checkArguments(command: GuardedCommand, args: readonly unknown[]): void
   if (problem !== undefined) throw new LockArgumentError(problem);
 }
 
-/** Whether it exists already, and when it ends: once each at most. */
+/** One condition and one TTL at most. */
 function setProblem([value, ...options]: Values): string | undefined {
   if (value === undefined) return 'set takes a value';
   const given = new Set<string>();
@@ -153,7 +154,7 @@ function setProblem([value, ...options]: Values): string | undefined {
   return undefined;
 }
 
-/** Nothing but this keeps a text from being more of a statement than it should be. */
+/** The only check against SQL injection. */
 function checkText(what: string, text: unknown, pattern: RegExp): void {
   if (typeof text === 'string' && pattern.test(text)) return;
   throw new LockArgumentError(`the ${what} cannot be ${describeValue(text)}`);

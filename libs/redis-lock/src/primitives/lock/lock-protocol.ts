@@ -23,7 +23,7 @@ import type { LockContext } from '../../core/lock-context.js';
 import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { REENTRANT_OPTIONS } from '../../core/api/options.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
-import { channelOf, keysInLine } from './footprint.js';
+import { channelOf, keysWithQueue } from './footprint.js';
 import {
   ACQUIRE_OR_QUEUE,
   RELEASE,
@@ -88,7 +88,7 @@ export class ReentrantLockProtocol implements LockProtocol {
     if (this.#isAmongPolls) return this.#releaseAlone(hold);
     return this.#slots.ask(
       key,
-      () => this.#connection.run(RELEASE, keysInLine(key), [owner, channel, this.#openEveryMs]),
+      () => this.#connection.run(RELEASE, keysWithQueue(key), [owner, channel, this.#openEveryMs]),
       () => this.#releaseAlone(hold),
     );
   }
@@ -98,7 +98,7 @@ export class ReentrantLockProtocol implements LockProtocol {
     const args = [owner, this.wakeUpChannel(key), this.#openEveryMs];
     return this.#slots.ask(
       key,
-      () => this.#connection.run(CANCEL, keysInLine(key), args),
+      () => this.#connection.run(CANCEL, keysWithQueue(key), args),
       () => this.#releaseAlone(hold),
     );
   }
@@ -125,7 +125,7 @@ export class ReentrantLockProtocol implements LockProtocol {
     if (claim === undefined)
       return runPair(connection, ACQUIRE, [key], [owner, leaseTimeMs], terms, this.#tokenTtlMs);
     const args = [owner, leaseTimeMs, writtenClaim(claim)];
-    return runPair(connection, ACQUIRE_OR_QUEUE, keysInLine(key), args, terms, this.#tokenTtlMs);
+    return runPair(connection, ACQUIRE_OR_QUEUE, keysWithQueue(key), args, terms, this.#tokenTtlMs);
   }
 
   #acquireNested(hold: Owned, terms: AcquireTerms, holdCount: number) {
@@ -146,18 +146,21 @@ export class ReentrantLockProtocol implements LockProtocol {
     const args = passInOrderArgs(owner, successor, claim, announcing);
     return this.#slots.ask(
       key,
-      () => this.#connection.run(PASS_IN_ORDER, keysInLine(key), args),
+      () => this.#connection.run(PASS_IN_ORDER, keysWithQueue(key), args),
       () => this.#open(hold),
     );
   }
 
-  /** Nobody stands in line: other processes get a chance before the successor asks. */
+  /** The queue is empty: other processes get a chance before the successor asks. */
   async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
     return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
   }
 
-  /** Processes in line find out by asking: a script of the lock's key alone is not held up. */
+  /**
+   * Queued processes find the free lock by polling: a script with the lock's key alone is not
+   * delayed.
+   */
   #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
     return this.#connection.run(RELEASE_ALONE, [key], [owner, this.wakeUpChannel(key)]);
   }

@@ -28,7 +28,7 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
     return Math.min(...this.leases.map(({ holdCount }) => holdCount));
   }
 
-  /** What work inside may join; leases of another library's locks cannot be joined. */
+  /** The leases that work inside may join; those of another library's locks cannot be joined. */
   get members(): readonly HeldLease[] {
     return this.leases.flatMap((lease) => (lease as Partial<ScopedLease>).members ?? []);
   }
@@ -53,7 +53,7 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
 
   assertHeld(): void {
     const errors: unknown[] = [];
-    // All of them: each that stood still has itself renewed.
+    // All leases: each that is overdue is renewed.
     for (const lease of this.leases) {
       try {
         lease.assertHeld();

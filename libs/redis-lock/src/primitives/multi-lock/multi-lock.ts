@@ -23,21 +23,21 @@ export interface MultiLock extends Lock {
   readonly locks: readonly Lock[];
 
   /**
-   * Resolves with one lease on all locks once each of them is granted. They are acquired one after
-   * the other in the order of their keys, so that no two callers wait for each other, and within one
-   * `waitTimeMs` for all. Whatever stands in the way of one gives back those that were granted. Give
-   * locks of one name on several connections in the same order everywhere: nothing else orders them.
-   * @throws {LockTimeoutError} somebody else had the lock `lockName`
+   * Resolves with one lease on all locks once each of them is granted. They are acquired in the
+   * order of their keys, so that no two callers wait for each other. One `waitTimeMs` is for all.
+   * An error gives back those that were granted. Give locks of one name on several connections in
+   * the same order everywhere: nothing else orders them.
+   * @throws {LockTimeoutError} another owner had the lock `lockName`
    * @throws as `Lock.acquire`
    */
   acquire(options?: AcquireOptions): Promise<MultiLease>;
   tryAcquire(options?: AcquireOptions): Promise<MultiLease | null>;
   using<T>(work: (lease: MultiLease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
-  /** Whether anybody holds one of the locks. */
+  /** Whether one of the locks is held. */
   isLocked(): Promise<boolean>;
-  /** How long it takes until all are free, if nobody renews them. */
+  /** How long it takes until all are free, without renewals. */
   remainingTimeMs(): Promise<number>;
-  /** Takes all of them away from whoever holds them. */
+  /** Takes all of them away from their holders. */
   forceRelease(): Promise<boolean>;
 }
 
@@ -108,7 +108,7 @@ class OrderedLocks implements MultiLock {
         return new HeldMultiLease(leases);
       } catch (error) {
         await new HeldMultiLease(leases)[Symbol.asyncDispose]();
-        // One was lost while the others were waited for.
+        // One lease was lost while the call waited for the others.
         const isLost = error instanceof LeaseLostError && leases.length === this.locks.length;
         if (!isLost || deadline.remainingMs === 0) throw error;
       }
@@ -132,7 +132,7 @@ async function acquireWithin(
   }
 }
 
-/** Whoever holds all of them holds each for the whole lease, however long the others took. */
+/** The holder of all locks holds each for the whole lease, however long the others took. */
 async function refresh(leases: readonly Lease[], { watched, leaseTimeMs }: ResolvedAcquireOptions) {
   const isSpent = (lease: Lease) => !watched && lease.remainingMs < 0.9 * leaseTimeMs;
   await Promise.all(leases.filter(isSpent).map((lease) => lease.renew(leaseTimeMs)));

@@ -14,12 +14,12 @@ import {
 } from './read-write-hash.lua.js';
 
 /**
- * Scripts of one key each, for a slot that is on its way to another node: there the lock may be here and
- * the lease of a reader there. So none of them takes a reader for dead, nor looks at who waits; and a
- * count is never made smaller before the last lease is left, as every script takes one that is too large.
+ * Scripts of one key each, for a slot that is on its way to another node: the lock and a reader's
+ * lease may be on different nodes. So none of them takes a reader for dead, or reads the queues. A
+ * count becomes smaller only with the last lease: every script accepts a count that is too large.
  */
 
-/** Lua that writes the lock for `field`, of which `held` was read; `mode` is nil if the lock is free. */
+/** Lua that acquires for `field`, with its count in `held`; `mode` is nil if the lock is free. */
 const write = (as: string) => `
 local left = mode and redis.call('pttl', lock) or 0
 if not mode then
@@ -50,7 +50,9 @@ ${write('write')}`,
   reply: acquireAnswer,
 });
 
-/** Free, read, or written by the companion → read by this owner too, who has its lease already. */
+/**
+ * Free, read, or written by the companion → read by this owner too, which has its lease already.
+ */
 export const READ_ACQUIRE_ALONE = defineScript({
   name: 'read-lock.acquire-alone',
   keys: ['lock'],
@@ -74,16 +76,16 @@ ${write('read')}`,
   reply: acquireAnswer,
 });
 
-/** The answer about a hold, and how many leases it had. */
+/** The answer about a hold, and the number of its leases. */
 export interface Left {
   readonly answer: ReleaseAnswer;
   readonly leases: number;
 }
 
-/** More holds than any reader has: a corrupt count must not stop anybody. */
+/** More holds than any reader has: a corrupt count must not stop Redis. */
 const COUNT = `math.min(tonumber(held) or 0, 10000)`;
 
-/** Ours → out; whoever else has a field reads on, and with the last one the lock is free. */
+/** Ours → out. Other fields read on; with the last one the lock is free. */
 export const RELEASE_ALONE = defineScript({
   name: 'read-write-lock.release-alone',
   keys: ['lock'],
@@ -114,7 +116,7 @@ return {isTold and 'done' or 'unannounced', leases}`,
   },
 });
 
-/** Prolongs the lock for a reader; answers how many leases that one has, 0 if it does not read. */
+/** Renews the lock for a reader. Answers the number of its leases, 0 if it does not read. */
 export const READ_RENEW_ALONE = defineScript({
   name: 'read-lock.renew-alone',
   keys: ['lock'],
@@ -123,7 +125,7 @@ export const READ_RENEW_ALONE = defineScript({
 ${CHECK_LEASE}
 local held = redis.pcall('hget', lock, owner)
 if type(held) == 'table' then
-  -- A key of another type is a no. That Redis may not be asked is none.
+  -- A key of another type is not held. Any other error, as of a missing right, is no answer.
   if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
   held = false
 end
@@ -133,7 +135,7 @@ return ${COUNT}`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
 
-/** A lease of a reader → as long at least; whether it is there, which it always is if it is created. */
+/** Renews a reader's lease. Answers whether it exists; with `creates` it always does. */
 export const LEASE_ALONE = defineScript({
   name: 'read-lock.lease-alone',
   keys: ['lease'],
@@ -152,7 +154,7 @@ return 1`,
   reply: (raw: RawReply) => (raw === 1 || raw === 0 ? raw === 1 : undefined),
 });
 
-/** Those that died count as readers here, for as long as others prolong the lock. */
+/** Dead readers count as readers here, while others renew the lock. */
 export const READ_INSPECT_ALONE = defineScript({
   name: 'read-lock.inspect-alone',
   keys: ['lock'],

@@ -17,7 +17,7 @@ import { channelOf, readerLeaseKey, writerOf } from './footprint.js';
 
 /** The steps of a lock by scripts of one key each, while its slot is on its way. */
 
-/** First the lease: a reader without one is taken for dead. */
+/** The lease comes first: a reader without one counts as dead. */
 export async function acquireReadingAlone(
   connection: RedisConnection,
   { key, owner, companion = '' }: Owned,
@@ -32,7 +32,7 @@ export async function acquireReadingAlone(
   return merged([leased, entered], entered.value);
 }
 
-/** The lock first: what is left of the leases then ends by itself at the latest. */
+/** The lock comes first: leases that stay expire by themselves. */
 export async function releaseReadingAlone(
   connection: RedisConnection,
   { key, owner }: Owned,
@@ -42,7 +42,7 @@ export async function releaseReadingAlone(
   const reply = await connection.run(RELEASE_ALONE, [key], args);
   const { answer, leases } = reply.value;
   if (holdCount === 0) {
-    // One that was refused has a lease, and no more.
+    // A reader that was refused has one lease.
     const count = Math.max(1, leases);
     const keys = Array.from({ length: count }, (_, i) => readerLeaseKey(key, owner, i + 1));
     await forgetLeases(connection, keys);
@@ -85,7 +85,7 @@ async function renewOne(
   return merged([locked, ...leases], isAlive);
 }
 
-/** Each alone, as every one may be elsewhere. Those that stay end by themselves. */
+/** One key at a time: each may be on another node. Leases that stay expire by themselves. */
 async function forgetLeases(connection: RedisConnection, leases: readonly string[]): Promise<void> {
   await Promise.allSettled(leases.map((lease) => connection.run(FORGET, [lease], [])));
 }

@@ -1,27 +1,27 @@
 import { TOKEN_COMMANDS, TOKEN_KEY } from '../../core/lua/fencing-token.js';
-import { LINE_COMMANDS, lineKeys, linePrefixes } from '../../core/lua/hand-off.js';
+import { QUEUE_COMMANDS, queueKeys, queuePrefixes } from '../../core/lua/hand-off.js';
 import { HASH_COMMANDS } from '../../core/lua/hash-lock.js';
 import { helperKey, prefixOf, suffixedKey, type Footprint } from '../../core/redis/key-names.js';
 
 const CHANNEL = 'redisson_rwlock';
-const LINE = linePrefixes('rwlock');
+const QUEUE = queuePrefixes('rwlock');
 
-/** The keys that order readers and writers, as `turns.lua.ts` has them. */
+/** The keys that order readers and writers, `turns.lua.ts`. */
 export const TURN_KEYS = ['writers', 'patience', 'readers', 'turn'] as const;
 
 export const READ_WRITE_LOCK_FOOTPRINT = {
   commands: [
-    ...[...HASH_COMMANDS, ...TOKEN_COMMANDS, ...LINE_COMMANDS],
+    ...[...HASH_COMMANDS, ...TOKEN_COMMANDS, ...QUEUE_COMMANDS],
     ...['hgetall', 'hmget', 'rename', 'zremrangebyscore', 'zscore'],
   ],
   keys: [
-    ...['', prefixOf(TOKEN_KEY), ...LINE.keys],
+    ...['', prefixOf(TOKEN_KEY), ...QUEUE.keys],
     ...TURN_KEYS.map((of) => prefixOf(`nestjs_rwlock_${of}`)),
   ],
-  channels: [prefixOf(CHANNEL), ...LINE.channels],
+  channels: [prefixOf(CHANNEL), ...QUEUE.channels],
 } satisfies Footprint;
 
-/** The channel of the wake-ups, of both sides. */
+/** The channel of the wake-ups, for both sides. */
 export function channelOf(key: string): string {
   return helperKey(CHANNEL, key);
 }
@@ -36,9 +36,9 @@ export function turnKeys(key: string): Record<(typeof TURN_KEYS)[number], string
 }
 
 /**
- * The keys of all readers' leases begin so. Every script that looks at leases has it as a key: as
- * one that never exists it makes Redis refuse them while the slot is on its way, when a lease that is
- * elsewhere would be taken for one that is over.
+ * The prefix of all readers' leases. Every script that reads leases has it as a key, which never
+ * exists. While the slot is on its way, Redis refuses such a script: it would take a lease on the
+ * other node for expired.
  */
 export function readersPrefix(key: string): string {
   return suffixedKey(key, '');
@@ -54,14 +54,14 @@ export function writerOf(owner: string): string {
   return `${owner}:write`;
 }
 
-/** The keys of a script that looks at the readers, and at those who wait. */
+/** The keys of a script that reads the readers and the waiters. */
 export function keysWithTurns(key: string): [string, ...string[]] {
   const { writers, patience, readers, turn } = turnKeys(key);
   return [key, readersPrefix(key), writers, patience, readers, turn];
 }
 
-/** The same, and those of the line of the writers. */
-export function keysInLine(key: string): [string, ...string[]] {
-  const { queue, claims, opened } = lineKeys(key, 'rwlock');
+/** The same, and those of the queue of the writers. */
+export function keysWithQueue(key: string): [string, ...string[]] {
+  const { queue, claims, opened } = queueKeys(key, 'rwlock');
   return [...keysWithTurns(key), queue, claims, opened];
 }

@@ -21,7 +21,7 @@ import {
 import { channelOf, keysWithTurns, readersPrefix, turnKeys } from './footprint.js';
 import { memoryMs } from './turns.lua.js';
 
-/** The side that many hold at a time, each by an owner of its own. */
+/** The side of the readers: many owners hold it at a time. */
 export class ReadLockProtocol implements LockProtocol {
   readonly kind = 'read';
   readonly options = READ_OPTIONS;
@@ -41,7 +41,7 @@ export class ReadLockProtocol implements LockProtocol {
     this.#memoryMs = memoryMs(context.settings.pollIntervalMs);
   }
 
-  /** The owner of a write hold that surrounds the call: whoever writes may read as well. */
+  /** The owner of a write hold that surrounds the call: a writer may read as well. */
   companion(key: string): OwnerId | undefined {
     const write = surroundingLease(this.writeLock, key);
     if (write === undefined) return undefined;

@@ -18,9 +18,9 @@ import { TURN_KEYS } from './footprint.js';
 import { GIVE_TURN, REMEMBER, WAITING } from './turns.lua.js';
 
 /**
- * Free, read by others, or written by the companion → read by this owner too. Behind writers that
- * wait only a reader gets in that holds the lock already, or whose turn it is.
- * Nobody's lease becomes shorter; a nested entry (count > 1) never creates a hold.
+ * Free, read by others, or written by the companion → read by this owner too. Behind waiting
+ * writers, only a reader that holds the lock already, or has its turn, acquires it. No lease
+ * becomes shorter. A nested acquire (count > 1) never creates a hold.
  */
 export const READ_ACQUIRE = defineScript({
   name: 'read-lock.acquire',
@@ -50,7 +50,7 @@ if not held then
       ${refuseUnheld(WRITER)}
       if memoryMs > 0 then
         remember(readers, owner, memoryMs)
-        -- Its turn is due when the write ends, also if that is by a crash.
+        -- The readers' turn is due when the write ends, also by a crash.
         redis.call('del', patience)
       end
       return {left}
@@ -87,7 +87,7 @@ if left < tonumber(leaseMs) then
     if not held then redis.call('hdel', lock, owner) end
     if not mode then redis.call('del', lock) end`)}
 end
--- Keys of another type must not make an enter fail that is done.
+-- The acquire is done by then: keys of another type must not make it fail.
 if not isAlone then
   redis.pcall('zrem', readers, owner)
   redis.pcall('zrem', turn, owner)
@@ -96,12 +96,14 @@ return ${String(GRANTED)}`,
   reply: acquireAnswer,
 });
 
-/** The lock may outlive the longest lease by so much (ms), and time goes on while a script runs. */
+/** The lock may outlive the longest lease by 10 ms: time goes on while a script runs. */
 const SPARE_MS = 10;
-/** A release looks at so many other readers, and no further once it has found such a lease. */
+/**
+ * A release looks at 8 other readers, and at more only until it finds a lease that is long enough.
+ */
 const LOOKED_AT = 8;
 
-/** Only commands that Redis allows when its memory is full, until the first of them has written. */
+/** Uses only commands that Redis allows when its memory is full, until one of them has written. */
 const LEAVE = `
 local function leave()
   local mode = redis.call('hget', lock, 'mode')
@@ -112,10 +114,11 @@ local function leave()
   end
   local lease = shrink(owner, held, 0)
   redis.call('hdel', lock, owner)
-  -- The writer's own lease is not to be touched.
+  -- The writer's own lease must not change.
   if mode == 'write' then return 'done' end
-  -- The TTL of the lock is that of the longest lease: only who had that one leaves it too long, and not
-  -- if another has as much. When it was shorter than that, by Java's doing, all of them are looked at.
+  -- The TTL of the lock is that of the longest lease. Only a reader with that lease leaves it too
+  -- long, unless another lease is as long. A TTL that Java made shorter makes the script look at
+  -- all leases.
   local ttl = redis.call('pttl', lock)
   local isLongest = lease + ${String(SPARE_MS)} >= ttl
   local enough = ttl + ${String(SPARE_MS)} >= lease and math.max(1, ttl - ${String(SPARE_MS)})
@@ -123,7 +126,8 @@ local function leave()
     return isLongest and longestLease(enough, ${String(LOOKED_AT)}) or longestLease(1, 1)
   end
   local mayLook, longest = pcall(look)
-  -- It has left by now: a user without the right to look frees what nobody else has a field in.
+  -- The reader has left by now. For a user without the right to look, the lock is free when no
+  -- field is left.
   if not mayLook then longest = 0 end
   if not mayLook and redis.call('hlen', lock) > 1 then return 'done' end
   if longest > 0 then
@@ -137,7 +141,7 @@ local function leave()
   return announce(channel, '${FOR_NEXT}') and 'done' or 'unannounced'
 end`;
 
-/** Ours → fewer holds, or out; the last reader that lives frees the lock and says so. */
+/** Ours → fewer holds, or out. The last live reader frees the lock and announces that. */
 export const READ_RELEASE = defineScript({
   name: 'read-lock.release',
   keys: ['lock', 'prefix'],
@@ -152,7 +156,7 @@ return leave()`,
   reply: releaseAnswer,
 });
 
-/** A reader that has given up: forgets that it waited, also in its turn, and what it was granted. */
+/** Cancels a reader: its entry among the waiters, its turn, and what it was granted. */
 export const READ_CANCEL = defineScript({
   name: 'read-lock.cancel',
   keys: ['lock', 'prefix', 'readers', 'turn'],
@@ -172,7 +176,7 @@ return answer`,
   reply: releaseAnswer,
 });
 
-/** For each lock and reader a lease: prolongs what that reader holds, and creates nothing. */
+/** Renews what each reader holds, and creates nothing. Takes a reader and a lease for each lock. */
 export const READ_RENEW = defineScript({
   name: 'read-lock.renew',
   keys: [],
@@ -189,7 +193,7 @@ for i = 1, #KEYS, 2 do
   local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
   local held = redis.pcall('hget', lock, owner)
   if type(held) == 'table' then
-    -- A key of another type is a no. That Redis may not be asked is none.
+    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
     if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
     held = false
   end

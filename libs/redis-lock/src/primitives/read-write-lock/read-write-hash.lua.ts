@@ -3,19 +3,19 @@ import type { Inspection } from '../../core/holding/protocol.js';
 import type { RawReply } from '../../core/redis/script.js';
 
 /**
- * The read-write lock on the wire is Redisson's RReadWriteLock: a hash `name` with the field `mode`
- * (`read` or `write`), reader → hold count and `<writer>:write` → hold count, and a TTL. Each hold of
- * a reader has a key of its own, `{name}:<reader>:rwlock_timeout:<n>`, that lives as long as its
- * lease. Whatever may let others in is announced on `redisson_rwlock:{name}`.
+ * The read-write lock on the wire is Redisson's RReadWriteLock: a hash `name` with a TTL. Its
+ * fields are `mode` (`read` or `write`), reader → hold count, and `<writer>:write` → hold count.
+ * Each hold of a reader has a key `{name}:<reader>:rwlock_timeout:<n>`, which expires with its
+ * lease. Wake-ups are announced on `redisson_rwlock:{name}`.
  */
 
-/** Makes all who wait for a lock try again; `0` is for the one that is next. */
+/** `1` wakes all waiters of a lock, `0` the next one. */
 export const FOR_ALL = '1';
 export const FOR_NEXT = '0';
 
 /**
- * Lua: `announceToAll()`. By `1` Redisson wakes only the threads that sleep already: the `0` behind it
- * keeps one awake that was refused just before, and is about to sleep.
+ * Lua: `announceToAll()`. By `1` Redisson wakes only threads that sleep already. The `0` behind it
+ * keeps a thread awake that was refused just before, and is about to sleep.
  */
 export const ANNOUNCE_TO_ALL = `
 local function announceToAll()
@@ -24,11 +24,11 @@ local function announceToAll()
   return receivers
 end`;
 
-/** Lua patterns of the fields that somebody holds the lock by; `<owner>` is what is before `:write`. */
+/** Lua patterns of the fields of holders; a writer's owner is the part before `:write`. */
 export const READER = "':%-?%d+$'";
 export const WRITER = "':%-?%d+:write$'";
 
-/** Leaves in `mode` what the lock is held for, or nil when it is free. */
+/** Lua that leaves in `mode` how the lock is held, or nil when it is free. */
 export const MODE = `
 local mode = redis.call('hget', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
@@ -38,7 +38,7 @@ if mode ~= 'read' and mode ~= 'write' then
   mode = nil
 end`;
 
-/** A hash in which nobody holds anything is neither ours to wait for nor to delete. */
+/** A script neither waits for a hash without holders nor deletes it. */
 export function refuseUnheld(holder = `mode == 'read' and ${READER} or ${WRITER}`): string {
   return `
 local isHeld = false
@@ -50,20 +50,20 @@ if not isHeld then
 end`;
 }
 
-/** Lua that answers for a lock that is free, and refuses what is no lock. */
+/** Lua that answers for a free lock, and refuses a key that is no lock. */
 export const BEGIN_INSPECTION = `
 ${MODE}
 if not mode then return {0} end
 ${refuseUnheld()}`;
 
 /**
- * The leases of readers. A reader lives as long as one of its keys; its field in the hash may outlast
- * it, when the process crashed while others went on reading.
+ * The leases of readers. A reader is alive as long as one of its keys exists. Its field may outlast
+ * it: a process crashed, and other readers renewed the lock.
  */
 export const READERS = `
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
--- What is left of a reader's longest lease, 0 if it is dead, and which of its holds has it.
+-- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
 local function leaseOf(reader, count)
   local longest, at = 0, 0
   for i = 1, math.min(tonumber(count) or 0, MOST_HOLDS) do
@@ -73,10 +73,10 @@ local function leaseOf(reader, count)
   return longest, at
 end`;
 
-/** As `READERS`, for a script that looks at all of them. */
+/** As `READERS`, for a script that looks at all readers. */
 export const LONGEST_LEASE = `${READERS}
--- What is left of the longest lease of all readers, and how many there were, the dead included, which
--- it forgets. With a lease that is enough, it stops as soon as one has that much and so many were seen.
+-- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
+-- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
   local longest, seen = 0, 0
   local fields = redis.call('hgetall', lock)
@@ -92,7 +92,7 @@ local function longestLease(enough, atLeast)
   return longest, seen
 end`;
 
-/** Brings a reader down to `n` holds. What it was promised by any of them, the last one keeps. */
+/** Lua: lowers a reader to `n` holds. The last of them gets the longest of its leases. */
 export const SHRINK = `
 local function shrink(reader, count, n)
   local key = prefix .. reader .. ':rwlock_timeout:'

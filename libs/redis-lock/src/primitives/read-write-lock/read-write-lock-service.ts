@@ -8,22 +8,23 @@ import { WriteLockProtocol } from './write-lock-protocol.js';
 /** Two locks of one name: many may read, or one may write. */
 export interface ReadWriteLock {
   /**
-   * Held by any number of readers at a time, and by nobody while somebody else writes. Has no fencing
-   * tokens: what many hold at a time has no order.
+   * Held by any number of readers at a time, and never while another owner writes. Has no fencing
+   * tokens: readers that hold it at the same time have no order.
    */
   readonly read: Lock;
   /**
-   * Held by one writer, and by no reader but that writer. Inside it, `read` is granted at once, and a
+   * Held by one writer, and by no reader but that writer. Inside it, `read` is granted at once. A
    * read lease that outlives the write lease keeps other writers out without a gap.
-   * @throws {LockStateError} asked for inside `read` of the same name: a reader cannot become a writer
+   * @throws {LockStateError} asked for inside `read` of the same name: a reader cannot become a
+   * writer
    */
   readonly write: Lock;
 }
 
 /**
- * Read-write locks on Redis, shared with Java services with Redisson's `RReadWriteLock`. Among Node
- * processes nobody starves: new readers wait behind a writer that waits, and readers that waited for
- * a writer go before the next one.
+ * Read-write locks on Redis, shared with Java services with Redisson's `RReadWriteLock`. No Node
+ * process starves: new readers wait behind a waiting writer, and readers that waited for a writer
+ * go before the next one.
  */
 export class ReadWriteLockService {
   readonly #read: NamedLocks;

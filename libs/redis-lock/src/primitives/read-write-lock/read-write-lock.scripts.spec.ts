@@ -3,7 +3,7 @@ import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
-import { lineKeys } from '../../core/lua/hand-off.js';
+import { queueKeys } from '../../core/lua/hand-off.js';
 import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../../core/lua/hash-lock.js';
 import {
   LEASE_ALONE,
@@ -31,7 +31,7 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const channel = 'redisson_rwlock:{k}';
 const keys = {
   ...{ lock: 'k', prefix: '{k}:', token: 't' },
-  ...{ ...turnKeys('k'), ...lineKeys('k', 'rwlock') },
+  ...{ ...turnKeys('k'), ...queueKeys('k', 'rwlock') },
 };
 const { writers, patience, readers, turn } = keys;
 const hold = (owner: string, n: number) => `{k}:${owner}:rwlock_timeout:${n}`;
@@ -68,7 +68,7 @@ describe('the scripts of the read-write lock', () => {
     );
   };
 
-  /** Everything there is to see, with its leases in seconds. */
+  /** Leases in seconds. */
   const look = async () => {
     const seen: Record<string, unknown> = {};
     for (const key of (await redis.admin.keys('*')).sort()) {

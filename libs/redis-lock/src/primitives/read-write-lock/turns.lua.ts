@@ -1,54 +1,56 @@
 /**
- * Who goes first, among Node processes; Java sees nothing of it. Beside the lock, each with a TTL:
+ * The order of readers and writers among Node processes; Java does not read it. The keys beside the
+ * lock, each with a TTL:
  *
- * - `writers`, owner → when it is forgotten: who waits to write. While one does, no new reader enters.
- * - `patience`: as long as it lives, readers put up with that; without it, a turn of theirs is due.
- *   It is renewed whenever they had one.
- * - `readers`, owner → when it is forgotten: who waits to read.
- * - `turn`: the readers whose turn it is. They enter past the writers, and no writer enters before
- *   them. It ends when all of them have entered or left.
+ * - `writers`, owner → when it is forgotten: the waiting writers. While one waits, no new reader
+ *   acquires.
+ * - `patience`: while it exists, readers wait behind writers; without it, their turn is due. Every
+ *   turn of theirs renews it.
+ * - `readers`, owner → when it is forgotten: the waiting readers.
+ * - `turn`: the readers whose turn it is. They acquire before the writers. The turn ends when all
+ *   of them have acquired or left.
  */
 
-/** How long readers wait behind writers that do not get in either. */
+/** How long readers wait behind writers that do not acquire either. */
 const PATIENCE_MS = 5_000;
 
-/** How long writers wait for a reader that does not take its turn: for one that has crashed. */
+/** How long writers wait for a reader that does not take its turn, as after a crash. */
 export const TURN_MS = 1_000;
 
-/** Who waits is forgotten after so many polls, unless it asks again. */
+/** A waiter is forgotten after 3 polls, unless it asks again. */
 const FORGOTTEN_AFTER_POLLS = 3;
 
 export function memoryMs(pollIntervalMs: number): number {
   return FORGOTTEN_AFTER_POLLS * pollIntervalMs;
 }
 
-/** Lua: forgetting those who wait and have not asked again; by `serverTime`. */
+/** Lua that forgets waiters that have not asked again, by `serverTime`. */
 export const WAITING = `
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
--- Whether anybody is waiting there.
+-- Whether the set has a waiter.
 local function isAwaited(waiting)
   if redis.call('exists', waiting) == 0 then return false end
   redis.call('zremrangebyscore', waiting, '-inf', nowMs())
   return redis.call('exists', waiting) == 1
 end`;
 
-/** Lua, behind `WAITING`: remembering those who wait. */
+/** Lua that remembers waiters, behind `WAITING`. */
 export const REMEMBER = `
 local function remember(waiting, waiter, memoryMs)
-  -- With its memory full Redis remembers nobody: then there is no order, but the lock works.
+  -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
   if type(added) == 'table' then return end
   local answer = redis.pcall('pttl', waiting)
   if type(answer) ~= 'table' and answer < memoryMs then
     answer = redis.pcall('pexpire', waiting, memoryMs)
   end
-  -- A user without the right to expire keys must not leave a memory that never ends.
+  -- A user without the right to expire keys must not leave a set that never expires.
   if type(answer) == 'table' then redis.pcall('zrem', waiting, waiter) end
 end`;
 
-/** Lua: those who wait to read go first, once. */
+/** Lua: `giveTurn()` lets the waiting readers go first, once. */
 export const GIVE_TURN = `
 local function giveTurn()
   if redis.call('exists', readers, writers) == 0 then return end
@@ -61,7 +63,9 @@ local function giveTurn()
   end
 end`;
 
-/** Lua: a writer waits, and keeps new readers out; their patience begins with the first. */
+/**
+ * Lua: a waiting writer keeps new readers out. With the first writer, the readers' patience begins.
+ */
 export const WAIT_TO_WRITE = `${REMEMBER}
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
@@ -69,7 +73,7 @@ local function waitToWrite(writer)
   if isFirst then redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)}) end
 end`;
 
-/** Lua: a writer waits no more; whether nobody else waits to write. */
+/** Lua: `forget(writer)` ends its wait, and answers whether no other writer waits. */
 export const FORGET = `
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end

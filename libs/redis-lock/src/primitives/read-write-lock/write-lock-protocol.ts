@@ -20,7 +20,7 @@ import { LOCK_OPTIONS } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { releaseWritingAlone } from './alone.js';
 import { WRITE_ACQUIRE_ALONE } from './alone.scripts.js';
-import { channelOf, keysInLine, keysWithTurns, writerOf } from './footprint.js';
+import { channelOf, keysWithQueue, keysWithTurns, writerOf } from './footprint.js';
 import { memoryMs } from './turns.lua.js';
 import {
   WRITE_RELEASE,
@@ -30,7 +30,7 @@ import {
 } from './write-release.scripts.js';
 import { WRITE_ACQUIRE, WRITE_ACQUIRE_OR_QUEUE, WRITE_INSPECT } from './write-lock.scripts.js';
 
-/** The side that one holds, and nobody else at the same time; the writer itself may read. */
+/** The side of the writer: one owner holds it, and only that writer may read. */
 export class WriteLockProtocol implements LockProtocol {
   readonly kind = 'write';
   readonly options = LOCK_OPTIONS;
@@ -39,7 +39,7 @@ export class WriteLockProtocol implements LockProtocol {
   readonly countsOutsiders = true;
   readonly isShared = false;
   readonly remembersWaiters = true;
-  /** By the writer's own reads. */
+  /** The writer's own reads may outlast its lease. */
   readonly outlastsLease = true;
   readonly #slots: MovingSlots;
   readonly #memoryMs: number;
@@ -106,7 +106,7 @@ export class WriteLockProtocol implements LockProtocol {
     const args = [owner, channelOf(key), this.#openEveryMs];
     return this.#slots.ask(
       key,
-      () => connection.run(WRITE_CANCEL, keysInLine(key), args),
+      () => connection.run(WRITE_CANCEL, keysWithQueue(key), args),
       () => releaseWritingAlone(connection, hold),
     );
   }
@@ -135,7 +135,7 @@ export class WriteLockProtocol implements LockProtocol {
     if (claim === undefined)
       return runPair(connection, WRITE_ACQUIRE, keysWithTurns(key), args, terms, TOKEN_TTL_MS);
     args.push(writtenClaim(claim));
-    const keys = keysInLine(key);
+    const keys = keysWithQueue(key);
     return runPair(connection, WRITE_ACQUIRE_OR_QUEUE, keys, args, terms, TOKEN_TTL_MS);
   }
 
@@ -144,7 +144,7 @@ export class WriteLockProtocol implements LockProtocol {
     const channel = channelOf(key);
     const openEveryMs = this.#openEveryMs;
     if (successor === undefined) {
-      return connection.run(WRITE_RELEASE, keysInLine(key), [owner, channel, openEveryMs]);
+      return connection.run(WRITE_RELEASE, keysWithQueue(key), [owner, channel, openEveryMs]);
     }
     const { claim } = successor;
     if (claim === undefined) {
@@ -153,10 +153,10 @@ export class WriteLockProtocol implements LockProtocol {
     }
     const args = passInOrderArgs(owner, successor, claim, { channel, openEveryMs });
     args.push(this.#memoryMs);
-    return connection.run(WRITE_PASS_IN_ORDER, keysInLine(key), args);
+    return connection.run(WRITE_PASS_IN_ORDER, keysWithQueue(key), args);
   }
 
-  /** A successor asks by itself; when the turn of its process is over, behind those of others. */
+  /** The successor asks by itself; after the batch of its process, behind the waiters of others. */
   async #releaseAlone(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
     const reply = await releaseWritingAlone(this.context.connection, hold);
     if (successor === undefined || reply.value !== 'done') return reply;

@@ -40,7 +40,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
   const key = (name: string) => view.keys[name] ?? '';
   const leaseOf = (reader: string) => `${key('prefix')}${ownerOf(reader)}:rwlock_timeout:1`;
 
-  /** Who waits to write and to read, and whose turn it is. */
+  /** The waiting writers and readers, and the readers whose turn it is. */
   const lookAtTurns = async () => {
     const shown = ['writers', 'readers', 'turn'];
     const lists = await Promise.all(shown.map((name) => redis.admin.zrange(key(name), '0', '-1')));
@@ -57,7 +57,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     });
   const run = <R>(script: Script<string, string, R>, args: Record<string, string | number>) =>
     view.run(script, args);
-  /** Waits to write or to read, or has its turn, as if it had asked so long ago. */
+  /** A waiter that asked this long ago, or has its turn. */
   const wait = async (list: 'writers' | 'readers' | 'turn', owner: string, leftMs = MEMORY_MS) => {
     await redis.admin.zadd(key(list), (await view.now()) + leftMs, ownerOf(owner));
     await redis.admin.pexpire(key(list), list === 'turn' ? 1_000 : MEMORY_MS);

@@ -2,10 +2,10 @@ import { refusal } from '../../core/lua/answers.js';
 import { fencedPair } from '../../core/lua/fencing-token.js';
 import {
   CHECK_CLAIM,
-  LINE,
-  LINE_KEYS,
+  QUEUE,
+  QUEUE_KEYS,
   SERVER_TIME,
-  STAND_IN_LINE,
+  JOIN_QUEUE,
 } from '../../core/lua/hand-off.js';
 import { STANDING_BACK } from '../../core/lua/outsiders.js';
 import { CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
@@ -22,8 +22,10 @@ import {
 import { TURN_KEYS } from './footprint.js';
 import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
-/** Somebody else writes, or reads and lives, or it is the turn of readers that wait. */
-const refuse = ({ standsBack, isRefused, stands, refused }: typeof IN_LINE) => `
+/**
+ * Lua that refuses the owner: another owner writes or reads, or waiting readers have their turn.
+ */
+const refuse = ({ standsBack, isRefused, joins, refused }: typeof IN_QUEUE) => `
 local left
 if mode == 'write' then
   ${refuseUnheld(WRITER)}
@@ -45,35 +47,37 @@ end
 ${standsBack}
 if ${isRefused} then
   if memoryMs > 0 then waitToWrite(owner) end
-  ${stands}
+  ${joins}
   return ${refused}
 end`;
 
-/** Lua of those who stand in the line of core/lua/hand-off.ts. */
-const IN_LINE = {
+/** Lua of an acquire that may join the queue of core/lua/hand-off.ts. */
+const IN_QUEUE = {
   check: CHECK_CLAIM,
-  line: `${LINE}${STAND_IN_LINE}${STANDING_BACK}`,
+  queue: `${QUEUE}${JOIN_QUEUE}${STANDING_BACK}`,
   standsBack: 'local standBackMs = standingBack(left)',
   isRefused: 'left or standBackMs',
-  stands: 'standInLine(owner)',
+  joins: 'joinQueue(owner)',
   refused: refusal('left', 'standBackMs'),
   takesBack: 'takeBack()',
-  leaves: 'leaveLine(processOf(owner))',
-  /** An owner that entered more than once since this was first sent is left alone. */
+  leaves: 'removeProcess(processOf(owner))',
+  /**
+   * An owner that has acquired again since this was first sent is left alone.
+   */
   isOther: `held == '0'`,
 };
 
-const ALONE: typeof IN_LINE = {
-  ...{ check: '', line: '', standsBack: '', stands: '', takesBack: '', leaves: '' },
+const ALONE: typeof IN_QUEUE = {
+  ...{ check: '', queue: '', standsBack: '', joins: '', takesBack: '', leaves: '' },
   ...{ isRefused: 'left', refused: '{left}' },
   isOther: `held ~= '1'`,
 };
 
 /**
- * Free, or read by dead readers only → written by this owner, once. An owner that is refused and waits is
- * remembered, and keeps new readers out. No lease is made shorter.
+ * Free, or read by dead readers only → written by this owner, once. An owner that is refused and
+ * waits is remembered, and keeps new readers out. No lease becomes shorter.
  */
-const acquire = (way: typeof IN_LINE) => (token: string, granted: string) => `
+const acquire = (way: typeof IN_QUEUE) => (token: string, granted: string) => `
 ${way.check}
 ${CHECK_LEASE}
 ${MODE}
@@ -84,7 +88,7 @@ ${WAITING}
 ${GIVE_TURN}
 ${WAIT_TO_WRITE}
 ${FORGET}
-${way.line}
+${way.queue}
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
 if not held then
@@ -94,11 +98,11 @@ ${token}
 if not held then
   redis.call('hset', lock, 'mode', 'write', field, '1')
   ${expireOr(`redis.call('del', lock)`)}
-  -- A key of another type must not make an enter fail that is done.
+  -- The acquire is done by then: a key of another type must not make it fail.
   pcall(forget, owner)
   ${way.takesBack}
 else
-  -- Last what Redis refuses with its memory full, unless something else was written before.
+  -- HSET comes last: with its memory full, Redis refuses it unless another write came first.
   if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
   if ${way.isOther} then redis.call('hset', lock, field, '1') end
 end
@@ -117,15 +121,15 @@ export const WRITE_ACQUIRE = fencedPair({
   body: acquire(ALONE),
 });
 
-/** The same; an owner that is refused stands in line from then on. */
+/** The same; an owner that is refused joins the queue. */
 export const WRITE_ACQUIRE_OR_QUEUE = fencedPair({
   name: 'write-lock.acquire-or-queue',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
   args: [...WRITE_ARGS, 'claim'],
   numbers: ['memoryMs'],
   channels: ['channel'],
-  isNew: `not held or ${IN_LINE.isOther}`,
-  body: acquire(IN_LINE),
+  isNew: `not held or ${IN_QUEUE.isOther}`,
+  body: acquire(IN_QUEUE),
 });
 
 export const WRITE_INSPECT = defineScript({

@@ -4,17 +4,17 @@ import {
   giving,
   handOver,
   handOverOrAnnounce,
-  LEAVE_PLACE,
-  LINE,
-  LINE_KEYS,
-  LOOK_AT_LINE,
+  LEAVE_QUEUE,
+  QUEUE,
+  QUEUE_KEYS,
+  LOOK_AT_QUEUE,
   PASS_ARGS,
   PASS_IN_ORDER_ARGS,
   passOn,
   refuseAbsent,
   SERVER_TIME,
-  STAND_IN_LINE,
-  takeTurns,
+  JOIN_QUEUE,
+  passInOrder,
   type HandedLock,
 } from '../../core/lua/hand-off.js';
 import { releaseAnswer } from '../../core/lua/answers.js';
@@ -24,8 +24,8 @@ import { TURN_KEYS } from './footprint.js';
 import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
 /**
- * What a writer leaves goes to readers that wait, to itself as long as it reads, and only then to the
- * next writer, as core/lua/hand-off.ts has it.
+ * A writer that releases makes way for waiting readers, and then for its own reads. Only then the
+ * next writer of core/lua/hand-off.ts follows.
  */
 
 const WRITE_LOCK: HandedLock = {
@@ -43,11 +43,12 @@ ${SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
 ${FORGET}
--- It is ours no more; and what is left of the longest of the writer's own reads, which outlast its write.
+-- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the
+-- write.
 local function letGo(field)
   local longest = redis.call('hlen', lock) > 2 and longestLease() or 0
   if longest > 0 then
-    -- The lease first: with its memory full, Redis refuses only a first write.
+    -- The lease comes first: with its memory full, Redis refuses only a first write.
     redis.call('pexpire', lock, longest)
     redis.call('hset', lock, 'mode', 'read')
     redis.call('hdel', lock, field)
@@ -56,32 +57,32 @@ local function letGo(field)
   end
   return longest
 end
--- Whether the lock, which was let go, is not to be had by a writer.
+-- Whether the released lock belongs to readers now.
 local function isForReaders(longest)
   local waiting = redis.pcall('exists', readers, writers, turn)
   if waiting == 0 then return longest > 0 end
-  -- Keys of another type must not make a release fail that is done.
+  -- The release is done by then: keys of another type must not make it fail.
   pcall(giveTurn)
   return longest > 0 or redis.pcall('exists', turn) == 1
 end`;
 
-/** Lua: what is the owner's is free, or read. */
+/** Lua that releases the write hold, and ends the script if readers have the lock. */
 const letGo = (answer: string, first = '') => `
 if isForReaders(letGo(field)) then
   ${first}
   return announceToAll() and '${answer}' or 'unannounced'
 end`;
 
-/** Leaves in `held` the hold count of the owner, or nothing if it does not write. */
+/** Lua that leaves in `held` the hold count of the owner, or nothing if it does not write. */
 const HELD = `
 local field = owner .. ':write'
 local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
 held = mode == 'write' and held`;
 
-/** Ours → for readers, or of the next writer, or free. */
+/** Ours → for readers, held by the next writer, or free. */
 export const WRITE_RELEASE = defineScript({
   name: 'write-lock.release',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
@@ -89,11 +90,11 @@ export const WRITE_RELEASE = defineScript({
 ${HELD}
 if not held then return 'absent' end
 ${RELEASE}
-${LINE}
-${LOOK_AT_LINE}
-${LEAVE_PLACE}
+${QUEUE}
+${LOOK_AT_QUEUE}
+${LEAVE_QUEUE}
 ${handOver(WRITE_LOCK)}
-${letGo('done', 'leavePlace(owner, true)')}
+${letGo('done', 'leaveQueue(owner, true)')}
 ${announceUncontended(WRITE_LOCK)}
 ${handOverOrAnnounce(WRITE_LOCK)}`,
   reply: releaseAnswer,
@@ -103,7 +104,7 @@ const NOT_OURS = `
 ${HELD}
 ${refuseAbsent(WRITE_LOCK, 'held')}`;
 
-/** Ours → for readers; or the successor's. */
+/** Ours → for readers, or the successor's. */
 export const WRITE_PASS = defineScript({
   name: 'write-lock.pass',
   keys: ['lock', 'prefix', ...TURN_KEYS],
@@ -111,7 +112,7 @@ export const WRITE_PASS = defineScript({
   channels: ['channel'],
   body: `
 ${NOT_OURS}
--- Nobody else wants it, and the writer does not read.
+-- No other waiter wants the lock, and the writer does not read.
 if redis.call('hlen', lock) == 2 and redis.call('exists', readers, writers, turn) == 0 then
   ${passOn(WRITE_LOCK)}
 end
@@ -122,10 +123,13 @@ return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'`,
   reply: releaseAnswer,
 });
 
-/** Ours → for readers; or of the next writer, and the successor in line; the successor's, if none waits. */
+/**
+ * Ours → for readers; or held by the next writer, with the successor queued; or the successor's, if
+ * no writer waits.
+ */
 export const WRITE_PASS_IN_ORDER = defineScript({
   name: 'write-lock.pass-in-order',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
   args: [...PASS_IN_ORDER_ARGS, 'memoryMs'],
   numbers: ['waitedMs', 'callers', 'openEveryMs', 'memoryMs'],
   channels: ['channel'],
@@ -134,41 +138,41 @@ ${CHECK_CLAIM}
 ${NOT_OURS}
 ${RELEASE}
 ${WAIT_TO_WRITE}
-${LINE}
-${STAND_IN_LINE}
+${QUEUE}
+${JOIN_QUEUE}
 local leftMs = redis.pcall('pttl', lock)
 ${handOver(WRITE_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
-${takeTurns(WRITE_LOCK)}`,
+${passInOrder(WRITE_LOCK)}`,
   reply: releaseAnswer,
 });
 
 /**
- * One that has given up: forgets that it waited, takes it out of the line, tells the readers that no
- * writer waits, and passes on what it was granted.
+ * Cancels a writer: its wait, its place in the queue, and what it was granted. Readers get a
+ * wake-up if no writer waits.
  */
 export const WRITE_CANCEL = defineScript({
   name: 'write-lock.cancel',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...LINE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
 ${RELEASE}
-${LINE}
-${LOOK_AT_LINE}
-${LEAVE_PLACE}
+${QUEUE}
+${LOOK_AT_QUEUE}
+${LEAVE_QUEUE}
 ${handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')
 -- A key that holds something else by now is not ours to give back.
 if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
 local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
--- First what a user may lack the right to: then nothing is done.
+-- The release comes first: a user without the rights for it changes nothing.
 local longest = isOurs and letGo(field)
 local isLast = tried(forget, owner)
-leavePlace(owner)
+leaveQueue(owner)
 if not isOurs then
   if isLast then announceToAll() end
   return 'absent'

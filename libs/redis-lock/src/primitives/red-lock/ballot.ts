@@ -14,13 +14,13 @@ export function quorumOf(nodes: number): number {
 
 /** One question to all nodes at once, and the answers as they come in. */
 export class Ballot<R> {
-  /** By node; undefined until it has answered. */
+  /** One entry for each node; undefined until it has answered. */
   readonly #answers: (Answer<R> | undefined)[];
   #onAnswer: () => void = () => undefined;
 
   constructor(
     asked: readonly Promise<R>[],
-    /** How many answers of one kind decide. */
+    /** The number of equal answers that decide. */
     readonly quorum: number,
   ) {
     this.#answers = asked.map(() => undefined);
@@ -36,7 +36,7 @@ export class Ballot<R> {
     });
   }
 
-  /** What the nodes have answered so far, in their order. */
+  /** The answers so far, in the order of the nodes. */
   get values(): R[] {
     return this.#answers.flatMap((answer) =>
       answer !== undefined && 'value' in answer ? [answer.value] : [],
@@ -51,12 +51,12 @@ export class Ballot<R> {
     return !this.#answers.includes(undefined);
   }
 
-  /** More of these, and what they deny cannot have a quorum any more. */
+  /** With more than this number of refusals, a quorum is impossible. */
   get minority(): number {
     return this.#answers.length - this.quorum;
   }
 
-  /** Whether the node may have done what it was asked: with an answer, by what that is. */
+  /** Whether the node may have done what it was asked. Its answer decides, if there is one. */
   mayHaveDone(node: number, isDone: (value: R) => boolean): boolean {
     const answer = this.#answers[node];
     if (answer === undefined) return true;
@@ -84,13 +84,13 @@ export class Ballot<R> {
     });
   }
 
-  /** Why there is no quorum. */
+  /** The reason why there is no quorum. */
   error(): LockError {
     const errors = this.#errors;
     const misconfigured = errors.find((error) => error instanceof LockConfigurationError);
     if (misconfigured !== undefined) return misconfigured;
     const refusals = errors.filter((error) => !(error instanceof LockBackendError));
-    // So many nodes that no repair of the others would help.
+    // The repair of the other nodes would not help: a quorum stays impossible.
     if (refusals[0] !== undefined && refusals.length > this.minority) return refusals[0];
     const lasting = errors.filter((error) => !isPassing(error));
     return new QuorumError(this.#complaint(), {

@@ -4,12 +4,13 @@ import type { RedisConnection } from '../../core/redis/connection.js';
 import { IDENTIFY, type ServerIdentity } from './red-lock.scripts.js';
 
 /**
- * Keeps a server from voting that may have forgotten locks: one that has restarted votes again when
- * every lease is over that it could have given before. Asks at every new connection who is there.
+ * Keeps a server that may have forgotten locks from voting. After a restart it votes again when
+ * every lease is over that it could have given before. Every new connection asks for the server's
+ * identity.
  */
 export class NodeGuard {
   readonly #stopListening: () => void;
-  /** Counts connections: what is asked over one may be answered by another server over the next. */
+  /** Counts connections: after a reconnect another server may answer. */
   #term = 0;
   #isKnown = false;
   #asking: Promise<void> | undefined;
@@ -31,12 +32,12 @@ export class NodeGuard {
     });
   }
 
-  /** Of the server as it was last seen. */
+  /** The run id of the server when it was last seen. */
   get runId(): string | undefined {
     return this.#runId;
   }
 
-  /** Why the server should not be a node at all. */
+  /** The reason why the server must not be a node at all. */
   get misfit(): LockConfigurationError | undefined {
     return this.#unfit instanceof LockConfigurationError ? this.#unfit : undefined;
   }
@@ -55,7 +56,7 @@ export class NodeGuard {
 
   /**
    * Resolves with the term in which the server may vote.
-   * @throws {LockBackendError} it may not vote yet, or could not be asked who it is
+   * @throws {LockBackendError} it may not vote yet, or did not identify itself
    * @throws {LockConfigurationError} it is no independent master
    */
   async admit(): Promise<number> {
@@ -66,7 +67,7 @@ export class NodeGuard {
     return this.#term;
   }
 
-  /** Whether the connection is the same still, and so the server. */
+  /** Whether the connection, and so the server, is still the same. */
   isStill(term: number): boolean {
     return term === this.#term;
   }
@@ -88,14 +89,15 @@ export class NodeGuard {
     const isFirst = this.#runId === undefined;
     this.#unfit = unfitness(server, isFirst);
     if (!isNew) return;
-    // A restart that was noticed is younger than any uptime, which a clock that is set may have made.
+    // A restart that was noticed is the newer fact: a clock that was set may have changed the
+    // uptime.
     const ageMs = isFirst ? server.uptimeMs : 0;
     this.#votesFrom = this.clock.now() + Math.max(0, this.longestLeaseMs - ageMs);
     this.#runId = server.runId;
   }
 }
 
-/** One that was a master before is not set up wrongly: it does not vote, and the others decide. */
+/** A server that was a master before is set up rightly: it does not vote, and the others decide. */
 function unfitness({ isMaster, isCluster }: ServerIdentity, isFirst: boolean): Error | undefined {
   if (isMaster && !isCluster) return undefined;
   const what = isCluster ? 'part of a Redis Cluster' : 'a replica';

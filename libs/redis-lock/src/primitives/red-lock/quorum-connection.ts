@@ -17,20 +17,20 @@ import { VotingNode } from './voting-node.js';
 /** A node that takes longer has not voted; for short leases it is a tenth of the lease. */
 const LONGEST_VOTE_MS = ANSWER_MS / 2;
 const SHORTEST_VOTE_MS = 100;
-/** A release is heard from all nodes within this time, or by polling. */
+/** Messages of a release arrive from all nodes within this time; otherwise a poll finds it. */
 const MESSAGE_MS = ANSWER_MS / 2;
 
 export interface QuorumSettings {
   /**
-   * The longest lease that any process of the fleet asks for. A node that has restarted does not vote
-   * for so long.
+   * The longest lease that any process of the fleet asks for. A node does not vote for this time
+   * after a restart.
    */
   readonly longestLeaseMs: number;
   readonly clock?: Clock;
   readonly observer?: LockObserver | undefined;
 }
 
-/** The independent servers of a red lock, as one connection: what a majority says is so. */
+/** The independent servers of a red lock, as one connection: a majority decides. */
 export class QuorumConnection implements RedisConnection {
   readonly isUp = true;
   readonly nodes: readonly VotingNode[];
@@ -63,8 +63,9 @@ export class QuorumConnection implements RedisConnection {
   }
 
   /**
-   * Resolves once every node that answers has said who it is.
-   * @throws {LockConfigurationError} a node is a replica or part of a Cluster, or two are one server
+   * Resolves once every node that answers has identified itself.
+   * @throws {LockConfigurationError} a node is a replica or part of a Cluster, or two are one
+   * server
    */
   async check(): Promise<void> {
     await this.#identifyAll();
@@ -75,7 +76,7 @@ export class QuorumConnection implements RedisConnection {
     this.refuseMisfits();
   }
 
-  /** Those that cannot be reached in time are looked at when they can. */
+  /** Nodes that cannot be reached in time are identified later. */
   async #identifyAll(): Promise<void> {
     const end = this.clock.now() + ANSWER_MS;
     const known = this.nodes.map(({ connection, guard }) => {
@@ -140,7 +141,7 @@ export class QuorumConnection implements RedisConnection {
     };
   }
 
-  /** Calls back every time a node has come back, and it is known who it is. */
+  /** Calls back every time a node has come back and identified itself. */
   onUp(listener: () => void): () => void {
     this.#upListeners.add(listener);
     return () => {
@@ -160,10 +161,10 @@ export class QuorumConnection implements RedisConnection {
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
 
-/** Tells when so many nodes have said the same thing that it is said by a majority. */
+/** Calls back when a majority of the nodes has sent the same message. */
 class Majority {
   readonly #heard = new Map<VotingNode, number>();
-  /** Those who have not yet said what a majority has said already. */
+  /** The nodes that have not yet sent what a majority has sent. */
   readonly #late = new Set<VotingNode>();
   #reachedAt = -Infinity;
 

@@ -36,13 +36,16 @@ import {
   type ReleaseVerdict,
 } from './verdicts.js';
 
-/** After votes were split everybody pauses for a random time: up to this at first, then ever longer. */
+/**
+ * After a split vote each caller pauses for a random time: up to 100 ms at first, and longer after
+ * each.
+ */
 const SPLIT_MS = 100;
 const MOST_DOUBLINGS = 5;
-/** At least, so that what was given back is given back everywhere. */
+/** The shortest pause: every node has got the votes back by then. */
 const SHORTEST_PAUSE_MS = 20;
 
-/** The plain lock on each of several servers; whoever has it on a majority has it. */
+/** The plain lock on each of several servers. The owner on a majority holds it. */
 export class RedLockProtocol implements LockProtocol {
   readonly kind = 'red';
   readonly options = LOCK_OPTIONS.filter((option) => option !== 'minReplicas');
@@ -53,7 +56,7 @@ export class RedLockProtocol implements LockProtocol {
   readonly #upkeep: Upkeep;
   readonly #splits = new WeakMap<Owned, number>();
 
-  /** @param tokenTtlMs for how long a node remembers a token; 0 is for ever */
+  /** @param tokenTtlMs how long a node remembers a token; 0 is for ever */
   constructor(
     private readonly connection: QuorumConnection,
     private readonly tokenTtlMs: number,
@@ -89,7 +92,7 @@ export class RedLockProtocol implements LockProtocol {
       } else this.#upkeep.giveBack(key, owner, isNested ? undefined : poll);
       return { value, sentAt, resent: false };
     } catch (error) {
-      // Of a nested entry, the votes are those of the hold.
+      // A nested acquire has no votes of its own: they are those of the hold.
       if (!isNested) this.#upkeep.giveBack(key, owner, poll);
       throw error;
     }
@@ -102,7 +105,7 @@ export class RedLockProtocol implements LockProtocol {
     const isLast = holdCount === 0;
     const leave = async (redis: RedisConnection): Promise<Reply<ReleaseVerdict>> => {
       const reply = await this.#releaseAt(redis, key, owner, holdCount);
-      // The first delivery may have freed it.
+      // The first delivery may have released it.
       const isDoubtful = isLast && reply.resent && reply.value === 'absent';
       return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
     };
@@ -117,7 +120,7 @@ export class RedLockProtocol implements LockProtocol {
     return { value: 'absent', sentAt, resent: true };
   }
 
-  /** The nodes that do not answer are asked on in the background. */
+  /** Nodes that do not answer are asked again in the background. */
   async cancel({ key, owner }: Owned): Promise<Reply<undefined>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
@@ -183,8 +186,8 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /**
-   * Resolves once a majority knows the token: whoever is granted the lock next hears of it from one
-   * of them, and gets a larger one.
+   * Resolves once a majority knows the token: the next owner learns it from one of them, and gets a
+   * larger one.
    */
   async #spread(key: string, token: number, { leaseTimeMs }: AcquireTerms): Promise<void> {
     const { connection } = this;
@@ -200,7 +203,7 @@ export class RedLockProtocol implements LockProtocol {
     });
   }
 
-  /** Doubled at every further split, so that any number of contenders come to an end. */
+  /** Doubles at every further split, so that any number of callers come to an end. */
   #pause(hold: Owned): number {
     const splits = this.#splits.get(hold) ?? 0;
     this.#splits.set(hold, Math.min(splits + 1, MOST_DOUBLINGS));

@@ -11,8 +11,9 @@ import { RedLockProtocol } from './red-lock-protocol.js';
  */
 export class RedLockService extends NamedLocks {
   /**
-   * @param context that of this service alone, on this connection
-   * @throws {LockConfigurationError} its lease is longer than the longest that the nodes guard against
+   * @param context of this service alone, on this connection
+   * @throws {LockConfigurationError} its lease is longer than the longest that the nodes guard
+   * against
    */
   constructor(context: LockContext, connection: QuorumConnection) {
     const { leaseTimeMs } = context.settings;

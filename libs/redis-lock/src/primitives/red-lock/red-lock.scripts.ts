@@ -1,10 +1,10 @@
 import { WRITE_TOKEN } from '../../core/lua/fencing-token.js';
 import { defineScript } from '../../core/redis/script.js';
 
-/** What a server says of itself. */
+/** The identity of a server, from INFO. */
 export interface ServerIdentity {
   readonly runId: string;
-  /** By its wall clock, which somebody may have set back since: 0 and less say nothing. */
+  /** By its wall clock, which may have been set back since: 0 and less mean nothing. */
   readonly uptimeMs: number;
   readonly isMaster: boolean;
   readonly isCluster: boolean;
@@ -33,8 +33,8 @@ return {runId or '', uptime or '0', role or '', isCluster}`,
 });
 
 /**
- * Takes back a vote that was of no use. Tells nobody: whoever was refused because of it would ask at
- * once, together with all others, and the votes would be split again.
+ * Takes back a useless vote. It announces nothing: all waiters would ask at once, and split the
+ * votes again.
  */
 export const GIVE_BACK = defineScript({
   name: 'red-lock.give-back',
@@ -46,7 +46,7 @@ return redis.call('del', lock)`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
 
-/** Lets a node know a token that others have given, so that the next one is larger here as well. */
+/** Tells a node a token of other nodes, so that its next one is larger. */
 export const RAISE_TOKEN = defineScript({
   name: 'red-lock.raise-token',
   keys: ['token'],

@@ -5,13 +5,16 @@ import type { QuorumConnection } from './quorum-connection.js';
 import { GIVE_BACK } from './red-lock.scripts.js';
 import type { VotingNode } from './voting-node.js';
 
-/** Between two tries to put a lock on a node that refuses it: doubled from the first to the last. */
+/**
+ * The pause between two tries to put a lock on a node that refuses it: doubles from the first to
+ * the last.
+ */
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 320;
 
-/** Brings the nodes in line with what this process holds, in the background. */
+/** Brings the nodes up to date with the holds of this process, in the background. */
 export class Upkeep {
-  /** As far as this process knows. */
+  /** The owners that hold a lock, as this process knows it. */
   readonly #holders = new Set<OwnerId>();
 
   constructor(private readonly connection: QuorumConnection) {}
@@ -21,15 +24,15 @@ export class Upkeep {
     this.#holders.add(owner);
   }
 
-  /** From now on it is none, and nothing is put on a node for it any more. */
+  /** The owner holds nothing from now on: no further script puts a lock on a node for it. */
   end(owner: OwnerId): void {
     this.#holders.delete(owner);
   }
 
   /**
-   * Puts a lock that a majority has confirmed on the nodes that answered without it: those whose vote
-   * somebody else has, and will give back, because a bare majority can spare none of its nodes; and
-   * those that have forgotten it, because a long hold may see them all restart, one after the other.
+   * Puts a lock that a majority has confirmed on the nodes that answered without it. Some gave
+   * their vote to an owner that will give it back: a bare majority can spare none of its nodes.
+   * Others have forgotten the lock: during a long hold all may restart, one after the other.
    * @param has whether a node has it; rejects when it did not answer
    */
   complete(hold: Renewal, sentAt: number, has: (node: number) => Promise<boolean>): void {
@@ -38,7 +41,10 @@ export class Upkeep {
     });
   }
 
-  /** From every node that may have given its vote: in that poll, or at any time. */
+  /**
+   * Takes the owner's votes back from every node that may have given one: in that poll, or at any
+   * time.
+   */
   giveBack(key: string, owner: OwnerId, poll?: Ballot<AcquireAnswer>): void {
     const { connection } = this;
     this.end(owner);

@@ -2,20 +2,23 @@ import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../../core/holdin
 import type { Ballot } from './ballot.js';
 
 /**
- * What the answers of the nodes mean together. Each function answers undefined as long as further
- * answers may change that, and throws when too few nodes can be asked.
+ * The verdict on the answers of the nodes. Each function answers undefined while further answers
+ * may change it, and throws when too few nodes can be asked.
  */
 
 export type Vote = AcquireAnswer;
 type Grants = readonly (AcquireAnswer & { kind: 'granted' })[];
 
 export type AcquireVerdict =
-  /** By these votes; there may be more. */
+  /** The votes so far; more may come. */
   | { readonly kind: 'granted'; readonly votes: Grants }
   | { readonly kind: 'lost' }
-  /** Others have it. */
+  /** Other owners hold it. */
   | { readonly kind: 'busy'; readonly remainingMs: number }
-  /** Some votes are ours and some are not: others want it now as well, or too few nodes are free. */
+  /**
+   * Some votes are ours and some are not: other owners ask at the same time, or too few nodes are
+   * free.
+   */
   | { readonly kind: 'split' };
 
 export function acquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undefined {
@@ -25,14 +28,14 @@ export function acquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undefined {
   if (poll.failures > poll.minority) throw poll.error();
 
   const busy = values.filter((vote) => vote.kind === 'busy');
-  // With a quorum against it and no vote for it, the rest would change nothing.
+  // A quorum of refusals and no vote for it: the remaining answers would change nothing.
   const isDecided = poll.isComplete || (votes.length === 0 && busy.length >= quorum);
   if (!isDecided) return undefined;
   if (votes.length > 0) return { kind: 'split' };
   return { kind: 'busy', remainingMs: timeUntilFree(busy, quorum) };
 }
 
-/** A nested entry finds the owner in place. Where it does not, the lock was lost on that node. */
+/** A nested acquire finds the owner in place. A node without it has lost the lock. */
 export function nestedAcquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undefined {
   const votes = poll.values.filter((vote) => vote.kind === 'granted');
   if (votes.length >= poll.quorum) return { kind: 'granted', votes };
@@ -41,18 +44,18 @@ export function nestedAcquireVerdict(poll: Ballot<Vote>): AcquireVerdict | undef
   return undefined;
 }
 
-/** When so many nodes are free that there may be a quorum. */
+/** The time (ms) until enough nodes are free for a quorum. */
 function timeUntilFree(busy: readonly { readonly remainingMs: number }[], quorum: number): number {
   const times = busy.map(({ remainingMs }) => remainingMs).sort(ascending);
   return times[Math.min(quorum, times.length) - 1] ?? 0;
 }
 
-/** Two that never end are alike; their difference would be no number. */
+/** Two leases without an end are equal: Infinity - Infinity is NaN. */
 function ascending(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
 
-/** `uncertain`: it is free of it now, and whether it was held before is not known. */
+/** `uncertain`: the lock is released now, but the owner may not have held it before. */
 export type ReleaseVerdict = ReleaseAnswer | 'uncertain';
 
 export function releaseVerdict(
@@ -70,7 +73,7 @@ export function releaseVerdict(
   throw poll.error();
 }
 
-/** Of one lock in a batch: held, gone, or undefined as long as it may be either. */
+/** One lock of a batch: true if held, false if lost, undefined while both are possible. */
 export function renewalVerdict(
   poll: Ballot<readonly boolean[]>,
   lock: number,
@@ -80,7 +83,7 @@ export function renewalVerdict(
   return undefined;
 }
 
-/** An owner counts who has a quorum, or may have one with the nodes that do not answer. */
+/** An owner counts if it has a quorum, or may have one with the nodes that do not answer. */
 export function inspectionVerdict(poll: Ballot<Inspection>): Inspection | undefined {
   if (poll.failures > poll.minority) throw poll.error();
   if (!poll.isComplete) return undefined;

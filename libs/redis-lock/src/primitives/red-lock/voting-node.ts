@@ -6,14 +6,14 @@ import type { TimerHeap } from '../../core/time/timer-heap.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { NodeGuard } from './node-guard.js';
 
-/** Between two tries to give something back that could not be given back at once. */
+/** The pause between two tries to give back a vote. */
 const RETRY_MS = 1_000;
-/** How long a close waits for what is on its way. */
+/** How long a close waits for scripts on their way. */
 const CLOSING_MS = 500;
 
 export type Ask<R> = (connection: RedisConnection) => Promise<Reply<R>>;
 
-/** What the node may still hold for an owner who does not want it. */
+/** A vote that the node may still hold for an owner that does not want it. */
 interface Debt {
   readonly pay: Ask<unknown>;
   readonly until: number;
@@ -26,7 +26,7 @@ interface Debt {
  */
 export class VotingNode {
   readonly guard: NodeGuard;
-  /** For each owner the end of the last step. */
+  /** The end of each owner's last step. */
   readonly #steps = new Map<OwnerId, Promise<unknown>>();
   readonly #debts = new Map<OwnerId, Debt>();
   #overdue = 0;
@@ -55,14 +55,16 @@ export class VotingNode {
     await this.#within(limitMs, () => this.guard.admit());
   }
 
-  /** An answer that counts: of a server that may vote, and was the same all the time. */
+  /**
+   * Asks for an answer that counts: the server may vote, and stays the same until it has answered.
+   */
   vote<R>(limitMs: number, ask: Ask<R>): Promise<R> {
     return this.#within(limitMs, (isOver) => this.#counted(ask, isOver));
   }
 
-  /** As `vote`, in turn with the owner's other steps. What was owed for the owner is its own again. */
+  /** As `vote`, in turn with the owner's other steps. A debt of the owner is its own vote again. */
   enter<R>(owner: OwnerId, limitMs: number, ask: Ask<R>): Promise<R> {
-    // What becomes owed from now on stays owed, also when it does before this is sent.
+    // A debt that arises from now on stays, also before this script is sent.
     const debt = this.#debts.get(owner);
     return this.#within(limitMs, (isOver) =>
       this.#inTurn(owner, async () => {
@@ -73,13 +75,13 @@ export class VotingNode {
     );
   }
 
-  /** Any answer, whoever the server is. */
+  /** Asks for an answer of any server, also one that may not vote. */
   ask<R>(limitMs: number, ask: Ask<R>): Promise<R> {
     return this.#within(limitMs, (isOver) => this.#plain(ask, isOver));
   }
 
   /**
-   * Gives back what the owner has here, or may get here still. Should that fail, it is tried again
+   * Gives back the owner's votes, also those that may still arrive. After a failure it tries again
    * in the background for as long as a lease may last.
    */
   async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>): Promise<R> {
@@ -111,7 +113,7 @@ export class VotingNode {
     if (isOver()) throw silence('none');
     const { value, resent } = await ask(this.connection);
     if (!resent && this.guard.isStill(term)) return value;
-    // The answer may come from a server that has restarted meanwhile, and knows nothing.
+    // The answer may come from a server that has restarted and has forgotten the lock.
     throw new LockBackendError('its connection broke', { retryable: true, outcome: 'unknown' });
   }
 
@@ -120,7 +122,7 @@ export class VotingNode {
     return (await ask(this.connection)).value;
   }
 
-  /** @param start is told whether it is too late to send anything */
+  /** @param start gets a function that tells whether it is too late to send anything */
   async #within<R>(limitMs: number, start: (isOver: () => boolean) => Promise<R>): Promise<R> {
     if (this.#overdue > 0) throw silence('none');
     const deadline = new Deadline(this.times, limitMs, undefined);
@@ -162,7 +164,7 @@ export class VotingNode {
     }
   }
 
-  /** One after the other: after an outage there may be many. */
+  /** One debt at a time: after an outage there may be many. */
   async #payAll(): Promise<void> {
     if (this.#isPaying) return;
     this.#isPaying = true;

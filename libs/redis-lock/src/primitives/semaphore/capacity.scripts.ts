@@ -4,7 +4,7 @@ import { counted, ONCE } from '../../core/once-only.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 import { EXPIRED, FREE, IDS, NO_LEASE, NOW, TELL_FREE } from './permits.scripts.js';
 
-/** What a semaphore has, whatever of it is in use. */
+/** The permits of a semaphore, free and held. */
 export interface PermitCounts {
   /** Negative after the capacity was made smaller than what is in use. */
   readonly available: number;
@@ -12,13 +12,13 @@ export interface PermitCounts {
   readonly capacity: number;
 }
 
-/** Lua for a script that may have made permits free: whether those who wait for them were told. */
+/** Lua for a script that may have freed permits: whether the waiters got their wake-up. */
 const TELL = `
 local function tell()
   return (free < 1 or ${TELL_FREE}) and 1 or 0
 end`;
 
-/** Permits whose lease is over count as free; the next one to acquire takes them back. */
+/** Permits whose lease is over count as free; the next acquire takes them back. */
 export const LOOK = defineScript({
   name: 'semaphore.look',
   keys: ['counter', 'leases'],
@@ -33,7 +33,7 @@ return {free + expired, used - expired, free + used}`,
   reply: counts,
 });
 
-/** Leases of a semaphore whose counter was lost go on, and are part of what it has. */
+/** A semaphore that has lost its counter keeps its leases: they are part of the new number. */
 export const TRY_SET = defineScript({
   name: 'semaphore.try-set',
   keys: ['counter', 'leases', 'marker'],
@@ -51,7 +51,7 @@ return once(1, 'set', counter, string.format('%.0f', free)) or {1, tell()}`,
   reply: counted,
 });
 
-/** One that arrives late, after a newer one, must not undo that. */
+/** A call that arrives late must not undo a newer one. */
 export const SET = defineScript({
   name: 'semaphore.set',
   keys: ['counter', 'leases', 'marker'],
@@ -112,7 +112,7 @@ for i = 1, #ids do
   if not ends or tonumber(ends) <= now then return {0, 1} end
 end
 ${TELL}
--- First the set: Redis allows that when its memory is full, and then also the rest.
+-- ZREM comes first: Redis allows it when its memory is full, and then also the rest.
 local removed = redis.call('zrem', leases, unpack(ids))
 if not free then
   once(1)
@@ -123,7 +123,7 @@ return once(1, 'incrby', counter, removed) or {1, tell()}`,
   reply: counted,
 });
 
-/** What is left of one permit's lease; -1 if it never ends, 0 if it is over. */
+/** The rest of one permit's lease (ms); -1 if it never ends, 0 if it is over. */
 const REMAINING = `
 ${IDS}
 ${NOW}

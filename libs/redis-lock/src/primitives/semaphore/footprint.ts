@@ -2,7 +2,7 @@ import { helperKey, prefixOf, suffixedKey, type Footprint } from '../../core/red
 
 const CHANNEL = 'redisson_sc';
 const WAITING = 'nestjs_semaphore_waiting';
-/** Where a request notes that it was executed. */
+/** The marker of a request that Redis has executed. */
 export const REQUEST = 'nestjs_semaphore_request';
 
 export const SEMAPHORE_FOOTPRINT = {
@@ -14,7 +14,7 @@ export const SEMAPHORE_FOOTPRINT = {
   channels: [prefixOf(CHANNEL)],
 } satisfies Footprint;
 
-/** An increase of the free permits is announced here. */
+/** The channel on which an increase of the free permits is announced. */
 export function channelOf(key: string): string {
   return helperKey(CHANNEL, key);
 }
@@ -24,7 +24,7 @@ export function leasesKey(key: string): string {
   return suffixedKey(key, 'timeout');
 }
 
-/** The waiter for several permits at once, and their number; only we use it. */
+/** The waiter for several permits at once, and their number. Java does not read it. */
 export function waitingKey(key: string): string {
   return helperKey(WAITING, key);
 }

@@ -112,7 +112,7 @@ export class NamedSemaphore implements Semaphore {
     return this.#ask((key) => this.context.connection.run(LOOK, [key, leasesKey(key)], []));
   }
 
-  /** Whether the request has changed anything, however often it was delivered. */
+  /** Whether the request has changed anything, even if Redis got it twice. */
   async #once(script: typeof SET, permits: string | number): Promise<boolean> {
     const { connection } = this.context;
     const send = (key: string, marker: string) => {
@@ -141,7 +141,7 @@ function checkedId(permitId: unknown): string {
   if (typeof permitId === 'string' && /^[0-9a-f]{32}$/i.test(permitId)) {
     return permitId.toLowerCase();
   }
-  // What is nearly a permit id is none for a log either.
+  // A text that is nearly a permit id must not go into a log: it may be a secret.
   const given =
     typeof permitId === 'string'
       ? `a text of ${String(permitId.length)} characters`

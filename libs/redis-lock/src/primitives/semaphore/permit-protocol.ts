@@ -14,22 +14,25 @@ import type { Reply } from '../../core/redis/connection.js';
 import { channelOf, leasesKey, waitingKey } from './footprint.js';
 import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
-/** Of an id and a comma. */
+/** The 32 digits of an id, and a comma. */
 const ID_LENGTH = 33;
-/** Permits of one renewal script; more would keep Redis from its other clients for too long. */
+/**
+ * The most permits of one renewal script; more would keep Redis from its other clients for too
+ * long.
+ */
 const RENEWED_AT_ONCE = 1_000;
-/** A mark that was not refreshed for so many polls is that of a dead waiter. */
+/** A mark that was not renewed for 3 polls is that of a dead waiter. */
 const MARK_POLLS = 3;
 
 /**
- * Permits belong to whoever knows their ids, a Java service included: those of one lease, separated by
- * commas, are its owner.
+ * The owner of permits is their ids, separated by commas: a client that knows them may release
+ * them, a Java service included.
  */
 export class PermitProtocol implements HoldProtocol {
   readonly kind = 'semaphore';
   readonly options = PERMIT_OPTIONS;
   readonly nesting = 'none';
-  // Each release would wake all takers otherwise, and the large requests would come last.
+  // Otherwise each release would wake all waiters, and large requests would come last.
   readonly waiting = 'in turn';
   readonly isShared = true;
   readonly remembersWaiters = true;

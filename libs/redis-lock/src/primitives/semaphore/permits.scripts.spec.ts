@@ -52,7 +52,7 @@ describe('the scripts of the semaphore', () => {
       ),
     ]);
 
-  /** Everything there is to see, with times in seconds. */
+  /** Times in seconds. */
   const look = async () => {
     const members = await redis.admin.zrangeBuffer('{k}:timeout', '0', '-1', 'WITHSCORES');
     const leases: Record<string, number> = {};
@@ -145,7 +145,7 @@ describe('the scripts of the semaphore', () => {
       expect(Object.keys((await look()).leases).sort()).toEqual([A, B, C].sort());
       expect(await end(C)).toBe('absent');
       expect(await count()).toEqual({ available: 4, acquired: 0, capacity: 4 });
-      // Once, however they end.
+      // A lease is released once, however it ends.
       for (let time = 0; time < times; time += 1) await leave(A);
       await enter('ee'.repeat(16));
       expect((await look()).free).toBe('3');
@@ -192,7 +192,7 @@ describe('the scripts of the semaphore', () => {
       await redis.admin.zadd('{k}:timeout', Date.now() + 9_000, B);
       await repeatedly(() => set(1, 'r2'));
       expect((await look()).free).toBe('-1');
-      // The first one once more, late.
+      // The first call once more, late.
       await set(10, 'r1');
       expect((await look()).free).toBe('-1');
     });

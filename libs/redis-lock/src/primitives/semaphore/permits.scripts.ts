@@ -5,21 +5,24 @@ import { numberIn } from '../../core/once-only.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 
 /**
- * The permits on the wire are those of Redisson's RPermitExpirableSemaphore: a string `name` counts
- * the free ones; a sorted set `{name}:timeout` holds the others, 16 raw bytes → the time at which the
- * lease ends; whatever frees permits is published as their number on `redisson_sc:{name}`.
+ * The permits on the wire are those of Redisson's RPermitExpirableSemaphore. A string `name` counts
+ * the free ones. A sorted set `{name}:timeout` has the others, 16 raw bytes → the end of the lease.
+ * The number of freed permits is published on `redisson_sc:{name}`.
  *
- * Unlike there, the server's clock decides, and what is added to the counter is what was taken from
- * the set in the same step, so that a script which ioredis sends again changes nothing.
+ * Unlike in Redisson, the server's clock decides. A script adds to the counter what it has taken
+ * from the set in the same step. So a script that ioredis sends again changes nothing.
  */
 
 /** The score of a permit without a lease. Only a Java service writes it; it never ends. */
 export const NO_LEASE = '922337203685477';
 
-/** What a script answers that has more expired permits to take back than it may in one step. */
+/** The answer of a script that found more expired permits than it may take back in one step. */
 const UNFINISHED = 'unfinished';
 
-/** Expired permits that one script takes back; more would keep Redis from its other clients. */
+/**
+ * The most expired permits that one script takes back; more would keep Redis from its other
+ * clients.
+ */
 const RECLAIM_AT_ONCE = 10_000;
 
 /** Lua that turns `permits`, hexadecimal and separated by commas, into the bytes that Redis holds. */
@@ -38,16 +41,22 @@ export const NOW = `
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** Lua that reads the free permits; false when nobody has ever said how many there are. */
+/** Lua that reads the free permits; false when their number was never set. */
 export const FREE = numberIn('counter', 'free');
 
-/** Lua that wakes the waiters of all processes. A Java service reads how many may go on, as an int. */
+/**
+ * Lua that wakes the waiters of all processes. A Java service reads the number of free permits, as
+ * an int.
+ */
 export const TELL_FREE = `announce(channel, string.format('%.0f', math.min(free, 2147483647)))`;
 
-/** Lua: how many permits are in use whose lease is over; nobody has taken them back yet. */
+/** Lua: the number of permits whose lease is over, and that no script has taken back yet. */
 export const EXPIRED = `redis.call('zcount', leases, '-inf', string.format('%.0f', now))`;
 
-/** A repeated attempt finds its own permits. All of them were written at once; some may be gone. */
+/**
+ * An attempt that is sent again finds its own permits. All were written at once; some may have
+ * expired.
+ */
 const COUNT_MISSING = `
 local missing = #ids
 local present = {}
@@ -75,7 +84,7 @@ if ends and tonumber(ends) <= now then
   ends = ${NEXT_END}
 end`;
 
-/** What is added to the set is taken off the counter: a permit that was there counts once. */
+/** The set tells how many permits are new: the counter loses only those. */
 const TAKE = `
 local entries = {}
 for i = 1, #ids do
@@ -88,7 +97,8 @@ local added = redis.call('zadd', leases, unpack(entries))
 local expiry = pttl > 0 and redis.pcall('pexpire', leases, pttl)
 if added > 0 then
   local counted = type(expiry) == 'table' and expiry or redis.pcall('decrby', counter, added)
-  -- A user without the right to count, or to expire, must not take permits that nobody knows of.
+  -- A user without the right to count, or to expire, must not hold permits that the counter
+  -- ignores.
   if type(counted) == 'table' then
     redis.call('zrem', leases, unpack(ids))
     return counted
@@ -97,8 +107,9 @@ if added > 0 then
 end`;
 
 /**
- * Enough left → ours until the lease ends. Somebody who waits for several at once leaves a mark: others
- * then get in only if enough is left for him as well, or he would never see that many at once.
+ * Enough left → ours until the lease ends. A waiter for several permits leaves a mark. While it
+ * waits, other callers acquire only what leaves enough for it; otherwise it would never find that
+ * many.
  */
 export const ACQUIRE = defineScript({
   name: 'semaphore.acquire',
@@ -131,7 +142,7 @@ if missing == 0 or free and free - missing >= reserved then
   return ${String(GRANTED)}
 end
 if markMs > 0 and #ids > 1 and (isMine or not mark) then
-  -- Without memory for a mark there is luck left.
+  -- Memory may be full: without its mark, the waiter still acquires by chance.
   redis.pcall('set', waiting, me .. ':' .. #ids, 'px', markMs)
 end
 if free and free > 0 and expired > 0 then ${TELL_FREE} end
@@ -141,8 +152,8 @@ return {tonumber(ends) - now}`,
 });
 
 /**
- * Ours → free and announced. First the set, then the counter: Redis allows the one when its memory is
- * full, and then also the other.
+ * Ours → free and announced. The set comes first: Redis allows ZREM when its memory is full, and
+ * then also the counter.
  */
 const leave = (forget: string, freed: string) => `
 ${IDS}
@@ -164,7 +175,9 @@ export const RELEASE = defineScript({
   reply: releaseAnswer,
 });
 
-/** As LEAVE, for somebody who may have been waiting only: those whom he kept out are woken. */
+/**
+ * As LEAVE, for a caller that may only have waited. It wakes the waiters that its mark kept out.
+ */
 export const CANCEL = defineScript({
   name: 'semaphore.cancel',
   keys: ['counter', 'leases', 'waiting'],
@@ -181,8 +194,8 @@ if isMine then redis.call('del', waiting) end`,
 });
 
 /**
- * Ours → over and announced, as if its lease had ended: the next who acquires counts it as free. While a
- * slot of a Cluster is half way, the counter may be on another node, and is no part of this step.
+ * Ours → expired and announced; the next acquire counts it as free. The counter stays: in a Cluster
+ * it may be on another node while its slot is half way.
  */
 export const END = defineScript({
   name: 'semaphore.end',
@@ -201,7 +214,8 @@ for i = 1, #ids do
   end
 end
 if #entries == 0 then return 'absent' end
--- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+-- An empty text is no permit, so this removes nothing: with its memory full, Redis allows ZADD
+-- only after another write.
 redis.call('zrem', leases, '')
 redis.call('zadd', leases, 'xx', unpack(entries))
 local isTold = announce(channel, string.format('%.0f', #entries / 2))
@@ -210,7 +224,10 @@ return isTold and 'done' or 'unannounced'`,
   reply: releaseAnswer,
 });
 
-/** For each set of leases permits and a lease: prolongs them if all are there, and creates nothing. */
+/**
+ * Renews the permits of each set if all are there, and creates nothing. Takes permits and a lease
+ * for each set.
+ */
 export const RENEW = defineScript({
   name: 'semaphore.renew',
   keys: [],
@@ -231,7 +248,8 @@ ${NOW}
 local answers = {}
 for i = 1, #KEYS do
   local leaseEnd = now + tonumber(ARGV[2 * i])
-  -- No permit is the empty text. Redis that has no memory left allows ZADD only after another write.
+  -- An empty text is no permit, so this removes nothing: with its memory full, Redis allows ZADD
+  -- only after another write.
   local writable = redis.pcall('zrem', KEYS[i], '')
   if type(writable) == 'table' and not string.find(writable.err, 'WRONGTYPE', 1, true) then
     return writable

@@ -9,8 +9,8 @@ import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore } from './semaphore.js';
 
 /**
- * Semaphores on Redis: so many at a time among all processes that share the server, Java services with
- * Redisson's `RPermitExpirableSemaphore` included.
+ * Semaphores on Redis: a number of holders at a time among all processes that share the server,
+ * Java services with Redisson's `RPermitExpirableSemaphore` included.
  */
 export class SemaphoreService {
   readonly #acquirer: Acquirer;

@@ -14,9 +14,9 @@ export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'> 
 export type PermittedWork<T> = (lease: PermitLease) => T;
 
 /**
- * So many may go on at once. Permits are leases: those of a process that died come back when its
- * lease ends. Nobody owns a permit but by its ids, so nothing here is re-entrant: a call inside
- * `using` takes further permits.
+ * A number of permits that can be held at a time. Permits are leases: those of a process that died
+ * come back when its lease ends. Only its id gives access to a permit, so nothing here is
+ * re-entrant: a call inside `using` takes further permits.
  */
 export interface Semaphore {
   readonly name: string;
@@ -36,7 +36,7 @@ export interface Semaphore {
   setPermits(permits: number): Promise<void>;
 
   /**
-   * So many permits more; fewer, when it is negative.
+   * Adds permits; takes them away if the number is negative.
    * @throws {LockStateError} it would be more than 2,147,483,647
    */
   addPermits(permits: number): Promise<void>;
@@ -47,13 +47,13 @@ export interface Semaphore {
   /** Permits that are in use at this moment. */
   acquiredPermits(): Promise<number>;
 
-  /** Permits in all, free or not; 0 before anybody has set them. */
+  /** Permits in all, free or not; 0 before they were set. */
   permits(): Promise<number>;
 
   /**
-   * Resolves with the lease once Redis has granted all the permits that were asked for. Waits for at
-   * most `waitTimeMs`, first come first served within the process; also while nobody has set the
-   * permits yet.
+   * Resolves with the lease once Redis has granted all the permits of the call. Waits for at most
+   * `waitTimeMs`, first come first served within the process; also while the permits are not set
+   * yet.
    * @throws {LockTimeoutError} there were too few all the time
    * @throws {LockStateError} the semaphore has fewer permits than that in all, or the key holds
    * something else
@@ -75,9 +75,10 @@ export interface Semaphore {
   using<T>(work: PermittedWork<T>, options?: SemaphoreAcquireOptions): Promise<Awaited<T>>;
 
   /**
-   * Gives back permits by their ids, whoever acquired them, a Java service included. Resolves with
+   * Gives back permits by their ids, also those of another process or a Java service. Resolves with
    * false, and has given back none, when one of them is not held: unknown, of another semaphore,
-   * expired, or given back already. A `PermitLease` that had one of them is lost with its next renewal.
+   * expired, or given back already. A `PermitLease` that had one of them is lost with its next
+   * renewal.
    * @param permitIds 32 hexadecimal digits each; up to 1,000
    */
   tryRelease(permitIds: string | readonly string[]): Promise<boolean>;
@@ -89,11 +90,11 @@ export interface Semaphore {
   release(permitIds: string | readonly string[]): Promise<void>;
 
   /**
-   * Makes the lease of one permit end so long after this moment, sooner or later than it would have.
+   * Makes the lease of one permit end `leaseTimeMs` after this moment, sooner or later than before.
    * Resolves with false when it is not held. Our own leases are renewed by themselves.
    */
   updateLeaseTime(permitId: string, leaseTimeMs: number): Promise<boolean>;
 
-  /** What is left of the lease of one permit: 0 when it is not held, `Infinity` when it never ends. */
+  /** The rest of the lease of one permit: 0 when it is not held, `Infinity` when it never ends. */
   remainingTimeMs(permitId: string): Promise<number>;
 }
