@@ -17,6 +17,12 @@ describe('A process that has nothing else to do', () => {
     expect(await worker.end(WITHIN_MS)).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('lives while it waits for an answer, without a limit', async () => {
+    const worker = await workers.start<Api>(FILE);
+    await worker.call.waitForAnswer(2 * WAIT_MS);
+    expect(await worker.end(WITHIN_MS)).toMatchObject({ code: 0, stderr: 'over' });
+  });
+
   it.each(['waitForOthers', 'waitForTurn', 'waitForRelease'] as const)(
     'lives until its wait is over, and ends then: %s',
     async (wait) => {

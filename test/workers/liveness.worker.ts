@@ -26,6 +26,16 @@ const api = {
     void locks.tryAcquire('held', { waitTimeMs }).then(tell);
   },
 
+  /** The answer comes after this time; its timer keeps no process alive. */
+  waitForAnswer(answerMs: number): void {
+    const run = connection.run.bind(connection);
+    connection.run = async (...call) => {
+      await new Promise((resolve) => setTimeout(resolve, answerMs).unref());
+      return run(...call);
+    };
+    void locks.acquire('free', { waitTimeMs: Infinity }).then(tell);
+  },
+
   /** Inside of a hold, behind a nested one. */
   waitForTurn(waitTimeMs: number): void {
     void locks.using('held', async () => {

@@ -17,7 +17,8 @@ import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
 import { ByKey } from './waiting/by-key.js';
 import { KeyUse } from './waiting/keys-in-use.js';
-import { GRANTED, SLOW, timeoutError, Waiter, type Refusal } from './waiting/waiter.js';
+import { timeoutError, type Refusal } from './waiting/known.js';
+import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
 import { queueFor, type WaitQueues } from './waiting/wait-queues.js';
 
 /** The three verbs by which leases are acquired, for everything of one kind on one connection. */

@@ -9,7 +9,7 @@ import type { LockContext } from './lock-context.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { untilAnswered } from './redis/retry.js';
 import { Deadline, OVER } from './time/deadline.js';
-import { noAnswerError, type Refusal } from './waiting/waiter.js';
+import { noAnswerError, type Refusal } from './waiting/known.js';
 
 type LeaseOf = (
   hold: Hold,

@@ -43,7 +43,7 @@ export class Session {
     return `${this.id}:${String(++this.lastOwner)}`;
   }
 
-  /** Counts the turns of the event loop in which it was read. */
+  /** A number that stays the same until the microtasks of this moment have run. */
   get tick(): number {
     if (!this.isTicking) {
       this.isTicking = true;

@@ -221,6 +221,19 @@ describe('scripts that are asked for in one turn', () => {
       await keepOrder(calls);
     });
 
+    it('are dated by their own sending beside calls that Redis refused together', async () => {
+      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', '>pw', '~list', '~warm', '+@all');
+      const poor = await open(redis.url.replace('//', '//poor:pw@'));
+      const refused = poor.run(IN_ORDER, ['secret'], ['t']);
+      const [first, second] = pushed(['0', '1'], poor);
+      await first;
+      // The second call is sent again, and this one is sent with it.
+      const before = performance.now();
+      const { sentAt } = await poor.run(IN_ORDER, ['warm'], ['t']);
+      expect(sentAt).toBeGreaterThanOrEqual(before);
+      await settled([refused, ...(second === undefined ? [] : [second])]);
+    });
+
     it('keep it among other calls, and when Redis refuses them together', async () => {
       await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', '>pw', '~list', '~warm', '+@all');
       const poor = await open(redis.url.replace('//', '//poor:pw@'));

@@ -166,13 +166,7 @@ export class ScriptBatches {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
-    if (first.sentAt === 0) {
-      const now = performance.now();
-      for (const call of batch) {
-        call.sentAt = now;
-        call.breaks = this.#breaks;
-      }
-    }
+    this.#stamp(batch);
     const { lua, sha1, keys, args } = batch.length === 1 ? first : this.#together(batch);
     const reply = isKnown
       ? this.#client.evalsha(sha1, keys.length, keys, args)
@@ -186,6 +180,16 @@ export class ScriptBatches {
         this.#onError(batch, error, isKnown);
       },
     );
+  }
+
+  /** A call that is sent again keeps its first time: Redis may have executed it then. */
+  #stamp(batch: Batch): void {
+    const now = performance.now();
+    for (const call of batch) {
+      if (call.sentAt > 0) continue;
+      call.sentAt = now;
+      call.breaks = this.#breaks;
+    }
   }
 
   #together(batch: Batch): ScriptCall {

@@ -1,4 +1,10 @@
-import type { LockBackendError } from '../api/errors.js';
+import {
+  LockBackendError,
+  LockTimeoutError,
+  quoteName,
+  type BackendOutcome,
+} from '../api/errors.js';
+import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
 export type Known =
@@ -8,3 +14,36 @@ export type Known =
   | { readonly kind: 'failed'; readonly error: LockBackendError };
 
 export const NONE: Known = { kind: 'none' };
+
+/** Another owner has it. */
+export interface Refusal {
+  readonly remainingMs: number;
+  readonly blockedBy: 'other' | 'sibling';
+}
+
+/** A wait that ends without a grant. */
+interface Wait {
+  readonly name: string;
+  readonly waitedMs: number;
+}
+
+export function timeoutError(
+  { name, waitedMs }: Wait,
+  { remainingMs, blockedBy }: Refusal,
+): LockTimeoutError {
+  return new LockTimeoutError(name, { waitedMs, retryAfterMs: remainingMs, blockedBy });
+}
+
+export function noAnswerError(
+  { name, waitedMs }: Wait,
+  outcome: BackendOutcome,
+  cause?: LockBackendError,
+): LockBackendError {
+  const what = `Lock ${quoteName(name)} was not acquired`;
+  return notAnswered(what, waitedMs, { lockName: name, outcome, cause });
+}
+
+export function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
+  if (known.kind === 'failed') return known.error;
+  return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
+}

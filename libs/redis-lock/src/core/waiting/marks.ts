@@ -28,7 +28,7 @@ export class Marks {
     this.times.set(moment, this.times.clock.now() + forMs);
   }
 
-  /** No mark ends any more. */
+  /** Marks that are set are not ended any more. */
   close(): void {
     for (const moment of this.moments.values()) this.times.delete(moment);
   }

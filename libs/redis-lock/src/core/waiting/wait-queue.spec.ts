@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fakeConnection } from '../../../../../test/support/fake-holds.js';
+import { LockShutdownError } from '../api/errors.js';
 import type { LockEvent } from '../api/observer.js';
 import type { Asker } from '../holding/asker.js';
 import type { AcquireAnswer } from '../holding/protocol.js';
 import { LockContext } from '../lock-context.js';
 import type { Reply } from '../redis/connection.js';
 import type { WaitQueues } from './wait-queues.js';
-import { GRANTED, Waiter, type Refusal } from './waiter.js';
+import type { Refusal } from './known.js';
+import { GRANTED, Waiter } from './waiter.js';
 
 const POLL_MS = 500;
 const answer = (value: AcquireAnswer): Reply<AcquireAnswer> => ({
@@ -57,6 +59,7 @@ class Caller implements Asker {
 describe('WaitQueue', () => {
   let context: LockContext;
   let late: LockEvent[];
+  let abort: AbortController;
 
   beforeEach(() => {
     jest.useFakeTimers();
@@ -242,5 +245,43 @@ describe('WaitQueue', () => {
     await reply(caller, GRANT);
     expect(caller.outcomes).toEqual([GRANTED]);
     expect(queue?.state).toBe('idle');
+  });
+
+  it('is counted once when two kinds wait for one name', async () => {
+    const queues = open();
+    const [lock, latch] = [new Caller(), new Caller()];
+    lock.enter(queues);
+    latch.enter(context.queues('latch', true));
+    expect(context.waiting).toBe(2);
+    expect(context.waiting).toBe(2);
+    for (const caller of [lock, latch]) {
+      caller.leave();
+      await reply(caller);
+    }
+  });
+
+  it.each([
+    [
+      'shuts the application down',
+      () => {
+        context.refuse();
+      },
+      LockShutdownError,
+    ],
+    [
+      'aborts',
+      () => {
+        abort.abort(LEFT);
+      },
+      LEFT,
+    ],
+  ])('has no waiter whose signal %s as it is listened to', async (_, act, error) => {
+    const queues = open();
+    abort = new AbortController();
+    jest.spyOn(abort.signal, 'addEventListener').mockImplementation(act);
+    const subject = { name: 'a', kind: 'lock' } as const;
+    const now = context.clock.now();
+    const waiter = new Waiter(context, new Caller(), subject, Infinity, abort.signal, now);
+    await expect(queues.wait(waiter)).rejects.toThrow(error);
   });
 });

@@ -9,11 +9,11 @@ import { Idle } from '../time/idle.js';
 import { ByKey } from './by-key.js';
 import { Crowds } from './crowds.js';
 import type { KeysInUse, KeyUse } from './keys-in-use.js';
-import type { Known } from './known.js';
+import type { Known, Refusal } from './known.js';
 import { Marks } from './marks.js';
 import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
-import { SLOW, type GRANTED, type Refusal, type Waiter } from './waiter.js';
+import { SLOW, type GRANTED, type Waiter } from './waiter.js';
 
 /** The queues of all keys of one kind. A queue without waiters leaves nothing behind. */
 export class WaitQueues implements HoldListener {
@@ -49,7 +49,11 @@ export class WaitQueues implements HoldListener {
   /** The number of waiters, without single attempts. */
   get waiting(): number {
     let waiting = 0;
-    for (const queue of this.all()) waiting += queue.waiters.waiting;
+    for (const { alone, queue } of this.keysInUse.all()) {
+      if (alone?.queues === this && !alone.once) waiting += 1;
+      if (queue?.queues === this) waiting += queue.waiters.waiting;
+    }
+    for (const queue of this.others.values()) waiting += queue.waiters.waiting;
     return waiting;
   }
 
@@ -62,17 +66,13 @@ export class WaitQueues implements HoldListener {
   admit({ name, once, asker }: Waiter, isLetIn: boolean): boolean {
     const { settings } = this.session;
     if (this.isClosed) throw new LockShutdownError(name);
-    const isInUse = this.isInUse(asker);
+    const isInUse = this.keysInUse.get(asker.key) !== undefined;
     if (isLetIn) return isInUse;
     if (!isInUse) this.keysInUse.admitNew(name);
     else if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
       throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
     }
     return isInUse;
-  }
-
-  isInUse({ key }: Asker): boolean {
-    return this.keysInUse.get(key) !== undefined;
   }
 
   /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
@@ -241,10 +241,10 @@ export class WaitQueues implements HoldListener {
 
   /** In the order in which their keys were first used. */
   private all(): WaitQueue[] {
+    // Before `queueIn`, which may open one among them.
+    const others = this.others.values();
     const queues = this.keysInUse.all().map((use) => this.queueIn(use));
-    return [...queues, ...this.others.values()].filter(
-      (queue) => queue?.queues === this,
-    ) as WaitQueue[];
+    return [...queues, ...others].filter((queue) => queue?.queues === this) as WaitQueue[];
   }
 
   private queueOf(key: string, id = key): WaitQueue | undefined {

@@ -1,14 +1,9 @@
-import {
-  LockBackendError,
-  LockTimeoutError,
-  quoteName,
-  type BackendOutcome,
-} from '../api/errors.js';
+import { LockBackendError } from '../api/errors.js';
 import { tell, type Subject } from '../api/observer.js';
 import type { Asker } from '../holding/asker.js';
 import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
 import { ANSWER_MS } from '../redis/connection.js';
-import { asUnknown, notAnswered } from '../redis/retry.js';
+import { asUnknown } from '../redis/retry.js';
 import type { Session } from '../session.js';
 import {
   listenTo,
@@ -19,7 +14,7 @@ import {
 } from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
 import type { Timed } from '../time/timer-heap.js';
-import { NONE, type Known } from './known.js';
+import { backendErrorOf, noAnswerError, NONE, type Known, type Refusal } from './known.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { WaitQueues } from './wait-queues.js';
@@ -27,16 +22,13 @@ import type { WaitQueues } from './wait-queues.js';
 /** After this time the observer gets a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
 
+/** Less than the longest timer of Node. */
+const LONGEST_PAUSE_MS = 2 ** 30;
+
 /** Redis has granted what the waiter wants. */
 export const GRANTED = Symbol('granted');
 /** The wait has lasted for 1 s; `goOn` waits for its rest. */
 export const SLOW = Symbol('slow');
-
-/** Another owner has it. */
-export interface Refusal {
-  readonly remainingMs: number;
-  readonly blockedBy: 'other' | 'sibling';
-}
 
 export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
 
@@ -129,22 +121,29 @@ export class Waiter implements Timed, AbortListener, Successor {
    */
   waitIn(queues: WaitQueues, isAdmitted = false, isLetIn = isAdmitted): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const { signal } = this;
       const { times, clock } = this.session;
-      refuseAborted(signal);
-      let isInUse = queues.admit(this, isLetIn);
-      if (signal !== undefined) {
-        // First: when it cannot be listened to, nothing is armed or begun.
-        listenTo(signal, this);
-        // Code of the signal may have used the key.
-        isInUse = queues.isInUse(this.asker);
-      }
+      const isInUse = this.enter(queues, isLetIn);
       this.resolve = resolve;
       this.reject = reject;
       times.beginWait();
       this.arm(isAdmitted ? clock.now() : this.startedAt);
       queues.add(this, isInUse);
     });
+  }
+
+  /** Before anything is armed: a signal may abort, throw, close the session or use the key as it is listened to. */
+  private enter(queues: WaitQueues, isLetIn: boolean): boolean {
+    const { signal } = this;
+    if (signal === undefined) return queues.admit(this, isLetIn);
+    refuseAborted(signal);
+    listenTo(signal, this);
+    try {
+      refuseAborted(signal);
+      return queues.admit(this, isLetIn);
+    } catch (error) {
+      unlistenTo(signal, this);
+      throw error;
+    }
   }
 
   /** Tells the observer of a slow wait, and resolves with the outcome of its rest. */
@@ -241,7 +240,8 @@ export class Waiter implements Timed, AbortListener, Successor {
     const { startedAt, limitMs } = this;
     const isSlow = this.rest !== undefined || now - startedAt >= SLOW_WAIT_MS;
     const waitMs = isSlow || limitMs < SLOW_WAIT_MS ? limitMs : SLOW_WAIT_MS;
-    if (waitMs < Infinity) this.session.times.set(this, startedAt + waitMs);
+    // Without a limit the wait still keeps the process alive.
+    this.session.times.set(this, waitMs < Infinity ? startedAt + waitMs : now + LONGEST_PAUSE_MS);
   }
 
   private slow(): void {
@@ -294,27 +294,6 @@ export class Waiter implements Timed, AbortListener, Successor {
   }
 }
 
-export function timeoutError(
-  { name, waitedMs }: Pick<Waiter, 'name' | 'waitedMs'>,
-  { remainingMs, blockedBy }: Refusal,
-): LockTimeoutError {
-  return new LockTimeoutError(name, { waitedMs, retryAfterMs: remainingMs, blockedBy });
-}
-
-export function noAnswerError(
-  { name, waitedMs }: Pick<Waiter, 'name' | 'waitedMs'>,
-  outcome: BackendOutcome,
-  cause?: LockBackendError,
-): LockBackendError {
-  const what = `Lock ${quoteName(name)} was not acquired`;
-  return notAnswered(what, waitedMs, { lockName: name, outcome, cause });
-}
-
 const NOTHING = () => undefined;
 const DONE = Promise.resolve();
 const NEVER = new Promise<Outcome>(NOTHING);
-
-function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
-  if (known.kind === 'failed') return known.error;
-  return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
-}
