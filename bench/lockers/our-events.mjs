@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { LockContext } from '../../libs/redis-lock/dist/esm/core/lock-context.js';
-import { EventChannel } from '../../libs/redis-lock/dist/esm/nest/event-channel.js';
+import { EventChannel } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
 import { LockLogger } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
 import { LockService } from '../../libs/redis-lock/dist/esm/primitives/lock/lock-service.js';
 import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js';

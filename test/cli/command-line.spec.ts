@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { EXIT } from '../../libs/redis-lock/src/cli/command-line.js';
-import { versionOf } from '../../libs/redis-lock/src/cli/version.js';
+import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { compiled } from '../support/compile.mjs';
 import { eventually } from '../support/eventually.js';

@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
-import {
-  CHANNEL_PATTERNS,
-  COMMANDS,
-  keyPatterns,
-} from '../../libs/redis-lock/src/cli/permissions.js';
-import { aclRules } from '../../libs/redis-lock/src/cli/footprints.js';
+import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
+import { CHANNEL_PATTERNS, keyPatterns, aclRules } from '../support/acl-rules.js';
 import { eventually } from '../support/eventually.js';
 import { RedisFixture, useRedis } from '../support/redis-server.js';
 import { doctor } from './command.js';

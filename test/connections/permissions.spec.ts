@@ -2,12 +2,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@j
 import { LockBackendError, LockError, LockService } from 'nestjs-redis-lock';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import {
-  aclRules,
   CLUSTER,
   CONNECTION,
   PERMISSIONS,
   type PermissionsOf,
-} from '../../libs/redis-lock/src/cli/footprints.js';
+} from '../../libs/redis-lock/src/cli/permissions.js';
+import { aclRules } from '../support/acl-rules.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';

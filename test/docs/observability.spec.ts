@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Meter } from '@opentelemetry/api';
+import { trace, type Meter } from '@opentelemetry/api';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { Registry } from 'prom-client';
 import { LockInstruments } from '../../libs/redis-lock/src/integrations/otel/lock-instruments.js';
@@ -52,7 +52,7 @@ describe('docs/observability.md', () => {
     const made: string[] = [];
     const make = (name: string) => made.push(name);
     const meter = { createHistogram: make, createUpDownCounter: make, createCounter: make };
-    new LockInstruments(meter as unknown as Meter);
+    new LockInstruments(meter as unknown as Meter, trace.getTracer('none'), false);
     expect(found(PAGE, /`(redis_lock\.[\w.]+)`/g)).toEqual(sorted(made));
   });
 });

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import {
-  COMMANDS,
-  CHANNEL_PATTERNS,
-  keyPatterns,
-} from '../../libs/redis-lock/src/cli/permissions.js';
+import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
+import { CHANNEL_PATTERNS, keyPatterns } from '../support/acl-rules.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Cluster } from 'ioredis';
 import { LockConfigurationError } from 'nestjs-redis-lock';
 
-import { aclRules, CLUSTER } from '../../libs/redis-lock/src/cli/footprints.js';
+import { CLUSTER } from '../../libs/redis-lock/src/cli/permissions.js';
+import { aclRules } from '../support/acl-rules.js';
 import { defineScript } from '../../libs/redis-lock/src/core/redis/script.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';

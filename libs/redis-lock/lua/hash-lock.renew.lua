@@ -9,10 +9,10 @@ for i = 1, count do
   local leaseMs = ARGV[count + i] or ARGV[count + 1]
   local held = redis.pcall('hexists', KEYS[i], ARGV[i])
   if type(held) == 'table' then
-    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
-    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-    held = 0
-  end
+  -- A key of another type is a no. That Redis may not be asked is none.
+  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  held = 0
+end
   -- Never shorter: an old renewal that arrives late must not undo a longer one.
   if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(leaseMs) then
     redis.call('pexpire', KEYS[i], leaseMs)

@@ -9,10 +9,10 @@ for i = 1, #KEYS, 2 do
   local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
   local held = redis.pcall('hget', lock, owner)
   if type(held) == 'table' then
-    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
-    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-    held = false
-  end
+  -- A key of another type is a no. That Redis may not be asked is none.
+  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  held = false
+end
   local isAlive = 0
   for n = 1, math.min(tonumber(held) or 0, 10000) do
     local left = redis.call('pttl', key .. n)

@@ -57,7 +57,7 @@ export type { PublishOption } from './ioredis/publish-option.js';
 export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
 
 export { CronLock, type CronLockOptions } from './nest/cron-lock.decorator.js';
-export type { LockEventMessage } from './nest/event-channel.js';
+export type { LockEventMessage } from './nest/lock-logger.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export {
   getLockToken,

@@ -1,5 +1,5 @@
 export type { LockOperation } from './testing/answers.js';
-export type { HeldKind } from './testing/elsewhere.js';
+export type { HeldKind } from './testing/in-process-backend.js';
 export {
   LockTesting,
   type HeldLock,

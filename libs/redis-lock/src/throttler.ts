@@ -1,9 +1,7 @@
 export {
   RedisThrottlerModule,
-  type RedisThrottlerOptions,
-} from './integrations/throttler/redis-throttler.module.js';
-export {
   RedisThrottlerStorage,
   type OnThrottlerBackendError,
+  type RedisThrottlerOptions,
   type ThrottlerRecord,
-} from './integrations/throttler/redis-throttler-storage.js';
+} from './integrations/throttler/redis-throttler.js';

@@ -1,3 +1,5 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { systemClock, type Clock } from '../core/time/clock.js';
@@ -8,13 +10,35 @@ import { isReply } from '../ioredis/reply-error.js';
 import { textOf, UnreachableError, within } from './answers.js';
 import { examine } from './doctor.js';
 import { fail, worst, type Finding } from './finding.js';
-import { HELP } from './help.js';
 import { inspect } from './inspect.js';
 import type { Inspection } from './inspection.js';
 import { jsonOf, linesOf, pageOf, plainLines } from './report.js';
 import { connect, serversOf, type Server, type Target } from './server.js';
 
-/** Exit codes: no fault that breaks locks, a fault, a wrong command line, no server. */
+const HELP = `Usage: nestjs-redis-lock doctor [options]
+       nestjs-redis-lock inspect <name> [options]
+
+  doctor            looks at everything that locks depend on, and says how to set it right
+  inspect <name>    shows who holds a lock, for how long, and who waits; changes nothing
+
+Options:
+  --url <url>         redis://, rediss:// or the path of a socket; default: REDIS_URL, else
+                      redis://127.0.0.1:6379. More than one: the nodes of a red lock, of a
+                      Cluster, or sentinels
+  --cluster           the urls are nodes of a Redis Cluster
+  --sentinel <name>   the urls are sentinels that know the master by this name
+  --ca <file>         the certificate authority of rediss://
+  --key-prefix <text> keyPrefix of RedisLockModule
+  --json              for programs; docs/command-line.md has the shape
+  --version, --help
+
+REDIS_USERNAME and REDIS_PASSWORD are used where the url has none.
+
+Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, 2 not understood,
+69 Redis cannot be reached.
+`;
+
+/** Exit codes: no finding breaks locks, a finding does, the arguments are wrong, no server answers. */
 export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
 
 /** The time limit of a run, whatever the servers do. */
@@ -199,5 +223,25 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
+  }
+}
+
+/** The version of the package that a file of ours is in, wherever a link to it may be. */
+export function versionOf(file: string): string {
+  let folder = dirname(realpathSync(file));
+  while (dirname(folder) !== folder) {
+    const { name, version } = manifestIn(folder);
+    if (name === 'nestjs-redis-lock' && version !== undefined) return version;
+    folder = dirname(folder);
+  }
+  return 'unknown';
+}
+
+function manifestIn(folder: string): { name?: string; version?: string } {
+  try {
+    const text = readFileSync(join(folder, 'package.json'), 'utf8');
+    return JSON.parse(text) as { name?: string; version?: string };
+  } catch {
+    return {};
   }
 }

@@ -1,24 +1,28 @@
-import type { Cluster, Redis } from 'ioredis';
-
 import { tokenKey } from '../core/lua/fencing-token.js';
+import { queueKeys, type QueueKind } from '../core/lua/hand-off.js';
 import { isReply } from '../ioredis/reply-error.js';
-import { readerLeaseKey } from '../primitives/read-write-lock/footprint.js';
-import { leasesKey } from '../primitives/semaphore/footprint.js';
+import { queueKeys as fairQueueKeys } from '../primitives/fair-lock/footprint.js';
+import { readerLeaseKey, turnKeys } from '../primitives/read-write-lock/footprint.js';
+import { leasesKey, waitingKey } from '../primitives/semaphore/footprint.js';
 import { NO_LEASE } from '../primitives/semaphore/permits.scripts.js';
-import { textOf, UnreachableError } from './answers.js';
-import type { Holder, Inspection, Kind, Permits, Token } from './inspection.js';
-import { queuesOf } from './queues.js';
-import { pairsOf, scoreOf, SHOWN, timeOf, ttlOf, type Client } from './reading.js';
+import {
+  pairsOf,
+  scoreOf,
+  scoresIn,
+  SHOWN,
+  textOf,
+  timeOf,
+  ttlOf,
+  UnreachableError,
+  type Client,
+} from './answers.js';
+import type { Holder, Inspection, Kind, Permits, Queue, Token, Waiter } from './inspection.js';
 
 /**
  * Reads all keys of a name in Redis, and changes nothing. It reads one key after the other: a lock
  * that is handed over meanwhile may appear in two places or in none.
  */
-export async function inspect(
-  node: string,
-  client: Redis | Cluster,
-  key: string,
-): Promise<Inspection> {
+export async function inspect(node: string, client: Client, key: string): Promise<Inspection> {
   try {
     return await read(node, client, key);
   } catch (error) {
@@ -149,4 +153,88 @@ async function tokenOf(client: Client, key: string): Promise<Token | undefined> 
   const value = await client.get(token);
   if (value === null) return undefined;
   return { key: token, value, ttlMs: await ttlOf(client, token) };
+}
+
+/** Everybody who waits for the lock, by each of the queues that it may have. */
+async function queuesOf(client: Client, key: string, nowMs: number): Promise<Queue[]> {
+  const turns = turnKeys(key);
+  const queues = await Promise.all([
+    fairQueue(client, key, nowMs),
+    line(client, key, 'lock', nowMs),
+    line(client, key, 'rwlock', nowMs),
+    rememberedIn(client, 'readers whose turn it is', turns.turn, nowMs),
+    rememberedIn(client, 'writers', turns.writers, nowMs),
+    rememberedIn(client, 'readers', turns.readers, nowMs),
+    largeRequest(client, key),
+  ]);
+  return queues.filter((queue) => queue !== undefined && queue.length > 0) as Queue[];
+}
+
+/** Owners in their order; those of Node with what they have written of themselves. */
+async function fairQueue(client: Client, key: string, nowMs: number): Promise<Queue | undefined> {
+  const { queue, timeouts, waiting } = fairQueueKeys(key);
+  if ((await client.type(queue)) !== 'list') return undefined;
+  const owners = await client.lrange(queue, 0, SHOWN - 1);
+  const waiters = owners.map(async (who, i): Promise<Waiter> => {
+    const [record, life] = await client.hmget(waiting, who, who.split(':')[0] ?? '');
+    const [, since] = /^[\d+]+ (\d+)/.exec(record ?? '') ?? [];
+    const [aliveUntil] = since === undefined ? [] : (/^\d+/.exec(life ?? '') ?? []);
+    // A Java thread has only the time after which Redisson removes it.
+    const ends = aliveUntil ?? (await client.zscore(timeouts, who));
+    return {
+      ...{ position: i + 1, who },
+      ...(since !== undefined && {
+        waitedMs: Math.max(0, nowMs - Math.round(Number(since) / 1_000)),
+      }),
+      ...(ends !== null && { forgottenInMs: Math.max(0, scoreOf(ends) - nowMs) }),
+    };
+  });
+  const length = await client.llen(queue);
+  return { what: 'fair queue', key: queue, length, waiters: await Promise.all(waiters) };
+}
+
+/** One place for each process, by the time at which it first asked. */
+async function line(
+  client: Client,
+  key: string,
+  kind: QueueKind,
+  nowMs: number,
+): Promise<Queue | undefined> {
+  const { queue, claims } = queueKeys(key, kind);
+  const { length, first } = await scoresIn(client, queue);
+  const waiters = first.map(async ([who, since], i): Promise<Waiter> => {
+    const [, aliveUntil] = /^\d+ (\d+) /.exec((await client.hget(claims, who)) ?? '') ?? [];
+    return {
+      ...{ position: i + 1, who, waitedMs: Math.max(0, nowMs - Math.round(since / 1_000)) },
+      ...(aliveUntil !== undefined && { forgottenInMs: Math.max(0, Number(aliveUntil) - nowMs) }),
+    };
+  });
+  const what = kind === 'lock' ? 'line of processes' : 'line of writing processes';
+  return { what, key: queue, length, waiters: await Promise.all(waiters) };
+}
+
+/** Owners by the time at which they are forgotten. */
+async function rememberedIn(
+  client: Client,
+  what: 'writers' | 'readers' | 'readers whose turn it is',
+  key: string,
+  nowMs: number,
+): Promise<Queue> {
+  const { length, first } = await scoresIn(client, key);
+  const waiters = first.map(([who, until], i) => ({
+    ...{ position: i + 1, who, forgottenInMs: Math.max(0, until - nowMs) },
+  }));
+  return { what, key, length, waiters };
+}
+
+/** A request for several permits leaves a mark, behind which smaller requests wait. */
+async function largeRequest(client: Client, key: string): Promise<Queue | undefined> {
+  const mark = waitingKey(key);
+  if ((await client.type(mark)) !== 'string') return undefined;
+  const [, id, permits] = /^([0-9a-f]{32}):(\d+)$/.exec((await client.get(mark)) ?? '') ?? [];
+  const forgottenInMs = await ttlOf(client, mark);
+  if (id === undefined || forgottenInMs === null) return undefined;
+  const who = `${id} (${permits ?? ''} permits)`;
+  const waiters = [{ position: 1, who, forgottenInMs }];
+  return { what: 'a request for several permits', key: mark, length: 1, waiters };
 }

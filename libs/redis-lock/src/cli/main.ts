@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.js';
-import { versionOf } from './version.js';
+import { runCommandLine, versionOf } from './command-line.js';
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

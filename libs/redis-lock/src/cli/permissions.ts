@@ -1,5 +1,58 @@
 import { suffixedKey, type Footprint } from '../core/redis/key-names.js';
-import { CLUSTER, CONNECTION, globbed, PERMISSIONS, type PermissionsOf } from './footprints.js';
+import { LATCH_FOOTPRINT } from '../primitives/count-down-latch/footprint.js';
+import { COUNTING_SEMAPHORE_FOOTPRINT } from '../primitives/counting-semaphore/footprint.js';
+import { FAIR_LOCK_FOOTPRINT } from '../primitives/fair-lock/footprint.js';
+import { FENCING_GUARD_FOOTPRINT } from '../primitives/fencing-guard/footprint.js';
+import { LOCK_FOOTPRINT } from '../primitives/lock/footprint.js';
+import { READ_WRITE_LOCK_FOOTPRINT } from '../primitives/read-write-lock/footprint.js';
+import { RED_LOCK_FOOTPRINT } from '../primitives/red-lock/footprint.js';
+import { SEMAPHORE_FOOTPRINT } from '../primitives/semaphore/footprint.js';
+
+/** The commands of every connection, whatever is locked. */
+export const CONNECTION = [
+  ...['eval', 'evalsha', 'info', 'ping', 'publish', 'subscribe', 'unsubscribe'],
+];
+
+/** The further commands of a connection to a Cluster. */
+export const CLUSTER = [
+  ...['client|setname', 'cluster|info', 'cluster|slots', 'pubsub|shardnumsub'],
+  ...['spublish', 'ssubscribe', 'sunsubscribe'],
+];
+
+/**
+ * The rights that a Redis user needs for each service, or option. docs/security.md has its rules from
+ * here; test/connections/permissions.spec.ts compares both with what scripts and client do.
+ */
+export const PERMISSIONS = {
+  LockService: LOCK_FOOTPRINT,
+  FairLockService: FAIR_LOCK_FOOTPRINT,
+  ReadWriteLockService: READ_WRITE_LOCK_FOOTPRINT,
+  SemaphoreService: both(SEMAPHORE_FOOTPRINT, COUNTING_SEMAPHORE_FOOTPRINT),
+  LatchService: LATCH_FOOTPRINT,
+  RedLockService: RED_LOCK_FOOTPRINT,
+  FencingGuard: FENCING_GUARD_FOOTPRINT,
+  minReplicas: { commands: ['set', 'wait'], keys: ['nestjs_replicated:'], channels: [] },
+} as const satisfies Record<string, Footprint>;
+
+export type PermissionsOf = keyof typeof PERMISSIONS;
+
+/** As a pattern that stands for the text itself. */
+export function globbed(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&');
+}
+
+/** One service has both kinds. */
+function both(one: Footprint, other: Footprint): Footprint {
+  return {
+    commands: unique([...one.commands, ...other.commands]),
+    keys: unique([...one.keys, ...other.keys]),
+    channels: unique([...one.channels, ...other.channels]),
+  };
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)].sort();
+}
 
 /** To wake waiters. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
@@ -28,18 +81,7 @@ export const COMMANDS = {
   names: NAMES,
 } as const satisfies Record<string, readonly string[]>;
 
-/** The prefixes of all channels of locks, as an ACL rule. */
-export const CHANNEL_PATTERNS = ['redisson_*', 'nestjs_*'] as const;
-
-/** The same for keys; the prefix is that of the module. */
-export function keyPatterns(keyPrefix: string): string[] {
-  return [`${keyPrefix}*`, `{${keyPrefix}*`, 'redisson_*', 'nestjs_*'];
-}
-
-/**
- * The needs of one service, or option. Keys and channels are an example of each, by the pattern for
- * a rule.
- */
+/** What one service, or option, needs; keys and channels as an example of each, by the pattern for a rule. */
 export interface Need {
   readonly name: PermissionsOf;
   readonly commands: readonly string[];

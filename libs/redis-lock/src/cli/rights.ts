@@ -133,49 +133,33 @@ function argumentsOf(
   if (command === 'decr') return held === undefined ? undefined : [held];
   if (command === 'rpush') return held === undefined ? undefined : [held, ''];
   if (command === 'publish' || command.includes('subscribe')) return undefined;
-  return SAFE[command]?.(key) ?? [key];
+  const [, args] = SAFE.find(([commands]) => commands.split(' ').includes(command)) ?? [];
+  return args?.(key) ?? [key];
 }
 
 const NO_SCRIPT = '0'.repeat(40);
 
-/** Arguments beside the key. A command that writes gets one too many, or a senseless one. */
-const SAFE: Readonly<Record<string, (key: string) => (string | number)[]>> = {
-  eval: () => ['return 1', 0],
-  evalsha: () => [NO_SCRIPT, 0],
-  time: () => [],
-  ping: () => [],
-  info: () => ['server'],
-  wait: () => [0, 1],
-  select: () => ['none'],
-  'cluster|slots': () => [],
-  'cluster|info': () => [],
-  'pubsub|numsub': () => [],
-  'pubsub|shardnumsub': () => [],
-  'client|setname': () => ['doctor'],
-  spublish: (key) => [channelOf(key), ''],
-  rename: (key) => [key, key],
-  pexpire: (key) => [key, 'none'],
-  set: (key) => [key, '', 'none'],
-  incrby: (key) => [key, 'none'],
-  decrby: (key) => [key, 'none'],
-  hget: (key) => [key, ''],
-  hmget: (key) => [key, ''],
-  hexists: (key) => [key, ''],
-  hdel: (key) => [key, ''],
-  hset: (key) => [key, '', '', 'odd'],
-  lindex: (key) => [key, 0],
-  linsert: (key) => [key, 'none', '', ''],
-  lpos: (key) => [key, ''],
-  lrange: (key) => [key, 0, 0],
-  lrem: (key) => [key, 0, ''],
-  zadd: (key) => [key, 'none', ''],
-  zcount: (key) => [key, 0, 0],
-  zrange: (key) => [key, 0, 0],
-  zrem: (key) => [key, ''],
-  zremrangebyrank: (key) => [key, 0, 0],
-  zremrangebyscore: (key) => [key, 0, 0],
-  zscore: (key) => [key, ''],
-};
+/** Where it takes more than a key. What writes has an argument too many, or one that makes no sense. */
+const SAFE: readonly (readonly [commands: string, args: (key: string) => (string | number)[]])[] = [
+  ['time ping cluster|slots cluster|info pubsub|numsub pubsub|shardnumsub', () => []],
+  ['hget hmget hexists hdel lpos zrem zscore', (key) => [key, '']],
+  ['lrange zcount zrange zremrangebyrank zremrangebyscore', (key) => [key, 0, 0]],
+  ['incrby decrby pexpire', (key) => [key, 'none']],
+  ['eval', () => ['return 1', 0]],
+  ['evalsha', () => [NO_SCRIPT, 0]],
+  ['info', () => ['server']],
+  ['wait', () => [0, 1]],
+  ['select', () => ['none']],
+  ['client|setname', () => ['doctor']],
+  ['spublish', (key) => [channelOf(key), '']],
+  ['rename', (key) => [key, key]],
+  ['set', (key) => [key, '', 'none']],
+  ['hset', (key) => [key, '', '', 'odd']],
+  ['lindex', (key) => [key, 0]],
+  ['linsert', (key) => [key, 'none', '', '']],
+  ['lrem', (key) => [key, 0, '']],
+  ['zadd', (key) => [key, 'none', '']],
+];
 
 const OTHERS = ['messages', 'replicas', 'identity', 'database', 'cluster', 'names'] as const;
 

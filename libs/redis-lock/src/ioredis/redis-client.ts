@@ -143,19 +143,15 @@ function unusable(options: RedisOptions): string | undefined {
   }
   const problem = problemOfValue('db', options.db);
   if (problem !== undefined) return problem;
-  if (isOn(options.stringNumbers)) {
+  // As ioredis takes it: the query of a url holds texts only.
+  if (options.stringNumbers) {
     return 'its stringNumbers turns the numbers that scripts answer into texts; remove it';
   }
-  if (isOn(options.monitor)) return 'it only monitors; give the locks one of their own';
-  if (isOn(options.readOnly) || options.role === 'slave') {
+  if (options.monitor) return 'it only monitors; give the locks one of their own';
+  if (options.readOnly || options.role === 'slave') {
     return 'it reads from a replica, where no lock can be taken; connect to the master';
   }
   return undefined;
-}
-
-/** As ioredis reads it: the query of a url has texts only. */
-function isOn(option: unknown): boolean {
-  return Boolean(option);
 }
 
 function refuseUrl(url: string): void {

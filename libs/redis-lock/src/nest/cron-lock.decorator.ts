@@ -1,7 +1,7 @@
-import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { describeValue } from '../core/api/errors.js';
 import { LEASE, timeProblem } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
-import { refuseUnknown } from './module-options.js';
+import { refuse, refuseUnknown } from './refuse.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
@@ -52,26 +52,22 @@ export function CronLock(name: string, options: CronLockOptions): LockedMethodDe
 const OPTIONS = ['atLeastMs', 'atMostMs', 'connection', 'label', 'onBackendError'];
 
 function checked(name: unknown, options: unknown): CronLockOptions {
-  const refuse = (what: string) => {
-    throw new LockConfigurationError(`@CronLock(${describeValue(name)}): ${what}`);
-  };
-  if (typeof name !== 'string') refuse('the name of the job must be a text');
+  const where = `@CronLock(${describeValue(name)})`;
+  if (typeof name !== 'string') refuse(where, 'the name of the job must be a text');
   if (!isPlainObject(options)) {
-    refuse(
-      'it needs a plain object of options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }, ' +
-        `not ${describeValue(options)}`,
-    );
+    const such = 'a plain object of options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }';
+    refuse(where, `it needs ${such}, not ${describeValue(options)}`);
   }
   const given = options as CronLockOptions;
-  refuseUnknown(given, OPTIONS, `@CronLock(${describeValue(name)})`);
+  refuseUnknown(given, OPTIONS, where);
   const { atLeastMs, atMostMs } = given;
   for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
     if (option === 'atMostMs' && ms === undefined) continue;
     const problem = timeProblem(option, ms, LEASE);
-    if (problem !== undefined) refuse(problem);
+    if (problem !== undefined) refuse(where, problem);
   }
   if (atMostMs !== undefined && atMostMs < atLeastMs) {
-    refuse('atMostMs must not be less than atLeastMs');
+    refuse(where, 'atMostMs must not be less than atLeastMs');
   }
   return given;
 }

@@ -7,6 +7,7 @@ import {
 } from '../core/api/errors.js';
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import { KeySpace, MAX_KEY_BYTES } from '../core/redis/key-names.js';
+import { refuse } from './refuse.js';
 
 /** `<order.items.0>` has the head `order` and the path `items`, `0`. */
 export interface Placeholder {
@@ -66,19 +67,15 @@ const MOST_CHARACTERS = 4 * MAX_KEY_BYTES;
 type ParsedPart = Placeholder & { readonly literal: string };
 
 function parse(template: string, where: string) {
-  if (template === '') throw new LockConfigurationError(`${where}: the key must not be empty`);
+  if (template === '') refuse(where, 'the key must not be empty');
   if (template.length > MOST_CHARACTERS) {
-    throw new LockConfigurationError(
-      `${where}: the key is longer than ${String(MOST_CHARACTERS)} characters`,
-    );
+    refuse(where, `the key is longer than ${String(MOST_CHARACTERS)} characters`);
   }
-  if (template.includes('${')) {
-    throw new LockConfigurationError(`${where}: write <name>, not \${name}: placeholders are <…>`);
-  }
+  if (template.includes('${')) refuse(where, `write <name>, not \${name}: placeholders are <…>`);
   const [begin = '', ...rest] = template.split('<');
   const parts = rest.map((text, i): ParsedPart => {
     const end = text.indexOf('>');
-    if (end === -1) throw new LockConfigurationError(`${where}: a "<" is never closed by ">"`);
+    if (end === -1) refuse(where, 'a "<" is never closed by ">"');
     const placeholder = placeholderOf(text.slice(0, end), where);
     const literal = text.slice(end + 1);
     if (literal === '' && i < rest.length - 1) {
@@ -213,4 +210,60 @@ function escaped(character: string): string {
 
 function codeOf(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+}
+
+const NAME = String.raw`([A-Za-z_]\w*(?:\.\w+)*|\d+)`;
+const WORD = String.raw`([A-Za-z](?:\w*[A-Za-z\d])?)`;
+
+/**
+ * Placeholders as others write them: `:id`, `#id`, `$id`, `{id}`, `#{id}`, `%{id}`, `{{id}}`, `%(id)s`, `%s`.
+ * In `orders:nightly` and `job#nightly` nothing sets the word apart.
+ */
+const LOOK_ALIKES = new RegExp(
+  [
+    `(?<=^|[_/.-]):${WORD}`,
+    `(?<=^|[_/.:-])#${WORD}`,
+    `(?<=^|[_/.:-])\\$(?:${WORD}|(\\d+))`,
+    `[#$%]?\\{{1,2}${NAME}\\}{1,2}`,
+    `%\\(${NAME}\\)[sd]`,
+    '%[sdif](?![A-Za-z\\d])',
+  ].join('|'),
+  'g',
+);
+
+/** Parts of the message. */
+interface Advice {
+  /** Names of the parameters, as far as decorators know them. */
+  readonly names?: readonly string[];
+  /** Put before the name in a placeholder. */
+  readonly path?: string;
+  /** The way to write a key that is meant as it stands. */
+  readonly literally: string;
+}
+
+/**
+ * For a key that has values to be filled with, and no placeholder that would take one.
+ * @throws {LockConfigurationError} it has something that looks like a placeholder
+ */
+export function refuseLookAlikes(
+  key: string,
+  where: string,
+  { names = [], path = '', literally }: Advice,
+): void {
+  if (key.includes('<')) return;
+  const found: string[] = [];
+  const meant = key.replace(LOOK_ALIKES, (text, ...groups) => {
+    const name = groups.slice(0, -2).find((group): group is string => typeof group === 'string');
+    const isTag = text.startsWith('{') && key.startsWith(text);
+    if (isTag && !names.includes(String(name)) && !/^(?:\w*[iI]d|\d+)$/.test(String(name))) {
+      return text;
+    }
+    found.push(text);
+    return `<${path}${name ?? String(found.length - 1)}>`;
+  });
+  if (found.length === 0) return;
+  throw new LockConfigurationError(
+    `${where}: ${found.join(' and ')} is plain text, and all values would share one lock; ` +
+      `write ${quoteName(meant)}, or, if it is meant so, ${literally}`,
+  );
 }

@@ -24,12 +24,11 @@ interface Answer {
   readonly retryAfterS?: number;
 }
 
-const UNAVAILABLE: Answer = {
-  status: 503,
-  message: 'Locks cannot be taken at the moment; try again later',
-  retryAfterS: 5,
-};
+const later = (status: number, message: string, retryAfterS: number): Answer => ({
+  ...{ status, message, retryAfterS },
+});
 
+const UNAVAILABLE = later(503, 'Locks cannot be taken at the moment; try again later', 5);
 const INTERNAL: Answer = { status: 500, message: 'Internal server error' };
 
 const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
@@ -37,16 +36,8 @@ const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   LOCK_BACKEND: UNAVAILABLE,
   LOCK_QUORUM: UNAVAILABLE,
   LOCK_REPLICATION: UNAVAILABLE,
-  LOCK_SHUTDOWN: {
-    status: 503,
-    message: 'This instance is shutting down; try again',
-    retryAfterS: 1,
-  },
-  LOCK_LIMIT: {
-    status: 429,
-    message: 'Too many requests at the moment; try again later',
-    retryAfterS: 1,
-  },
+  LOCK_SHUTDOWN: later(503, 'This instance is shutting down; try again', 1),
+  LOCK_LIMIT: later(429, 'Too many requests at the moment; try again later', 1),
   LOCK_KEY: { status: 400, message: 'A value of this request cannot be part of a lock name' },
   LEASE_LOST: INTERNAL,
   LOCK_STATE: INTERNAL,

@@ -14,8 +14,7 @@ import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/api/optio
 import { isPlainObject, withDefaultOptions } from '../core/api/shapes.js';
 import type { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
-import { compileTemplate } from './key-template.js';
-import { refuseLookAlikes } from './look-alikes.js';
+import { compileTemplate, refuseLookAlikes } from './key-template.js';
 import { bound, SERVICE_OF, type KindService, type LockKind } from './lock-kinds.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import { resolvePlan, type WithLockOptions } from './with-lock.options.js';

@@ -1,4 +1,5 @@
-import { Inject, type InjectionToken } from '@nestjs/common';
+import { Inject, Injectable, type InjectionToken, type OnModuleInit } from '@nestjs/common';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
 import type { LockService } from '../primitives/lock/lock-service.js';
@@ -76,16 +77,6 @@ function hostsOf(target: object): readonly Host[] {
   return (Reflect.getMetadata(HOSTS, target) ?? []) as Host[];
 }
 
-/** Gives an object of a factory the services that Nest gives to the instances of a class. */
-export function provideHosts(
-  instance: object,
-  serviceOf: (token: InjectionToken) => unknown,
-): void {
-  for (const { key, token } of hostsOf(instance)) {
-    Reflect.set(instance, key, serviceOf(token));
-  }
-}
-
 function notInjected(where: string): LockConfigurationError {
   return new LockConfigurationError(
     `${where} was called on an object into which Nest has injected nothing: one made with new, by ` +
@@ -93,4 +84,35 @@ function notInjected(where: string): LockConfigurationError {
       'constructor, or lost with its method. Let Nest make the object (useClass), or call ' +
       'LockService.using(name, work) instead',
   );
+}
+
+/**
+ * Nest injects no properties into what `useFactory` and `useValue` give. Their objects are looked for
+ * when all of them are made, and before their own `onModuleInit`.
+ */
+@Injectable()
+export class HostScan implements OnModuleInit {
+  constructor(
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModuleRef) private readonly application: ModuleRef,
+  ) {}
+
+  onModuleInit(): void {
+    for (const { providers } of this.modules.values()) {
+      for (const { isNotMetatype, instance } of providers.values()) {
+        if (isNotMetatype && isObject(instance)) this.#provide(instance);
+      }
+    }
+  }
+
+  /** Does for an object that a factory made what Nest does for the instances of a class. */
+  #provide(instance: object): void {
+    for (const { key, token } of hostsOf(instance)) {
+      Reflect.set(instance, key, this.application.get<unknown>(token, { strict: false }));
+    }
+  }
+}
+
+function isObject(instance: unknown): instance is object {
+  return typeof instance === 'object' && instance !== null;
 }

@@ -1,6 +1,10 @@
 import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
-import { refuseLookAlikes } from './look-alikes.js';
-import { compileTemplate, type Placeholder, type Source } from './key-template.js';
+import {
+  compileTemplate,
+  type Placeholder,
+  type Source,
+  refuseLookAlikes,
+} from './key-template.js';
 
 const LOCK_KEYS = Symbol.for('nestjs-redis-lock:lock-keys');
 

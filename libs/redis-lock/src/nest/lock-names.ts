@@ -1,5 +1,6 @@
-import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { describeValue } from '../core/api/errors.js';
 import type { LockNames } from './lock-kinds.js';
+import { refuse } from './refuse.js';
 
 /** Makes the names of a decorated method's locks from its input: arguments, or a context. */
 export interface NameMaker<Input> {
@@ -27,11 +28,7 @@ export function namesFrom<Input>(
     const fills = key.map((template) => maker.fill(template));
     return (input) => fills.map((fill) => fill(input));
   }
-  if (!isFunction(key)) {
-    throw new LockConfigurationError(
-      `${where}: the key must be ${maker.forms}, not ${describeValue(key)}`,
-    );
-  }
+  if (!isFunction(key)) refuse(where, `the key must be ${maker.forms}, not ${describeValue(key)}`);
   return (input) => {
     const names = maker.call(key, input);
     // It is refused as a name. Without this handler its rejection would end the process.
@@ -43,9 +40,7 @@ export function namesFrom<Input>(
 
 function refuseSeveral(where: string, mayBeSeveral: boolean): void {
   if (mayBeSeveral) return;
-  throw new LockConfigurationError(
-    `${where}: permits of several semaphores cannot be taken as one`,
-  );
+  refuse(where, 'permits of several semaphores cannot be taken as one');
 }
 
 function isTexts(key: unknown): key is readonly string[] {

@@ -10,12 +10,11 @@ import type { Observable } from 'rxjs';
 
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import type { LockService } from '../primitives/lock/lock-service.js';
-import { compileTemplate } from './key-template.js';
+import { compileTemplate, refuseLookAlikes } from './key-template.js';
 import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
 import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
-import { refuseLookAlikes } from './look-alikes.js';
 import { lockedObservable } from './locked-call.js';
 import { NAMED_CONNECTION } from './named-connections.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
@@ -49,14 +48,9 @@ export class LockInterceptor implements NestInterceptor {
     const plan = planOf(context.getHandler());
     if (plan === undefined) return next.handle();
     const call = {
-      where: plan.where,
+      ...{ plan, args: [context] },
       services: () => this.#servicesOf(plan.connection),
       names: () => plan.namesOf(context),
-      kind: plan.kind,
-      options: plan.acquire,
-      onBusy: plan.onBusy.bind(plan, [context]),
-      runsUnlocked: plan.runsUnlocked,
-      onBackendError: plan.onBackendError.bind(plan, [context]),
     };
     return lockedObservable(call, () => next.handle());
   }

@@ -4,24 +4,18 @@ import { Logger } from '@nestjs/common';
 import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
 
 import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/api/errors.js';
-import type { AnyAcquireOptions } from '../core/api/options.js';
 import { runInScope } from '../core/holding/scope.js';
-import { usable, type LockKind, type LockNames, type LockServices } from './lock-kinds.js';
+import { usable, type LockNames, type LockServices } from './lock-kinds.js';
+import type { LockPlan } from './with-lock.options.js';
 
 /** Work that runs under a lock, with the options of its decorator. */
 export interface LockedCall {
-  /** Begins the messages of errors. */
-  readonly where: string;
+  /** `where` begins the messages of errors. */
+  readonly plan: LockPlan & { readonly where: string };
+  /** The arguments of the plan's functions. */
+  readonly args: readonly unknown[];
   services(): LockServices;
   names(): LockNames;
-  readonly kind: LockKind;
-  readonly options: AnyAcquireOptions;
-  /** Answers in place of the work when another owner has the lock, or throws the error. */
-  onBusy(error: LockTimeoutError): unknown;
-  /** The work is done without the lock if Redis could not be asked for it. */
-  readonly runsUnlocked: boolean;
-  /** As `onBusy`, for a Redis that could not be asked. */
-  onBackendError(error: LockBackendError): unknown;
 }
 
 /** How long the lock waits for a subscriber to an Observable of a Promise. */
@@ -33,6 +27,7 @@ async function underLock<T>(
   answer: (inPlaceOfWork: unknown) => unknown,
   signal?: AbortSignal,
 ): Promise<unknown> {
+  const { plan, args } = call;
   const names = call.names();
   const progress = { hasBegun: false };
   try {
@@ -40,15 +35,15 @@ async function underLock<T>(
       progress.hasBegun = true;
       return work();
     };
-    const lock = usable(call.services(), call.kind, names);
-    return await lock.using(begin, { ...call.options, signal });
+    const lock = usable(call.services(), plan.kind, names);
+    return await lock.using(begin, { ...plan.acquire, signal });
   } catch (error) {
     // An error of a lock inside the work is the work's own error.
     if (progress.hasBegun) throw error;
-    if (error instanceof LockTimeoutError) return answer(call.onBusy(error));
+    if (error instanceof LockTimeoutError) return answer(plan.onBusy(args, error));
     if (!(error instanceof LockBackendError)) throw error;
-    if (!call.runsUnlocked) return answer(call.onBackendError(error));
-    new Logger('RedisLock').warn(`${call.where} runs without its lock: ${error.message}`);
+    if (!plan.runsUnlocked) return answer(plan.onBackendError(args, error));
+    new Logger('RedisLock').warn(`${plan.where} runs without its lock: ${error.message}`);
     return runInScope(undefined, work);
   }
 }
@@ -62,7 +57,7 @@ export function lockedPromise(call: LockedCall, method: () => unknown): Promise<
     const settled = underLock(
       call,
       async () => {
-        const result = await asynchronous(method(), call.where);
+        const result = await asynchronous(method(), call.plan.where);
         if (!isObservable(result)) return result;
         const handedOver = handOver(call, result, () => settled);
         resolve(handedOver.observable);
@@ -87,7 +82,7 @@ export function lockedObservable(call: LockedCall, source: () => unknown): Obser
     const settled = underLock(
       call,
       async () =>
-        subscriber.closed ? undefined : pipe(observable(source(), call.where), subscriber),
+        subscriber.closed ? undefined : pipe(observable(source(), call.plan.where), subscriber),
       (value) => pipe(toObservable(value), subscriber),
       giveUp.signal,
     );

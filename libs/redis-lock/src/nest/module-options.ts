@@ -7,7 +7,8 @@ import {
   unusableName,
   type LockSettings,
 } from '../core/api/options.js';
-import { isPlainObject, unknownOption } from '../core/api/shapes.js';
+import { isPlainObject } from '../core/api/shapes.js';
+import { refuse, refuseUnknown, refuseValue } from './refuse.js';
 
 /** The servers of the red lock, and the longest lease that any process asks them for. */
 export interface RedLockChoice {
@@ -27,22 +28,10 @@ export interface NamedOptions {
 type Options = Readonly<Record<string, unknown>>;
 
 const SETTINGS = [
-  'connection',
-  'keyPrefix',
-  'leaseTimeMs',
-  'waitTimeMs',
-  'pollIntervalMs',
-  'claimTimeMs',
-  'interop',
-  'shutdownTimeoutMs',
-  'fairLockWaitTimeMs',
-  'wakeUp',
-  'maxWaitersPerKey',
-  'maxKeys',
-  'publish',
-  'redLock',
-  'observer',
-] as const;
+  ...['connection', 'keyPrefix', 'leaseTimeMs', 'waitTimeMs', 'pollIntervalMs', 'claimTimeMs'],
+  ...['interop', 'shutdownTimeoutMs', 'fairLockWaitTimeMs', 'wakeUp', 'maxWaitersPerKey'],
+  ...['maxKeys', 'publish', 'redLock', 'observer'],
+];
 
 const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 
@@ -107,7 +96,7 @@ export async function optionsMade(
 export function extrasGiven(given: unknown, from: string): { name: string; isGlobal: boolean } {
   const options: Options = isPlainObject(given) ? { ...given } : {};
   const { name = DEFAULT_NAME, isGlobal = true } = options;
-  if (!isConnectionName(name)) throw new LockConfigurationError(`${from}: ${unusableName(name)}`);
+  if (!isConnectionName(name)) refuse(from, unusableName(name));
   return { name, isGlobal: Boolean(isGlobal) };
 }
 
@@ -119,9 +108,7 @@ export function checkAsyncOptions(given: unknown, from: string): void {
   for (const [option, [what, fits]] of Object.entries(ASYNC_OPTIONS)) {
     const value = options[option];
     if (value === undefined || fits(value)) continue;
-    throw new LockConfigurationError(
-      `${from}: ${option} must be ${what}, not ${describeValue(value)}`,
-    );
+    refuseValue(from, option, what, value);
   }
   const factories = FACTORIES.filter((factory) => options[factory] !== undefined);
   if (factories.length === 1) return;
@@ -168,17 +155,9 @@ function objectOf(given: unknown, from: string): Options {
   );
 }
 
-/** @throws {LockConfigurationError} an option has none of the names */
-export function refuseUnknown(options: object, known: readonly string[], from: string): void {
-  const problem = unknownOption(options, known);
-  if (problem !== undefined) throw new LockConfigurationError(`${from}: ${problem}`);
-}
-
 function checkIsGlobal(isGlobal: unknown, from: string): void {
   if (isGlobal === undefined || typeof isGlobal === 'boolean') return;
-  throw new LockConfigurationError(
-    `${from}: isGlobal must be true or false, not ${describeValue(isGlobal)}`,
-  );
+  refuseValue(from, 'isGlobal', 'true or false', isGlobal);
 }
 
 /** The message of an error often has the url, with its password. */

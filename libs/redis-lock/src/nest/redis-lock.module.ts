@@ -15,22 +15,14 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import type { LockContext } from '../core/lock-context.js';
 import { LockMonitor } from '../core/monitor.js';
-import type { LockObserver } from '../core/api/observer.js';
 import { resolveSettings, type LockSettings } from '../core/api/options.js';
 import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { PublishOption } from '../ioredis/publish-option.js';
 import { DEFAULT_URL, type ConnectionOption, type NodeOption } from '../ioredis/redis-client.js';
-import { LatchService } from '../primitives/count-down-latch/latch-service.js';
-import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
-import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
-import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
-import { LockService } from '../primitives/lock/lock-service.js';
-import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 import { BACKEND, redisBackend, type Backend, type BackendConnection } from './backend.js';
-import { EventChannel } from './event-channel.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
-import { HostScan } from './host-scan.js';
-import { LockLogger } from './lock-logger.js';
+import { HostScan } from './lock-host.js';
+import { EventChannel, LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
   extrasGiven,
@@ -47,15 +39,10 @@ import {
 } from './named-connections.js';
 import { noRedLocks, RedLocks } from './red-locks.js';
 import {
-  getFairLockServiceToken,
-  getFencingGuardToken,
-  getLatchServiceToken,
   getLockContextToken,
   getLockMonitorToken,
-  getLockServiceToken,
-  getReadWriteLockServiceToken,
   getRedLockServiceToken,
-  getSemaphoreServiceToken,
+  SERVICES,
 } from './service-tokens.js';
 
 /** Independent Redis servers, best three or five, for `RedLockService`. */
@@ -123,22 +110,19 @@ export interface RedisLockModuleAsyncOptions extends Extras, Pick<ModuleMetadata
   readonly useExisting?: Type<RedisLockOptionsFactory>;
 }
 
-/** The services that an application injects; each needs only the context. */
-const SERVICES = [
-  [LockService, getLockServiceToken],
-  [FairLockService, getFairLockServiceToken],
-  [ReadWriteLockService, getReadWriteLockServiceToken],
-  [SemaphoreService, getSemaphoreServiceToken],
-  [LatchService, getLatchServiceToken],
-  [FencingGuard, getFencingGuardToken],
-] as const;
-
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
-const OBSERVER = Symbol.for('nestjs-redis-lock:observer');
+const PARTS = Symbol.for('nestjs-redis-lock:parts');
 const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
-/** The text is the hint in Nest's own message when the bare class is imported. */
-const CONTEXT = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
 const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
+/** Its text is the hint in Nest's own message when the bare class is imported. */
+const CONTEXT = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
+
+/** The parts that are made from the options of a connection. */
+interface Parts {
+  readonly connection: BackendConnection;
+  readonly context: LockContext;
+  readonly redLocks: RedLocks | undefined;
+}
 
 /**
  * Provides the services of all locks and of the decorators for one Redis. When the application
@@ -268,15 +252,11 @@ function assemble(
       ...options,
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
-      { provide: OBSERVER, inject: [OPTIONS], useFactory: observerOf },
       { provide: BACKEND, useFactory: () => redisBackend(prepareIoredisConnection) },
-      { provide: CONNECTION, inject: [OPTIONS, OBSERVER, BACKEND], useFactory: connectionOf },
-      {
-        provide: CONTEXT,
-        inject: [OPTIONS, OBSERVER, BACKEND, CONNECTION],
-        useFactory: contextOf,
-      },
-      { provide: RED_LOCKS, inject: [OPTIONS, OBSERVER, BACKEND], useFactory: redLocksOf },
+      { provide: PARTS, inject: [OPTIONS, BACKEND], useFactory: partsOf },
+      { provide: CONTEXT, inject: [PARTS], useFactory: ({ context }: Parts) => context },
+      { provide: CONNECTION, inject: [PARTS], useFactory: ({ connection }: Parts) => connection },
+      { provide: RED_LOCKS, inject: [PARTS], useFactory: ({ redLocks }: Parts) => redLocks },
       ...services,
     ],
     exports: services.map(({ provide }) => provide),
@@ -293,46 +273,26 @@ function servicesOf(name: string): Exclude<Provider, Type>[] {
     })),
     {
       provide: getRedLockServiceToken(name),
-      inject: [RED_LOCKS],
-      useFactory: (redLocks: RedLocks | undefined) => redLocks?.service ?? noRedLocks(),
+      inject: [PARTS],
+      useFactory: ({ redLocks }: Parts) => redLocks?.service ?? noRedLocks(),
     },
     { provide: getLockContextToken(name), useExisting: CONTEXT },
-    { provide: getLockMonitorToken(name), inject: [CONTEXT, RED_LOCKS], useFactory: monitorOf },
+    { provide: getLockMonitorToken(name), inject: [PARTS], useFactory: monitorOf },
   ];
 }
 
-function observerOf({ settings }: NamedOptions): LockObserver {
-  const { name, observer } = resolveSettings(settings);
-  return new LockLogger(new EventChannel(name, observer));
+function partsOf(options: NamedOptions, backend: Backend): Parts {
+  const { name, observer: next } = resolveSettings(options.settings);
+  const observer = new LockLogger(new EventChannel(name, next));
+  const settings = { ...options.settings, observer };
+  const target = 'connection' in options ? options.connection : DEFAULT_URL;
+  const connection = backend.connect(target, observer, options.publish);
+  const context = backend.context(connection, settings);
+  const { redLock } = options;
+  const redLocks = redLock === undefined ? undefined : new RedLocks(redLock, settings, backend);
+  return { connection, context, redLocks };
 }
 
-function connectionOf(
-  options: NamedOptions,
-  observer: LockObserver,
-  backend: Backend,
-): BackendConnection {
-  const connection = 'connection' in options ? options.connection : DEFAULT_URL;
-  return backend.connect(connection, observer, options.publish);
-}
-
-function redLocksOf(
-  { redLock, settings }: NamedOptions,
-  observer: LockObserver,
-  backend: Backend,
-): RedLocks | undefined {
-  if (redLock === undefined) return undefined;
-  return new RedLocks(redLock, { ...settings, observer }, backend);
-}
-
-function contextOf(
-  { settings }: NamedOptions,
-  observer: LockObserver,
-  backend: Backend,
-  connection: BackendConnection,
-): LockContext {
-  return backend.context(connection, { ...settings, observer });
-}
-
-function monitorOf(context: LockContext, redLocks: RedLocks | undefined): LockMonitor {
+function monitorOf({ context, redLocks }: Parts): LockMonitor {
   return new LockMonitor(context, redLocks === undefined ? [] : [redLocks.context]);
 }

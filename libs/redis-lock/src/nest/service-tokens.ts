@@ -47,10 +47,17 @@ export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
 /** The token of a connection's `LockMonitor`: `getLockMonitorToken('cache')`. */
 export const getLockMonitorToken = tokensOf(LockMonitor, 'LockMonitor');
 
-/**
- * The token of the context that all services of a connection share, for the subpaths of this
- * package.
- */
+/** The services that an application injects; each needs the context only. */
+export const SERVICES = [
+  [LockService, getLockServiceToken],
+  [FairLockService, getFairLockServiceToken],
+  [ReadWriteLockService, getReadWriteLockServiceToken],
+  [SemaphoreService, getSemaphoreServiceToken],
+  [LatchService, getLatchServiceToken],
+  [FencingGuard, getFencingGuardToken],
+] as const;
+
+/** The token of the context that all services of a connection share, for the subpaths of this package. */
 export const getLockContextToken: ServiceToken<LockContext> = (connection = DEFAULT_NAME) =>
   Symbol.for(`nestjs-redis-lock:context of ${forRootOf(connection)}`);
 

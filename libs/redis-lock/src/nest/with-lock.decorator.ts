@@ -12,6 +12,7 @@ import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise } from './locked-call.js';
 import { resolvePlan, type LockPlan, type WithLockOptions } from './with-lock.options.js';
+import { refuse } from './refuse.js';
 
 /** Accepts methods that return a Promise or an Observable and whose arguments begin with `A`. */
 export type LockedMethodDecorator<A extends any[]> = <
@@ -78,37 +79,28 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
   ): LockedMethodDecorator<A>;
 }
 
-function kindDecorator(name: string, kind: LockKind) {
+function by(kind: LockKind, name: string) {
   return (key: unknown, options: WithLockOptions<any> = {}) =>
     lockDecorator(name, key, options, kind);
 }
 
 /** As `@WithLock`, by the fair lock: callers of all processes get it in the order of their calls. */
-export const WithFairLock: KindDecorator<'kind' | 'permits'> = kindDecorator(
-  '@WithFairLock',
-  'fair',
-);
+export const WithFairLock: KindDecorator<'kind' | 'permits'> = by('fair', '@WithFairLock');
 
 /** As `@WithLock`, by the read lock of the name: together with other readers, never with a writer. */
-export const WithReadLock: KindDecorator<'kind' | 'permits' | 'fenced'> = kindDecorator(
-  '@WithReadLock',
+export const WithReadLock: KindDecorator<'kind' | 'permits' | 'fenced'> = by(
   'read',
+  '@WithReadLock',
 );
 
 /** As `@WithLock`, by the write lock of the name: with no reader, and no other writer. */
-export const WithWriteLock: KindDecorator<'kind' | 'permits'> = kindDecorator(
-  '@WithWriteLock',
-  'write',
-);
+export const WithWriteLock: KindDecorator<'kind' | 'permits'> = by('write', '@WithWriteLock');
 
 /**
  * As `@WithLock`, by permits of the semaphore of the name: as many calls at once as it has permits.
  * `SemaphoreService.get(name).trySetPermits(n)` sets their number; before that, calls wait.
  */
-export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = kindDecorator(
-  '@WithSemaphore',
-  'semaphore',
-);
+export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = by('semaphore', '@WithSemaphore');
 
 /** @param kind of the decorator itself, which its options cannot change */
 export function lockDecorator(
@@ -122,10 +114,10 @@ export function lockDecorator(
     const where = whereOf(name, key, target, property);
     const method: unknown = descriptor?.value;
     if (descriptor === undefined || typeof method !== 'function') {
-      throw new LockConfigurationError(`${where}: only methods can run under a lock`);
+      refuse(where, 'only methods can run under a lock');
     }
     if (typeof target === 'function') {
-      throw new LockConfigurationError(`${where}: a static method has no object to take locks for`);
+      refuse(where, 'a static method has no object to take locks for');
     }
     if (isGenerator(method)) {
       throw new LockConfigurationError(
@@ -199,18 +191,12 @@ function namesOf(
 }
 
 function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Method {
-  const { where, acquire } = plan;
-  const locked = returnsObservable(method, where) ? lockedObservable : lockedPromise;
+  const locked = returnsObservable(method, plan.where) ? lockedObservable : lockedPromise;
   const wrapper: Method = function (...args) {
     const call = {
-      where,
+      ...{ plan, args },
       services: () => plan.servicesOf(this),
       names: () => plan.namesOf(args),
-      kind: plan.kind,
-      options: acquire,
-      onBusy: plan.onBusy.bind(plan, args),
-      runsUnlocked: plan.runsUnlocked,
-      onBackendError: plan.onBackendError.bind(plan, args),
     };
     return locked(call, () => original.apply(this, args));
   };

@@ -13,9 +13,8 @@ import {
   resolveAcquireOptions,
   type AnyAcquireOptions,
 } from '../core/api/options.js';
-import { isPlainObject } from '../core/api/shapes.js';
 import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
-import { refuseUnknown } from './module-options.js';
+import { checkObject, refuseUnknown, refuseValue } from './refuse.js';
 
 /**
  * The reaction when another owner has the lock for the whole waiting time:
@@ -101,11 +100,7 @@ export function resolvePlan(
   label: string,
   fixed?: LockKind,
 ): LockPlan {
-  if (!isPlainObject(options)) {
-    throw new LockConfigurationError(
-      `${where}: the options must be a plain object, not ${describeValue(options)}`,
-    );
-  }
+  checkObject(where, options);
   if (fixed !== undefined && 'kind' in options) {
     throw new LockConfigurationError(
       `${where}: the decorator itself says the kind; leave out the option kind, or take @WithLock`,
@@ -137,19 +132,13 @@ function checkWords(
   where: string,
 ): void {
   if (!KINDS.includes(kind as string)) {
-    throw new LockConfigurationError(
-      `${where}: kind must be one of ${KINDS.join(', ')}, not ${describeValue(kind)}`,
-    );
+    refuseValue(where, 'kind', `one of ${KINDS.join(', ')}`, kind);
   }
   if (via !== 'method' && via !== 'interceptor') {
-    throw new LockConfigurationError(
-      `${where}: via must be 'method' or 'interceptor', not ${describeValue(via)}`,
-    );
+    refuseValue(where, 'via', "'method' or 'interceptor'", via);
   }
   if (!isConnectionName(connection)) {
-    throw new LockConfigurationError(
-      `${where}: connection must be the name of a connection, not ${describeValue(connection)}`,
-    );
+    refuseValue(where, 'connection', 'the name of a connection', connection);
   }
 }
 

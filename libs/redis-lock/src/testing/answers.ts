@@ -17,52 +17,45 @@ export interface Answer {
   ): unknown;
 }
 
-/** A call by the names that the script has declared; each argument as a text, and as a number. */
-export interface Call<K extends string, A extends string> {
-  readonly keys: Readonly<Record<K, string>>;
-  readonly texts: Readonly<Record<A, string>>;
-  readonly numbers: Readonly<Record<A, number>>;
+/** A call by the names that its script declared: keys and arguments as texts, arguments as numbers too. */
+export type Call<Name extends string, NumberName extends string = never> = Readonly<
+  Record<Name, string>
+> & {
+  readonly server: InProcessServer;
+  readonly numbers: Readonly<Record<NumberName, number>>;
+};
+
+/** The token that a call asks for, if it does. */
+export interface MaybeFenced {
+  readonly server: InProcessServer;
+  readonly token?: string;
+  readonly numbers: { readonly tokenTtlMs?: number };
 }
 
 export function answer<K extends string, A extends string, R>(
   script: Script<K, A, R>,
   operation: LockOperation | undefined,
-  run: (server: InProcessServer, call: Call<K, A>) => NoInfer<R>,
+  run: (call: Call<K | A, A>) => NoInfer<R>,
 ): Answer {
   return {
     script,
     operation,
-    run: (server, keys, args) =>
-      run(server, {
-        keys: named(script.keys, keys, String),
-        texts: named(script.args, args, String),
-        numbers: named(script.args, args, Number),
-      }),
+    run: (server, keys, args) => {
+      const texts = named([...script.keys, ...script.args], [...keys, ...args].map(String));
+      const numbers = named(script.args, args.map(Number));
+      return run({ ...texts, server, numbers });
+    },
   };
 }
 
-/** The token that a call asks for. */
-export interface TokenOf {
-  readonly token: string;
-  readonly tokenTtlMs: number;
-}
-
-/** The answer of a script that acquires, and of its twin. */
+/** For a script that acquires and its twin. */
 export function answerPair<K extends string, A extends string>(
   pair: FencedPair<K, A>,
-  run: (server: InProcessServer, call: Call<K, A>, token?: TokenOf) => AcquireAnswer,
+  run: (call: Call<K | A, A> & MaybeFenced) => AcquireAnswer,
 ): Answer[] {
   return [
-    answer(pair, 'acquire', run),
-    {
-      script: pair.fenced,
-      operation: 'acquire',
-      run: (server, keys, args) => {
-        const [texts, numbers] = [named(pair.args, args, String), named(pair.args, args, Number)];
-        const token = { token: String(keys.at(-1)), tokenTtlMs: Number(args.at(-1)) };
-        return run(server, { keys: named(pair.keys, keys, String), texts, numbers }, token);
-      },
-    },
+    answer(pair, 'acquire', (call) => run(call)),
+    answer(pair.fenced, 'acquire', (call) => run(call as Call<K | A, A> & MaybeFenced)),
   ];
 }
 
@@ -79,10 +72,6 @@ export function answerMany<R>(
   return { script, operation, run };
 }
 
-function named<N extends string, T>(
-  names: readonly N[],
-  values: readonly (string | number)[],
-  as: (value: unknown) => T,
-): Record<N, T> {
-  return Object.fromEntries(names.map((name, i) => [name, as(values[i])])) as Record<N, T>;
+function named<N extends string, T>(names: readonly N[], values: readonly T[]): Record<N, T> {
+  return Object.fromEntries(names.map((name, i) => [name, values[i]])) as Record<N, T>;
 }

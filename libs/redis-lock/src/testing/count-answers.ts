@@ -2,113 +2,149 @@ import { LockStateError } from '../core/api/errors.js';
 import type { AcquireAnswer } from '../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../core/api/options.js';
 import { FORGET, type Counted } from '../core/once-only.js';
-import {
-  COUNT_DOWN,
-  DELETE,
-  GET_COUNT,
-  TRY_SET_COUNT,
-} from '../primitives/count-down-latch/latch.scripts.js';
+import { HIT, type Hit } from '../integrations/throttler/hits.scripts.js';
+import * as latches from '../primitives/count-down-latch/latch.scripts.js';
 import { GUARDED_WRITE } from '../primitives/fencing-guard/fencing-guard.scripts.js';
-import {
-  ACQUIRE,
-  AVAILABLE,
-  CANCEL,
-  CHANGE,
-  DRAIN,
-  TRY_SET_PERMITS,
-} from '../primitives/counting-semaphore/counting-semaphore.scripts.js';
-import { answer, answerMany, type Answer } from './answers.js';
-import { Count, type InProcessServer } from './in-process-server.js';
+import * as counting from '../primitives/counting-semaphore/counting-semaphore.scripts.js';
+import { answer, answerMany, type Answer, type Call } from './answers.js';
+import { Count, Value } from './in-process-server.js';
 
-/** This server gets no request twice: it needs a marker only for a call that may be undone. */
-function counted(count: number): Counted {
+/** No request is delivered twice here, so that no marker is needed but that of what may be undone. */
+export function counted(count: number): Counted {
   return { count, isAnnounced: true };
 }
 
-function tell(server: InProcessServer, channel: string, free: number): void {
+function tell({ server, channel }: Call<'channel'>, free: number): void {
   if (free >= 1 && free <= LARGEST_COUNT) server.publish(channel, String(free));
 }
 
 const COUNTING: readonly Answer[] = [
-  answer(TRY_SET_PERMITS, undefined, (server, { keys, texts, numbers: { permits, ttlMs } }) => {
-    if (server.find(keys.counter, Count) !== undefined) return counted(0);
-    server.put(keys.counter, new Count(permits), ttlMs === 0 ? Infinity : ttlMs);
-    tell(server, texts.channel, permits);
+  answer(counting.TRY_SET_PERMITS, undefined, (call) => {
+    const { server, counter, numbers } = call;
+    const { permits, ttlMs } = numbers;
+    if (server.find(counter, Count) !== undefined) return counted(0);
+    server.put(counter, new Count(permits), ttlMs === 0 ? Infinity : ttlMs);
+    tell(call, permits);
     return counted(1);
   }),
-  answer(
-    ACQUIRE,
-    'acquire',
-    (server, { keys, numbers: { permits, markerTtlMs } }): AcquireAnswer => {
-      const free = server.find(keys.counter, Count);
-      if (free === undefined || free.count < permits)
-        return { kind: 'busy', remainingMs: Infinity };
-      free.count -= permits;
-      server.put(keys.marker, new Count(permits), markerTtlMs);
-      return { kind: 'granted', fencingToken: undefined };
-    },
-  ),
-  answer(CANCEL, undefined, (server, { keys, texts }) => {
-    const taken = server.find(keys.marker, Count);
-    const free = server.find(keys.counter, Count);
-    server.delete(keys.marker);
+  answer(counting.ACQUIRE, 'acquire', ({ server, counter, marker, numbers }): AcquireAnswer => {
+    const { permits, markerTtlMs } = numbers;
+    const free = server.find(counter, Count);
+    if (free === undefined || free.count < permits) return { kind: 'busy', remainingMs: Infinity };
+    free.count -= permits;
+    server.put(marker, new Count(permits), markerTtlMs);
+    return { kind: 'granted', fencingToken: undefined };
+  }),
+  answer(counting.CANCEL, undefined, (call) => {
+    const { server, counter, marker } = call;
+    const taken = server.find(marker, Count);
+    const free = server.find(counter, Count);
+    server.delete(marker);
     if (taken === undefined || free === undefined) return counted(0);
     free.count += taken.count;
-    tell(server, texts.channel, free.count);
+    tell(call, free.count);
     return counted(taken.count);
   }),
-  answer(CHANGE, 'release', (server, { keys, texts, numbers: { more, fewer, onlyIfExists } }) => {
-    const free = server.find(keys.counter, Count);
+  answer(counting.CHANGE, 'release', (call) => {
+    const { server, counter, numbers } = call;
+    const { more, fewer, onlyIfExists } = numbers;
+    const free = server.find(counter, Count);
     if (free === undefined && onlyIfExists === 1) return counted(0);
     const changed = (free?.count ?? 0) + more - fewer;
     if (Math.abs(changed) > LARGEST_COUNT) {
       throw new LockStateError(`it would count beyond ${String(LARGEST_COUNT)} permits`);
     }
-    (free ?? server.put(keys.counter, new Count(0))).count = changed;
-    if (more > fewer) tell(server, texts.channel, changed);
+    (free ?? server.put(counter, new Count(0))).count = changed;
+    if (more > fewer) tell(call, changed);
     return counted(1);
   }),
-  answer(DRAIN, 'acquire', (server, { keys }) => {
-    const free = server.find(keys.counter, Count);
+  answer(counting.DRAIN, 'acquire', ({ server, counter }) => {
+    const free = server.find(counter, Count);
     const drained = free?.count ?? 0;
     if (free !== undefined) free.count = 0;
     return counted(drained);
   }),
-  answer(AVAILABLE, undefined, (server, { keys }) => server.find(keys.counter, Count)?.count ?? 0),
+  answer(
+    counting.AVAILABLE,
+    undefined,
+    ({ server, counter }) => server.find(counter, Count)?.count ?? 0,
+  ),
 ];
 
+function open({ server, latch, channel }: Call<'latch' | 'channel'>): void {
+  server.delete(latch);
+  server.publish(channel, '0');
+}
+
 const LATCH: readonly Answer[] = [
-  answer(TRY_SET_COUNT, undefined, (server, { keys, texts, numbers: { count } }) => {
-    if (server.find(keys.latch, Count) !== undefined) return counted(0);
-    server.put(keys.latch, new Count(count));
-    server.publish(texts.channel, '1');
+  answer(latches.TRY_SET_COUNT, undefined, ({ server, latch, channel, numbers }) => {
+    if (server.find(latch, Count) !== undefined) return counted(0);
+    server.put(latch, new Count(numbers.count));
+    server.publish(channel, '1');
     return counted(1);
   }),
-  answer(COUNT_DOWN, 'release', (server, { keys, texts }) => {
-    const left = server.find(keys.latch, Count);
+  answer(latches.COUNT_DOWN, 'release', (call) => {
+    const left = call.server.find(call.latch, Count);
     if (left === undefined) return counted(0);
     left.count -= 1;
     if (left.count > 0) return counted(left.count);
-    server.delete(keys.latch);
-    server.publish(texts.channel, '0');
+    open(call);
     return counted(0);
   }),
-  answer(GET_COUNT, undefined, (server, { keys }) => server.find(keys.latch, Count)?.count ?? 0),
-  answer(DELETE, undefined, (server, { keys, texts }) => {
-    if (server.find(keys.latch, Count) === undefined) return counted(0);
-    server.delete(keys.latch);
-    server.publish(texts.channel, '0');
+  answer(
+    latches.GET_COUNT,
+    undefined,
+    ({ server, latch }) => server.find(latch, Count)?.count ?? 0,
+  ),
+  answer(latches.DELETE, undefined, (call) => {
+    if (call.server.find(call.latch, Count) === undefined) return counted(0);
+    open(call);
     return counted(1);
   }),
 ];
+
+/** The requests of one visitor that count yet; of each, when it ends. */
+class Hits extends Value {
+  readonly ends = new Map<string, number>();
+  windowEndsAt = 0;
+  blockEndsAt = 0;
+
+  forget(now: number, isServed: boolean): void {
+    for (const [request, end] of this.ends) {
+      if (isServed || end <= now) this.ends.delete(request);
+    }
+  }
+}
+
+function hit({ server, ...call }: Call<'hits' | 'request', 'ttlMs' | 'limit' | 'blockMs'>): Hit {
+  const { ttlMs, limit, blockMs } = call.numbers;
+  const { now } = server;
+  const hits = server.findOr(call.hits, Hits, () => new Hits());
+  const isBlocked = blockMs > 0 && hits.blockEndsAt > now;
+  // A request that has served the block begins anew.
+  hits.forget(now, blockMs > 0 && hits.blockEndsAt > 0 && !isBlocked);
+  if (hits.windowEndsAt <= now) hits.windowEndsAt = now + ttlMs;
+  if (hits.blockEndsAt <= now) hits.blockEndsAt = 0;
+  const expiresInMs = hits.windowEndsAt - now;
+  const totalHits = hits.ends.size + 1;
+  if (!isBlocked && hits.ends.size < limit) {
+    hits.ends.set(call.request, now + ttlMs);
+    return { totalHits, expiresInMs, isBlocked: false, blockExpiresInMs: 0 };
+  }
+  if (blockMs > 0 && !isBlocked) hits.blockEndsAt = now + blockMs;
+  const [next = hits.windowEndsAt] = [...hits.ends.values()].sort((one, other) => one - other);
+  const blockEndsAt = blockMs > 0 ? hits.blockEndsAt : next;
+  return { totalHits, expiresInMs, isBlocked: true, blockExpiresInMs: blockEndsAt - now };
+}
 
 export const COUNT_ANSWERS: readonly Answer[] = [
   ...COUNTING,
   ...LATCH,
+  answer(HIT, undefined, hit),
   answerMany(FORGET, undefined, (server, keys) => keys.filter((key) => server.delete(key)).length),
-  // The value is not kept: this server refuses no write.
-  answer(GUARDED_WRITE, undefined, (server, { keys, numbers: { token, fenceTtlMs } }) => {
-    const newest = server.findOr(keys.fence, Count, () => new Count(0));
+  // Nothing is kept here of what is written: no write is refused.
+  answer(GUARDED_WRITE, undefined, ({ server, fence, numbers: { token, fenceTtlMs } }) => {
+    const newest = server.findOr(fence, Count, () => new Count(0));
     if (token < newest.count) return false;
     newest.count = token;
     newest.endsAt = server.now + fenceTtlMs;

@@ -1,8 +1,8 @@
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
 import { ACQUIRE, RELEASE, PASS, CANCEL } from '../primitives/fair-lock/fair-lock.scripts.js';
-import { answer, answerPair, type Answer, type Call, type TokenOf } from './answers.js';
-import { Value, type InProcessServer } from './in-process-server.js';
-import { enter, heldBy, HeldLock } from './lock-answers.js';
+import { answer, answerPair, type Answer, type Call, type MaybeFenced } from './answers.js';
+import { Value } from './in-process-server.js';
+import { enter, HeldLock, isHeldBy, type Passing } from './lock-answers.js';
 
 /**
  * The waiters of a fair lock in the order of arrival. For each process, the time until which it
@@ -31,106 +31,68 @@ function processOf(owner: string): string {
   return owner.slice(0, owner.indexOf(':'));
 }
 
-interface FairKeys {
-  readonly lock: string;
-  readonly queue: string;
-}
-
-/** After this time the head asks again, also without a wake-up. */
+/** After this time the first waiter looks again, without a message. */
 const BEHIND_OTHERS_MS = 500;
 
-function queueOf(server: InProcessServer, { queue }: FairKeys): FairQueue {
+type FairCall = Call<'lock' | 'queue' | 'owner' | 'channelPrefix'>;
+
+function queueOf({ server, queue }: FairCall): FairQueue {
   return server.findOr(queue, FairQueue, () => new FairQueue());
 }
 
 function enterFairly(
-  server: InProcessServer,
-  keys: FairKeys,
-  {
-    texts: { owner, channelPrefix },
-    numbers: { leaseMs, waitMs, aliveMs },
-  }: Omit<Call<never, FairArgument>, 'keys'>,
-  token?: TokenOf,
+  call: FairCall & MaybeFenced & Call<never, 'leaseMs' | 'waitMs' | 'aliveMs'>,
 ): AcquireAnswer {
-  const { lock } = keys;
+  const { server, lock, owner, channelPrefix, numbers } = call;
   const held = server.find(lock, HeldLock);
-  const queue = queueOf(server, keys);
-  const isOurs = held?.owner === owner;
+  const queue = queueOf(call);
   const head = queue.head(server.now);
-  const isNext = held === undefined && (head === undefined || head === owner);
-  if (isOurs || isNext) {
-    if (isNext) queue.waiters.delete(owner);
-    return enter(server, { lock, owner, holdCount: 1, leaseMs }, token);
-  }
-  if (waitMs > 0) queue.add(owner, server.now + aliveMs);
-  // A lease that expires sends no wake-up.
-  if (held === undefined) server.publish(`${channelPrefix}:${head ?? owner}`, '0');
-  return { kind: 'busy', remainingMs: patienceOf(server, held, head, owner) };
-}
-
-type FairArgument = 'owner' | 'channelPrefix' | 'leaseMs' | 'waitMs' | 'aliveMs';
-
-function patienceOf(
-  server: InProcessServer,
-  held: HeldLock | undefined,
-  head: string | undefined,
-  owner: string,
-): number {
-  const leftMs = held === undefined ? 0 : server.leftOf(held);
   const isFirst = head === undefined || head === owner;
-  return Math.max(isFirst ? 1 : BEHIND_OTHERS_MS, leftMs);
+  if (held === undefined && isFirst) queue.waiters.delete(owner);
+  if (held === undefined ? isFirst : held.owner === owner) return enter(call, 1);
+  if (numbers.waitMs > 0) queue.add(owner, server.now + numbers.aliveMs);
+  // A lease that expires sends no message.
+  if (held === undefined) server.publish(`${channelPrefix}:${head ?? owner}`, '0');
+  const leftMs = held === undefined ? 0 : server.leftOf(held);
+  return { kind: 'busy', remainingMs: Math.max(isFirst ? 1 : BEHIND_OTHERS_MS, leftMs) };
 }
 
-function tellHead(server: InProcessServer, keys: FairKeys, channelPrefix: string): void {
-  const head = queueOf(server, keys).head(server.now);
-  if (head !== undefined) server.publish(`${channelPrefix}:${head}`, '0');
+function tellHead(call: FairCall): void {
+  const head = queueOf(call).head(call.server.now);
+  if (head !== undefined) call.server.publish(`${call.channelPrefix}:${head}`, '0');
 }
 
-function passOn(
-  server: InProcessServer,
-  keys: FairKeys,
-  {
-    texts,
-    numbers,
-  }: Omit<Call<never, 'owner' | 'successor' | 'channelPrefix' | 'leaseMs' | 'starts'>, 'keys'>,
-): ReleaseAnswer {
-  const { owner, successor, channelPrefix } = texts;
-  if (heldBy(server, keys.lock, owner) === undefined) {
-    return heldBy(server, keys.lock, successor) === undefined ? 'absent' : 'had';
-  }
-  server.delete(keys.lock);
-  const queue = queueOf(server, keys);
-  const head = queue.head(server.now);
+function leave(call: FairCall): ReleaseAnswer {
+  call.server.delete(call.lock);
+  tellHead(call);
+  return 'done';
+}
+
+function passOn(call: FairCall & Passing): ReleaseAnswer {
+  const { server, lock, owner, successor, numbers } = call;
+  if (!isHeldBy(call, owner)) return isHeldBy(call, successor) ? 'had' : 'absent';
+  const { waiters } = queueOf(call);
+  const head = queueOf(call).head(server.now);
+  if (head !== undefined && head !== successor) return leave(call);
+  server.delete(lock);
   if (head === undefined) return 'yielded';
-  if (head !== successor) {
-    tellHead(server, keys, channelPrefix);
-    return 'done';
-  }
-  queue.waiters.delete(successor);
-  server.put(keys.lock, new HeldLock(successor, numbers.starts), numbers.leaseMs);
+  waiters.delete(successor);
+  server.put(lock, new HeldLock(successor, numbers.starts), numbers.leaseMs);
   return 'passed';
 }
 
 export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
-  ...answerPair(ACQUIRE, (server, { keys, ...call }, token) =>
-    enterFairly(server, keys, call, token),
-  ),
-  answer(RELEASE, 'release', (server, { keys, texts }) => {
-    if (heldBy(server, keys.lock, texts.owner) === undefined) return 'absent';
-    server.delete(keys.lock);
-    tellHead(server, keys, texts.channelPrefix);
-    return 'done';
-  }),
-  answer(PASS, 'release', (server, { keys, ...call }) => passOn(server, keys, call)),
-  answer(CANCEL, undefined, (server, { keys, texts: { owner, channelPrefix } }): ReleaseAnswer => {
-    const queue = queueOf(server, keys);
+  ...answerPair(ACQUIRE, enterFairly),
+  answer(RELEASE, 'release', (call) => (isHeldBy(call, call.owner) ? leave(call) : 'absent')),
+  answer(PASS, 'release', passOn),
+  answer(CANCEL, undefined, (call): ReleaseAnswer => {
+    const { server, lock, owner } = call;
+    const queue = queueOf(call);
     const wasNext = queue.head(server.now) === owner;
     queue.waiters.delete(owner);
-    const held = server.peek(keys.lock);
-    const isOurs = held instanceof HeldLock && held.owner === owner;
-    if (isOurs) server.delete(keys.lock);
-    const isFree = server.peek(keys.lock) === undefined;
-    if (isFree && (isOurs || wasNext)) tellHead(server, keys, channelPrefix);
+    const held = server.peek(lock);
+    if (held instanceof HeldLock && held.owner === owner) return leave(call);
+    if (held === undefined && wasNext) tellHead(call);
     return 'done';
   }),
 ];

@@ -6,10 +6,18 @@ import type { LockSettings } from '../core/api/options.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import type { Backend, BackendConnection } from '../nest/backend.js';
 import type { LockOperation } from './answers.js';
-import { Elsewhere } from './elsewhere.js';
 import { InProcessConnection } from './in-process-connection.js';
 import { InProcessServer } from './in-process-server.js';
 import { ManualClock } from './manual-clock.js';
+import type { Hold } from '../core/holding/hold.js';
+import type { Lease } from '../core/api/lease.js';
+import type { Lock } from '../core/api/lock.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
+import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
+import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
 /** Servers in this process for the locks of one application, one for each that it connects to. */
 export class InProcessBackend implements Backend, OnModuleDestroy, OnApplicationShutdown {
@@ -73,4 +81,70 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     const at = this.#failures.findIndex((failure) => failure.operation === operation);
     return at === -1 ? undefined : this.#failures.splice(at, 1)[0]?.error;
   }
+}
+
+/** A kind of lock, or permits of a semaphore. */
+export type HeldKind = Hold['protocol']['kind'] &
+  ('lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore');
+
+/** A holder in another process. */
+export interface ElsewhereOptions {
+  /** @default 'lock' */
+  readonly kind?: HeldKind;
+  /** The lease ends by itself after this time (ms). Omitted: it is renewed until it is released. */
+  readonly leaseTimeMs?: number;
+  /**
+   * How many of a semaphore.
+   * @default all that are free
+   */
+  readonly permits?: number;
+}
+
+/** Another process, as far as the locks can tell, on the servers of one connection. */
+export class Elsewhere {
+  readonly context: LockContext;
+  readonly #connection: RedisConnection;
+
+  constructor(of: LockContext, clock: Clock) {
+    this.#connection = beside(of.connection, clock);
+    const { name, keyPrefix, leaseTimeMs } = of.settings;
+    this.context = new LockContext(this.#connection, { name, keyPrefix, leaseTimeMs }, clock);
+  }
+
+  /** @throws {LockTimeoutError} another owner holds it */
+  async hold(
+    name: string,
+    { kind = 'lock', leaseTimeMs, permits }: ElsewhereOptions,
+  ): Promise<Lease> {
+    const options = { waitTimeMs: 0, leaseTimeMs };
+    if (kind !== 'semaphore') return this.#lockOf(kind, name).acquire(options);
+    const semaphore = new SemaphoreService(this.context).get(name);
+    const all = Math.max(1, await semaphore.availablePermits());
+    return semaphore.acquire({ ...options, permits: permits ?? all });
+  }
+
+  #lockOf(kind: Exclude<HeldKind, 'semaphore'>, name: string): Lock {
+    const { context } = this;
+    switch (kind) {
+      case 'lock':
+        return new LockService(context).get(name);
+      case 'fair':
+        return new FairLockService(context).get(name);
+      case 'read':
+      case 'write':
+        return new ReadWriteLockService(context).get(name)[kind];
+      case 'red':
+        return new RedLockService(context, this.#connection as QuorumConnection).get(name);
+    }
+  }
+}
+
+/** Another connection to the same servers. */
+function beside(connection: RedisConnection, clock: Clock): RedisConnection {
+  if (connection instanceof QuorumConnection) {
+    const { nodes, longestLeaseMs } = connection;
+    const others = nodes.map((node) => beside(node.connection, clock));
+    return new QuorumConnection(others, { longestLeaseMs, clock });
+  }
+  return new InProcessConnection((connection as InProcessConnection).server);
 }

@@ -9,23 +9,19 @@ import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/
 import type { Answer, LockOperation } from './answers.js';
 import { COUNT_ANSWERS } from './count-answers.js';
 import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';
-import { HIT_ANSWERS } from './hit-answers.js';
 import type { InProcessServer } from './in-process-server.js';
 import { LOCK_ANSWERS } from './lock-answers.js';
 import { PERMIT_ANSWERS } from './permit-answers.js';
-import { READ_LOCK_ANSWERS } from './read-lock-answers.js';
-import { WRITE_LOCK_ANSWERS } from './write-lock-answers.js';
+import { READ_WRITE_ANSWERS } from './read-write-answers.js';
 
 /** The answers of the server, by script. */
 export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
   [
     ...LOCK_ANSWERS,
     ...FAIR_LOCK_ANSWERS,
-    ...READ_LOCK_ANSWERS,
-    ...WRITE_LOCK_ANSWERS,
+    ...READ_WRITE_ANSWERS,
     ...PERMIT_ANSWERS,
     ...COUNT_ANSWERS,
-    ...HIT_ANSWERS,
   ].map((answer) => [answer.script, answer]),
 );
 

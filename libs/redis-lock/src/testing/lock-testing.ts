@@ -15,8 +15,7 @@ import type { LockContext } from '../core/lock-context.js';
 import { DEFAULT_NAME } from '../core/api/options.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import type { LockOperation } from './answers.js';
-import type { ElsewhereOptions, HeldKind } from './elsewhere.js';
-import { InProcessBackend } from './in-process-backend.js';
+import { InProcessBackend, type ElsewhereOptions, type HeldKind } from './in-process-backend.js';
 import { ManualClock } from './manual-clock.js';
 
 const HOLD_OPTIONS: readonly string[] = ['kind', 'leaseTimeMs', 'permits', 'connection'];
@@ -104,12 +103,8 @@ export class LockTesting {
     const isIt = (one: HeldLock) => one.name === name && (kind ?? one.kind) === one.kind;
     if (held.some((one) => one.by === 'application' && isIt(one))) return;
     const what = `${kind ?? 'lock'} ${quoteName(name)}`;
-    throw new AssertionError({
-      message: `The application does not hold the ${what}; ${textOf(held)}`,
-      actual: held,
-      expected: [{ name, kind, by: 'application' }],
-      operator: 'assertHeld',
-    });
+    const expected = [{ name, kind, by: 'application' }];
+    throw this.#failure(`The application does not hold the ${what}`, 'assertHeld', expected);
   }
 
   /**
@@ -125,12 +120,7 @@ export class LockTesting {
       return await this.backend.elsewhereOf(context).hold(name, options);
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
-      const held = this.held();
-      throw new AssertionError({
-        message: `Nobody else can hold ${quoteName(name)} now; ${textOf(held)}`,
-        actual: held,
-        operator: 'holdElsewhere',
-      });
+      throw this.#failure(`Nobody else can hold ${quoteName(name)} now`, 'holdElsewhere');
     }
   }
 
@@ -143,14 +133,7 @@ export class LockTesting {
     const ended = [...this.backend.contexts, ...this.backend.others].flatMap((context) =>
       liveIn(context).flatMap((hold) => (hold.name === name ? [{ context, hold }] : [])),
     );
-    if (ended.length === 0) {
-      const held = this.held();
-      throw new AssertionError({
-        message: `Nobody holds ${quoteName(name)}; ${textOf(held)}`,
-        actual: held,
-        operator: 'expireLease',
-      });
-    }
+    if (ended.length === 0) throw this.#failure(`Nobody holds ${quoteName(name)}`, 'expireLease');
     this.backend.withoutFailures(() => {
       for (const { context, hold } of ended) context.holds.lose(hold, 'expired');
     });
@@ -170,6 +153,12 @@ export class LockTesting {
       );
     }
     this.backend.failNext(operation, error);
+  }
+
+  #failure(what: string, operator: string, expected?: unknown): AssertionError {
+    const actual = this.held();
+    const details = { message: `${what}; ${textOf(actual)}`, actual, operator };
+    return new AssertionError(expected === undefined ? details : { ...details, expected });
   }
 
   #contextOf({ kind, connection = DEFAULT_NAME }: HoldElsewhereOptions): LockContext {

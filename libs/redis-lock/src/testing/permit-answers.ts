@@ -1,19 +1,11 @@
 import { LockStateError } from '../core/api/errors.js';
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../core/api/options.js';
-import type { Counted } from '../core/once-only.js';
-import {
-  ADD,
-  LEASE_TIME,
-  LOOK,
-  RELEASE_PERMITS,
-  SET,
-  TRY_SET,
-  UPDATE_LEASE,
-} from '../primitives/semaphore/capacity.scripts.js';
-import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from '../primitives/semaphore/permits.scripts.js';
+import * as capacity from '../primitives/semaphore/capacity.scripts.js';
+import * as permitted from '../primitives/semaphore/permits.scripts.js';
 import { answer, answerMany, type Answer, type Call } from './answers.js';
-import { Count, Value, type InProcessServer } from './in-process-server.js';
+import { counted } from './count-answers.js';
+import { Count, Value } from './in-process-server.js';
 
 /** Permits in use, by the end of each lease. */
 export class PermitLeases extends Value {
@@ -30,61 +22,64 @@ class Mark extends Value {
   }
 }
 
-interface Keys {
-  readonly counter: string;
-  readonly leases: string;
-}
+type Counting = Call<'counter' | 'leases'>;
 
-const CHANGED: Counted = { count: 1, isAnnounced: true };
-const UNCHANGED: Counted = { count: 0, isAnnounced: true };
-
-function leasesOf(server: InProcessServer, { leases }: Pick<Keys, 'leases'>): Map<string, number> {
+function leasesOf({ server, leases }: Call<'leases'>): Map<string, number> {
   return server.findOr(leases, PermitLeases, () => new PermitLeases()).ends;
 }
 
-function expiredOf(server: InProcessServer, leases: ReadonlyMap<string, number>): string[] {
-  return [...leases].flatMap(([id, end]) => (end <= server.now ? [id] : []));
+/** Whether the lease of this one is over, or it has none. */
+function isOver(call: Call<'leases'>, id: string): boolean {
+  return (leasesOf(call).get(id) ?? 0) <= call.server.now;
 }
 
-function tell(server: InProcessServer, channel: string, free: number | undefined): void {
-  if (free !== undefined && free > 0) server.publish(channel, String(free));
+function expiredOf(call: Call<'leases'>): string[] {
+  return [...leasesOf(call).keys()].filter((id) => isOver(call, id));
 }
 
-/** Sets the counter, and creates it if there is none. */
-function setFree(server: InProcessServer, { counter }: Keys, free: number): void {
+/** The free permits; undefined before the number of permits is set. */
+function freeOf({ server, counter }: Counting): number | undefined {
+  return server.find(counter, Count)?.count;
+}
+
+function tell(call: Counting & Call<'channel'>): void {
+  const free = freeOf(call) ?? 0;
+  if (free > 0) call.server.publish(call.channel, String(free));
+}
+
+/** Brings the counter to this value, and makes one if there is none. */
+function setFree({ server, counter }: Counting, free: number): void {
   server.findOr(counter, Count, () => new Count(0)).count = free;
 }
 
-type Wish = Omit<Call<never, 'permits' | 'leaseMs' | 'markMs' | 'channel'>, 'keys'>;
-
 function enter(
-  server: InProcessServer,
-  keys: Keys & { readonly waiting: string },
-  { texts, numbers: { leaseMs, markMs } }: Wish,
+  call: Counting & Call<'waiting' | 'permits' | 'channel', 'leaseMs' | 'markMs'>,
 ): AcquireAnswer {
-  const ids = texts.permits.split(',');
-  const counter = server.find(keys.counter, Count);
-  const leases = leasesOf(server, keys);
-  const missing = ids.filter((id) => (leases.get(id) ?? 0) <= server.now).length;
+  const { server, waiting } = call;
+  const { leaseMs, markMs } = call.numbers;
+  const ids = call.permits.split(',');
+  const counter = server.find(call.counter, Count);
+  const leases = leasesOf(call);
+  const missing = ids.filter((id) => isOver(call, id)).length;
   refuseTooMany(counter, leases.size, ids.length, missing);
-  const expired = expiredOf(server, leases);
+  const expired = expiredOf(call);
   for (const id of expired) leases.delete(id);
   if (counter !== undefined) counter.count += expired.length;
-  const mark = server.find(keys.waiting, Mark);
+  const mark = server.find(waiting, Mark);
   const isMine = mark?.waiter === ids[0];
   const reserved = isMine ? 0 : (mark?.permits ?? 0);
   const isEnough = counter !== undefined && counter.count - missing >= reserved;
   if (missing === 0 || isEnough) {
     for (const id of ids) leases.set(id, Math.max(server.now + leaseMs, leases.get(id) ?? 0));
     if (counter !== undefined) counter.count -= missing;
-    if (isMine) server.delete(keys.waiting);
-    if (isMine || expired.length > 0) tell(server, texts.channel, counter?.count);
+    if (isMine) server.delete(waiting);
+    if (isMine || expired.length > 0) tell(call);
     return { kind: 'granted', fencingToken: undefined };
   }
   if (markMs > 0 && ids.length > 1 && (isMine || mark === undefined)) {
-    server.put(keys.waiting, new Mark(ids[0] ?? '', ids.length), markMs);
+    server.put(waiting, new Mark(ids[0] ?? '', ids.length), markMs);
   }
-  if (expired.length > 0) tell(server, texts.channel, counter?.count);
+  if (expired.length > 0) tell(call);
   return { kind: 'busy', remainingMs: Math.min(...leases.values()) - server.now };
 }
 
@@ -100,100 +95,77 @@ function refuseTooMany(
   );
 }
 
-/** @returns how many of them there were */
-function remove(server: InProcessServer, keys: Keys, ids: readonly string[]): number {
-  const leases = leasesOf(server, keys);
+function leave(call: Counting & Call<'permits' | 'channel'>, hadMark = false): ReleaseAnswer {
+  const ids = call.permits.split(',');
+  const leases = leasesOf(call);
   const removed = ids.filter((id) => leases.delete(id)).length;
-  const counter = server.find(keys.counter, Count);
-  if (counter !== undefined) counter.count += removed;
-  return removed;
-}
-
-function leave(
-  server: InProcessServer,
-  keys: Keys,
-  { permits, channel }: { readonly permits: string; readonly channel: string },
-  hadMark: boolean,
-): ReleaseAnswer {
-  const ids = permits.split(',');
-  const removed = remove(server, keys, ids);
-  if (removed > 0 || hadMark) tell(server, channel, server.find(keys.counter, Count)?.count);
+  const free = freeOf(call);
+  if (free !== undefined) setFree(call, free + removed);
+  if (removed > 0 || hadMark) tell(call);
   return removed < ids.length ? 'absent' : 'done';
 }
 
 /** Permits whose lease is over count as free; the next acquire takes them back. */
 const CAPACITY: readonly Answer[] = [
-  answer(LOOK, undefined, (server, { keys }) => {
-    const free = server.find(keys.counter, Count)?.count;
-    const leases = leasesOf(server, keys);
-    const expired = expiredOf(server, leases).length;
-    const acquired = leases.size - expired;
+  answer(capacity.LOOK, undefined, (call) => {
+    const free = freeOf(call);
+    const used = leasesOf(call).size;
+    const expired = expiredOf(call).length;
+    const acquired = used - expired;
     if (free === undefined) return { available: 0, acquired, capacity: 0 };
-    return { available: free + expired, acquired, capacity: free + leases.size };
+    return { available: free + expired, acquired, capacity: free + used };
   }),
-  answer(TRY_SET, undefined, (server, { keys, texts, numbers: { permits } }) => {
-    if (server.find(keys.counter, Count) !== undefined) return UNCHANGED;
-    const free = permits - leasesOf(server, keys).size;
-    setFree(server, keys, free);
-    tell(server, texts.channel, free);
-    return CHANGED;
+  answer(capacity.TRY_SET, undefined, (call) => {
+    if (freeOf(call) !== undefined) return counted(0);
+    setFree(call, call.numbers.permits - leasesOf(call).size);
+    tell(call);
+    return counted(1);
   }),
-  answer(SET, undefined, (server, { keys, texts, numbers: { permits } }) => {
-    const former = server.find(keys.counter, Count)?.count ?? 0;
-    const free = permits - leasesOf(server, keys).size;
-    setFree(server, keys, free);
-    if (free > former) tell(server, texts.channel, free);
-    return CHANGED;
+  answer(capacity.SET, undefined, (call) => {
+    const former = freeOf(call) ?? 0;
+    const free = call.numbers.permits - leasesOf(call).size;
+    setFree(call, free);
+    if (free > former) tell(call);
+    return counted(1);
   }),
-  answer(ADD, undefined, (server, { keys, texts, numbers: { permits } }) => {
-    const free = (server.find(keys.counter, Count)?.count ?? 0) + permits;
-    if (Math.abs(free + leasesOf(server, keys).size) > LARGEST_COUNT) {
+  answer(capacity.ADD, undefined, (call) => {
+    const { permits } = call.numbers;
+    const free = (freeOf(call) ?? 0) + permits;
+    if (Math.abs(free + leasesOf(call).size) > LARGEST_COUNT) {
       throw new LockStateError('it would have more permits than a Java service can count');
     }
-    setFree(server, keys, free);
-    if (permits > 0) tell(server, texts.channel, free);
-    return CHANGED;
+    setFree(call, free);
+    if (permits > 0) tell(call);
+    return counted(1);
   }),
-  answer(RELEASE_PERMITS, 'release', (server, { keys, texts }) => {
-    const ids = texts.permits.split(',');
-    const leases = leasesOf(server, keys);
-    if (ids.some((id) => (leases.get(id) ?? 0) <= server.now)) return UNCHANGED;
-    remove(server, keys, ids);
-    tell(server, texts.channel, server.find(keys.counter, Count)?.count);
-    return CHANGED;
+  answer(capacity.RELEASE_PERMITS, 'release', (call) => {
+    if (call.permits.split(',').some((id) => isOver(call, id))) return counted(0);
+    leave(call);
+    return counted(1);
   }),
-  answer(UPDATE_LEASE, undefined, (server, { keys, texts, numbers: { leaseMs } }) => {
-    const leases = leasesOf(server, keys);
-    if ((leases.get(texts.permits) ?? 0) <= server.now) return false;
-    leases.set(texts.permits, server.now + leaseMs);
+  answer(capacity.UPDATE_LEASE, undefined, (call) => {
+    if (isOver(call, call.permits)) return false;
+    leasesOf(call).set(call.permits, call.server.now + call.numbers.leaseMs);
     return true;
   }),
-  answer(LEASE_TIME, undefined, (server, { keys, texts }) =>
-    Math.max(0, (leasesOf(server, keys).get(texts.permits) ?? 0) - server.now),
+  answer(capacity.LEASE_TIME, undefined, (call) =>
+    Math.max(0, (leasesOf(call).get(call.permits) ?? 0) - call.server.now),
   ),
 ];
 
 export const PERMIT_ANSWERS: readonly Answer[] = [
   ...CAPACITY,
-  answer(ACQUIRE, 'acquire', (server, { keys, ...wish }) => enter(server, keys, wish)),
-  answer(RELEASE, 'release', (server, { keys, texts }) => leave(server, keys, texts, false)),
-  // This server has no moving slot: END is never asked for.
-  answer(END, 'release', (server, { keys, texts }) => {
-    const leases = leasesOf(server, keys);
-    const held = texts.permits.split(',').filter((id) => (leases.get(id) ?? 0) > server.now);
-    for (const id of held) leases.set(id, server.now);
-    if (held.length > 0) tell(server, texts.channel, held.length);
-    return held.length * 33 < texts.permits.length ? 'absent' : 'done';
+  answer(permitted.ACQUIRE, 'acquire', enter),
+  answer(permitted.RELEASE, 'release', (call) => leave(call)),
+  answer(permitted.CANCEL, undefined, (call) => {
+    const isMine = call.server.find(call.waiting, Mark)?.waiter === call.permits.split(',')[0];
+    if (isMine) call.server.delete(call.waiting);
+    return leave(call, isMine);
   }),
-  answer(CANCEL, undefined, (server, { keys, texts }) => {
-    const isMine = server.find(keys.waiting, Mark)?.waiter === texts.permits.split(',')[0];
-    if (isMine) server.delete(keys.waiting);
-    return leave(server, keys, texts, isMine);
-  }),
-  answerMany(RENEW, 'renew', (server, keys, args) =>
+  answerMany(permitted.RENEW, 'renew', (server, keys, args) =>
     keys.map((key, i) => {
       const ids = String(args[2 * i]).split(',');
-      const leases = leasesOf(server, { leases: key });
+      const leases = leasesOf({ server, leases: key, numbers: {} });
       if (!ids.every((id) => leases.has(id))) return false;
       const until = server.now + Number(args[2 * i + 1]);
       for (const id of ids) leases.set(id, Math.max(until, leases.get(id) ?? 0));

@@ -25,7 +25,7 @@ describe('the scripts of one owner', () => {
       expect(begun).toEqual([0, 1, 2, 3, 4].slice(0, i + 1));
       answer();
       await all[i];
-      // The next one begins behind whoever has sent this one.
+      // The next step begins after the sender of this one has its answer.
       await Promise.resolve();
     }
     expect(hold.isBusy).toBe(false);

@@ -5,7 +5,7 @@ import { runInScope, surroundingLease } from './scope.js';
 
 const protocol = { kind: 'lock' } as HoldProtocol;
 
-/** A lease on this key, which counts how often somebody looks at it. */
+/** A lease on this key, which counts how often it is read. */
 class Looked {
   isOpen = true;
   looks = 0;

@@ -1,4 +1,5 @@
-import type { AcquireAnswer, ReleaseAnswer } from '../holding/protocol.js';
+import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../holding/protocol.js';
+import type { Reply } from '../redis/connection.js';
 import type { RawReply } from '../redis/script.js';
 
 /** The answers of a script that has granted, and of one that does not find the owner. */
@@ -43,6 +44,22 @@ function refused(raw: RawReply): AcquireAnswer | undefined {
 /** A key without a TTL never ends by itself. */
 export function remainingOf(pttl: number): number {
   return pttl < 0 ? Infinity : pttl;
+}
+
+/** The remaining time of a lock, and then its owners. */
+export function inspection(raw: RawReply): Inspection | undefined {
+  const [pttl, ...owners] = typeof raw === 'object' ? raw : [];
+  if (typeof pttl !== 'number') return undefined;
+  return { remainingMs: remainingOf(pttl), owners: owners.map(String) };
+}
+
+/** The answer to several scripts that were one step. */
+export function merged<R>(replies: readonly Omit<Reply<unknown>, 'value'>[], value: R): Reply<R> {
+  return {
+    value,
+    sentAt: Math.min(...replies.map(({ sentAt }) => sentAt)),
+    resent: replies.some(({ resent }) => resent),
+  };
 }
 
 const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([

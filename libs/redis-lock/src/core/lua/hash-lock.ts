@@ -1,7 +1,7 @@
-import type { Inspection, Renewal } from '../holding/protocol.js';
+import type { Renewal } from '../holding/protocol.js';
 import type { RedisConnection, Reply } from '../redis/connection.js';
-import { defineScript, type RawReply } from '../redis/script.js';
-import { LOST, releaseAnswer, remainingOf } from './answers.js';
+import { defineScript } from '../redis/script.js';
+import { inspection, LOST, releaseAnswer } from './answers.js';
 import { fencedPair } from './fencing-token.js';
 
 /**
@@ -163,6 +163,13 @@ ${lower()}`,
   reply: releaseAnswer,
 });
 
+/** Lua: what Redis refused to tell of `held` because of the type of the key is this; else its refusal. */
+export const orElse = (none: string) => `if type(held) == 'table' then
+  -- A key of another type is a no. That Redis may not be asked is none.
+  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  held = ${none}
+end`;
+
 /**
  * Renews what each owner holds, and creates nothing. Takes an owner for each key, then one lease
  * for all or one for each.
@@ -182,11 +189,7 @@ local answers = {}
 for i = 1, count do
   local leaseMs = ARGV[count + i] or ARGV[count + 1]
   local held = redis.pcall('hexists', KEYS[i], ARGV[i])
-  if type(held) == 'table' then
-    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
-    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-    held = 0
-  end
+  ${orElse('0')}
   -- Never shorter: an old renewal that arrives late must not undo a longer one.
   if held == 1 and redis.call('pttl', KEYS[i]) < tonumber(leaseMs) then
     redis.call('pexpire', KEYS[i], leaseMs)
@@ -227,11 +230,3 @@ ${REFUSE_OTHERS}
 return {redis.call('pttl', lock), holder}`,
   reply: inspection,
 });
-
-function inspection(raw: RawReply): Inspection | undefined {
-  if (typeof raw === 'string' || typeof raw === 'number') return undefined;
-  const [pttl, owner] = raw;
-  if (typeof pttl !== 'number') return undefined;
-  if (owner === undefined) return { remainingMs: 0, owners: [] };
-  return { remainingMs: remainingOf(pttl), owners: [String(owner)] };
-}

@@ -1,23 +1,8 @@
-import {
-  metrics,
-  SpanStatusCode,
-  trace,
-  type MeterProvider,
-  type Span,
-  type Tracer,
-  type TracerProvider,
-} from '@opentelemetry/api';
+import { metrics, trace, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 
-import { describeValue, LockConfigurationError, LockError } from '../../core/api/errors.js';
-import { isPlainObject } from '../../core/api/shapes.js';
-import {
-  listenToLocks,
-  type LockAcquisition,
-  type LockLabels,
-  type LockListener,
-} from '../../nest/lock-telemetry.js';
-import type { LockEventMessage } from '../../nest/event-channel.js';
-import { attributesOf, LockInstruments } from './lock-instruments.js';
+import { listenToLocks } from '../../nest/lock-telemetry.js';
+import { checkObject, refuseUnknown, refuseValue } from '../../nest/refuse.js';
+import { LockInstruments } from './lock-instruments.js';
 
 /** The receivers of spans and measurements, and their content. */
 export interface LockInstrumentationOptions {
@@ -45,66 +30,20 @@ const SCOPE = 'nestjs-redis-lock';
 export function instrumentLocks(options: LockInstrumentationOptions = {}): () => void {
   check(options);
   const { tracerProvider = trace, meterProvider = metrics, recordNames = false } = options;
-  const instruments = new LockInstruments(meterProvider.getMeter(SCOPE));
-  return listenToLocks(
-    new Instrumentation(instruments, tracerProvider.getTracer(SCOPE), recordNames),
-  );
-}
-
-class Instrumentation implements LockListener<Span> {
-  constructor(
-    private readonly instruments: LockInstruments,
-    private readonly tracer: Tracer,
-    private readonly recordNames: boolean,
-  ) {}
-
-  asked(labels: LockLabels, name: string): Span {
-    this.instruments.asked(labels);
-    const key = this.recordNames ? { 'lock.key': name } : {};
-    const attributes = { ...attributesOf(labels), ...key };
-    return this.tracer.startSpan(`lock.acquire ${labels.lock}`, { attributes });
-  }
-
-  answered(span: Span, labels: LockLabels, acquisition: LockAcquisition): void {
-    this.instruments.answered(labels, acquisition);
-    const { outcome, error } = acquisition;
-    span.setAttribute('outcome', outcome);
-    if (error !== undefined && outcome !== 'aborted') {
-      // Messages have the name of the lock in them.
-      const code = error instanceof LockError ? error.code : '_OTHER';
-      span.setAttribute('error.type', code);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: code });
-    }
-    span.end();
-  }
-
-  held(labels: LockLabels, change: 1 | -1): void {
-    this.instruments.held(labels, change);
-  }
-
-  happened(event: LockEventMessage): void {
-    this.instruments.happened(event);
-  }
+  const [meter, tracer] = [meterProvider.getMeter(SCOPE), tracerProvider.getTracer(SCOPE)];
+  return listenToLocks(new LockInstruments(meter, tracer, recordNames));
 }
 
 const OPTIONS = { tracerProvider: 'object', meterProvider: 'object', recordNames: 'boolean' };
 
 function check(options: unknown): void {
-  if (!isPlainObject(options))
-    refuse(`the options must be a plain object, not ${describeValue(options)}`);
+  const from = 'instrumentLocks()';
+  checkObject(from, options);
   const known = new Map(Object.entries(OPTIONS));
   for (const [option, value] of Object.entries(options)) {
     const type = known.get(option);
-    const isRight = typeof value === type && value !== null;
-    if (type !== undefined && (value === undefined || isRight)) continue;
-    refuse(
-      type === undefined
-        ? `unknown option ${describeValue(option)}; the options are ${Object.keys(OPTIONS).join(', ')}`
-        : `${option} must be of the type ${type}, not ${describeValue(value)}`,
-    );
+    if (type === undefined) refuseUnknown({ [option]: undefined }, [...known.keys()], from);
+    if (value === undefined || (typeof value === type && value !== null)) continue;
+    refuseValue(from, option, `of the type ${String(type)}`, value);
   }
-}
-
-function refuse(problem: string): never {
-  throw new LockConfigurationError(`instrumentLocks(): ${problem}`);
 }

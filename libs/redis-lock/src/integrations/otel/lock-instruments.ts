@@ -1,18 +1,23 @@
 import {
+  SpanStatusCode,
   ValueType,
   type Counter,
   type Histogram,
   type Meter,
+  type Span,
+  type Tracer,
   type UpDownCounter,
 } from '@opentelemetry/api';
 
-import type { LockEventMessage } from '../../nest/event-channel.js';
+import { LockError } from '../../core/api/errors.js';
+import type { LockEventMessage } from '../../nest/lock-logger.js';
 import {
   BUCKETS_S,
   countOf,
   labelsOf,
   type LockAcquisition,
   type LockLabels,
+  type LockListener,
 } from '../../nest/lock-telemetry.js';
 
 type EventType = LockEventMessage['type'];
@@ -35,8 +40,8 @@ const SECONDS = {
   advice: { explicitBucketBoundaries: BUCKETS_S },
 };
 
-/** The attributes of spans and measurements. */
-export function attributesOf(labels: Readonly<Record<string, string>>): Record<string, string> {
+/** By what spans and measurements are told apart. */
+function attributesOf(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).map(([label, value]) => [ATTRIBUTES[label] ?? label, value]),
   );
@@ -46,15 +51,19 @@ const ATTRIBUTES: Partial<Record<string, string>> = {
   ...{ connection: 'lock.connection', kind: 'lock.type', lock: 'lock.name' },
 };
 
-/** The instruments of all locks in one process. */
-export class LockInstruments {
+/** The instruments, and the spans, of all locks in one process. */
+export class LockInstruments implements LockListener<Span> {
   readonly #acquisitions: Histogram;
   readonly #holds: Histogram;
   readonly #waiting: UpDownCounter;
   readonly #held: UpDownCounter;
   readonly #counters = new Map<EventType, Counter>();
 
-  constructor(meter: Meter) {
+  constructor(
+    meter: Meter,
+    private readonly tracer: Tracer,
+    private readonly recordNames: boolean,
+  ) {
     const seconds = (name: string, description: string) =>
       meter.createHistogram(`redis_lock.${name}.duration`, { ...SECONDS, description });
     const upDown = (name: string, unit: string, description: string) =>
@@ -69,14 +78,25 @@ export class LockInstruments {
     }
   }
 
-  asked(labels: LockLabels): void {
+  asked(labels: LockLabels, name: string): Span {
     this.#waiting.add(1, attributesOf(labels));
+    const key = this.recordNames ? { 'lock.key': name } : {};
+    const attributes = { ...attributesOf(labels), ...key };
+    return this.tracer.startSpan(`lock.acquire ${labels.lock}`, { attributes });
   }
 
-  answered(labels: LockLabels, { outcome, waitedMs }: LockAcquisition): void {
+  answered(span: Span, labels: LockLabels, { outcome, waitedMs, error }: LockAcquisition): void {
     const attributes = attributesOf(labels);
     this.#waiting.add(-1, attributes);
     this.#acquisitions.record(waitedMs / 1_000, { ...attributes, outcome });
+    span.setAttribute('outcome', outcome);
+    if (error !== undefined && outcome !== 'aborted') {
+      // Messages have the name of the lock in them.
+      const code = error instanceof LockError ? error.code : '_OTHER';
+      span.setAttribute('error.type', code);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+    }
+    span.end();
   }
 
   held(labels: LockLabels, change: 1 | -1): void {

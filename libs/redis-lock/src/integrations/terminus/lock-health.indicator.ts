@@ -2,15 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
-import {
-  describeValue,
-  LockConfigurationError,
-  LockError,
-  quoteName,
-} from '../../core/api/errors.js';
+import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
 import type { LockMonitor, LockStatus } from '../../core/monitor.js';
-import { isPlainObject } from '../../core/api/shapes.js';
-import { refuseUnknown } from '../../nest/module-options.js';
+import { checkObject, refuseUnknown } from '../../nest/refuse.js';
 import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
 
 /** The connection to check, and its time limit. */
@@ -86,12 +80,8 @@ export class LockHealthIndicator {
 
 function refuseOptions(options: unknown): void {
   const from = 'LockHealthIndicator.isHealthy()';
-  if (isPlainObject(options)) refuseUnknown(options, ['connection', 'timeoutMs'], from);
-  else {
-    throw new LockConfigurationError(
-      `${from}: the options must be a plain object, not ${describeValue(options)}`,
-    );
-  }
+  checkObject(from, options);
+  refuseUnknown(options, ['connection', 'timeoutMs'], from);
 }
 
 function unconfirmed({ suspect, held }: LockStatus): string {

@@ -12,7 +12,7 @@ import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js'
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
 import { channelOf, REQUEST } from './footprint.js';
 import type { CountDownLatch, WaitOptions } from './latch.js';
-import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './latch.scripts.js';
+import * as scripts from './latch.scripts.js';
 
 const WAIT_OPTIONS = ['waitTimeMs', 'signal'] as const satisfies readonly (keyof WaitOptions)[];
 
@@ -47,7 +47,7 @@ export class LatchService {
     const { connection } = this.context;
     const send = (latch: string, marker: string) => {
       const args = [count, markerTtlMs, channelOf(connection, latch)];
-      return connection.run(TRY_SET_COUNT, [latch, marker], args);
+      return connection.run(scripts.TRY_SET_COUNT, [latch, marker], args);
     };
     return (await this.#requests.ask(name, send, false)) === 1;
   }
@@ -56,14 +56,14 @@ export class LatchService {
     const { connection } = this.context;
     const send = (latch: string, marker: string) => {
       const args = [markerTtlMs, channelOf(connection, latch)];
-      return connection.run(COUNT_DOWN, [latch, marker], args);
+      return connection.run(scripts.COUNT_DOWN, [latch, marker], args);
     };
     return this.#requests.ask(name, send, true);
   }
 
   #getCount(name: string): Promise<number> {
     return askOnce(this.context, name, (latch) =>
-      this.context.connection.run(GET_COUNT, [latch], []),
+      this.context.connection.run(scripts.GET_COUNT, [latch], []),
     );
   }
 
@@ -71,7 +71,7 @@ export class LatchService {
     const { connection } = this.context;
     const send = (latch: string, marker: string) => {
       const args = [markerTtlMs, channelOf(connection, latch)];
-      return connection.run(DELETE, [latch, marker], args);
+      return connection.run(scripts.DELETE, [latch, marker], args);
     };
     return (await this.#requests.ask(name, send, false)) === 1;
   }
@@ -111,7 +111,7 @@ export class LatchService {
       leaseTimeMs: 0,
       channels: () => ({ wakeUp: channelOf(connection, latch) }),
       ask: async (): Promise<Reply<AcquireAnswer>> => {
-        const reply = await connection.run(GET_COUNT, [latch], []);
+        const reply = await connection.run(scripts.GET_COUNT, [latch], []);
         return { ...reply, value: reply.value === 0 ? OPEN : CLOSED };
       },
       cancel: () => Promise.resolve(),

@@ -31,21 +31,29 @@ return {1, announce(channel, '1') and 1 or 0}`,
   reply: counted,
 });
 
-/** One less; the last one deletes the key and announces that. An absent latch stays at 0. */
-export const COUNT_DOWN = defineScript({
-  name: 'latch.count-down',
+const CHANGING = {
   keys: ['latch', 'marker'],
   args: ['markerTtlMs', 'channel'],
   numbers: ['markerTtlMs'],
   channels: ['channel'],
-  body: `
+  reply: counted,
+} as const;
+
+/** Lua that ends a script here when the latch is open; else what is left is in `left`. */
+const UNLESS_OPEN = `
 ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('latch', 'left')}
 if not left then
   once(0)
   return {0, 1}
-end
+end`;
+
+/** One less; the last one deletes the key and says so. Of an absent latch nothing is left. */
+export const COUNT_DOWN = defineScript({
+  name: 'latch.count-down',
+  ...CHANGING,
+  body: `${UNLESS_OPEN}
 if left > 1 then
   local refused = once(left - 1, 'decr', latch)
   return refused or {left - 1, 1}
@@ -54,7 +62,6 @@ local refused = once(0, 'del', latch)
 if refused then return refused end
 if left < 1 then return {0, 1} end
 return {0, announce(channel, '0') and 1 or 0}`,
-  reply: counted,
 });
 
 export const GET_COUNT = defineScript({
@@ -73,20 +80,9 @@ return math.max(0, left or 0)`,
  */
 export const DELETE = defineScript({
   name: 'latch.delete',
-  keys: ['latch', 'marker'],
-  args: ['markerTtlMs', 'channel'],
-  numbers: ['markerTtlMs'],
-  channels: ['channel'],
-  body: `
-${ONCE}
-if known then return {tonumber(known), 1} end
-${numberIn('latch', 'left')}
-if not left then
-  once(0)
-  return {0, 1}
-end
+  ...CHANGING,
+  body: `${UNLESS_OPEN}
 local refused = once(1, 'del', latch)
 if refused then return refused end
 return {1, announce(channel, '0') and 1 or 0}`,
-  reply: counted,
 });

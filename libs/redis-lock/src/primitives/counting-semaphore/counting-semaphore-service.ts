@@ -3,18 +3,20 @@ import { waitedMs, type Acquisition } from '../../core/acquisition.js';
 import { isTraced, traced } from '../../core/trace.js';
 import { isAbort, refuseAborted } from '../../core/time/abort.js';
 import type { WaitQueues } from '../../core/waiting/wait-queues.js';
-import { LockArgumentError, withLockName } from '../../core/api/errors.js';
+import { LockArgumentError, LockBackendError, withLockName } from '../../core/api/errors.js';
+import type { Asker, Channels } from '../../core/holding/asker.js';
+import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/api/observer.js';
 import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
 import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
+import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
 import { timeoutError, type Refusal } from '../../core/waiting/known.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
-import { CountingRequest } from './counting-request.js';
 import type { CountingAcquireOptions, CountingSemaphore } from './counting-semaphore.js';
 import { channelOf, REQUEST } from './footprint.js';
-import { AVAILABLE, CHANGE, DRAIN, TRY_SET_PERMITS } from './counting-semaphore.scripts.js';
+import * as scripts from './counting-semaphore.scripts.js';
 
 const KIND = 'counting-semaphore';
 
@@ -64,7 +66,7 @@ export class CountingSemaphores {
     const ttlMs = ttlOf(options);
     const send = (counter: string, marker: string) => {
       const args = [permits, ttlMs, markerTtlMs, channelOf(counter)];
-      return this.context.connection.run(TRY_SET_PERMITS, [counter, marker], args);
+      return this.context.connection.run(scripts.TRY_SET_PERMITS, [counter, marker], args);
     };
     return (await this.#requests.ask(name, send, false)) === 1;
   }
@@ -158,20 +160,95 @@ export class CountingSemaphores {
     const send = (counter: string, marker: string) => {
       const { more, fewer, onlyIfExists } = change;
       const args = [more, fewer, onlyIfExists, markerTtlMs, channelOf(counter)];
-      return this.context.connection.run(CHANGE, [counter, marker], args);
+      return this.context.connection.run(scripts.CHANGE, [counter, marker], args);
     };
     return (await this.#requests.ask(name, send, true)) === 1;
   }
 
   #drain(name: string): Promise<number> {
     const send = (counter: string, marker: string) =>
-      this.context.connection.run(DRAIN, [counter, marker], [markerTtlMs]);
+      this.context.connection.run(scripts.DRAIN, [counter, marker], [markerTtlMs]);
     return this.#requests.ask(name, send, false);
   }
 
   #available(name: string): Promise<number> {
     return askOnce(this.context, name, (counter) =>
-      this.context.connection.run(AVAILABLE, [counter], []),
+      this.context.connection.run(scripts.AVAILABLE, [counter], []),
+    );
+  }
+}
+
+/**
+ * One call for permits. Nothing in Redis ends by itself what it may have taken, so whatever it leaves
+ * undecided is taken back.
+ */
+class CountingRequest implements Asker {
+  readonly key: string;
+  readonly queueId: string;
+  readonly leaseTimeMs = 0;
+  readonly #marker: string;
+  /** An attempt that was executed, or may be. */
+  #mayArriveAgain = false;
+  #isAsking = false;
+  #hasLeft = false;
+  #hasTaken = false;
+  #isUndone = false;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly requests: OnceOnly,
+    private readonly name: string,
+    private readonly permits: number,
+  ) {
+    this.key = context.keys.key(name);
+    this.queueId = this.key;
+    this.#marker = requests.marker(this.key);
+  }
+
+  channels(): Channels {
+    return { wakeUp: channelOf(this.key) };
+  }
+
+  async ask(): Promise<Reply<AcquireAnswer>> {
+    const keys = [this.key, this.#marker];
+    this.#isAsking = true;
+    try {
+      const reply = await this.context.connection.run(scripts.ACQUIRE, keys, [
+        this.permits,
+        markerTtlMs,
+      ]);
+      if (reply.resent) this.#mayArriveAgain = true;
+      this.#hasTaken = reply.value.kind === 'granted';
+      return reply;
+    } catch (error) {
+      if (error instanceof LockBackendError && error.outcome === 'unknown') {
+        this.#mayArriveAgain = true;
+      }
+      throw error;
+    } finally {
+      this.#isAsking = false;
+      if (this.#hasLeft) this.leave();
+    }
+  }
+
+  /** The caller has the permits. */
+  keep(): void {
+    if (!this.#mayArriveAgain) this.requests.forget(this.key, this.#marker);
+  }
+
+  /** The caller has gone without permits. */
+  leave(): void {
+    this.#hasLeft = true;
+    if (!this.#isAsking && (this.#hasTaken || this.#mayArriveAgain)) void this.cancel();
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#isUndone) return;
+    this.#isUndone = true;
+    const keys = [this.key, this.#marker];
+    const args = [markerTtlMs, channelOf(this.key)];
+    await this.requests.undo(this.name, () =>
+      this.context.connection.run(scripts.CANCEL, keys, args),
     );
   }
 }

@@ -1,30 +1,22 @@
-import { acquireHashAlone, acquireNested } from '../../core/lua/acquire-alone.js';
-import { runPair, tokenTtlMs } from '../../core/lua/fencing-token.js';
+import { tokenTtlMs } from '../../core/lua/fencing-token.js';
 import { passArgs, writtenTerms } from '../../core/lua/hand-off.js';
-import {
-  INSPECT,
-  RELEASE as RELEASE_ALONE,
-  RELEASE_SOME,
-  renewHashes,
-} from '../../core/lua/hash-lock.js';
+import * as hash from '../../core/lua/hash-lock.js';
+import { HashProtocol } from '../../core/lua/hash-protocol.js';
 import type {
   Claim,
-  AcquireAnswer,
   AcquireTerms,
   Successor,
   ReleaseAnswer,
   LockProtocol,
   Owned,
   OwnerId,
-  Renewal,
 } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { LOCK_OPTIONS } from '../../core/api/options.js';
 import { aliveMs } from '../../core/time/polls.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { channelOf, keysOf } from './footprint.js';
-import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
+import * as scripts from './fair-lock.scripts.js';
 
 /** While a slot is half way, no release is announced: waiters poll at least every 100 ms. */
 const ALONE_POLL_MS = 100;
@@ -33,85 +25,26 @@ const MOST_STRAYS = 10_000;
 /** How long the process tries to remove them from the queue. */
 const INSIST_MS = 5 * 60 * 1_000;
 
-export class FairLockProtocol implements LockProtocol {
+export class FairLockProtocol extends HashProtocol implements LockProtocol {
   readonly kind = 'fair';
   readonly options = LOCK_OPTIONS;
-  readonly nesting = 'in turn';
   readonly waiting = 'each';
-  readonly isShared = false;
   readonly remembersWaiters = true;
   readonly #aliveMs: number;
-  readonly #tokenTtlMs: number;
-  readonly #slots: MovingSlots;
-  /**
-   * By key, the owners that may still be queued: such an owner would stop every waiter behind it.
-   */
+  /** By key those who may still have a place in the queue, which would stop everybody behind it. */
   readonly #strays = new Map<string, OwnerId[]>();
 
-  constructor(private readonly context: LockContext) {
-    this.#slots = new MovingSlots(context);
+  constructor(context: LockContext) {
+    super(context, tokenTtlMs(context.settings));
     this.#aliveMs = aliveMs(context.settings.pollIntervalMs);
-    this.#tokenTtlMs = tokenTtlMs(context.settings);
-  }
-
-  acquire(
-    hold: Owned,
-    terms: AcquireTerms,
-    holdCount: number,
-    claim?: Claim,
-  ): Promise<Reply<AcquireAnswer>> {
-    const { connection } = this.context;
-    const field = hold.owner;
-    const acquiring = {
-      ...{ protocol: this, hold, field, terms, holdCount, tokenTtlMs: this.#tokenTtlMs },
-    };
-    if (holdCount > 1) return acquireNested(connection, this.#slots, acquiring);
-    return this.#slots.ask(
-      hold.key,
-      () => this.#acquireTogether(hold, terms, claim),
-      async () => {
-        const reply = await acquireHashAlone(connection, acquiring);
-        const { value } = reply;
-        if (value.kind !== 'busy') return reply;
-        const remainingMs = Math.min(value.remainingMs, ALONE_POLL_MS);
-        return { ...reply, value: { ...value, remainingMs } };
-      },
-    );
-  }
-
-  release(hold: Owned, holdCount: number, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
-    const { connection } = this.context;
-    const { key, owner } = hold;
-    if (holdCount > 0) return connection.run(RELEASE_SOME, [key], [owner, holdCount]);
-    if (successor === undefined) {
-      return this.#slots.ask(
-        key,
-        () => connection.run(RELEASE, keysOf(key), [owner, channelOf(key)]),
-        () => this.#releaseAlone(hold),
-      );
-    }
-    const args = [...passArgs(owner, successor), channelOf(key)];
-    return this.#slots.ask(
-      key,
-      () => connection.run(PASS, keysOf(key), args),
-      () => this.#yieldAlone(hold),
-    );
   }
 
   cancel(hold: Owned, terms: AcquireTerms) {
-    return this.#slots.ask(
+    return this.slots.ask(
       hold.key,
       () => this.#cancel(hold.key, hold.owner, this.#waitMs(terms)),
       () => this.#releaseAlone(hold),
     );
-  }
-
-  renew(renewals: readonly Renewal[], minReplicas: number) {
-    return renewHashes(this.context.connection, renewals, minReplicas);
-  }
-
-  inspect(key: string) {
-    return this.context.connection.run(INSPECT, [key], []);
   }
 
   wakeUpChannel(key: string, owner: OwnerId): string {
@@ -123,21 +56,45 @@ export class FairLockProtocol implements LockProtocol {
     return this.wakeUpChannel(key, owner);
   }
 
-  #acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
-    const { connection, clock } = this.context;
-    // Rounded down: a push that answers this call must not look newer than the call.
+  protected acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
+    const { clock } = this.context;
+    // Rounded down: what is told later of this question must not seem newer than it is.
     const askedAt = Math.floor(clock.now());
     // A waiter that polls gains nothing by a grant: it is first in the queue, or not.
     const grantBy = claim === undefined || claim.mode === 'poll' ? '' : writtenTerms(claim);
     const asking = [this.#waitMs(terms), this.#aliveMs, askedAt, grantBy];
     const args = [owner, terms.leaseTimeMs, ...asking, channelOf(key)];
-    return runPair(connection, ACQUIRE, keysOf(key), args, terms, this.#tokenTtlMs);
+    return this.runPair(scripts.ACQUIRE, keysOf(key), args, terms);
+  }
+
+  protected override async acquireAlone(hold: Owned, terms: AcquireTerms) {
+    const reply = await super.acquireAlone(hold, terms);
+    const { value } = reply;
+    if (value.kind !== 'busy') return reply;
+    const remainingMs = Math.min(value.remainingMs, ALONE_POLL_MS);
+    return { ...reply, value: { ...value, remainingMs } };
+  }
+
+  protected releaseLast(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
+    const { key, owner } = hold;
+    if (successor === undefined) {
+      return this.slots.ask(
+        key,
+        () => this.connection.run(scripts.RELEASE, keysOf(key), [owner, channelOf(key)]),
+        () => this.#releaseAlone(hold),
+      );
+    }
+    const args = [...passArgs(owner, successor), channelOf(key)];
+    return this.slots.ask(
+      key,
+      () => this.connection.run(scripts.PASS, keysOf(key), args),
+      () => this.#yieldAlone(hold),
+    );
   }
 
   /** Queued waiters find the free lock by polling: the queue may be on another node. */
   async #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
-    const { connection } = this.context;
-    const reply = await connection.run(RELEASE_ALONE, [key], [owner, channelOf(key)]);
+    const reply = await this.connection.run(hash.RELEASE, [key], [owner, channelOf(key)]);
     this.#leaveQueue(key, owner);
     return reply;
   }
@@ -169,7 +126,7 @@ export class FairLockProtocol implements LockProtocol {
   }
 
   #cancel(key: string, owner: OwnerId, waitMs: number): Promise<Reply<ReleaseAnswer>> {
-    return this.context.connection.run(CANCEL, keysOf(key), [owner, waitMs, channelOf(key)]);
+    return this.connection.run(scripts.CANCEL, keysOf(key), [owner, waitMs, channelOf(key)]);
   }
 
   /** The waiter adds this to the score of every waiter behind it, as in Redisson. */

@@ -1,23 +1,6 @@
 import { refusal, releaseAnswer } from '../../core/lua/answers.js';
 import { fencedPair } from '../../core/lua/fencing-token.js';
-import {
-  announceUncontended,
-  CHECK_CLAIM,
-  HASH_LOCK,
-  handOver,
-  handOverOrAnnounce,
-  LEAVE_QUEUE,
-  QUEUE,
-  QUEUE_KEYS,
-  LOOK_AT_QUEUE,
-  PASS_ARGS,
-  PASS_IN_ORDER_ARGS,
-  passOn,
-  SERVER_TIME,
-  JOIN_QUEUE,
-  refuseAbsent,
-  passInOrder,
-} from '../../core/lua/hand-off.js';
+import * as handOff from '../../core/lua/hand-off.js';
 import { STANDING_BACK } from '../../core/lua/outsiders.js';
 import { CHECK_LEASE, CREATE, LOOK, REFUSE_OTHERS } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
@@ -33,15 +16,15 @@ import { defineScript } from '../../core/redis/script.js';
  */
 export const ACQUIRE_OR_QUEUE = fencedPair({
   name: 'lock.acquire-or-queue',
-  keys: ['lock', ...QUEUE_KEYS],
+  keys: ['lock', ...handOff.QUEUE_KEYS],
   args: ['owner', 'leaseMs', 'claim'],
   isNew: "not held or held == '0'",
   body: (token, granted) => `
 ${CHECK_LEASE}
-${CHECK_CLAIM}
-${SERVER_TIME}
-${QUEUE}
-${JOIN_QUEUE}
+${handOff.CHECK_CLAIM}
+${handOff.SERVER_TIME}
+${handOff.QUEUE}
+${handOff.JOIN_QUEUE}
 ${STANDING_BACK}
 ${LOOK}
 if not held then
@@ -70,20 +53,20 @@ return ${granted}`,
 /** Ours → free and announced, or held by the process that has waited longest. */
 export const RELEASE = defineScript({
   name: 'lock.release',
-  keys: ['lock', ...QUEUE_KEYS],
+  keys: ['lock', ...handOff.QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
-${LOOK_AT_QUEUE}
+${handOff.LOOK_AT_QUEUE}
 redis.call('del', lock)
-${announceUncontended(HASH_LOCK)}
-${SERVER_TIME}
-${QUEUE}
-${LEAVE_QUEUE}
-${handOver(HASH_LOCK)}
-${handOverOrAnnounce(HASH_LOCK)}`,
+${handOff.announceUncontended(handOff.HASH_LOCK)}
+${handOff.SERVER_TIME}
+${handOff.QUEUE}
+${handOff.LEAVE_QUEUE}
+${handOff.handOver(handOff.HASH_LOCK)}
+${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
 
@@ -111,10 +94,10 @@ return announce(channel, '0') and 'done' or 'unannounced'`,
 export const PASS = defineScript({
   name: 'lock.pass',
   keys: ['lock'],
-  args: PASS_ARGS,
+  args: handOff.PASS_ARGS,
   body: `
-${refuseAbsent(HASH_LOCK)}
-${passOn(HASH_LOCK)}`,
+${handOff.refuseAbsent(handOff.HASH_LOCK)}
+${handOff.passOn(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
 
@@ -124,37 +107,37 @@ ${passOn(HASH_LOCK)}`,
  */
 export const PASS_IN_ORDER = defineScript({
   name: 'lock.pass-in-order',
-  keys: ['lock', ...QUEUE_KEYS],
-  args: PASS_IN_ORDER_ARGS,
+  keys: ['lock', ...handOff.QUEUE_KEYS],
+  args: handOff.PASS_IN_ORDER_ARGS,
   numbers: ['waitedMs', 'callers', 'openEveryMs'],
   channels: ['channel'],
   body: `
-${CHECK_CLAIM}
-${refuseAbsent(HASH_LOCK)}
-${SERVER_TIME}
-${QUEUE}
-${JOIN_QUEUE}
+${handOff.CHECK_CLAIM}
+${handOff.refuseAbsent(handOff.HASH_LOCK)}
+${handOff.SERVER_TIME}
+${handOff.QUEUE}
+${handOff.JOIN_QUEUE}
 local leftMs = redis.pcall('pttl', lock)
-${handOver(HASH_LOCK)}
+${handOff.handOver(handOff.HASH_LOCK)}
 local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
-${passInOrder(HASH_LOCK)}`,
+${handOff.passInOrder(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
 
 /** Cancels a waiter: its process leaves the queue, and hands over what the waiter was granted. */
 export const CANCEL = defineScript({
   name: 'lock.cancel',
-  keys: ['lock', ...QUEUE_KEYS],
+  keys: ['lock', ...handOff.QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
-${SERVER_TIME}
-${QUEUE}
-${LOOK_AT_QUEUE}
-${LEAVE_QUEUE}
-${handOver(HASH_LOCK)}
+${handOff.SERVER_TIME}
+${handOff.QUEUE}
+${handOff.LOOK_AT_QUEUE}
+${handOff.LEAVE_QUEUE}
+${handOff.handOver(handOff.HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
@@ -163,7 +146,7 @@ local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 leaveQueue(owner)
 if not isOurs then return 'absent' end
-${announceUncontended(HASH_LOCK)}
-${handOverOrAnnounce(HASH_LOCK)}`,
+${handOff.announceUncontended(handOff.HASH_LOCK)}
+${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });

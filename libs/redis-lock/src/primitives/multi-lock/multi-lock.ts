@@ -180,14 +180,9 @@ function refuseSameKey(locks: ReadonlyMap<string, Lock>): void {
   }
 }
 
-const VERBS = [
-  'acquire',
-  'tryAcquire',
-  'using',
-  'isLocked',
-  'remainingTimeMs',
-  'forceRelease',
-] as const satisfies readonly (keyof Lock)[];
+const VERBS: readonly (keyof Lock)[] = [
+  ...(['acquire', 'tryAcquire', 'using', 'isLocked', 'remainingTimeMs', 'forceRelease'] as const),
+];
 
 /** @throws {LockArgumentError} it is neither a name nor a lock of this library */
 export function asLock(given: unknown, ofName: (name: string) => Lock): Lock {

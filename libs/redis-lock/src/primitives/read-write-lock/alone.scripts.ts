@@ -1,17 +1,8 @@
-import { acquireAnswer, GRANTED, LOST, releaseAnswer } from '../../core/lua/answers.js';
-import { CHECK_COUNT, CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
+import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../../core/lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr, orElse } from '../../core/lua/hash-lock.js';
 import type { ReleaseAnswer } from '../../core/holding/protocol.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
-import {
-  ANNOUNCE_TO_ALL,
-  BEGIN_INSPECTION,
-  FOR_NEXT,
-  inspection,
-  MODE,
-  READER,
-  refuseUnheld,
-  WRITER,
-} from './read-write-hash.lua.js';
+import * as hash from './read-write-hash.lua.js';
 
 /**
  * Scripts of one key each, for a slot that is on its way to another node: the lock and a reader's
@@ -39,11 +30,11 @@ export const WRITE_ACQUIRE_ALONE = defineScript({
   args: ['owner', 'leaseMs'],
   body: `
 ${CHECK_LEASE}
-${MODE}
+${hash.MODE}
 local field, holdCount = owner .. ':write', 1
 local held = mode == 'write' and redis.call('hget', lock, field)
 if mode and not held then
-  ${refuseUnheld()}
+  ${hash.refuseUnheld()}
   return {redis.call('pttl', lock)}
 end
 ${write('write')}`,
@@ -61,14 +52,14 @@ export const READ_ACQUIRE_ALONE = defineScript({
   body: `
 ${CHECK_COUNT}
 ${CHECK_LEASE}
-${MODE}
+${hash.MODE}
 local field = owner
 local held = mode and redis.call('hget', lock, field)
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
   local isOurs = companion ~= '' and redis.call('hexists', lock, companion .. ':write') == 1
   if mode == 'write' and not isOurs then
-    ${refuseUnheld(WRITER)}
+    ${hash.refuseUnheld(hash.WRITER)}
     return {redis.call('pttl', lock)}
   end
 end
@@ -93,12 +84,12 @@ export const RELEASE_ALONE = defineScript({
   numbers: ['holdCount'],
   channels: ['channel'],
   body: `
-${ANNOUNCE_TO_ALL}
+${hash.ANNOUNCE_TO_ALL}
 local held = redis.call('hget', lock, field)
 if not held then return {'absent', 0} end
 if holdCount > 0 then return {'done', 0} end
 local leases = ${COUNT}
-local isWriter = string.find(field, ${WRITER})
+local isWriter = string.find(field, ${hash.WRITER})
 if redis.call('hlen', lock) > 2 then
   redis.call('hdel', lock, field)
   if not isWriter then return {'done', leases} end
@@ -107,7 +98,7 @@ else
   redis.call('del', lock)
 end
 local isTold
-if isWriter then isTold = announceToAll() else isTold = announce(channel, '${FOR_NEXT}') end
+if isWriter then isTold = announceToAll() else isTold = announce(channel, '${hash.FOR_NEXT}') end
 return {isTold and 'done' or 'unannounced', leases}`,
   reply: (raw): Left | undefined => {
     const [word, leases] = typeof raw === 'object' ? raw : [];
@@ -124,11 +115,7 @@ export const READ_RENEW_ALONE = defineScript({
   body: `
 ${CHECK_LEASE}
 local held = redis.pcall('hget', lock, owner)
-if type(held) == 'table' then
-  -- A key of another type is not held. Any other error, as of a missing right, is no answer.
-  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-  held = false
-end
+${orElse('false')}
 if not held then return 0 end
 if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
 return ${COUNT}`,
@@ -160,10 +147,10 @@ export const READ_INSPECT_ALONE = defineScript({
   keys: ['lock'],
   args: [],
   body: `
-${BEGIN_INSPECTION}
+${hash.BEGIN_INSPECTION}
 local answer = {0}
 for _, field in ipairs(redis.call('hkeys', lock)) do
-  if string.find(field, ${READER}) then
+  if string.find(field, ${hash.READER}) then
     answer[1] = redis.call('pttl', lock)
     answer[#answer + 1] = field
   end

@@ -6,6 +6,7 @@ import type {
   Renewal,
 } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { merged } from '../../core/lua/answers.js';
 import { FORGET } from '../../core/once-only.js';
 import {
   LEASE_ALONE,
@@ -88,12 +89,4 @@ async function renewOne(
 /** One key at a time: each may be on another node. Leases that stay expire by themselves. */
 async function forgetLeases(connection: RedisConnection, leases: readonly string[]): Promise<void> {
   await Promise.allSettled(leases.map((lease) => connection.run(FORGET, [lease], [])));
-}
-
-function merged<R>(replies: readonly Omit<Reply<unknown>, 'value'>[], value: R): Reply<R> {
-  return {
-    value,
-    sentAt: Math.min(...replies.map(({ sentAt }) => sentAt)),
-    resent: replies.some(({ resent }) => resent),
-  };
 }

@@ -11,13 +11,7 @@ import { READ_OPTIONS } from '../../core/api/options.js';
 import { surroundingLease } from '../../core/holding/scope.js';
 import { acquireReadingAlone, releaseReadingAlone, renewReadingAlone } from './alone.js';
 import { READ_INSPECT_ALONE } from './alone.scripts.js';
-import {
-  READ_ACQUIRE,
-  READ_INSPECT,
-  READ_RELEASE,
-  READ_RENEW,
-  READ_CANCEL,
-} from './read-lock.scripts.js';
+import * as scripts from './read-lock.scripts.js';
 import { channelOf, keysWithTurns, readersPrefix, turnKeys } from './footprint.js';
 import { memoryMs } from './turns.lua.js';
 
@@ -58,7 +52,7 @@ export class ReadLockProtocol implements LockProtocol {
     const args = [owner, holdCount, leaseTimeMs, companion, memory, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_ACQUIRE, keysWithTurns(key), args, minReplicas),
+      () => connection.run(scripts.READ_ACQUIRE, keysWithTurns(key), args, minReplicas),
       () => acquireReadingAlone(connection, hold, terms, holdCount),
     );
   }
@@ -69,7 +63,7 @@ export class ReadLockProtocol implements LockProtocol {
     const args = [owner, holdCount, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_RELEASE, [key, readersPrefix(key)], args),
+      () => connection.run(scripts.READ_RELEASE, [key, readersPrefix(key)], args),
       () => releaseReadingAlone(connection, hold, holdCount),
     );
   }
@@ -81,7 +75,7 @@ export class ReadLockProtocol implements LockProtocol {
     const keys = [key, readersPrefix(key), readers, turn];
     return this.#slots.ask(
       key,
-      () => connection.run(READ_CANCEL, keys, [owner, channelOf(key)]),
+      () => connection.run(scripts.READ_CANCEL, keys, [owner, channelOf(key)]),
       () => releaseReadingAlone(connection, hold, 0),
     );
   }
@@ -92,7 +86,7 @@ export class ReadLockProtocol implements LockProtocol {
     const args = renewals.flatMap(({ owner, renewMs }) => [owner, renewMs]);
     return this.#slots.ask(
       keys[0] ?? '',
-      () => connection.run(READ_RENEW, keys, args, minReplicas),
+      () => connection.run(scripts.READ_RENEW, keys, args, minReplicas),
       () => renewReadingAlone(connection, renewals, minReplicas),
     );
   }
@@ -101,7 +95,7 @@ export class ReadLockProtocol implements LockProtocol {
     const { connection } = this.context;
     return this.#slots.ask(
       key,
-      () => connection.run(READ_INSPECT, [key, readersPrefix(key)], []),
+      () => connection.run(scripts.READ_INSPECT, [key, readersPrefix(key)], []),
       () => connection.run(READ_INSPECT_ALONE, [key], []),
     );
   }

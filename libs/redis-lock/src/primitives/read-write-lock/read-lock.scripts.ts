@@ -1,19 +1,8 @@
 import { SERVER_TIME } from '../../core/lua/hand-off.js';
-import { acquireAnswer, GRANTED, LOST, releaseAnswer } from '../../core/lua/answers.js';
-import { CHECK_COUNT, CHECK_LEASE, expireOr, lower } from '../../core/lua/hash-lock.js';
+import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../../core/lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr, lower, orElse } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
-import {
-  ANNOUNCE_TO_ALL,
-  FOR_NEXT,
-  inspection,
-  LONGEST_LEASE,
-  MODE,
-  READER,
-  READERS,
-  refuseUnheld,
-  SHRINK,
-  WRITER,
-} from './read-write-hash.lua.js';
+import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
 import { GIVE_TURN, REMEMBER, WAITING } from './turns.lua.js';
 
@@ -31,10 +20,10 @@ export const READ_ACQUIRE = defineScript({
   body: `
 ${CHECK_COUNT}
 ${CHECK_LEASE}
-${MODE}
-${READERS}
-${SHRINK}
-${ANNOUNCE_TO_ALL}
+${hash.MODE}
+${hash.READERS}
+${hash.SHRINK}
+${hash.ANNOUNCE_TO_ALL}
 ${SERVER_TIME}
 ${WAITING}
 ${REMEMBER}
@@ -47,7 +36,7 @@ if not held then
   isAlone = redis.call('exists', writers, readers, turn) == 0
   if mode == 'write' then
     if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
-      ${refuseUnheld(WRITER)}
+      ${hash.refuseUnheld(hash.WRITER)}
       if memoryMs > 0 then
         remember(readers, owner, memoryMs)
         -- The readers' turn is due when the write ends, also by a crash.
@@ -57,7 +46,7 @@ if not held then
     end
   else
     if left == -1 then
-      ${refuseUnheld(READER)}
+      ${hash.refuseUnheld(hash.READER)}
     end
     if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
@@ -138,7 +127,7 @@ local function leave()
     return 'done'
   end
   redis.call('del', lock)
-  return announce(channel, '${FOR_NEXT}') and 'done' or 'unannounced'
+  return announce(channel, '${hash.FOR_NEXT}') and 'done' or 'unannounced'
 end`;
 
 /** Ours → fewer holds, or out. The last live reader frees the lock and announces that. */
@@ -149,8 +138,8 @@ export const READ_RELEASE = defineScript({
   numbers: ['holdCount'],
   channels: ['channel'],
   body: `
-${LONGEST_LEASE}
-${SHRINK}
+${hash.LONGEST_LEASE}
+${hash.SHRINK}
 ${LEAVE}
 return leave()`,
   reply: releaseAnswer,
@@ -164,14 +153,14 @@ export const READ_CANCEL = defineScript({
   channels: ['channel'],
   body: `
 local holdCount = 0
-${LONGEST_LEASE}
-${SHRINK}
+${hash.LONGEST_LEASE}
+${hash.SHRINK}
 ${LEAVE}
 redis.call('zrem', readers, owner)
 local endsTurn = redis.call('zrem', turn, owner) == 1 and redis.call('exists', turn) == 0
 local answer = leave()
 -- The writers that let it go first need not wait any more.
-if endsTurn and answer == 'absent' then announce(channel, '${FOR_NEXT}') end
+if endsTurn and answer == 'absent' then announce(channel, '${hash.FOR_NEXT}') end
 return answer`,
   reply: releaseAnswer,
 });
@@ -192,11 +181,7 @@ for i = 1, #KEYS, 2 do
   local lock, owner, leaseMs = KEYS[i], ARGV[i], tonumber(ARGV[i + 1])
   local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
   local held = redis.pcall('hget', lock, owner)
-  if type(held) == 'table' then
-    -- A key of another type is not held. Any other error, as of a missing right, is no answer.
-    if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-    held = false
-  end
+  ${orElse('false')}
   local isAlive = 0
   for n = 1, math.min(tonumber(held) or 0, 10000) do
     local left = redis.call('pttl', key .. n)
@@ -220,19 +205,19 @@ export const READ_INSPECT = defineScript({
   keys: ['lock', 'prefix'],
   args: [],
   body: `
-${MODE}
-${READERS}
+${hash.MODE}
+${hash.READERS}
 if not mode then return {0} end
 local answer, isHeld = {0}, false
 local fields = redis.call('hgetall', lock)
 for i = 1, #fields, 2 do
-  local isReader = string.find(fields[i], ${READER})
+  local isReader = string.find(fields[i], ${hash.READER})
   local left = isReader and leaseOf(fields[i], fields[i + 1]) or 0
   if left > 0 then
     answer[1] = math.max(answer[1], left)
     answer[#answer + 1] = fields[i]
   end
-  isHeld = isHeld or isReader or string.find(fields[i], ${WRITER})
+  isHeld = isHeld or isReader or string.find(fields[i], ${hash.WRITER})
 end
 if not isHeld then
   return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')

@@ -1,7 +1,3 @@
-import { remainingOf } from '../../core/lua/answers.js';
-import type { Inspection } from '../../core/holding/protocol.js';
-import type { RawReply } from '../../core/redis/script.js';
-
 /**
  * The read-write lock on the wire is Redisson's RReadWriteLock: a hash `name` with a TTL. Its
  * fields are `mode` (`read` or `write`), reader → hold count, and `<writer>:write` → hold count.
@@ -102,10 +98,3 @@ local function shrink(reader, count, n)
   for i = n + 1, math.min(tonumber(count) or 0, MOST_HOLDS) do redis.call('del', key .. i) end
   return longest
 end`;
-
-export function inspection(raw: RawReply): Inspection | undefined {
-  if (typeof raw === 'string' || typeof raw === 'number') return undefined;
-  const [pttl, ...owners] = raw;
-  if (typeof pttl !== 'number') return undefined;
-  return { remainingMs: remainingOf(pttl), owners: owners.map(String) };
-}

@@ -1,24 +1,10 @@
-import { refusal } from '../../core/lua/answers.js';
+import { inspection, refusal } from '../../core/lua/answers.js';
 import { fencedPair } from '../../core/lua/fencing-token.js';
-import {
-  CHECK_CLAIM,
-  QUEUE,
-  QUEUE_KEYS,
-  SERVER_TIME,
-  JOIN_QUEUE,
-} from '../../core/lua/hand-off.js';
+import * as handOff from '../../core/lua/hand-off.js';
 import { STANDING_BACK } from '../../core/lua/outsiders.js';
 import { CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
-import {
-  ANNOUNCE_TO_ALL,
-  BEGIN_INSPECTION,
-  inspection,
-  LONGEST_LEASE,
-  MODE,
-  refuseUnheld,
-  WRITER,
-} from './read-write-hash.lua.js';
+import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
 import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
@@ -28,7 +14,7 @@ import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 const refuse = ({ standsBack, isRefused, joins, refused }: typeof IN_QUEUE) => `
 local left
 if mode == 'write' then
-  ${refuseUnheld(WRITER)}
+  ${hash.refuseUnheld(hash.WRITER)}
   left = redis.call('pttl', lock)
 elseif mode == 'read' then
   local longest, seen = longestLease()
@@ -51,10 +37,10 @@ if ${isRefused} then
   return ${refused}
 end`;
 
-/** Lua of an acquire that may join the queue of core/lua/hand-off.ts. */
+/** Lua of owners that wait in the queue of core/lua/hand-off.ts. */
 const IN_QUEUE = {
-  check: CHECK_CLAIM,
-  queue: `${QUEUE}${JOIN_QUEUE}${STANDING_BACK}`,
+  check: handOff.CHECK_CLAIM,
+  queue: `${handOff.QUEUE}${handOff.JOIN_QUEUE}${STANDING_BACK}`,
   standsBack: 'local standBackMs = standingBack(left)',
   isRefused: 'left or standBackMs',
   joins: 'joinQueue(owner)',
@@ -80,10 +66,10 @@ const ALONE: typeof IN_QUEUE = {
 const acquire = (way: typeof IN_QUEUE) => (token: string, granted: string) => `
 ${way.check}
 ${CHECK_LEASE}
-${MODE}
-${LONGEST_LEASE}
-${ANNOUNCE_TO_ALL}
-${SERVER_TIME}
+${hash.MODE}
+${hash.LONGEST_LEASE}
+${hash.ANNOUNCE_TO_ALL}
+${handOff.SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
 ${WAIT_TO_WRITE}
@@ -124,7 +110,7 @@ export const WRITE_ACQUIRE = fencedPair({
 /** The same; an owner that is refused joins the queue. */
 export const WRITE_ACQUIRE_OR_QUEUE = fencedPair({
   name: 'write-lock.acquire-or-queue',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
   args: [...WRITE_ARGS, 'claim'],
   numbers: ['memoryMs'],
   channels: ['channel'],
@@ -137,11 +123,11 @@ export const WRITE_INSPECT = defineScript({
   keys: ['lock'],
   args: [],
   body: `
-${BEGIN_INSPECTION}
+${hash.BEGIN_INSPECTION}
 if mode == 'read' then return {0} end
 local answer = {redis.call('pttl', lock)}
 for _, field in ipairs(redis.call('hkeys', lock)) do
-  if string.find(field, ${WRITER}) then answer[#answer + 1] = string.sub(field, 1, -7) end
+  if string.find(field, ${hash.WRITER}) then answer[#answer + 1] = string.sub(field, 1, -7) end
 end
 return answer`,
   reply: inspection,

@@ -1,22 +1,4 @@
-import {
-  announceUncontended,
-  CHECK_CLAIM,
-  giving,
-  handOver,
-  handOverOrAnnounce,
-  LEAVE_QUEUE,
-  QUEUE,
-  QUEUE_KEYS,
-  LOOK_AT_QUEUE,
-  PASS_ARGS,
-  PASS_IN_ORDER_ARGS,
-  passOn,
-  refuseAbsent,
-  SERVER_TIME,
-  JOIN_QUEUE,
-  passInOrder,
-  type HandedLock,
-} from '../../core/lua/hand-off.js';
+import * as handOff from '../../core/lua/hand-off.js';
 import { releaseAnswer } from '../../core/lua/answers.js';
 import { defineScript } from '../../core/redis/script.js';
 import { ANNOUNCE_TO_ALL, LONGEST_LEASE } from './read-write-hash.lua.js';
@@ -28,7 +10,7 @@ import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
  * next writer of core/lua/hand-off.ts follows.
  */
 
-const WRITE_LOCK: HandedLock = {
+const WRITE_LOCK: handOff.HandedLock = {
   field: (owner) => `${owner} .. ':write'`,
   beside: `'mode', 'write', `,
   freed: 'announceToAll()',
@@ -39,7 +21,7 @@ const WRITE_LOCK: HandedLock = {
 const RELEASE = `
 ${LONGEST_LEASE}
 ${ANNOUNCE_TO_ALL}
-${SERVER_TIME}
+${handOff.SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
 ${FORGET}
@@ -82,7 +64,7 @@ held = mode == 'write' and held`;
 /** Ours → for readers, held by the next writer, or free. */
 export const WRITE_RELEASE = defineScript({
   name: 'write-lock.release',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
@@ -90,34 +72,34 @@ export const WRITE_RELEASE = defineScript({
 ${HELD}
 if not held then return 'absent' end
 ${RELEASE}
-${QUEUE}
-${LOOK_AT_QUEUE}
-${LEAVE_QUEUE}
-${handOver(WRITE_LOCK)}
+${handOff.QUEUE}
+${handOff.LOOK_AT_QUEUE}
+${handOff.LEAVE_QUEUE}
+${handOff.handOver(WRITE_LOCK)}
 ${letGo('done', 'leaveQueue(owner, true)')}
-${announceUncontended(WRITE_LOCK)}
-${handOverOrAnnounce(WRITE_LOCK)}`,
+${handOff.announceUncontended(WRITE_LOCK)}
+${handOff.handOverOrAnnounce(WRITE_LOCK)}`,
   reply: releaseAnswer,
 });
 
 const NOT_OURS = `
 ${HELD}
-${refuseAbsent(WRITE_LOCK, 'held')}`;
+${handOff.refuseAbsent(WRITE_LOCK, 'held')}`;
 
 /** Ours → for readers, or the successor's. */
 export const WRITE_PASS = defineScript({
   name: 'write-lock.pass',
   keys: ['lock', 'prefix', ...TURN_KEYS],
-  args: [...PASS_ARGS, 'channel'],
+  args: [...handOff.PASS_ARGS, 'channel'],
   channels: ['channel'],
   body: `
 ${NOT_OURS}
 -- No other waiter wants the lock, and the writer does not read.
 if redis.call('hlen', lock) == 2 and redis.call('exists', readers, writers, turn) == 0 then
-  ${passOn(WRITE_LOCK)}
+  ${handOff.passOn(WRITE_LOCK)}
 end
 ${RELEASE}
-${giving(WRITE_LOCK)}
+${handOff.giving(WRITE_LOCK)}
 ${letGo('yielded')}
 return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'`,
   reply: releaseAnswer,
@@ -129,22 +111,22 @@ return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'`,
  */
 export const WRITE_PASS_IN_ORDER = defineScript({
   name: 'write-lock.pass-in-order',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
-  args: [...PASS_IN_ORDER_ARGS, 'memoryMs'],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
+  args: [...handOff.PASS_IN_ORDER_ARGS, 'memoryMs'],
   numbers: ['waitedMs', 'callers', 'openEveryMs', 'memoryMs'],
   channels: ['channel'],
   body: `
-${CHECK_CLAIM}
+${handOff.CHECK_CLAIM}
 ${NOT_OURS}
 ${RELEASE}
 ${WAIT_TO_WRITE}
-${QUEUE}
-${JOIN_QUEUE}
+${handOff.QUEUE}
+${handOff.JOIN_QUEUE}
 local leftMs = redis.pcall('pttl', lock)
-${handOver(WRITE_LOCK)}
+${handOff.handOver(WRITE_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
-${passInOrder(WRITE_LOCK)}`,
+${handOff.passInOrder(WRITE_LOCK)}`,
   reply: releaseAnswer,
 });
 
@@ -154,16 +136,16 @@ ${passInOrder(WRITE_LOCK)}`,
  */
 export const WRITE_CANCEL = defineScript({
   name: 'write-lock.cancel',
-  keys: ['lock', 'prefix', ...TURN_KEYS, ...QUEUE_KEYS],
+  keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
   args: ['owner', 'channel', 'openEveryMs'],
   numbers: ['openEveryMs'],
   channels: ['channel'],
   body: `
 ${RELEASE}
-${QUEUE}
-${LOOK_AT_QUEUE}
-${LEAVE_QUEUE}
-${handOver(WRITE_LOCK)}
+${handOff.QUEUE}
+${handOff.LOOK_AT_QUEUE}
+${handOff.LEAVE_QUEUE}
+${handOff.handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')
 -- A key that holds something else by now is not ours to give back.
@@ -180,7 +162,7 @@ end
 if isForReaders(longest) then
   return announceToAll() and 'done' or 'unannounced'
 end
-${announceUncontended(WRITE_LOCK)}
-${handOverOrAnnounce(WRITE_LOCK)}`,
+${handOff.announceUncontended(WRITE_LOCK)}
+${handOff.handOverOrAnnounce(WRITE_LOCK)}`,
   reply: releaseAnswer,
 });

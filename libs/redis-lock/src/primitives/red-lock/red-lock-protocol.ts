@@ -1,13 +1,6 @@
 import { LockArgumentError, LockBackendError } from '../../core/api/errors.js';
 import { runPair, tokenKey } from '../../core/lua/fencing-token.js';
-import {
-  ACQUIRE,
-  ACQUIRE_NESTED,
-  INSPECT,
-  RELEASE,
-  RELEASE_SOME,
-  renewHashes,
-} from '../../core/lua/hash-lock.js';
+import * as hash from '../../core/lua/hash-lock.js';
 import type {
   AcquireAnswer,
   AcquireTerms,
@@ -140,7 +133,7 @@ export class RedLockProtocol implements LockProtocol {
     const limitMs = connection.limitMs(renewMs);
     const sentAt = connection.clock.now();
     const asked = connection.nodes.map((node) =>
-      node.vote(limitMs, (redis) => renewHashes(redis, renewals, 0)),
+      node.vote(limitMs, (redis) => hash.renewHashes(redis, renewals, 0)),
     );
     const poll = new Ballot(asked, connection.quorum);
     const verdicts = await poll.until(() => {
@@ -162,7 +155,7 @@ export class RedLockProtocol implements LockProtocol {
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     const poll = connection.poll((node) =>
-      node.ask(limitMs, (redis) => redis.run(INSPECT, [key], [])),
+      node.ask(limitMs, (redis) => redis.run(hash.INSPECT, [key], [])),
     );
     const value = await poll.until(() => inspectionVerdict(poll));
     return { value, sentAt, resent: false };
@@ -219,13 +212,13 @@ export class RedLockProtocol implements LockProtocol {
     const terms = { fenced, minReplicas: 0 };
     const ttlMs = this.tokenTtlMs;
     return holdCount > 1
-      ? runPair(redis, ACQUIRE_NESTED, [key], [owner, holdCount, leaseMs], terms, ttlMs)
-      : runPair(redis, ACQUIRE, [key], [owner, leaseMs], terms, ttlMs);
+      ? runPair(redis, hash.ACQUIRE_NESTED, [key], [owner, holdCount, leaseMs], terms, ttlMs)
+      : runPair(redis, hash.ACQUIRE, [key], [owner, leaseMs], terms, ttlMs);
   }
 
   #releaseAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {
-    if (holdCount > 0) return redis.run(RELEASE_SOME, [key], [owner, holdCount]);
-    return redis.run(RELEASE, [key], [owner, this.wakeUpChannel(key)]);
+    if (holdCount > 0) return redis.run(hash.RELEASE_SOME, [key], [owner, holdCount]);
+    return redis.run(hash.RELEASE, [key], [owner, this.wakeUpChannel(key)]);
   }
 
   #refuseLongLease(leaseTimeMs: number): void {

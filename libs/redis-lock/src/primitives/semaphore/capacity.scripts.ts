@@ -18,7 +18,15 @@ local function tell()
   return (free < 1 or ${TELL_FREE}) and 1 or 0
 end`;
 
-/** Permits whose lease is over count as free; the next acquire takes them back. */
+/** The scripts that change how many there are, or are free. */
+const CHANGING = {
+  keys: ['counter', 'leases', 'marker'],
+  args: ['permits', 'markerTtlMs', 'channel'],
+  channels: ['channel'],
+  reply: counted,
+} as const;
+
+/** Permits whose lease is over count as free; the next one to acquire takes them back. */
 export const LOOK = defineScript({
   name: 'semaphore.look',
   keys: ['counter', 'leases'],
@@ -36,10 +44,8 @@ return {free + expired, used - expired, free + used}`,
 /** A semaphore that has lost its counter keeps its leases: they are part of the new number. */
 export const TRY_SET = defineScript({
   name: 'semaphore.try-set',
-  keys: ['counter', 'leases', 'marker'],
-  args: ['permits', 'markerTtlMs', 'channel'],
+  ...CHANGING,
   numbers: ['permits', 'markerTtlMs'],
-  channels: ['channel'],
   body: `
 ${ONCE}
 if known then return {1, 1} end
@@ -48,16 +54,13 @@ if free then return {0, 1} end
 free = permits - redis.call('zcard', leases)
 ${TELL}
 return once(1, 'set', counter, string.format('%.0f', free)) or {1, tell()}`,
-  reply: counted,
 });
 
 /** A call that arrives late must not undo a newer one. */
 export const SET = defineScript({
   name: 'semaphore.set',
-  keys: ['counter', 'leases', 'marker'],
-  args: ['permits', 'markerTtlMs', 'channel'],
+  ...CHANGING,
   numbers: ['permits', 'markerTtlMs'],
-  channels: ['channel'],
   body: `
 ${ONCE}
 if known then return {1, 1} end
@@ -67,15 +70,12 @@ free = (free or 0) + more
 ${TELL}
 local refused = once(1, 'incrby', counter, string.format('%.0f', more))
 return refused or {1, more > 0 and tell() or 1}`,
-  reply: counted,
 });
 
 export const ADD = defineScript({
   name: 'semaphore.add',
-  keys: ['counter', 'leases', 'marker'],
-  args: ['permits', 'markerTtlMs', 'channel'],
+  ...CHANGING,
   numbers: ['markerTtlMs'],
-  channels: ['channel'],
   body: `
 if not string.find(permits, '^%-?%d+$') or #permits > 15 then
   return redis.error_reply('LOCKARG permits is not a whole number')
@@ -91,16 +91,13 @@ end
 ${TELL}
 local refused = once(1, 'incrby', counter, string.format('%.0f', permits))
 return refused or {1, permits > 0 and tell() or 1}`,
-  reply: counted,
 });
 
 /** All of them → free and announced; or none, if one of them is not held. */
 export const RELEASE_PERMITS = defineScript({
   name: 'semaphore.release-permits',
-  keys: ['counter', 'leases', 'marker'],
-  args: ['permits', 'markerTtlMs', 'channel'],
+  ...CHANGING,
   numbers: ['markerTtlMs'],
-  channels: ['channel'],
   body: `
 ${IDS}
 ${ONCE}
@@ -120,7 +117,6 @@ if not free then
 end
 free = free + removed
 return once(1, 'incrby', counter, removed) or {1, tell()}`,
-  reply: counted,
 });
 
 /** The rest of one permit's lease (ms); -1 if it never ends, 0 if it is over. */

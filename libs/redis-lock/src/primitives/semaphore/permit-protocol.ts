@@ -11,8 +11,9 @@ import type { LockContext } from '../../core/lock-context.js';
 import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
+import { merged } from '../../core/lua/answers.js';
 import { channelOf, leasesKey, waitingKey } from './footprint.js';
-import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
+import * as scripts from './permits.scripts.js';
 
 /** The 32 digits of an id, and a comma. */
 const ID_LENGTH = 33;
@@ -55,7 +56,7 @@ export class PermitProtocol implements HoldProtocol {
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
     const args = [permits, leaseTimeMs, markMs, channelOf(key)];
     for (;;) {
-      const reply = await this.context.connection.run(ACQUIRE, keys, args, minReplicas);
+      const reply = await this.context.connection.run(scripts.ACQUIRE, keys, args, minReplicas);
       const { value, sentAt, resent } = reply;
       if (value !== 'unfinished') return { value, sentAt, resent };
     }
@@ -66,7 +67,7 @@ export class PermitProtocol implements HoldProtocol {
     const args = [owner, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => this.context.connection.run(RELEASE, keys, args),
+      () => this.context.connection.run(scripts.RELEASE, keys, args),
       () => this.#end(key, args),
     );
   }
@@ -76,7 +77,7 @@ export class PermitProtocol implements HoldProtocol {
     const args = [owner, channelOf(key)];
     return this.#slots.ask(
       key,
-      () => this.context.connection.run(CANCEL, keys, args),
+      () => this.context.connection.run(scripts.CANCEL, keys, args),
       () => this.#end(key, args),
     );
   }
@@ -89,13 +90,10 @@ export class PermitProtocol implements HoldProtocol {
     for (const part of inParts(renewals)) {
       const keys = part.map(({ key }) => leasesKey(key));
       const args = part.flatMap(({ owner, renewMs }) => [owner, renewMs]);
-      replies.push(await this.context.connection.run(RENEW, keys, args, minReplicas));
+      replies.push(await this.context.connection.run(scripts.RENEW, keys, args, minReplicas));
     }
-    return {
-      value: replies.flatMap(({ value }) => value),
-      sentAt: Math.min(...replies.map(({ sentAt }) => sentAt)),
-      resent: replies.some(({ resent }) => resent),
-    };
+    const answers = replies.flatMap(({ value }) => value);
+    return merged(replies, answers);
   }
 
   wakeUpChannel(key: string): string {
@@ -103,7 +101,7 @@ export class PermitProtocol implements HoldProtocol {
   }
 
   #end(key: string, args: readonly string[]): Promise<Reply<ReleaseAnswer>> {
-    return this.context.connection.run(END, [leasesKey(key)], args);
+    return this.context.connection.run(scripts.END, [leasesKey(key)], args);
   }
 }
 

@@ -1,8 +1,7 @@
-import { GRANTED, releaseAnswer, remainingOf } from '../../core/lua/answers.js';
+import { acquireAnswer, GRANTED, releaseAnswer } from '../../core/lua/answers.js';
 import { CHECK_LEASE } from '../../core/lua/hash-lock.js';
-import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { numberIn } from '../../core/once-only.js';
-import { defineScript, type RawReply } from '../../core/redis/script.js';
+import { defineScript } from '../../core/redis/script.js';
 
 /**
  * The permits on the wire are those of Redisson's RPermitExpirableSemaphore. A string `name` counts
@@ -148,7 +147,7 @@ end
 if free and free > 0 and expired > 0 then ${TELL_FREE} end
 if not ends or tonumber(ends) >= ${NO_LEASE} then return {-1} end
 return {tonumber(ends) - now}`,
-  reply: permitsAnswer,
+  reply: (raw) => (raw === UNFINISHED ? UNFINISHED : acquireAnswer(raw)),
 });
 
 /**
@@ -274,10 +273,3 @@ end
 return answers`,
   reply: (raw) => (Array.isArray(raw) ? raw.map((answer) => answer === 1) : undefined),
 });
-
-function permitsAnswer(raw: RawReply): AcquireAnswer | typeof UNFINISHED | undefined {
-  if (raw === UNFINISHED) return UNFINISHED;
-  if (raw === GRANTED) return { kind: 'granted', fencingToken: undefined };
-  const pttl = typeof raw === 'object' ? raw[0] : undefined;
-  return typeof pttl === 'number' ? { kind: 'busy', remainingMs: remainingOf(pttl) } : undefined;
-}

@@ -1,12 +1,27 @@
 import { Acquirer } from '../../core/acquirer.js';
+import { askOnce } from '../../core/session.js';
+import {
+  describeValue,
+  LockArgumentError,
+  LockStateError,
+  quoteName,
+} from '../../core/api/errors.js';
+import { remainingOf } from '../../core/lua/answers.js';
+import type { PermitLease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { OnceOnly } from '../../core/once-only.js';
+import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
 import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-service.js';
-import { REQUEST } from './footprint.js';
-import { NamedSemaphore } from './named-semaphore.js';
+import * as scripts from './capacity.scripts.js';
+import { channelOf, leasesKey, REQUEST } from './footprint.js';
 import { PermitProtocol } from './permit-protocol.js';
-import type { Semaphore } from './semaphore.js';
+import type { PermittedWork, Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
+
+const CAPACITY = { min: 1, max: LARGEST_COUNT };
+const CHANGE = { min: -LARGEST_COUNT, max: LARGEST_COUNT };
+const IDS_AT_ONCE = 1_000;
 
 /**
  * Semaphores on Redis: a number of holders at a time among all processes that share the server,
@@ -40,4 +55,124 @@ export class SemaphoreService {
   counting(name: string): CountingSemaphore {
     return this.#counting.get(name);
   }
+}
+
+class NamedSemaphore implements Semaphore {
+  constructor(
+    readonly name: string,
+    private readonly context: LockContext,
+    private readonly acquirer: Acquirer,
+    private readonly requests: OnceOnly,
+  ) {}
+
+  async acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease> {
+    return this.acquirer.acquire(this.name, options);
+  }
+
+  async tryAcquire(options?: SemaphoreAcquireOptions): Promise<PermitLease | null> {
+    return this.acquirer.tryAcquire(this.name, options);
+  }
+
+  async using<T>(work: PermittedWork<T>, options?: SemaphoreAcquireOptions): Promise<Awaited<T>> {
+    return this.acquirer.using(this.name, work, options);
+  }
+
+  async trySetPermits(permits: number): Promise<boolean> {
+    checkCount('permits', permits, CAPACITY);
+    return this.#once(scripts.TRY_SET, permits);
+  }
+
+  async setPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, CAPACITY);
+    await this.#once(scripts.SET, permits);
+  }
+
+  async addPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, CHANGE);
+    await this.#once(scripts.ADD, permits);
+  }
+
+  async availablePermits(): Promise<number> {
+    return (await this.#look()).available;
+  }
+
+  async acquiredPermits(): Promise<number> {
+    return (await this.#look()).acquired;
+  }
+
+  async permits(): Promise<number> {
+    return (await this.#look()).capacity;
+  }
+
+  async tryRelease(permitIds: string | readonly string[]): Promise<boolean> {
+    const permits = checkedIds(permitIds);
+    return this.#once(scripts.RELEASE_PERMITS, permits);
+  }
+
+  async release(permitIds: string | readonly string[]): Promise<void> {
+    if (await this.tryRelease(permitIds)) return;
+    const { name } = this;
+    throw new LockStateError(
+      `Semaphore ${quoteName(name)} gave back nothing: a permit is unknown, expired, or was given ` +
+        `back before; use tryRelease where that may happen`,
+      { lockName: name },
+    );
+  }
+
+  async updateLeaseTime(permitId: string, leaseTimeMs: number): Promise<boolean> {
+    const permits = checkedId(permitId);
+    checkLeaseTime(leaseTimeMs);
+    return this.#ask((key) => {
+      const args = [permits, leaseTimeMs];
+      return this.context.connection.run(scripts.UPDATE_LEASE, [leasesKey(key)], args);
+    });
+  }
+
+  async remainingTimeMs(permitId: string): Promise<number> {
+    const permits = checkedId(permitId);
+    const left = await this.#ask((key) =>
+      this.context.connection.run(scripts.LEASE_TIME, [leasesKey(key)], [permits]),
+    );
+    return remainingOf(left);
+  }
+
+  #look(): Promise<scripts.PermitCounts> {
+    return this.#ask((key) => this.context.connection.run(scripts.LOOK, [key, leasesKey(key)], []));
+  }
+
+  /** Whether the request has changed anything, however often it was delivered. */
+  async #once(script: typeof scripts.SET, permits: string | number): Promise<boolean> {
+    const { connection } = this.context;
+    const send = (key: string, marker: string) => {
+      const args = [permits, markerTtlMs, channelOf(key)];
+      return connection.run(script, [key, leasesKey(key), marker], args);
+    };
+    return (await this.requests.ask(this.name, send, false)) === 1;
+  }
+
+  #ask<R>(question: (key: string) => Promise<Reply<R>>): Promise<R> {
+    return askOnce(this.context, this.name, question);
+  }
+}
+
+function checkedIds(permitIds: unknown): string {
+  if (!Array.isArray(permitIds)) return checkedId(permitIds);
+  // Array.from also looks into the holes of an array.
+  const ids = [...new Set(Array.from(permitIds, checkedId))];
+  if (ids.length >= 1 && ids.length <= IDS_AT_ONCE) return ids.join(',');
+  throw new LockArgumentError(
+    `From 1 to ${String(IDS_AT_ONCE)} permits are given back at once, not ${String(ids.length)}`,
+  );
+}
+
+function checkedId(permitId: unknown): string {
+  if (typeof permitId === 'string' && /^[0-9a-f]{32}$/i.test(permitId)) {
+    return permitId.toLowerCase();
+  }
+  // A near miss of a permit id may be a secret too: no log shows it.
+  const given =
+    typeof permitId === 'string'
+      ? `a text of ${String(permitId.length)} characters`
+      : describeValue(permitId);
+  throw new LockArgumentError(`A permit id has 32 hexadecimal digits; this is ${given}`);
 }

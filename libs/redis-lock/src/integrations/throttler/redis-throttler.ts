@@ -1,15 +1,22 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { createHash, randomBytes } from 'node:crypto';
 
 import { describeValue, LockArgumentError, LockBackendError } from '../../core/api/errors.js';
 import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, LARGEST_COUNT, type Range } from '../../core/api/options.js';
+import {
+  checkCount,
+  LARGEST_COUNT,
+  isConnectionName,
+  unusableName,
+  type Range,
+} from '../../core/api/options.js';
 import { ANSWER_MS } from '../../core/redis/connection.js';
-import type { ScriptArgs } from '../../core/redis/script.js';
 import { answerWithin } from '../../core/redis/retry.js';
 import { HIT, type Hit } from './hits.scripts.js';
+import { checkObject, refuse, refuseValue } from '../../nest/refuse.js';
+import { getLockContextToken } from '../../nest/service-tokens.js';
 
 /** The record of a request for `@nestjs/throttler`. */
 export type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
@@ -17,8 +24,8 @@ export type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>
 /** The reaction to requests while Redis cannot count them. */
 export type OnThrottlerBackendError = 'reject' | 'allow';
 
-export const THROTTLER_CONTEXT = Symbol.for('nestjs-redis-lock:throttler-context');
-export const ON_THROTTLER_BACKEND_ERROR = Symbol.for('nestjs-redis-lock:throttler-backend-error');
+const THROTTLER_CONTEXT = Symbol.for('nestjs-redis-lock:throttler-context');
+const ON_THROTTLER_BACKEND_ERROR = Symbol.for('nestjs-redis-lock:throttler-backend-error');
 
 const LONGEST_MS = 365 * 24 * 60 * 60 * 1_000;
 
@@ -69,17 +76,17 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     const hits = this.#keyOf(key, throttlerName);
     const request = `${this.#mark}.${(++this.#requests).toString(36)}`;
     try {
-      return recordOf(await this.#hit(hits, { request, ttlMs, limit, blockMs }));
+      return recordOf(await this.#hit(hits, [request, ttlMs, limit, blockMs]));
     } catch (error) {
       if (this.onBackendError !== 'allow' || !(error instanceof LockBackendError)) throw error;
       return { totalHits: 0, timeToExpire: seconds(ttlMs), isBlocked: false, timeToBlockExpire: 0 };
     }
   }
 
-  async #hit(hits: string, args: ScriptArgs<(typeof HIT.args)[number]>): Promise<Hit> {
+  async #hit(hits: string, args: readonly (string | number)[]): Promise<Hit> {
     const { connection } = this.context;
     const reply = await answerWithin(ANSWER_MS, this.context, undefined, () =>
-      connection.run(HIT, { hits }, args),
+      connection.run(HIT, [hits], args),
     );
     return reply.value;
   }
@@ -116,4 +123,49 @@ function recordOf({ totalHits, expiresInMs, isBlocked, blockExpiresInMs }: Hit):
 /** The headers of an answer are in whole seconds. */
 function seconds(ms: number): number {
   return Math.ceil(ms / 1_000);
+}
+
+/** Where requests are counted, and what becomes of them when they cannot be. */
+export interface RedisThrottlerOptions {
+  /**
+   * The name of the connection of `RedisLockModule` on which requests are counted.
+   * @default 'default'
+   */
+  readonly connection?: string | undefined;
+  /**
+   * The answer to requests while Redis cannot be asked. `reject` fails them with `LockBackendError`;
+   * `allow` lets all of them in, whatever the limit.
+   * @default 'reject'
+   */
+  readonly onBackendError?: OnThrottlerBackendError | undefined;
+}
+
+/**
+ * Gives `RedisThrottlerStorage` to the factory of `ThrottlerModule.forRootAsync()`, which imports this.
+ */
+@Module({})
+export class RedisThrottlerModule {
+  /** @throws {LockConfigurationError} an option is unknown, or makes no sense */
+  static forRoot(options: RedisThrottlerOptions = {}): DynamicModule {
+    const from = 'RedisThrottlerModule.forRoot()';
+    checkObject(from, options);
+    const { connection, onBackendError = 'reject', ...unknown } = options;
+    const [option] = Object.keys(unknown);
+    if (option !== undefined) refuse(from, `unknown option ${describeValue(option)}`);
+    if (connection !== undefined && !isConnectionName(connection)) {
+      refuse(from, unusableName(connection));
+    }
+    if (!['reject', 'allow'].includes(onBackendError)) {
+      refuseValue(from, 'onBackendError', "'reject' or 'allow'", onBackendError);
+    }
+    return {
+      module: RedisThrottlerModule,
+      providers: [
+        { provide: THROTTLER_CONTEXT, useExisting: getLockContextToken(connection) },
+        { provide: ON_THROTTLER_BACKEND_ERROR, useValue: onBackendError },
+        RedisThrottlerStorage,
+      ],
+      exports: [RedisThrottlerStorage],
+    };
+  }
 }

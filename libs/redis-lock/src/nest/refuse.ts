@@ -1,0 +1,26 @@
+import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import { isPlainObject, unknownOption } from '../core/api/shapes.js';
+
+/**
+ * @param where begins the message
+ * @throws {LockConfigurationError} always
+ */
+export function refuse(where: string, problem: string): never {
+  throw new LockConfigurationError(`${where}: ${problem}`);
+}
+
+/** @throws {LockConfigurationError} always: the value is not what the option must be */
+export function refuseValue(where: string, option: string, what: string, value: unknown): never {
+  refuse(where, `${option} must be ${what}, not ${describeValue(value)}`);
+}
+
+/** @throws {LockConfigurationError} they are no plain object */
+export function checkObject(where: string, options: unknown): asserts options is object {
+  if (!isPlainObject(options)) refuseValue(where, 'the options', 'a plain object', options);
+}
+
+/** @throws {LockConfigurationError} an option has none of the names */
+export function refuseUnknown(options: object, known: readonly string[], where: string): void {
+  const problem = unknownOption(options, known);
+  if (problem !== undefined) refuse(where, problem);
+}
