@@ -9,9 +9,7 @@ import { EXIT } from '../../libs/redis-lock/src/cli/command-line.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { compiled } from '../support/compile.mjs';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
-import { RedisFixture, useRedis } from '../support/redis-server.js';
+import { eventually, RedisFixture, useProxy, useRedis } from '../support/set-up.js';
 import { doctor, run, type Outcome } from './command.js';
 
 const redis = useRedis();

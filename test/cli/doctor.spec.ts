@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { freePort } from '../../scripts/redis-server.mjs';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useProxy, useRedis } from '../support/set-up.js';
 import { doctor, run } from './command.js';
 
 const redis = useRedis();
@@ -244,16 +242,8 @@ describe('the doctor in a Cluster', () => {
     expect(of('publish')).toMatchObject([{ status: 'ok' }]);
     expect(of('message')).toMatchObject([{ status: 'ok' }]);
 
-    await cluster.admin.acl(
-      'SETUSER',
-      'shop',
-      'on',
-      '>pw',
-      '~*',
-      '&*',
-      '+@all',
-      '-pubsub|shardnumsub',
-    );
+    const rules = ['on', '>pw', '~*', '&*', '+@all', '-pubsub|shardnumsub'];
+    await cluster.admin.acl('SETUSER', 'shop', ...rules);
     const env = { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
     const plain = await doctor(['--cluster', '--url', cluster.url], { env });
     expect(plain.of('publish')).toMatchObject([{ status: 'warn' }]);

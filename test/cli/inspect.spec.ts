@@ -6,9 +6,7 @@ import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { eventually } from '../support/eventually.js';
-import { untilInLine, useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, untilInLine, useLocks, useRedis } from '../support/set-up.js';
 import { run } from './command.js';
 
 const redis = useRedis();
@@ -322,13 +320,7 @@ describe('inspect', () => {
 
   it('looks at each node of a red lock', async () => {
     const { code, out } = await run([
-      'inspect',
-      'a',
-      '--json',
-      '--url',
-      redis.url,
-      '--url',
-      redis.url,
+      ...['inspect', 'a', '--json', '--url', redis.url, '--url', redis.url],
     ]);
     expect(code).toBe(0);
     expect((JSON.parse(out) as { nodes: unknown[] }).nodes).toHaveLength(2);

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
 import { CHANNEL_PATTERNS, keyPatterns, aclRules } from '../support/acl-rules.js';
-import { eventually } from '../support/eventually.js';
-import { RedisFixture, useRedis } from '../support/redis-server.js';
+import { eventually, RedisFixture, useRedis } from '../support/set-up.js';
 import { doctor } from './command.js';
 
 const redis = useRedis();

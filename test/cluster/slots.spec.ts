@@ -7,9 +7,7 @@ import {
   ReadWriteLockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useLocks, useRedis } from '../support/set-up.js';
 
 /** Alone, a server does not know where clients find it. */
 const ADDRESS = ['--cluster-announce-ip', '127.0.0.1'];

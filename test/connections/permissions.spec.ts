@@ -8,10 +8,8 @@ import {
   type PermissionsOf,
 } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useLocks, useRedis } from '../support/set-up.js';
 import { COURSES, Stage } from './courses.js';
 
 type Service = keyof typeof COURSES;

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useApplications } from '../nest/applications.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'socket-'));

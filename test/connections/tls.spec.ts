@@ -7,9 +7,7 @@ import { LockBackendError } from 'nestjs-redis-lock';
 import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, Stopwatch, useRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));

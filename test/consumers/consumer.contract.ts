@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entries } from '../../scripts/library/surface.mjs';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { Consumer, type RunningConsumer } from './consumer.js';
 
 export interface ConsumerFacts {

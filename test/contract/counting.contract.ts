@@ -71,6 +71,7 @@ export function describeCountingBehaviour({
     expect(client.eventsOf('timed-out')).toEqual([]);
     expect(await semaphore.tryAcquire(1, { waitTimeMs: 400 })).toBe(false);
     expect(stopwatch.realMs).toBeGreaterThanOrEqual(399);
+    expect(stopwatch.ms).toBeLessThan(400 + PROMPT_MS);
     const waiting = semaphore.tryAcquire(2, { waitTimeMs: LONG_MS });
     await semaphore.release(2);
     expect(await waiting).toBe(true);

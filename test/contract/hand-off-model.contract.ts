@@ -395,13 +395,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     it('agree in any sequence of calls, repeated and late ones among them, and of time', async () => {
       const asking = [claiming, claiming, claimingAgain, entering, nesting, renewing];
       const ending = [
-        leavingOnce,
-        leaving,
-        leaving,
-        passing,
-        takingTurns,
-        takingTurns,
-        withdrawing,
+        ...[leavingOnce, leaving, leaving, passing, takingTurns, takingTurns, withdrawing],
       ];
       const steps = [...asking, ...ending, repeating, repeating, jumping, jumping, hearing];
       await expectToFollowModel(`hand-off of ${name}`, clients, steps, begin, agree, 'max');

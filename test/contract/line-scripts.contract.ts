@@ -95,10 +95,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           line: line.filter((process) => process !== 'A'),
           claims: others,
         });
-        const withUs = ({ line, claims }: InLine): InLine => ({
-          line: line.includes('A') ? line : [...line, 'A'],
-          claims: { ...claims, A: seen('A1') },
-        });
 
         it.each([
           ['a free lock', { A1: '1' }],
@@ -112,18 +108,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           const expected = { ...FREE, lock: after, leaseS: 30, ...withoutUs(line) };
           expect(await look()).toEqual(expected);
         });
-
-        it.each(["somebody else's lock", "somebody else's lock, handed over"] as LockState[])(
-          'claim stands in line for %s, where it stood before',
-          async (state) => {
-            const [write, lock] = LOCKS[state] ?? [];
-            await write?.();
-            await writeLine();
-            expect(await repeatedly(() => claim('A1'))).toMatchObject(busy);
-            const expected = { ...FREE, lock, leaseS: 30, ...withUs(line) };
-            expect(await look()).toEqual(expected);
-          },
-        );
 
         it.each([
           ['another kind of lock', kind.other.refused],
@@ -140,11 +124,8 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         );
 
         it.each([
-          'a free lock',
-          "somebody else's lock",
-          "somebody else's lock, handed over",
-          "a lock of our process's",
-          'another kind of lock',
+          ...['a free lock', "somebody else's lock", "somebody else's lock, handed over"],
+          ...["a lock of our process's", 'another kind of lock'],
         ] as LockState[])('no release changes %s, or tells anybody', async (state) => {
           const [write, lock] = LOCKS[state] ?? [];
           await write?.();
@@ -175,38 +156,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           expect(await view.written()).toEqual(before);
           expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
           expect(await redis.admin.get('k')).toBe('x');
-        });
-
-        it('leave goes down to the count it names, never up, and hands nothing over', async () => {
-          await LOCKS['our lock, entered three times']?.[0]();
-          await writeLine();
-          await ear.listen('ABCD');
-          await ear.listenToAll();
-          const expected = { ...FREE, leaseS: 30, ...line };
-          expect(await repeatedly(() => leaveSome('A1', 2))).toBe('done');
-          expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
-          expect(await repeatedly(() => leaveSome('A1', 3))).toBe('done');
-          expect(await look()).toEqual({ ...expected, lock: { A1: '2' } });
-          expect(await ear.heard()).toEqual([]);
-        });
-
-        it.each([
-          'our lock',
-          'our lock, entered three times',
-          'our lock, handed over and not entered',
-        ] as LockState[])('pass-on gives %s to the successor, whoever waits', async (state) => {
-          await LOCKS[state]?.[0]();
-          await writeLine();
-          await ear.listen('ABCD');
-          await ear.listenToAll();
-          const expected = { ...FREE, ...line, leaseS: 20 };
-          const args = { leaseMs: 20_000 };
-          expect(await repeatedly(() => passOn('A1', 'A2', args), 'had')).toBe('passed');
-          expect(await look()).toEqual({ ...expected, lock: { A2: '1' } });
-          const enters = { ...args, starts: 0 };
-          expect(await repeatedly(() => passOn('A2', 'A3', enters), 'had')).toBe('passed');
-          expect(await look()).toEqual({ ...expected, lock: { A3: '0' } });
-          expect(await ear.heard()).toEqual([]);
         });
       });
 
@@ -247,19 +196,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(await look()).toEqual(FREE);
       });
 
-      it('leave hands over once, and to one only', async () => {
-        await ear.listen('BC');
-        await ear.listenToAll();
-        await enter('A1');
-        await claim('B1');
-        await claim('C1');
-        const answers = [];
-        for (let time = 0; time < times; time += 1) answers.push(await leave('A1'));
-        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
-        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('C1') });
-        expect(await ear.heard()).toEqual(['B: 1 b1']);
-      });
-
       it.each(['leave', 'withdraw'])(
         '%s takes out of the line who has had it before, and nobody who waits',
         async (name) => {
@@ -281,19 +217,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           }
         },
       );
-
-      it('take-turns hands over once, and its successor stands in line once', async () => {
-        await ear.listen('ABC');
-        await ear.listenToAll();
-        await enter('A1');
-        await claim('B1');
-        await claim('C1');
-        const answers = [];
-        for (let time = 0; time < times; time += 1) answers.push(await takeTurns('A1', 'A2'));
-        expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
-        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('C1', 'A2') });
-        expect(await ear.heard()).toEqual(['B: 1 b1']);
-      });
 
       it('take-turns gives it to its successor once, if nobody else waits', async () => {
         await ear.listenToAll();
@@ -453,26 +376,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         });
       });
 
-      it('may be another caller of the process that leaves', async () => {
-        await ear.listen('AB');
-        await enter('A1');
-        await stand('A2');
-        await stand('B1');
-        expect(await leave('A1')).toBe('done');
-        expect(await look()).toEqual({ ...handedTo('A2'), ...standing('B1') });
-        expect(await ear.heard()).toEqual(['A: 2 a2']);
-      });
-
-      it('is none of the process that takes turns, which has named its successor', async () => {
-        await ear.listen('AB');
-        await enter('A1');
-        await stand('A2');
-        await stand('B1');
-        expect(await takeTurns('A1', 'A3')).toBe('done');
-        expect(await look()).toEqual({ ...handedTo('B1'), ...standing('A3') });
-        expect(await ear.heard()).toEqual(['B: 1 b1']);
-      });
-
       it('is another caller of the process of which one withdraws', async () => {
         await ear.listen('AB');
         await enter('A1');
@@ -481,32 +384,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(await withdraw('A1')).toBe('done');
         expect(await look()).toEqual({ ...handedTo('A2'), ...standing('B1') });
         expect(await ear.heard()).toEqual(['A: 2 a2']);
-      });
-
-      it('is whoever came first by the clock of the server, however often others ask', async () => {
-        await ear.listen('BCE');
-        await enter('A1');
-        for (const owner of ['C1', 'B1', 'E1', 'B2', 'C2', 'B3']) await claim(owner);
-        expect(await look()).toEqual({ ...heldBy('A1'), ...standing('C2', 'B3', 'E1') });
-        await leave('A1');
-        await claim('C2');
-        await claim('C3');
-        await leave('C2');
-        await leave('B3');
-        await leave('E1');
-        expect(await ear.heard()).toEqual(['C: 2 c2', 'B: 3 b3', 'E: 1 e1', 'C: 3 c3']);
-      });
-
-      it('asks again for what it already has without a word to others', async () => {
-        await ear.listen('BC');
-        await enter('A1');
-        await claim('B1');
-        await claim('C1');
-        await leave('A1');
-        expect(await claim('C1')).toMatchObject(busy);
-        expect(await claim('B1')).toEqual(granted);
-        expect(await look()).toEqual({ ...heldBy('B1'), ...standing('C1') });
-        expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
       it('is believed to wait for as long as it said when it asked last', async () => {
@@ -532,21 +409,6 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
     });
 
     describe('one that gives up', () => {
-      it('leaves the line, and nobody else does', async () => {
-        await enter('X1');
-        for (const owner of ['B1', 'A1', 'C1']) await claim(owner);
-        expect(await withdraw('A1')).toBe('absent');
-        expect(await look()).toEqual({ ...heldBy('X1'), ...standing('B1', 'C1') });
-      });
-
-      it('keeps the place of its process for the caller that asked after it', async () => {
-        await enter('X1');
-        await claim('A1');
-        await claim('A2');
-        expect(await withdraw('A1')).toBe('absent');
-        expect(await look()).toEqual({ ...heldBy('X1'), ...standing('A2') });
-      });
-
       it.each([0, 1, 3])('frees what it has, whatever its count (%d)', async (count) => {
         await ear.listenToAll();
         await hold('A1', count);

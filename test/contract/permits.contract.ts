@@ -200,6 +200,17 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       expect(await other.tryAcquire()).not.toBeNull();
     });
 
+    it('ends with null in a try that has found too few, when its time is over', async () => {
+      const semaphore = open().locks.get('a');
+      await semaphore.setPermits(5);
+      expect((await semaphore.tryAcquire({ permits: 4 }))?.permitIds).toHaveLength(4);
+      const stopwatch = new Stopwatch();
+      expect(await semaphore.tryAcquire({ permits: 2, waitTimeMs: 400 })).toBeNull();
+      expect(stopwatch.realMs).toBeGreaterThanOrEqual(399);
+      expect(stopwatch.ms).toBeLessThan(400 + PROMPT_MS);
+      expect(await semaphore.availablePermits()).toBe(1);
+    });
+
     it('ends with the reason of the signal, and leaves the permit to the next', async () => {
       const { lease, other } = await contended();
       const abort = new AbortController();

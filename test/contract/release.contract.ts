@@ -227,11 +227,13 @@ function describeUsing({ open, openRival = open, stall = stallProcess }: LockSui
 
   it('rejects with LeaseLostError, cause and result when the lease was lost during the work', async () => {
     const [ours, others] = [open(), open()];
+    const stopwatch = new Stopwatch();
     const work = ours.locks.using('a', async () => {
       await others.locks.get('a').forceRelease();
       return 42;
     });
     const error = await work.catch((e: unknown) => e);
+    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
     expect(error).toBeInstanceOf(LeaseLostError);
     expect(error).toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 42, lockName: 'a' });
     expect((error as Error).cause).toBeInstanceOf(LeaseLostError);
@@ -254,11 +256,13 @@ function describeUsing({ open, openRival = open, stall = stallProcess }: LockSui
   it('lets the error of the work win over a lost lease', async () => {
     const [ours, others] = [open(), open()];
     const thrown = new Error('no stock');
+    const stopwatch = new Stopwatch();
     const work = ours.locks.using('a', async () => {
       await others.locks.get('a').forceRelease();
       throw thrown;
     });
     await expect(work).rejects.toBe(thrown);
+    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
     expect(ours.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'gone' }]);
   });
 

@@ -2,9 +2,8 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { useLocks } from '../support/lock-client.js';
+import { useClients } from '../support/lock-client.js';
 import { countMade } from '../support/made.js';
-import { useRedis } from '../support/redis-server.js';
 
 const CYCLES = 200;
 /** What is new to the process makes promises once. */
@@ -15,8 +14,7 @@ const PROMISES = 16;
 const ONCE = 20;
 
 describe('The budget of a lock', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { open } = useClients(LockService);
 
   /** A client whose timers are due when the spec says so. */
   const openStill = (observer?: LockObserver) => {

@@ -3,9 +3,7 @@ import {
   openArenaRedis,
   RedisUnreachableError,
 } from '../../apps/seckill-demo/src/arena/arena-redis.js';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useProxy, useRedis } from '../support/set-up.js';
 
 describe('the Redis of REDIS_URL', () => {
   const redis = useRedis();

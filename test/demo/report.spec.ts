@@ -207,13 +207,7 @@ describe('texts', () => {
 
   it('names every knob, strategy and fault in a help of 80 columns', () => {
     const knobs = [
-      '--stock',
-      '--buyers',
-      '--instances',
-      '--strategies',
-      '--faults',
-      '--parts',
-      '--check',
+      ...['--stock', '--buyers', '--instances', '--strategies', '--faults', '--parts', '--check'],
     ];
     const others = ['--tutorial', '--json', 'npm run -s demo -- --json', '--lang'];
     const surroundings = ['REDIS_URL', 'PORT', 'SECKILL_LOG_LEVEL'];

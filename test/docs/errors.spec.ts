@@ -14,10 +14,8 @@ import {
 } from 'nestjs-redis-lock';
 import { lastValueFrom, type Observable } from 'rxjs';
 import { RunningApp, SILENT } from '../nest/applications.js';
-import { eventually } from '../support/eventually.js';
-import { expectNothingLeft } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, expectNothingLeft, useRedis } from '../support/set-up.js';
 
 /** Where nobody is. By its default ioredis would keep the process alive for 2 s. */
 const NOBODY = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConflictException } from '@nestjs/common';
+import { ConflictException, type InjectionToken, type Type } from '@nestjs/common';
 import {
   FairLockService,
   LatchService,
@@ -11,13 +11,10 @@ import {
 import { readdirSync } from 'node:fs';
 import Redlock, { ExecutionError } from 'redlock';
 import { defaultTimeoutOptions, Mutex, Semaphore } from 'redis-semaphore';
-import { Section, watch } from '../contract/suite.js';
 import { useApplications } from '../nest/applications.js';
-import { eventually } from '../support/eventually.js';
 import { pageOf } from '../support/proofs.js';
 import { everyNodeVotes, useRedLocks, useServers } from '../support/red-lock-client.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, redisson, Section, useRedis, watch } from '../support/set-up.js';
 import * as redlockBoth from './examples/redlock/both.js';
 import * as redlockByHandAfter from './examples/redlock/by-hand.after.js';
 import * as redlockByHandBefore from './examples/redlock/by-hand.before.js';
@@ -76,6 +73,31 @@ const aWhile = async () => {
   for (let i = 0; i < 5; i += 1) await redis.admin.ping();
 };
 
+/** A provider of an application that gives it what it works with. */
+async function provided<T>(Provider: Type<T>, token: InjectionToken, useValue: object): Promise<T> {
+  const app = await apps.start({ providers: [Provider, { provide: token, useValue }] });
+  return app.nest.get(Provider);
+}
+
+async function expectOneAtATime(shop: { sellOne(id: string): Promise<number> }): Promise<void> {
+  const left = await Promise.all(Array.from({ length: 8 }, () => shop.sellOne('1')));
+  expect(left.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+type Using = (work: () => Promise<void>) => Promise<unknown>;
+
+/** Each step of a migration keeps out those who are at the one before, but for so many. */
+async function expectSafeSteps(steps: readonly Using[], most: number): Promise<void> {
+  for (const [i, next] of steps.slice(1).entries()) {
+    const section = new Section();
+    const neighbours = [steps[i] as Using, next];
+    const twice = [...neighbours, ...neighbours, ...neighbours];
+    await Promise.all(twice.map((using) => using(() => section.run(aWhile))));
+    expect(section.entries).toBe(6);
+    expect(section.most).toBeLessThanOrEqual(most);
+  }
+}
+
 describe.each(['redlock', 'redis-semaphore', 'redisson'])('docs/migrating-from-%s.md', (name) => {
   it('shows what is run here', () => {
     const folder = `test/docs/examples/${name}`;
@@ -98,13 +120,8 @@ describe('from redlock', () => {
   it.each(['before', 'after'])('%s: one at a time sells', async (when) => {
     const shelf = new Shelf();
     const { Shop, Stock } = redlockWorkAfter;
-    const providers = [Shop, { provide: Stock, useValue: shelf }];
-    const shop =
-      when === 'before'
-        ? new redlockWorkBefore.Shop(redlock(), shelf)
-        : (await apps.start({ providers })).nest.get(Shop);
-    const left = await Promise.all(Array.from({ length: 8 }, () => shop.sellOne('1')));
-    expect(left.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    const before = () => new redlockWorkBefore.Shop(redlock(), shelf);
+    await expectOneAtATime(when === 'before' ? before() : await provided(Shop, Stock, shelf));
   });
 
   it.each(['before', 'after'])('%s: gives up at once while another imports', async (when) => {
@@ -141,11 +158,10 @@ describe('from redlock', () => {
     const section = new Section();
     const accounts = { move: async () => section.run(aWhile) };
     const { Bank, Accounts } = redlockKeysAfter;
-    const providers = [Bank, { provide: Accounts, useValue: accounts }];
     const bank =
       when === 'before'
         ? new redlockKeysBefore.Bank(redlock(), accounts)
-        : (await apps.start({ providers })).nest.get(Bank);
+        : await provided(Bank, Accounts, accounts);
     await Promise.all([bank.transfer('a', 'b', 1), bank.transfer('b', 'a', 1)]);
     expect(section).toMatchObject({ entries: 2, most: 1 });
   });
@@ -182,15 +198,7 @@ describe('from redlock', () => {
     const old = (work: () => Promise<void>) => redlock().using(['product_1'], 10_000, work);
     const middle = (work: () => Promise<void>) => both.using('product_1', work);
     const next = (work: () => Promise<void>) => locks.using('product_1', work);
-    for (const neighbours of [
-      [old, middle],
-      [middle, next],
-    ] as const) {
-      const section = new Section();
-      const twice = [...neighbours, ...neighbours, ...neighbours];
-      await Promise.all(twice.map((using) => using(() => section.run(aWhile))));
-      expect(section).toMatchObject({ entries: 6, most: 1 });
-    }
+    await expectSafeSteps([old, middle, next], 1);
     // So nobody may go from the first to the last at once.
     await old(() => next(aWhile));
   });
@@ -217,13 +225,8 @@ describe('from redis-semaphore', () => {
   it.each(['before', 'after'])('%s: one at a time sells', async (when) => {
     const shelf = new Shelf();
     const { Shop, Stock } = mutexAfter;
-    const providers = [Shop, { provide: Stock, useValue: shelf }];
-    const shop =
-      when === 'before'
-        ? new mutexBefore.Shop(redis.admin, shelf)
-        : (await apps.start({ providers })).nest.get(Shop);
-    const left = await Promise.all(Array.from({ length: 8 }, () => shop.sellOne('1')));
-    expect(left.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    const before = () => new mutexBefore.Shop(redis.admin, shelf);
+    await expectOneAtATime(when === 'before' ? before() : await provided(Shop, Stock, shelf));
   });
 
   it.each([
@@ -271,11 +274,10 @@ describe('from redis-semaphore', () => {
     const section = new Section();
     const gateway = { pay: async () => section.run(aWhile) };
     const { Payments, Gateway } = semaphoreAfter;
-    const providers = [Payments, { provide: Gateway, useValue: gateway }];
     const payments =
       when === 'before'
         ? new semaphoreBefore.Payments(redis.admin, gateway)
-        : (await apps.start({ providers })).nest.get(Payments);
+        : await provided(Payments, Gateway, gateway);
     const one = Array.from({ length: 10 }, () => payments.pay('1'));
     await Promise.all([...one, payments.payTwo('1', '2'), payments.payTwo('3', '4')]);
     expect(section.entries).toBe(14);
@@ -301,15 +303,7 @@ describe('from redis-semaphore', () => {
     };
     const middle = (work: () => Promise<void>) => both.using('product_1', work);
     const next = (work: () => Promise<void>) => locks.using('product_1', work);
-    for (const neighbours of [
-      [old, middle],
-      [middle, next],
-    ] as const) {
-      const section = new Section();
-      const twice = [...neighbours, ...neighbours, ...neighbours];
-      await Promise.all(twice.map((using) => using(() => section.run(aWhile))));
-      expect(section).toMatchObject({ entries: 6, most: 1 });
-    }
+    await expectSafeSteps([old, middle, next], 1);
   });
 
   it('is safe in two steps: both semaphores keep the number', async () => {
@@ -323,16 +317,7 @@ describe('from redis-semaphore', () => {
     };
     const middle = (work: () => Promise<void>) => both.usingPermit('gateway', 2, work);
     const next = (work: () => Promise<void>) => semaphores.get('gateway').using(work);
-    for (const neighbours of [
-      [old, middle],
-      [middle, next],
-    ] as const) {
-      const section = new Section();
-      const twice = [...neighbours, ...neighbours, ...neighbours];
-      await Promise.all(twice.map((using) => using(() => section.run(aWhile))));
-      expect(section.entries).toBe(6);
-      expect(section.most).toBeLessThanOrEqual(2);
-    }
+    await expectSafeSteps([old, middle, next], 2);
   });
 });
 

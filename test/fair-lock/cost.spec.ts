@@ -7,10 +7,7 @@ import {
   CANCEL,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import { expectCosts } from '../support/costs.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { channelOf } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { channelOf, eventually, useLocks, useRedis } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const MANY = 10_000;

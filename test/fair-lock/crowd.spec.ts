@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock';
-import { eventually } from '../support/eventually.js';
-import { useLocks, type LockClient } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useClients, type LockClient } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const POLLS = 4;
@@ -10,9 +8,8 @@ const MS_FOR_A_CROWD = 60_000;
 
 /** Many callers of one process before one fair lock; prints the figures of docs/fair-lock.md. */
 describe('a crowd before a fair lock', () => {
-  const redis = useRedis();
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
-  const open = useLocks(redis, (context) => new FairLockService(context));
   const length = () => redis.admin.llen(view.keys.queue);
   const empty = () => eventually(async () => (await length()) === 0, { withinMs: MS_FOR_A_CROWD });
 

@@ -1,25 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError } from 'nestjs-redis-lock';
-import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock';
 import {
   ACQUIRE,
   RELEASE,
-  CANCEL,
 } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
-import { watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
+import { eventually, seededRandom, useProxiedClients, watch } from '../support/set-up.js';
 import { JavaFairLock } from '../support/redisson-fair.js';
-import { useRedis } from '../support/redis-server.js';
 import { FairView } from './fair-view.js';
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
 describe('FairLockService when an answer is lost', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
+  const { redis, proxy, open } = useProxiedClients(FairLockService);
   const view = new FairView(redis, 'a');
-  const open = useLocks(redis, (context) => new FairLockService(context));
 
   /** A holder, and a client that only asks when it has to. */
   const opened = async () => {
@@ -34,21 +26,6 @@ describe('FairLockService when an answer is lost', () => {
     await eventually(async () => (await view.queue()).length === 0);
     return { ...client, lease };
   };
-  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
-    proxy.current.loseReply({ containing: sha1, times: 1 });
-
-  it('enters the queue once', async () => {
-    const { locks, lease } = await opened();
-    const fault = loseAnswerTo(ACQUIRE);
-    const waiter = await view.enqueue(locks, { waitTimeMs: 40_000 });
-    await eventually(() => fault.hits === 1);
-    await view.everybodyListens();
-    expect(await view.queue()).toEqual([waiter.owner]);
-    const [horizon = NaN] = await view.horizons();
-    expect(horizon).toBeLessThanOrEqual(70_000);
-    await lease.release();
-    await (await waiter.promise).release();
-  });
 
   it('takes the lock from the queue once, and its time off once', async () => {
     const { locks, lease } = await opened();
@@ -56,7 +33,7 @@ describe('FairLockService when an answer is lost', () => {
     await view.everybodyListens();
     const java = new JavaFairLock(redis.admin, 'a');
     await java.tryLock(20_000);
-    const fault = loseAnswerTo(ACQUIRE);
+    const fault = proxy.current.loseAnswerTo(ACQUIRE);
     // Freed by somebody who only says so.
     await redis.admin.del('a');
     await redis.admin.publish(`redisson_lock__channel:{a}:${waiter.owner}`, '0');
@@ -71,25 +48,6 @@ describe('FairLockService when an answer is lost', () => {
     expect(await java.tryLock()).toBeNull();
   });
 
-  it('leaves the queue once, and takes its time off once', async () => {
-    const { locks, lease } = await opened();
-    const abort = new AbortController();
-    const waiter = await view.enqueue(locks, { waitTimeMs: 40_000, signal: abort.signal });
-    await view.everybodyListens();
-    const java = new JavaFairLock(redis.admin, 'a');
-    await java.tryLock(20_000);
-    const fault = loseAnswerTo(CANCEL);
-    abort.abort(new Error('no time'));
-    await expect(waiter.promise).rejects.toThrow('no time');
-    await eventually(() => fault.hits === 1);
-    await eventually(async () => (await view.queue()).length === 1);
-    const [horizon = NaN] = await view.horizons();
-    expect(horizon).toBeGreaterThan(45_000);
-    expect(horizon).toBeLessThanOrEqual(50_000);
-    await java.giveUp(20_000);
-    await lease.release();
-  });
-
   it('releases once, and tells the next one', async () => {
     const { locks, lease, eventsOf } = await opened();
     await lease.release();
@@ -97,7 +55,7 @@ describe('FairLockService when an answer is lost', () => {
     const other = open({ pollIntervalMs: 60_000 });
     const waiter = await view.enqueue(other.locks);
     await view.everybodyListens();
-    const fault = loseAnswerTo(RELEASE);
+    const fault = proxy.current.loseAnswerTo(RELEASE);
     await ours.release();
     expect(fault.hits).toBe(1);
     expect(eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });

@@ -1,12 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { PROMPT_MS, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
 import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, PROMPT_MS, Stopwatch, useClients, watch } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const ALIVE_MS = 5_000;
@@ -14,10 +10,9 @@ const DEAD = 'dead';
 
 /** The defects of Redisson's fair lock (#6150, #3730, #3004, #4620, #5019, #1104), by name. */
 describe('the queue of a fair lock', () => {
-  const redis = useRedis();
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
   const { queue, timeouts, waiting } = view.keys;
-  const open = useLocks(redis, (context) => new FairLockService(context));
   const quick = { pollIntervalMs: 50 };
 
   /** What a Java thread hears on its channel. */

@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
-import type { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, FairLockService, Lease } from 'nestjs-redis-lock';
 import { watch, type Watched } from '../contract/suite.js';
 import { eventually, type EventuallyOptions } from '../support/eventually.js';
 import { channelOf, FOREIGN_CLIENT } from '../support/redisson.js';

@@ -1,10 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, type Lease } from 'nestjs-redis-lock';
-import { PROMPT_MS } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { useGolden } from '../wire/golden.js';
 import { FairView } from './fair-view.js';
 

@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, ReplicationError } from 'nestjs-redis-lock';
 import { expectOrder, PROMPT_MS, Section, warmUp, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, type LockClient, type LockClientOptions } from '../support/lock-client.js';
-import { channelOf } from '../support/redisson.js';
+import { type LockClient, type LockClientOptions, useClients } from '../support/lock-client.js';
 import { JavaFairLock } from '../support/redisson-fair.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { channelOf, eventually, Stopwatch } from '../support/set-up.js';
 import { FairView, grantTo } from './fair-view.js';
 
 const PATIENT = { waitTimeMs: 60_000 };
@@ -16,9 +13,8 @@ const GHOST = 'dead0000-0000-4000-8000-000000000001:7';
 const ALIVE = { aliveMs: 60_000, terms: `${'ab'.repeat(16)} 400 s` };
 
 describe('FairLockService hands a lock on', () => {
-  const redis = useRedis();
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
-  const open = useLocks(redis, (context) => new FairLockService(context));
 
   /** A client of which the server knows all scripts, and which counts what it sends. */
   const opened = async (settings: LockClientOptions = {}) => {

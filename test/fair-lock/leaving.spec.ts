@@ -1,19 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockShutdownError, LockStateError, LockTimeoutError } from 'nestjs-redis-lock';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { PROMPT_MS, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { JavaFairLock } from '../support/redisson-fair.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
-import { FairView } from './fair-view.js';
+import { eventually, PROMPT_MS, Stopwatch, useClients, watch } from '../support/set-up.js';
+import { FairView, SLACK_MS } from './fair-view.js';
 
 describe('who leaves the queue of a fair lock', () => {
-  const redis = useRedis();
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
   const { queue, timeouts, waiting } = view.keys;
-  const open = useLocks(redis, (context) => new FairLockService(context));
 
   const expectEmptyQueue = () =>
     eventually(async () => (await redis.admin.exists(queue, timeouts, waiting)) === 0, {
@@ -106,16 +100,36 @@ describe('who leaves the queue of a fair lock', () => {
     expect(await redis.admin.keys('*')).toEqual(['a']);
   });
 
-  it('frees the lock by force for the first in the queue', async () => {
-    const { locks } = open({ pollIntervalMs: 60_000 });
-    const java = new JavaFairLock(redis.admin, 'a');
-    await java.tryLock();
-    const waiter = await view.enqueue(locks);
-    await view.everybodyListens();
-    const stopwatch = new Stopwatch();
-    expect(await locks.get('a').forceRelease()).toBe(true);
+  it('testAcquireFailedNotCalledOnRedisTimeout: a Redis that stands still leaves nobody queued', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a');
+    const waiter = await view.enqueue(locks, { waitTimeMs: 200 });
+    redis.pause();
+    await expect(waiter.promise).rejects.toMatchObject({ lockName: 'a' });
+    redis.resume();
+    await eventually(async () => (await view.queue()).length === 0);
+    await lease.release();
+    await expect(locks.acquire('a', { waitTimeMs: 0 })).resolves.toMatchObject({ state: 'held' });
+  });
+
+  it('testAcquireFailedNotCalledOnRedisTimeout: a pause that ends in time is no error', async () => {
+    const [holder, ours] = [open(), open()];
+    const lease = await holder.locks.acquire('a');
+    const waiter = await view.enqueue(ours.locks, { waitTimeMs: 15_000 });
+    await redis.admin.client('PAUSE', 500);
+    const releasing = lease.release();
     await (await waiter.promise).release();
-    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+    await releasing;
+    expect(await redis.admin.exists('a', ...Object.values(view.keys))).toBe(0);
+  });
+
+  it('gives up with an error that tells how long the others have it', async () => {
+    const { locks } = open();
+    await locks.acquire('a');
+    await view.enqueue(locks);
+    const error = await locks.acquire('a', { waitTimeMs: 400 }).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect((error as LockTimeoutError).retryAfterMs).toBeGreaterThan(30_000 - SLACK_MS);
   });
 
   describe('because something else is where the queue should be', () => {

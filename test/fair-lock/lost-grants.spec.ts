@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService } from 'nestjs-redis-lock';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { channelOf } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { channelOf, PROMPT_MS, roundTrips, Stopwatch, useRedis, watch } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const NO_POLL = { pollIntervalMs: 60_000 };

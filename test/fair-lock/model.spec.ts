@@ -1,13 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LeaseLostError, LockShutdownError, type Lease } from 'nestjs-redis-lock';
-import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { FairLockService, LeaseLostError, LockShutdownError, type Lease } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
-import { eventually } from '../support/eventually.js';
 import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
-import { channelOf } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { channelOf, eventually, useRedis } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const NAME = '{shop}:2';

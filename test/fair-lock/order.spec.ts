@@ -1,16 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { Section } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import {
+  eventually,
+  PROMPT_MS,
+  Section,
+  seededRandom,
+  Stopwatch,
+  useClients,
+} from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 describe('the order of a fair lock', () => {
-  const redis = useRedis();
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
-  const open = useLocks(redis, (context) => new FairLockService(context));
 
   it.each(['message', 'poll'] as const)(
     'is that of the calls, of several clients with several callers each, woken by %s',
@@ -101,21 +103,18 @@ describe('the order of a fair lock', () => {
     expect(order).toEqual(['nested', 'nested', 'next']);
   });
 
-  it('has tokens that rise in the order of the grants', async () => {
-    const clients = [open(), open()];
-    const first = await clients[0]?.locks.acquire('a', { fenced: true });
-    const tokens = [first?.fencingToken ?? 0];
-    const waiters = [];
-    for (let i = 0; i < 6; i += 1) {
-      const { locks } = clients[i % 2] ?? open();
-      waiters.push(await view.enqueue(locks, { fenced: true }));
-    }
-    await first?.release();
-    for (const { promise } of waiters) {
-      const lease = await promise;
-      tokens.push(lease.fencingToken ?? 0);
-      await lease.release();
-    }
-    expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
+  it('testLeaseTimeout: waiters with leases that nobody gives back follow in their order', async () => {
+    const { locks } = open();
+    const LEASE = 400;
+    const order: number[] = [];
+    const stopwatch = new Stopwatch();
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        await locks.acquire('a', { leaseTimeMs: LEASE });
+        order.push(i);
+      }),
+    );
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(stopwatch.ms).toBeLessThan(8 * (LEASE + PROMPT_MS));
   });
 });

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
 import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
-import { FairView, SLACK_MS } from './fair-view.js';
+import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
+import { FairView } from './fair-view.js';
 
 describe('FairLockService on the wire', () => {
   const redis = useRedis();
@@ -31,19 +27,6 @@ describe('FairLockService on the wire', () => {
   const keys = async () => (await redis.admin.keys('*')).sort();
 
   describe('what Java sees of ours', () => {
-    it('is an RLock and nothing else while nobody waits', async () => {
-      const { locks } = open();
-      const lease = await locks.acquire('a');
-      expect(lease.owner).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[1-9]\d*$/);
-      expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
-      expect(await redis.admin.pttl('a')).toBeGreaterThan(30_000 - SLACK_MS);
-      expect(await keys()).toEqual(['a']);
-      await lease.release();
-      await roundTrips(redis, 3);
-      expect(await keys()).toEqual([]);
-      expect(messages).toEqual([]);
-    });
-
     it('is the whole life of a queue, step by step', async () => {
       const [ours, others] = [open({ fairLockWaitTimeMs: 200_000 }), open()];
       const first = await ours.locks.acquire('a');
@@ -134,23 +117,6 @@ describe('FairLockService on the wire', () => {
         await redis.admin.flushall();
       }
     });
-
-    it('keeps a Java thread behind it in the queue, and hands the lock to it', async () => {
-      const { locks } = open();
-      const java = new JavaFairLock(redis.admin, 'a');
-      const lease = await locks.acquire('a');
-      const b = await view.enqueue(locks, { waitTimeMs: 20_000 });
-      expect(await java.tryLock(10_000)).toBeGreaterThan(45_000);
-      await view.expectHorizons(50_000, 60_000);
-      await lease.release();
-      const second = await b.promise;
-      await view.expectHorizons(40_000);
-      expect(await java.tryLock()).toBeGreaterThan(30_000 - SLACK_MS);
-      await second.release();
-      await eventually(() => messages.includes(`${java.channel} 0`));
-      expect(await java.tryLock()).toBeNull();
-      expect(await view.holder()).toBe(java.owner);
-    });
   });
 
   describe('what we see of Java', () => {
@@ -173,32 +139,6 @@ describe('FairLockService on the wire', () => {
       await eventually(() => messages.includes(`redisson_lock__channel:{a}:${lease.owner} 0`));
     });
 
-    it('refuses one attempt, and enters no queue for it, while a thread waits', async () => {
-      const { locks } = open();
-      const [holder, next] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
-      await holder?.tryLock();
-      await next?.tryLock();
-      await holder?.unlock();
-      expect(await redis.admin.exists('a')).toBe(0);
-      expect(await locks.tryAcquire('a')).toBeNull();
-      expect(await view.queue()).toEqual([next?.owner]);
-      expect(await next?.tryLock()).toBeNull();
-    });
-
-    it('goes on when the thread before it gives up', async () => {
-      const { locks } = open();
-      const [holder, next] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
-      await holder?.tryLock();
-      await next?.tryLock(50_000);
-      const ours = await view.enqueue(locks, { waitTimeMs: 60_000 });
-      await view.expectHorizons(80_000, 140_000);
-      await next?.giveUp(50_000);
-      await view.expectHorizons(90_000);
-      await view.everybodyListens();
-      await holder?.unlock();
-      await (await ours.promise).release();
-    });
-
     it('throws out a thread at the head that has outlasted its score, as Redisson does', async () => {
       const { locks } = open({ pollIntervalMs: 50 });
       const [holder, dead] = [1, 2].map((n) => new JavaFairLock(redis.admin, 'a', n));
@@ -209,17 +149,6 @@ describe('FairLockService on the wire', () => {
       await (await ours.promise).release();
       expect(await serverNow(redis.admin)).toBeGreaterThanOrEqual(horizon);
       expect(await keys()).toEqual([]);
-    });
-
-    it('counts a hold that it re-entered', async () => {
-      const { locks } = open();
-      const java = new JavaFairLock(redis.admin, 'a');
-      await java.tryLock();
-      await java.tryLock();
-      await java.unlock();
-      expect(await locks.tryAcquire('a')).toBeNull();
-      await java.unlock();
-      expect((await locks.tryAcquire('a'))?.holdCount).toBe(1);
     });
 
     it('alternates with its threads in the order of their arrival', async () => {

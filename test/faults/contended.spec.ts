@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers } from '../support/child.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
 import { LONG_CONTEST } from './support/contest-plan.js';
 import { contend } from './support/contest.js';
 import { FAULTS } from './support/fault-schedule.js';

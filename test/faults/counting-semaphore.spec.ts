@@ -1,10 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from '../workers/counting.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 
@@ -19,14 +15,9 @@ const NAMES = Array.from({ length: 8 }, (_, i) => `semaphore_${i}`);
 /** No kills: what a killed holder has taken is gone, by design. */
 describe('CountingSemaphore in two processes, on a network that fails', () => {
   const redis = useRedis();
+  const proxy = useProxy(redis);
   const referee = useRedis();
   const workers = useWorkers();
-  let proxy: FaultProxy;
-
-  beforeEach(async () => {
-    proxy = await FaultProxy.start({ port: redis.port });
-  });
-  afterEach(() => proxy.close());
 
   it('never lets too many in, and has every permit at the end: 10,000 sections', async () => {
     const random = seededRandom('counting-semaphore/faults');
@@ -34,7 +25,7 @@ describe('CountingSemaphore in two processes, on a network that fails', () => {
     const herd = await Promise.all(
       Array.from({ length: PROCESSES }, () => workers.start<Api>(WORKER)),
     );
-    await Promise.all(herd.map(({ call }) => call.open(proxy.url, referee.url, INSTANCES)));
+    await Promise.all(herd.map(({ call }) => call.open(proxy.current.url, referee.url, INSTANCES)));
     const work = {
       names: NAMES,
       permits: PERMITS,
@@ -45,15 +36,15 @@ describe('CountingSemaphore in two processes, on a network that fails', () => {
       Promise.all(herd.map(({ call }) => call.run({ ...work, seed: String(random.next()) })));
     const runUntilCut = async () => {
       const reports = await run();
-      while (proxy.counts.cut <= CUTS) reports.push(...(await run()));
+      while (proxy.current.counts.cut <= CUTS) reports.push(...(await run()));
       return reports;
     };
-    const reports = await cutDuring(proxy, random, 40, runUntilCut());
+    const reports = await cutDuring(proxy.current, random, 40, runUntilCut());
 
     expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
     const sections = reports.reduce((sum, report) => sum + report.sections, 0);
     expect(sections).toBeGreaterThanOrEqual(SECTIONS);
-    expect(proxy.counts.cut).toBeGreaterThan(CUTS);
+    expect(proxy.current.counts.cut).toBeGreaterThan(CUTS);
     // What was given back, or taken back, while Redis was away arrives yet.
     await eventually(async () => {
       expect(await redis.admin.mget(NAMES)).toEqual(NAMES.map(() => String(PERMITS)));

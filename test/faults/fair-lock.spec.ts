@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers, type Worker } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import { fairKeysOf } from '../support/redisson-fair.js';
 import type { Api } from '../workers/fair.worker.js';
 import { verdictOf } from './support/fair-record.js';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import initSqlJs, { type Database } from 'sql.js';
 
-import { useWorkers, type Worker } from '../support/child.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../workers/guarded.worker.js';
 
 const GUARDED = new URL('../workers/guarded.worker.ts', import.meta.url);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { Lease } from '../../libs/redis-lock/src/index.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { useApplications } from './support/applications.js';
 
 const LOCKS = 10_000;

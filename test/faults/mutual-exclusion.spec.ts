@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { useWorkers, type Worker } from '../support/child.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../workers/crowd.worker.js';
 import type { Work } from './support/crowd.js';
 import { overlapsIn, staleTokensIn, telling } from './support/history.js';

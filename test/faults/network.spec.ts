@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { useWorkers } from '../support/child.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { seededRandom, type Random } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { seededRandom, useRedis, useWorkers, type Random } from '../support/set-up.js';
 import type { Manners } from './support/ways.js';
 import { telling, type Story } from './support/history.js';
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { seededRandom, useRedis } from '../support/set-up.js';
 import type { PlantedBug } from '../workers/crowd.worker.js';
 import { contend, type Contest } from './support/contest.js';
 import { useCrew } from './support/crew.js';

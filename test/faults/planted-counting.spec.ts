@@ -15,10 +15,9 @@ import {
   CHANGE,
 } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
-import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { PassThrough } from '../support/pass-through.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { callersClient } from './support/application.js';
 
 interface Patch {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from '../workers/readers-and-writers.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 import { clashesIn, unpack, type Visit } from './support/read-write-history.js';

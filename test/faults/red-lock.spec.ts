@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { eventually } from '../support/eventually.js';
-import { seededRandom } from '../support/random.js';
+import { eventually, seededRandom } from '../support/set-up.js';
 import {
   AgedServer,
   everyNodeVotes,

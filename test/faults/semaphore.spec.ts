@@ -1,11 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { useWorkers, type Worker } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api, PermitWork } from '../workers/permit-crowd.worker.js';
 import { pause } from './support/pace.js';
 import { PermitReferee } from './support/permit-referee.js';

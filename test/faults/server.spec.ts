@@ -3,16 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
-
-import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useRedis, useWorkers } from '../support/set-up.js';
 import { useApplications } from './support/applications.js';
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
-import { PassThrough } from '../support/pass-through.js';
 import { survive } from './support/survive.js';
 
 const LEASE_MS = 2_000;
@@ -101,70 +95,6 @@ describe('LockService when Redis hangs', () => {
   const redis = useRedis({ args: ['--enable-debug-command', 'yes'] });
   const referee = useRedis();
   const workers = useWorkers();
-  const open = useApplications();
-
-  it('recovers, with one renewal on its way at most, when the lease outlasts it', async () => {
-    let watched: RenewalCounter | undefined;
-    const holder = open(redis.url, {
-      settings: { leaseTimeMs: 6_000 },
-      decorate: (connection) => (watched = new RenewalCounter(connection)),
-    });
-    const names = Array.from({ length: 600 }, (_, i) => `product_${String(i)}`);
-    const held = await Promise.all(names.map((name) => holder.locks.acquire(name)));
-
-    redis.pause();
-    await eventually(() => typesOf(holder.events).includes('suspect'), { withinMs: 15_000 });
-    redis.resume();
-    await eventually(() => held.every(({ state }) => state === 'held'));
-    for (const lease of held) lease.assertHeld();
-    expect(typesOf(holder.events)).not.toContain('lost');
-    expect(watched?.most).toBe(1);
-    await Promise.all(held.map((lease) => lease.release()));
-    expect(await redis.admin.keys('product_*')).toEqual([]);
-  });
-
-  it('tells the loss on time although Redis does not answer, and frees the lock afterwards', async () => {
-    const settings = { leaseTimeMs: 1_000 };
-    const [holder, waiter] = [open(redis.url, { settings }), open(redis.url, { settings })];
-    const lease = await holder.locks.acquire('product_1');
-    const lost = aborting(lease);
-    const waiting = waiter.locks.acquire('product_1', { waitTimeMs: WAIT_MS });
-    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
-
-    redis.pause();
-    const pausedAt = performance.now();
-    expect(await lost).toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });
-    expect(performance.now() - pausedAt).toBeLessThan(5 * settings.leaseTimeMs);
-    expect(() => {
-      lease.assertHeld();
-    }).toThrow('Lost lock');
-    redis.resume();
-
-    const next = await waiting;
-    next.assertHeld();
-    await next.release();
-    expect(await redis.admin.keys('product_*')).toEqual([]);
-  });
-
-  it.each([0, 300])('keeps a waiting time of %d ms', async (waitTimeMs) => {
-    const application = open(redis.url);
-    await application.locks.using('product_1', () => undefined);
-    redis.pause();
-    const startedAt = performance.now();
-    await expect(application.locks.acquire('product_1', { waitTimeMs })).rejects.toMatchObject({
-      code: 'LOCK_BACKEND',
-      outcome: 'unknown',
-    });
-    const tookMs = performance.now() - startedAt;
-    redis.resume();
-    // One attempt without waiting has a second for its answer.
-    expect(tookMs).toBeLessThan((waitTimeMs || 1_000) + 5 * 50);
-    // What was granted late is gone within a moment.
-    await eventually(async () => {
-      await redis.admin.ping();
-      expect(await redis.admin.keys('product_*')).toEqual([]);
-    });
-  });
 
   it('lets one in at a time while Redis stops, sleeps and pauses its clients', async () => {
     await telling('server stalls', async (story) => {
@@ -202,19 +132,3 @@ describe('LockService when Redis hangs', () => {
     });
   });
 });
-
-class RenewalCounter extends PassThrough {
-  /** The most that were on their way at a time. */
-  most = 0;
-  #running = 0;
-
-  protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
-    if (script !== 'hash-lock.renew') return run();
-    this.most = Math.max(this.most, ++this.#running);
-    try {
-      return await run();
-    } finally {
-      this.#running--;
-    }
-  }
-}

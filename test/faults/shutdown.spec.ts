@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useWorkers, type Worker } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api, Farewell, Load } from '../workers/service.worker.js';
 
 const SERVICE = new URL('../workers/service.worker.ts', import.meta.url);

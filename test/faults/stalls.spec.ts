@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { useWorkers, type Worker } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../workers/holder.worker.js';
 import { openApplication, type Application } from './support/application.js';
 import { FencedResource } from './support/fenced-resource.js';

@@ -3,8 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
-import { eventually } from '../support/eventually.js';
-import { seededRandom } from '../support/random.js';
+import { eventually, seededRandom } from '../support/set-up.js';
 import { MasterGroup, killNode, type ClusterGroup, type Node } from '../support/topology.js';
 import type { PublishOption } from '../../libs/redis-lock/src/ioredis/publish-option.js';
 import type { Application, ApplicationOptions } from './support/application.js';
@@ -37,46 +36,15 @@ const STARTING_MS = 60_000;
 
 const ODD_NAMES = [
   ...['a', 'product 1', 'a:b', ':', '::a', 'a:', '{tag}a', 'a{tag}', 'a{b:c}d', '{a}:lock'],
-  ...[
-    '秒杀',
-    'ключ:{ключ}',
-    '🎟',
-    'a\u00a0b',
-    '*',
-    'a?b[c]',
-    '%s',
-    '"',
-    "'",
-    '\\',
-    'a|b',
-    '-1',
-    '0',
-  ],
+  ...['秒杀', 'ключ:{ключ}', '🎟', 'a\u00a0b', '*', 'a?b[c]', '%s'],
+  ...['"', "'", '\\', 'a|b', '-1', '0'],
   'x'.repeat(900),
 ];
 
 /** Valid ones, of whatever is special to Redis or to the rules for names. */
 function namesAtRandom(count: number): string[] {
   const random = seededRandom('names');
-  const pieces = [
-    'a',
-    'b',
-    '0',
-    ':',
-    '-',
-    '_',
-    '.',
-    '/',
-    '*',
-    '?',
-    '[',
-    ']',
-    '%',
-    '"',
-    '秒',
-    '🎟',
-    ' ',
-  ];
+  const pieces = Array.from('ab0:-_./*?[]%"秒🎟 ');
   const text = () => Array.from({ length: random.int(1, 8) }, () => random.pick(pieces)).join('');
   const tagged = () => `${text()}{${text()}}${text()}`;
   return Array.from({ length: count }, () =>

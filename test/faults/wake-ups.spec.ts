@@ -2,15 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Redis } from 'ioredis';
 
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
 import { callersClient, type Application } from './support/application.js';
 import { useApplications } from './support/applications.js';
-import { channelOf, handOver, handOversOf, listenersOn } from './support/hand-over.js';
+import { handOver, handOversOf, listenersOn } from './support/hand-over.js';
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
 import { survive } from './support/survive.js';
@@ -18,8 +15,6 @@ import { ROUND_TRIP_MS } from './support/lab.js';
 
 /** So long that whoever got in was not found by the poll. */
 const NEVER_POLL_MS = 60_000;
-/** In which a waiter that is easily deceived would ask, and miss what comes after. */
-const A_MOMENT_MS = 50;
 /** The longest pause of the message connection between two tries to connect. */
 const RECONNECT_MS = 250;
 /** How soon a connection that fell silent is noticed. */
@@ -98,36 +93,6 @@ describe('a waiter', () => {
     });
   });
 
-  it('tries again after its own subscription, not after one that was given up', async () => {
-    const waiter = openWaiter(NEVER_POLL_MS);
-    await handOver({ holder, waiter, listeners }, 'product_0');
-    const held = await holder.locks.acquire('product_1');
-    const where = ({ subscriber }: ProxiedConnection) => subscriber;
-
-    // The answer to the first subscription is late: its waiter has gone when it comes.
-    const answer = proxy.hold('toClient', { where });
-    const giveUp = new AbortController();
-    const given = waiter.locks.acquire('product_1', { signal: giveUp.signal });
-    await eventually(async () => (await listeners(channelOf('product_1'))) === 1);
-    giveUp.abort(new Error('gave up'));
-    await expect(given).rejects.toThrow('gave up');
-    await eventually(async () => (await listeners(channelOf('product_1'))) === 0);
-
-    // The second waiter has not subscribed yet when that answer comes and the lock is released.
-    const subscription = proxy.hold('toServer', { where, containing: '\r\nsubscribe\r\n' });
-    const waiting = waiter.locks.acquire('product_1', { waitTimeMs: 30_000 });
-    await eventually(() => subscription.hits > 0);
-    answer.heal();
-    await pause(A_MOMENT_MS);
-    await held.release();
-    await pause(A_MOMENT_MS);
-    subscription.heal();
-    const healedAt = performance.now();
-    const lease = await waiting;
-    expect(performance.now() - healedAt).toBeLessThan(5 * ROUND_TRIP_MS);
-    await lease.release();
-  });
-
   it('notices a message connection that fell silent', async () => {
     const waiter = openWaiter(NEVER_POLL_MS);
     const wait = await handOver({ holder, waiter, listeners }, 'product_1', async () => {
@@ -149,22 +114,5 @@ describe('a waiter', () => {
     const wait = await handOver({ holder, waiter, listeners }, 'product_1');
     expect(wait).toBeLessThan(5 * ROUND_TRIP_MS);
     expect(performance.now() - startedAt).toBeLessThan(5 * SILENCE_MS);
-  });
-
-  it('tries again as soon as it can ask Redis again', async () => {
-    const waiter = openWaiter(NEVER_POLL_MS);
-    let connected = Promise.resolve(0);
-    const wait = await handOver({ holder, waiter, listeners }, 'product_1', async () => {
-      proxy.refuse();
-      proxy.cut();
-      connected = (async () => {
-        await eventually(async () => (await redis.admin.exists('product_1')) === 0);
-        await proxy.accept();
-        return performance.now();
-      })();
-    });
-    await connected;
-    // Our own client tries to connect every 500 ms at least.
-    expect(wait).toBeLessThan(5 * (500 + ROUND_TRIP_MS));
   });
 });

@@ -10,8 +10,7 @@ import {
 } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
 import { expectCosts } from '../support/costs.js';
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useLocks, useProxy, useRedis } from '../support/set-up.js';
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LockArgumentError } from 'nestjs-redis-lock';
+import { FencingGuard, LockArgumentError } from 'nestjs-redis-lock';
 import initSqlJs, { type Database, type Value } from 'sql.js';
-import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
 
 /** As large as the tokens of today. */
 const TOKEN = 1_795_226_423_156_991;

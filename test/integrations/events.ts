@@ -5,3 +5,18 @@ import type { LockEventMessage } from 'nestjs-redis-lock';
 export function publish(event: LockEventMessage): void {
   channel('nestjs-redis-lock:event').publish(event);
 }
+
+/** Whatever can go wrong does, once; the name and the error are secrets. */
+export function publishTroubles(wakeUpLabel: string | undefined): void {
+  const of = { connection: 'cache', name: 'secret', kind: 'fair', label: 'a <b>' } as const;
+  const error = new Error('secret');
+  publish({ ...of, type: 'lost', reason: 'gone', heldMs: 5 });
+  publish({ ...of, type: 'late-grant' });
+  publish({ ...of, type: 'release-failed', leased: true, error });
+  publish({ ...of, type: 'wake-up-failed', label: wakeUpLabel });
+  publish({ ...of, type: 'force-released' });
+  publish({ type: 'renewed', connection: 'cache', leases: 250 });
+  publish({ type: 'renewal-failed', connection: 'cache', leases: 3, error });
+  publish({ type: 'messages-failed', connection: 'cache', error });
+  publish({ type: 'connection-failed', connection: 'cache', error });
+}

@@ -18,7 +18,7 @@ import { instrumentLocks, type LockInstrumentationOptions } from 'nestjs-redis-l
 import { inspect } from 'node:util';
 import { useApplications } from '../nest/applications.js';
 import { useRedis } from '../support/redis-server.js';
-import { publish } from './events.js';
+import { publishTroubles } from './events.js';
 
 const redis = useRedis();
 const apps = useApplications(redis);
@@ -127,17 +127,7 @@ describe('instrumentLocks', () => {
 
   it('counts what goes wrong', async () => {
     const { measured, shutdown } = instrument();
-    const of = { connection: 'cache', name: 'secret', kind: 'fair', label: 'a <b>' } as const;
-    const error = new Error('secret');
-    publish({ ...of, type: 'lost', reason: 'gone', heldMs: 5 });
-    publish({ ...of, type: 'late-grant' });
-    publish({ ...of, type: 'release-failed', leased: true, error });
-    publish({ ...of, type: 'wake-up-failed' });
-    publish({ ...of, type: 'force-released' });
-    publish({ type: 'renewed', connection: 'cache', leases: 250 });
-    publish({ type: 'renewal-failed', connection: 'cache', leases: 3, error });
-    publish({ type: 'messages-failed', connection: 'cache', error });
-    publish({ type: 'connection-failed', connection: 'cache', error });
+    publishTroubles('a <b>');
     const all = await measured();
     const counted = all.filter(({ value }) => typeof value === 'number');
     expect(counted.map(({ name, value }) => [name.replace('redis_lock.', ''), value])).toEqual([

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { LockConfigurationError, LockService, WithLock, type Lease } from 'nestjs-redis-lock';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { Registry, register as globalRegister } from 'prom-client';
-import { publish } from './events.js';
+import { publish, publishTroubles } from './events.js';
 import { useRedis } from '../support/redis-server.js';
 import { useApplications } from '../nest/applications.js';
 
@@ -90,17 +90,7 @@ describe('collectLockMetrics', () => {
 
   it('counts what goes wrong', async () => {
     const register = collect();
-    const of = { connection: 'cache', name: 'secret', kind: 'fair', label: 'a <b>' } as const;
-    const error = new Error('secret');
-    publish({ ...of, type: 'lost', reason: 'gone', heldMs: 5 });
-    publish({ ...of, type: 'late-grant' });
-    publish({ ...of, type: 'release-failed', leased: true, error });
-    publish({ ...of, type: 'wake-up-failed', label: undefined });
-    publish({ ...of, type: 'force-released' });
-    publish({ type: 'renewed', connection: 'cache', leases: 250 });
-    publish({ type: 'renewal-failed', connection: 'cache', leases: 3, error });
-    publish({ type: 'messages-failed', connection: 'cache', error });
-    publish({ type: 'connection-failed', connection: 'cache', error });
+    publishTroubles(undefined);
     const all = {
       lost_total: { 'cache fair a <b> gone': 1 },
       late_grants_total: { 'cache fair a <b>': 1 },

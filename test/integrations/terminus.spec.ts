@@ -9,9 +9,7 @@ import {
 import { RedisLockModule } from 'nestjs-redis-lock';
 import { LockHealthIndicator } from 'nestjs-redis-lock/terminus';
 import { useApplications } from '../nest/applications.js';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useProxy, useRedis } from '../support/set-up.js';
 
 const redis = useRedis();
 const proxy = useProxy(redis);

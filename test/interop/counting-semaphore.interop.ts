@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from 'nestjs-redis-lock';
-import { roundTrips, watch } from '../contract/suite.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { roundTrips, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
 import { useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, listening, NO_POLL } from './sides.js';
 

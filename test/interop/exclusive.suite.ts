@@ -3,9 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import type { HandedLocks } from '../contract/handed.js';
-import { roundTrips, Section, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, roundTrips, Section, Stopwatch, watch } from '../support/set-up.js';
 import type { Redisson } from './redisson.js';
 import {
   BY_MESSAGE_MS,

@@ -1,10 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from 'nestjs-redis-lock';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, LONG_MS, MS } from './sides.js';

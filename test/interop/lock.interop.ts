@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { HANDED_LOCK } from '../contract/handed.js';
-import { Section } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, Section, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { LONG_MS, MS } from './sides.js';

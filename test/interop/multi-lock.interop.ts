@@ -1,10 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService } from 'nestjs-redis-lock';
-import { Section } from '../contract/suite.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { Section, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { useRedisson } from './redisson.js';
 import {
   BY_MESSAGE_MS,

@@ -1,3 +1,4 @@
+import type { JavaObject, JavaValue } from './redisson.js';
 import { MS } from './sides.js';
 import type { Stage } from './stage.js';
 
@@ -5,328 +6,50 @@ import type { Stage } from './stage.js';
 export type Scenarios = Readonly<Record<string, Scenario>>;
 export type Scenario = (stage: Stage) => Promise<void>;
 
-const QUEUE_TIMES = 'redisson_lock_timeout:{a}';
-const PERMIT_TIMES = '{a}:timeout';
+/**
+ * Steps such as `A tryLock(0, 60000, ms)`, or of another object than the first
+ * `A writeLock.tryLock`; `B waits: lock`, `B pauses`, `B goes on`; a key `ends`, or a score of one.
+ */
+function played(object: JavaObject, scenarios: Readonly<Record<string, string>>): Scenarios {
+  const plays = Object.entries(scenarios).map(([name, steps]): [string, Scenario] => [
+    name,
+    async (stage) => {
+      for (const step of steps.split(';')) await play(stage, object, step.trim());
+    },
+  ]);
+  return Object.fromEntries(plays);
+}
 
-const lock: Scenarios = {
-  'taken, entered again, given back': async (stage) => {
-    await stage.call('A', 'lock', 'lock');
-    await stage.call('A', 'lock', 'lock');
-    await stage.call('B', 'lock', 'tryLock');
-    await stage.call('A', 'lock', 'unlock');
-    await stage.call('B', 'lock', 'unlock');
-    await stage.call('A', 'lock', 'unlock');
-    await stage.call('A', 'lock', 'unlock');
-  },
-  'with a lease of its own': async (stage) => {
-    await stage.call('A', 'lock', 'tryLock', 0, 60_000, MS);
-    await stage.call('A', 'lock', 'tryLock', 0, 20_000, MS);
-    await stage.call('A', 'lock', 'unlock');
-    await stage.call('A', 'lock', 'unlock');
-  },
-  'waited for': async (stage) => {
-    await stage.call('A', 'lock', 'lock');
-    await stage.waits('B', 'lock', 'lock');
-    stage.pause('B');
-    await stage.call('A', 'lock', 'unlock');
-    await stage.goesOn('B');
-    await stage.call('B', 'lock', 'unlock');
-  },
-  'ended by its lease': async (stage) => {
-    await stage.call('A', 'lock', 'tryLock', 0, 20_000, MS);
-    await stage.ends('a');
-    await stage.call('B', 'lock', 'tryLock');
-    await stage.call('A', 'lock', 'unlock');
-    await stage.call('B', 'lock', 'unlock');
-  },
-  'ended by force': async (stage) => {
-    await stage.call('A', 'lock', 'lock');
-    await stage.call('A', 'lock', 'lock');
-    await stage.call('B', 'lock', 'forceUnlock');
-    await stage.call('B', 'lock', 'forceUnlock');
-    await stage.call('A', 'lock', 'unlock');
-  },
-};
+async function play(stage: Stage, first: JavaObject, step: string): Promise<void> {
+  const ended = /^ends (?:(<.+>) of )?(.+)$/.exec(step);
+  if (ended) {
+    const [, member, key = ''] = ended;
+    await (member === undefined ? stage.ends(key) : stage.lapses(key, member));
+    return;
+  }
+  const [thread = ''] = step;
+  const what = step.slice(2);
+  if (what === 'pauses') stage.pause(thread);
+  else if (what === 'goes on') await stage.goesOn(thread);
+  else {
+    const call = /^(waits: )?(?:(\w+)\.)?(\w+)(?:\((.*)\))?$/.exec(what);
+    if (!call) throw new Error(`"${step}" is no step`);
+    const [, waits, object = first, method = '', args = ''] = call;
+    const calls = waits === undefined ? stage.call : stage.waits;
+    await calls.call(stage, thread, object as JavaObject, method, ...valuesOf(args));
+  }
+}
 
-const fairLock: Scenarios = {
-  'taken, entered again, given back': async (stage) => {
-    await stage.call('A', 'fairLock', 'lock');
-    await stage.call('A', 'fairLock', 'lock');
-    await stage.call('B', 'fairLock', 'tryLock');
-    await stage.call('A', 'fairLock', 'unlock');
-    await stage.call('A', 'fairLock', 'unlock');
-  },
-  'two wait, and get in by their turn': async (stage) => {
-    await stage.call('A', 'fairLock', 'lock');
-    await stage.waits('B', 'fairLock', 'lock');
-    await stage.waits('C', 'fairLock', 'tryLock', 60_000, MS);
-    await stage.call('D', 'fairLock', 'tryLock');
-    stage.pause('B');
-    await stage.call('A', 'fairLock', 'unlock');
-    await stage.call('D', 'fairLock', 'tryLock');
-    await stage.goesOn('B');
-    stage.pause('C');
-    await stage.call('B', 'fairLock', 'unlock');
-    await stage.goesOn('C');
-    await stage.call('C', 'fairLock', 'unlock');
-  },
-  'the first in the queue gives up': async (stage) => {
-    await stage.call('A', 'fairLock', 'lock');
-    await stage.waits('C', 'fairLock', 'tryLock', 3_000, MS);
-    await stage.waits('B', 'fairLock', 'lock');
-    await stage.goesOn('C');
-    stage.pause('B');
-    await stage.call('A', 'fairLock', 'unlock');
-    await stage.goesOn('B');
-    await stage.call('B', 'fairLock', 'unlock');
-  },
-  'the first in the queue is dead': async (stage) => {
-    await stage.call('A', 'fairLock', 'tryLock', 0, 5_000, MS);
-    await stage.waits('B', 'fairLock', 'lock');
-    stage.pause('B');
-    await stage.lapses(QUEUE_TIMES, '<B>');
-    await stage.call('A', 'fairLock', 'unlock');
-    await stage.call('C', 'fairLock', 'tryLock');
-    await stage.call('C', 'fairLock', 'unlock');
-    await stage.goesOn('B');
-    await stage.call('B', 'fairLock', 'unlock');
-  },
-  'ended by its lease, and given back late': async (stage) => {
-    await stage.call('A', 'fairLock', 'tryLock', 0, 20_000, MS);
-    await stage.waits('B', 'fairLock', 'lock');
-    stage.pause('B');
-    await stage.ends('a');
-    await stage.call('A', 'fairLock', 'unlock');
-    await stage.goesOn('B');
-    await stage.call('B', 'fairLock', 'unlock');
-  },
-  'ended by force': async (stage) => {
-    await stage.call('A', 'fairLock', 'lock');
-    await stage.waits('B', 'fairLock', 'lock');
-    stage.pause('B');
-    await stage.call('C', 'fairLock', 'forceUnlock');
-    await stage.call('C', 'fairLock', 'forceUnlock');
-    await stage.goesOn('B');
-    await stage.call('B', 'fairLock', 'unlock');
-  },
-};
+function valuesOf(args: string): JavaValue[] {
+  const list = /^\[(.*)\]$/.exec(args);
+  if (list) return [valuesOf(list[1] ?? '')];
+  return args === '' ? [] : args.split(', ').map(valueOf);
+}
 
-const readWriteLock: Scenarios = {
-  'two readers': async (stage) => {
-    await stage.call('A', 'readLock', 'lock');
-    await stage.call('B', 'readLock', 'lock');
-    await stage.call('A', 'readLock', 'lock');
-    await stage.call('C', 'writeLock', 'tryLock');
-    await stage.call('A', 'writeLock', 'tryLock');
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('B', 'readLock', 'unlock');
-  },
-  'readers with leases of their own': async (stage) => {
-    await stage.call('A', 'readLock', 'tryLock', 0, 60_000, MS);
-    await stage.call('B', 'readLock', 'tryLock', 0, 20_000, MS);
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('B', 'readLock', 'unlock');
-  },
-  'a dead reader': async (stage) => {
-    await stage.call('A', 'readLock', 'tryLock', 0, 60_000, MS);
-    await stage.call('B', 'readLock', 'tryLock', 0, 20_000, MS);
-    await stage.ends('{a}:<B>:rwlock_timeout:1');
-    await stage.call('A', 'readLock', 'unlock');
-  },
-  'a writer': async (stage) => {
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.call('B', 'writeLock', 'tryLock');
-    await stage.call('B', 'readLock', 'tryLock');
-    await stage.call('A', 'writeLock', 'unlock');
-    await stage.call('A', 'writeLock', 'unlock');
-    await stage.call('A', 'writeLock', 'unlock');
-  },
-  'a writer reads, and goes on as a reader': async (stage) => {
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.call('A', 'readLock', 'lock');
-    await stage.call('B', 'readLock', 'tryLock');
-    await stage.call('A', 'writeLock', 'unlock');
-    await stage.call('B', 'readLock', 'tryLock');
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('B', 'readLock', 'unlock');
-  },
-  'a writer reads, and goes on as a writer': async (stage) => {
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.call('A', 'readLock', 'lock');
-    await stage.call('A', 'readLock', 'unlock');
-    await stage.call('A', 'writeLock', 'unlock');
-  },
-  'waited for': async (stage) => {
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.waits('B', 'readLock', 'lock');
-    stage.pause('B');
-    await stage.call('A', 'writeLock', 'unlock');
-    await stage.goesOn('B');
-    await stage.waits('C', 'writeLock', 'lock');
-    stage.pause('C');
-    await stage.call('B', 'readLock', 'unlock');
-    await stage.goesOn('C');
-    await stage.call('C', 'writeLock', 'unlock');
-  },
-  'ended by force': async (stage) => {
-    await stage.call('A', 'readLock', 'lock');
-    await stage.call('C', 'writeLock', 'forceUnlock');
-    await stage.call('C', 'readLock', 'forceUnlock');
-    await stage.call('A', 'writeLock', 'lock');
-    await stage.call('C', 'readLock', 'forceUnlock');
-    await stage.call('C', 'writeLock', 'forceUnlock');
-    await stage.call('C', 'writeLock', 'forceUnlock');
-  },
-};
-
-const semaphore: Scenarios = {
-  'set, acquired, released': async (stage) => {
-    await stage.call('A', 'semaphore', 'tryAcquire');
-    await stage.call('A', 'semaphore', 'trySetPermits', 3);
-    await stage.call('A', 'semaphore', 'trySetPermits', 5);
-    await stage.call('A', 'semaphore', 'acquire', 2);
-    await stage.call('A', 'semaphore', 'tryAcquire', 2);
-    await stage.call('A', 'semaphore', 'tryAcquire');
-    await stage.call('A', 'semaphore', 'release');
-    await stage.call('A', 'semaphore', 'release', 2);
-    await stage.call('A', 'semaphore', 'availablePermits');
-  },
-  'waited for': async (stage) => {
-    await stage.call('A', 'semaphore', 'trySetPermits', 1);
-    await stage.waits('B', 'semaphore', 'acquire', 3);
-    await stage.call('A', 'semaphore', 'release');
-    stage.pause('B');
-    await stage.call('A', 'semaphore', 'release');
-    await stage.goesOn('B');
-  },
-  'more permits, fewer permits, none': async (stage) => {
-    await stage.call('A', 'semaphore', 'trySetPermits', 1);
-    await stage.call('A', 'semaphore', 'addPermits', 4);
-    await stage.call('A', 'semaphore', 'addPermits', -2);
-    await stage.call('A', 'semaphore', 'drainPermits');
-    await stage.call('A', 'semaphore', 'drainPermits');
-    await stage.call('A', 'semaphore', 'addPermits', -1);
-  },
-  'released before it is set': async (stage) => {
-    await stage.call('A', 'semaphore', 'release', 2);
-    await stage.call('A', 'semaphore', 'trySetPermits', 5);
-  },
-  'released if it exists': async (stage) => {
-    await stage.call('A', 'semaphore', 'releaseIfExists', 2);
-    await stage.call('A', 'semaphore', 'trySetPermits', 1);
-    await stage.call('A', 'semaphore', 'releaseIfExists', 2);
-  },
-};
-
-const permits = 'permitExpirableSemaphore';
-const expirableSemaphore: Scenarios = {
-  'set, acquired, released': async (stage) => {
-    await stage.call('A', permits, 'tryAcquire');
-    await stage.call('A', permits, 'trySetPermits', 3);
-    await stage.call('A', permits, 'trySetPermits', 5);
-    await stage.call('A', permits, 'acquire');
-    await stage.call('A', permits, 'acquire', 60_000, MS);
-    await stage.call('A', permits, 'availablePermits');
-    await stage.call('A', permits, 'updateLeaseTime', '<permit 2>', 20_000, MS);
-    await stage.call('B', permits, 'release', '<permit 1>');
-    await stage.call('B', permits, 'tryRelease', '<permit 1>');
-    await stage.call('B', permits, 'tryRelease', '<permit 2>');
-  },
-  'ended by their lease': async (stage) => {
-    await stage.call('A', permits, 'trySetPermits', 2);
-    await stage.call('A', permits, 'acquire', 20_000, MS);
-    await stage.call('A', permits, 'acquire', 20_000, MS);
-    await stage.lapses(PERMIT_TIMES, '<permit 1>');
-    await stage.call('B', permits, 'tryAcquire', 0, 60_000, MS);
-    await stage.call('A', permits, 'tryRelease', '<permit 1>');
-    await stage.lapses(PERMIT_TIMES, '<permit 2>');
-    await stage.call('A', permits, 'tryRelease', '<permit 2>');
-    await stage.lapses(PERMIT_TIMES, '<permit 3>');
-    await stage.call('A', permits, 'availablePermits');
-  },
-  'waited for': async (stage) => {
-    await stage.call('A', permits, 'trySetPermits', 1);
-    await stage.call('A', permits, 'acquire');
-    await stage.waits('B', permits, 'acquire');
-    stage.pause('B');
-    await stage.call('A', permits, 'release', '<permit 1>');
-    await stage.goesOn('B');
-    await stage.call('B', permits, 'release', '<permit 2>');
-  },
-  'more permits': async (stage) => {
-    await stage.call('A', permits, 'addPermits', 2);
-    await stage.call('A', permits, 'acquire');
-    await stage.call('A', permits, 'addPermits', 3);
-    await stage.call('A', permits, 'addPermits', -1);
-  },
-  'another capacity, while some are held': async (stage) => {
-    await stage.call('A', permits, 'setPermits', 3);
-    await stage.call('A', permits, 'acquire');
-    await stage.call('A', permits, 'acquire');
-    await stage.call('A', permits, 'setPermits', 5);
-    await stage.call('A', permits, 'getPermits');
-    await stage.call('A', permits, 'acquiredPermits');
-    await stage.call('A', permits, 'setPermits', 1);
-    await stage.call('A', permits, 'availablePermits');
-    await stage.call('A', permits, 'tryRelease', '<permit 1>');
-    await stage.call('A', permits, 'tryRelease', '<permit 2>');
-  },
-  'several at once': async (stage) => {
-    await stage.call('A', permits, 'trySetPermits', 3);
-    await stage.call('A', permits, 'acquire', 2);
-    await stage.call('B', permits, 'tryAcquire', 2);
-    await stage.call('B', permits, 'acquire', 1, 60_000, MS);
-    await stage.call('A', permits, 'tryRelease', ['<permit 1>', '0'.repeat(32)]);
-    await stage.call('A', permits, 'tryRelease', ['<permit 1>', '<permit 2>']);
-    await stage.call('B', permits, 'getLeaseTime', '<permit 1>');
-    await stage.call('B', permits, 'tryRelease', ['<permit 3>']);
-  },
-};
-
-const countDownLatch: Scenarios = {
-  'set, counted down, opened': async (stage) => {
-    await stage.call('A', 'countDownLatch', 'trySetCount', 2);
-    await stage.call('A', 'countDownLatch', 'trySetCount', 3);
-    await stage.call('A', 'countDownLatch', 'countDown');
-    await stage.call('A', 'countDownLatch', 'getCount');
-    await stage.waits('B', 'countDownLatch', 'await');
-    stage.pause('B');
-    await stage.call('A', 'countDownLatch', 'countDown');
-    await stage.goesOn('B');
-    await stage.call('A', 'countDownLatch', 'countDown');
-    await stage.call('A', 'countDownLatch', 'getCount');
-    await stage.call('A', 'countDownLatch', 'trySetCount', 1);
-  },
-  deleted: async (stage) => {
-    await stage.call('A', 'countDownLatch', 'trySetCount', 2);
-    await stage.call('A', 'countDownLatch', 'delete');
-    await stage.call('A', 'countDownLatch', 'delete');
-    await stage.call('A', 'countDownLatch', 'await', 1, MS);
-  },
-};
-
-const fencedLock: Scenarios = {
-  'a token for each grant': async (stage) => {
-    await stage.call('A', 'fencedLock', 'lockAndGetToken');
-    await stage.call('A', 'fencedLock', 'lock');
-    await stage.call('A', 'fencedLock', 'getToken');
-    await stage.call('B', 'fencedLock', 'tryLock');
-    await stage.call('B', 'fencedLock', 'tryLockAndGetToken', 0, 20_000, MS);
-    await stage.call('A', 'fencedLock', 'unlock');
-    await stage.call('A', 'fencedLock', 'unlock');
-    await stage.call('B', 'fencedLock', 'tryLockAndGetToken', 0, 20_000, MS);
-    await stage.call('B', 'fencedLock', 'unlock');
-  },
-  'a token after a release by force': async (stage) => {
-    await stage.call('A', 'fencedLock', 'lockAndGetToken');
-    await stage.call('B', 'fencedLock', 'forceUnlock');
-    await stage.call('B', 'fencedLock', 'lockAndGetToken');
-    await stage.call('B', 'fencedLock', 'unlock');
-  },
-};
+function valueOf(text: string): JavaValue {
+  if (text === 'ms') return MS;
+  return /^-?\d{1,9}$/.test(text) ? Number(text) : text;
+}
 
 const both = ['multiLock', ['a', 'b']] as const;
 const multiLock: Scenarios = {
@@ -348,12 +71,104 @@ const multiLock: Scenarios = {
 };
 
 export const SCENARIOS: Readonly<Record<string, Scenarios>> = {
-  lock,
-  'fair-lock': fairLock,
-  'read-write-lock': readWriteLock,
-  semaphore,
-  'expirable-semaphore': expirableSemaphore,
-  'count-down-latch': countDownLatch,
-  'fenced-lock': fencedLock,
+  lock: played('lock', {
+    'taken, entered again, given back':
+      'A lock; A lock; B tryLock; A unlock; B unlock; A unlock; A unlock',
+    'with a lease of its own':
+      'A tryLock(0, 60000, ms); A tryLock(0, 20000, ms); A unlock; A unlock',
+    'waited for': 'A lock; B waits: lock; B pauses; A unlock; B goes on; B unlock',
+    'ended by its lease': 'A tryLock(0, 20000, ms); ends a; B tryLock; A unlock; B unlock',
+    'ended by force': 'A lock; A lock; B forceUnlock; B forceUnlock; A unlock',
+  }),
+  'fair-lock': played('fairLock', {
+    'taken, entered again, given back': 'A lock; A lock; B tryLock; A unlock; A unlock',
+    'two wait, and get in by their turn': `
+      A lock; B waits: lock; C waits: tryLock(60000, ms); D tryLock; B pauses; A unlock;
+      D tryLock; B goes on; C pauses; B unlock; C goes on; C unlock`,
+    'the first in the queue gives up': `
+      A lock; C waits: tryLock(3000, ms); B waits: lock; C goes on; B pauses; A unlock;
+      B goes on; B unlock`,
+    'the first in the queue is dead': `
+      A tryLock(0, 5000, ms); B waits: lock; B pauses; ends <B> of redisson_lock_timeout:{a};
+      A unlock; C tryLock; C unlock; B goes on; B unlock`,
+    'ended by its lease, and given back late':
+      'A tryLock(0, 20000, ms); B waits: lock; B pauses; ends a; A unlock; B goes on; B unlock',
+    'ended by force':
+      'A lock; B waits: lock; B pauses; C forceUnlock; C forceUnlock; B goes on; B unlock',
+  }),
+  'read-write-lock': played('readLock', {
+    'two readers': `
+      A readLock.lock; B readLock.lock; A readLock.lock; C writeLock.tryLock;
+      A writeLock.tryLock; A readLock.unlock; A readLock.unlock; A readLock.unlock;
+      B readLock.unlock`,
+    'readers with leases of their own': `
+      A readLock.tryLock(0, 60000, ms); B readLock.tryLock(0, 20000, ms); A readLock.unlock;
+      B readLock.unlock`,
+    'a dead reader': `
+      A readLock.tryLock(0, 60000, ms); B readLock.tryLock(0, 20000, ms);
+      ends {a}:<B>:rwlock_timeout:1; A readLock.unlock`,
+    'a writer': `
+      A writeLock.lock; A writeLock.lock; B writeLock.tryLock; B readLock.tryLock;
+      A writeLock.unlock; A writeLock.unlock; A writeLock.unlock`,
+    'a writer reads, and goes on as a reader': `
+      A writeLock.lock; A readLock.lock; B readLock.tryLock; A writeLock.unlock;
+      B readLock.tryLock; A readLock.unlock; B readLock.unlock`,
+    'a writer reads, and goes on as a writer':
+      'A writeLock.lock; A readLock.lock; A readLock.unlock; A writeLock.unlock',
+    'waited for': `
+      A writeLock.lock; B waits: readLock.lock; B pauses; A writeLock.unlock; B goes on;
+      C waits: writeLock.lock; C pauses; B readLock.unlock; C goes on; C writeLock.unlock`,
+    'ended by force': `
+      A readLock.lock; C writeLock.forceUnlock; C readLock.forceUnlock; A writeLock.lock;
+      C readLock.forceUnlock; C writeLock.forceUnlock; C writeLock.forceUnlock`,
+  }),
+  semaphore: played('semaphore', {
+    'set, acquired, released': `
+      A tryAcquire; A trySetPermits(3); A trySetPermits(5); A acquire(2); A tryAcquire(2);
+      A tryAcquire; A release; A release(2); A availablePermits`,
+    'waited for':
+      'A trySetPermits(1); B waits: acquire(3); A release; B pauses; A release; B goes on',
+    'more permits, fewer permits, none': `
+      A trySetPermits(1); A addPermits(4); A addPermits(-2); A drainPermits; A drainPermits;
+      A addPermits(-1)`,
+    'released before it is set': 'A release(2); A trySetPermits(5)',
+    'released if it exists': 'A releaseIfExists(2); A trySetPermits(1); A releaseIfExists(2)',
+  }),
+  'expirable-semaphore': played('permitExpirableSemaphore', {
+    'set, acquired, released': `
+      A tryAcquire; A trySetPermits(3); A trySetPermits(5); A acquire; A acquire(60000, ms);
+      A availablePermits; A updateLeaseTime(<permit 2>, 20000, ms); B release(<permit 1>);
+      B tryRelease(<permit 1>); B tryRelease(<permit 2>)`,
+    'ended by their lease': `
+      A trySetPermits(2); A acquire(20000, ms); A acquire(20000, ms);
+      ends <permit 1> of {a}:timeout; B tryAcquire(0, 60000, ms); A tryRelease(<permit 1>);
+      ends <permit 2> of {a}:timeout; A tryRelease(<permit 2>); ends <permit 3> of {a}:timeout;
+      A availablePermits`,
+    'waited for': `
+      A trySetPermits(1); A acquire; B waits: acquire; B pauses; A release(<permit 1>);
+      B goes on; B release(<permit 2>)`,
+    'more permits': 'A addPermits(2); A acquire; A addPermits(3); A addPermits(-1)',
+    'another capacity, while some are held': `
+      A setPermits(3); A acquire; A acquire; A setPermits(5); A getPermits; A acquiredPermits;
+      A setPermits(1); A availablePermits; A tryRelease(<permit 1>); A tryRelease(<permit 2>)`,
+    'several at once': `
+      A trySetPermits(3); A acquire(2); B tryAcquire(2); B acquire(1, 60000, ms);
+      A tryRelease([<permit 1>, 00000000000000000000000000000000]);
+      A tryRelease([<permit 1>, <permit 2>]); B getLeaseTime(<permit 1>);
+      B tryRelease([<permit 3>])`,
+  }),
+  'count-down-latch': played('countDownLatch', {
+    'set, counted down, opened': `
+      A trySetCount(2); A trySetCount(3); A countDown; A getCount; B waits: await; B pauses;
+      A countDown; B goes on; A countDown; A getCount; A trySetCount(1)`,
+    deleted: 'A trySetCount(2); A delete; A delete; A await(1, ms)',
+  }),
+  'fenced-lock': played('fencedLock', {
+    'a token for each grant': `
+      A lockAndGetToken; A lock; A getToken; B tryLock; B tryLockAndGetToken(0, 20000, ms);
+      A unlock; A unlock; B tryLockAndGetToken(0, 20000, ms); B unlock`,
+    'a token after a release by force':
+      'A lockAndGetToken; B forceUnlock; B lockAndGetToken; B unlock',
+  }),
   'multi-lock': multiLock,
 };

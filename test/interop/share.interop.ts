@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockSettings } from 'nestjs-redis-lock';
-import { useWorkers } from '../support/child.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRedis, useWorkers } from '../support/set-up.js';
 import type { Api, Load } from '../workers/share.worker.js';
 import { useRedisson } from './redisson.js';
 

@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
-import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { LatchService, LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
 /** The list d.7 of bad input, and what a latch shares with every lock. */
 describe('LatchService given bad input', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LatchService(context));
+  const { redis, open } = useClients(LatchService);
   const latchOf = () => open().locks.get('a');
 
   const counts: unknown[] = [

@@ -1,16 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   COUNT_DOWN,
-  DELETE,
   GET_COUNT,
-  TRY_SET_COUNT,
 } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.scripts.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
+import { eventually, useProxiedClients, watch } from '../support/set-up.js';
 import { expectUnanswered, outagesOf } from '../support/outages.js';
-import { useRedis } from '../support/redis-server.js';
 
 const LONG_MS = 60_000;
 /** How long a caller waits for an answer: looks, and changes. */
@@ -18,9 +13,7 @@ const [LOOK_MS, CHANGE_MS] = [1_000, 2_000];
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
 describe('LatchService when an answer is lost', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LatchService(context));
+  const { redis, proxy, open } = useProxiedClients(LatchService);
 
   const opened = async (settings: Parameters<typeof open>[0] = {}) => {
     const client = open({ connection: proxy.current.url, ...settings });
@@ -31,49 +24,17 @@ describe('LatchService when an answer is lost', () => {
     await warm.wait();
     return { ...client, latch: client.locks.get('a') };
   };
-  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
-    proxy.current.loseReply({ containing: sha1, times: 1 });
-
-  it('counts a count-down once', async () => {
-    const { latch } = await opened();
-    await latch.trySetCount(3);
-    const fault = loseAnswerTo(COUNT_DOWN);
-    expect(await latch.countDown()).toBe(2);
-    expect(fault.hits).toBe(1);
-    expect(await redis.admin.get('a')).toBe('2');
-    expect(await latch.countDown()).toBe(1);
-  });
 
   it('keeps the note of a request that may arrive once more', async () => {
     const { latch } = await opened();
     await latch.trySetCount(3);
-    loseAnswerTo(COUNT_DOWN);
+    proxy.current.loseAnswerTo(COUNT_DOWN);
     await latch.countDown();
     await latch.countDown();
     // Those of the requests before and after it are gone in the end.
     await eventually(async () => {
       expect(await redis.admin.keys('nestjs_latch_request:{a}:*')).toHaveLength(1);
     });
-  });
-
-  it('answers what the first delivery has done, to set and to delete', async () => {
-    const { latch } = await opened();
-    const setting = loseAnswerTo(TRY_SET_COUNT);
-    expect(await latch.trySetCount(3)).toBe(true);
-    const deleting = loseAnswerTo(DELETE);
-    expect(await latch.delete()).toBe(true);
-    expect([setting.hits, deleting.hits]).toEqual([1, 1]);
-  });
-
-  it('does not open for others by a count-down that is sent again', async () => {
-    const { latch } = await opened();
-    await latch.trySetCount(2);
-    const waiting = watch(open().locks.get('a').wait({ waitTimeMs: LONG_MS }));
-    loseAnswerTo(COUNT_DOWN);
-    await latch.countDown();
-    expect(waiting.state).toBe('pending');
-    await latch.countDown();
-    expect(await waiting.promise).toBe(true);
   });
 
   it('gets through a request that was lost before it was executed', async () => {
@@ -87,7 +48,7 @@ describe('LatchService when an answer is lost', () => {
   it('waits on when the answer to its look is lost', async () => {
     const { latch } = await opened();
     await latch.trySetCount(1);
-    const fault = loseAnswerTo(GET_COUNT);
+    const fault = proxy.current.loseAnswerTo(GET_COUNT);
     const waiting = watch(latch.wait({ waitTimeMs: LONG_MS }));
     await eventually(() => fault.hits === 1);
     await open().locks.get('a').countDown();

@@ -1,20 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockShutdownError } from 'nestjs-redis-lock';
-import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { LatchService, LockShutdownError } from 'nestjs-redis-lock';
 import { describeLatchBehaviour } from '../contract/latch.contract.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, useProxiedClients, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 const CHANNEL = 'redisson_countdownlatch__channel__{a}';
 const LONG_MS = 60_000;
 
 describe('LatchService: waiting', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LatchService(context));
+  const { redis, proxy, open } = useProxiedClients(LatchService);
 
   describeLatchBehaviour({ redis, open });
 

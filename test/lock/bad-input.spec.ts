@@ -7,8 +7,7 @@ import {
   LockService,
   type AcquireOptions,
 } from 'nestjs-redis-lock';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
 /** As it may come from a polyfill. */
 const aborted = (reason: unknown) => ({
@@ -19,8 +18,7 @@ const aborted = (reason: unknown) => ({
 
 /** The lists d.1, d.3, d.4 and d.5 of bad input: a typed error, and nothing has been sent. */
 describe('LockService given bad input', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, open } = useClients(LockService);
   const LIBRARY_ERROR = { message: expect.not.stringMatching(/undefined\.|\[object/) as unknown };
 
   const refuses = async (calls: (() => unknown)[], error: object) => {
@@ -258,12 +256,8 @@ describe('LockService given bad input', () => {
     ...[null, 'fast', 5, true, [], () => ({})],
     ...[{ wait: 5 }, { leaseTime: 5 }, { LeaseTimeMs: 5_000 }, { __PROTO__: 1 }, { fenced: 1 }],
     ...[
-      { fenced: 'yes' },
-      { fenced: null },
-      { replicas: 1 },
-      { minReplicas: -1 },
-      { minReplicas: 1.5 },
-      { permits: 1 },
+      ...[{ fenced: 'yes' }, { fenced: null }, { replicas: 1 }, { minReplicas: -1 }],
+      ...[{ minReplicas: 1.5 }, { permits: 1 }],
     ],
   ])('refuses the options %p', async (options) => {
     const { locks } = open();
@@ -367,11 +361,7 @@ describe('LockService given bad input', () => {
       });
       expect(sent).toEqual({});
       const settings = [
-        'waitTimeMs',
-        'leaseTimeMs',
-        'pollIntervalMs',
-        'shutdownTimeoutMs',
-        'maxKeys',
+        ...['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs', 'maxKeys'],
       ];
       const openings = [...settings, 'keyPrefix'].map(
         (setting) => () => open({ [setting]: value }),

@@ -1,9 +1,7 @@
 import { LockService } from 'nestjs-redis-lock';
 import { describeLockContract } from '../contract/lock.contract.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
-const redis = useRedis();
-const open = useLocks(redis, (context) => new LockService(context));
+const { redis, open } = useClients(LockService);
 
 describeLockContract('LockService', { redis, open, deadWaiterMs: 3_000 });

@@ -1,12 +1,10 @@
 import { describe, it } from '@jest/globals';
 import { LockService, type Lease } from 'nestjs-redis-lock';
 import { expectCosts } from '../support/costs.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
 describe('what a lock costs', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, open } = useClients(LockService);
 
   it('is what docs/lock.md says', async () => {
     const { locks } = open();

@@ -8,17 +8,11 @@ import {
   RENEW,
 } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import { RELEASE } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { FOREIGN_OWNER } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, FOREIGN_OWNER, seededRandom, useProxiedClients } from '../support/set-up.js';
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
 describe('LockService when an answer is lost', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
 
   /** A client whose next call of the script is executed, without an answer. */
   const opened = async () => {
@@ -31,12 +25,10 @@ describe('LockService when an answer is lost', () => {
     for (const { lua } of [ACQUIRE_NESTED, RELEASE_SOME]) await redis.admin.script('LOAD', lua);
     return client;
   };
-  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
-    proxy.current.loseReply({ containing: sha1, times: 1 });
 
   it('grants once what was acquired twice', async () => {
     const { locks } = await opened();
-    const fault = loseAnswerTo(ACQUIRE);
+    const fault = proxy.current.loseAnswerTo(ACQUIRE);
     const lease = await locks.acquire('a');
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
@@ -44,41 +36,10 @@ describe('LockService when an answer is lost', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
-  it('grants one token to what was acquired twice', async () => {
-    const { locks } = await opened();
-    const fault = loseAnswerTo(ACQUIRE.fenced);
-    const lease = await locks.acquire('a', { fenced: true });
-    expect(fault.hits).toBe(1);
-    expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(lease.fencingToken));
-  });
-
-  it('counts a nested hold once', async () => {
-    const { locks } = await opened();
-    await locks.using('a', async ({ owner }) => {
-      const fault = loseAnswerTo(ACQUIRE_NESTED);
-      await locks.using('a', async () => {
-        expect(fault.hits).toBe(1);
-        expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '2' });
-      });
-      expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
-    });
-  });
-
-  it('gives back one nested hold, not two', async () => {
-    const { locks } = await opened();
-    await locks.using('a', async ({ owner }) => {
-      const inner = await locks.acquire('a');
-      const fault = loseAnswerTo(RELEASE_SOME);
-      await inner.release();
-      expect(fault.hits).toBe(1);
-      expect(await redis.admin.hgetall('a')).toEqual({ [owner]: '1' });
-    });
-  });
-
   it('counts a release as done whose owner is absent then, while the lease was valid', async () => {
     const client = await opened();
     const lease = await client.locks.acquire('a');
-    const fault = loseAnswerTo(RELEASE);
+    const fault = proxy.current.loseAnswerTo(RELEASE);
     await lease.release();
     expect(fault.hits).toBe(1);
     expect(client.eventsOf('released').at(-1)).toMatchObject({ name: 'a', outcome: 'unknown' });
@@ -88,7 +49,7 @@ describe('LockService when an answer is lost', () => {
   it('leaves whoever came in between alone', async () => {
     const client = await opened();
     const lease = await client.locks.acquire('a');
-    loseAnswerTo(RELEASE);
+    proxy.current.loseAnswerTo(RELEASE);
     const present = proxy.current.counts.accepted;
     const again = proxy.current.hold('toServer', {
       containing: lease.owner,
@@ -103,32 +64,15 @@ describe('LockService when an answer is lost', () => {
     expect(await redis.admin.hgetall('a')).toEqual({ [FOREIGN_OWNER]: '1' });
   });
 
-  it('counts a release as lost whose owner is absent although the connection stood', async () => {
-    const { locks } = await opened();
-    const lease = await locks.acquire('a');
-    await redis.admin.del('a');
-    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
-  });
-
   it('counts a nested release as lost whose owner is absent, cut or not', async () => {
     const { locks } = await opened();
     const work = locks.using('a', async () => {
       const inner = await locks.acquire('a');
       await redis.admin.del('a');
-      loseAnswerTo(RELEASE_SOME);
+      proxy.current.loseAnswerTo(RELEASE_SOME);
       await expect(inner.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
     });
     await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST' });
-  });
-
-  it('prolongs by renew() once more, which does no harm', async () => {
-    const { locks } = await opened();
-    const lease = await locks.acquire('a', { leaseTimeMs: 10_000 });
-    const fault = loseAnswerTo(RENEW);
-    await lease.renew(20_000);
-    expect(fault.hits).toBe(1);
-    expect(lease.remainingMs).toBeGreaterThan(15_000);
-    lease.assertHeld();
   });
 
   it('gets through an attempt that was lost before it was executed', async () => {
@@ -167,7 +111,7 @@ describe('LockService when an answer is lost', () => {
         await warm.renew();
         await warm.release();
         await client.locks.using('a', async (lease) => {
-          loseAnswerTo(script);
+          proxy.current.loseAnswerTo(script);
           const present = proxy.current.counts.accepted;
           const again = proxy.current.hold('toServer', {
             containing: script.sha1,

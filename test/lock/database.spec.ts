@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
 
 /** ioredis works on in database 0 when Redis refuses another: a lock there would keep nobody out. */
 describe('the database of a connection', () => {

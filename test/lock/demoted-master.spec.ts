@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 
 import { useApplications } from '../faults/support/applications.js';
-import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, Stopwatch } from '../support/set-up.js';
 import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
 
 /** Five times what is promised. */

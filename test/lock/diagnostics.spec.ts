@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { LockKeyError, LockService, LockTimeoutError, SemaphoreService } from 'nestjs-redis-lock';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useLocks, useRedis } from '../support/set-up.js';
 
 describe('the tracing channel of acquisitions', () => {
   const redis = useRedis();

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type Lease } from 'nestjs-redis-lock';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useLocks, useRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../wire/golden.js';
 import type { WireKeys } from '../wire/wire-state.js';
 

@@ -1,10 +1,10 @@
 import { LockService } from 'nestjs-redis-lock';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_LOCK } from '../contract/handed.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { describeLostGrants } from '../contract/lost-grants.contract.js';
+import { useClients } from '../support/set-up.js';
 
-const redis = useRedis();
-const open = useLocks(redis, (context) => new LockService(context));
+const suite = { ...useClients(LockService), handed: HANDED_LOCK };
 
-describeHandOff('LockService', { redis, open, handed: HANDED_LOCK });
+describeHandOff('LockService', suite);
+describeLostGrants('LockService', suite);

@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock';
-import { tell } from '../../libs/redis-lock/src/core/api/observer.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useProxiedClients } from '../support/set-up.js';
 
 const ORDERS = [
   [0, 1, 2],
@@ -15,9 +12,7 @@ const ORDERS = [
 ];
 
 describe('LockService when several things happen to one owner at once', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
 
   it('releases leases in any order, in one turn, beside a renewal, without a false loss', async () => {
     const { locks, eventsOf } = open();
@@ -97,13 +92,6 @@ describe('LockService when several things happen to one owner at once', () => {
     expect(silent.hits).toBeGreaterThan(0);
     silent.heal();
     proxy.current.cut();
-  });
-
-  it('survives an observer that rejects', async () => {
-    const observe = () => Promise.reject(new Error('no metrics today'));
-    tell({ observe }, { type: 'renewed', leases: 1 });
-    // An unhandled rejection is found by now.
-    await new Promise(setImmediate);
   });
 
   it('takes a signal that has no more than the shape of one', async () => {

@@ -11,10 +11,7 @@ import {
   type AcquireOptions,
 } from 'nestjs-redis-lock';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { Gate, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, Gate, roundTrips, useLocks, useRedis, watch } from '../support/set-up.js';
 
 const servicesOf = (context: LockContext) => ({
   locks: new LockService(context),

@@ -4,16 +4,12 @@ import { once } from 'node:events';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { grantChannel } from '../../libs/redis-lock/src/core/lua/hand-off.js';
 import { RELEASE_LATER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
-import { roundTrips, watch } from '../contract/suite.js';
 import { deliver } from '../support/deliver.js';
-import { eventually } from '../support/eventually.js';
-import { untilInLine, useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, roundTrips, watch } from '../support/set-up.js';
+import { untilInLine, useProxiedClients } from '../support/lock-client.js';
 
 describe('a lock with a shortest time', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
 
   it('stays taken after its release, and ends by itself', async () => {
     const [ours, others] = [open(), open({ pollIntervalMs: 50 })];

@@ -7,10 +7,8 @@ import {
   SemaphoreService,
 } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
 import { pageOf } from '../support/proofs.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useLocks, useProxy, useRedis } from '../support/set-up.js';
 
 describe('LockMonitor', () => {
   const redis = useRedis();

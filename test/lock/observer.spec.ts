@@ -5,15 +5,10 @@ import { runInNewContext } from 'node:vm';
 import { LockBackendError, LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { tell } from '../../libs/redis-lock/src/core/api/observer.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, redisson, useProxiedClients } from '../support/set-up.js';
 
 describe('LockObserver', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
   const types = (events: readonly LockEvent[]) => events.map(({ type }) => type);
 
   it('hears of a lock that is taken, nested, and given back', async () => {
@@ -121,13 +116,6 @@ describe('LockObserver', () => {
     const order = types(events).filter((type, i, all) => type !== all[i - 1]);
     expect(order).toEqual(['acquired', 'renewed', 'suspect', 'lost']);
     expect(events.find(({ type }) => type === 'lost')).toMatchObject({ reason: 'expired' });
-  });
-
-  it('hears of what is released by force', async () => {
-    const [ours, admin] = [open(), open()];
-    await ours.locks.acquire('a');
-    await admin.locks.get('a').forceRelease();
-    expect(admin.events).toMatchObject([{ type: 'force-released', name: 'a' }]);
   });
 
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {

@@ -1,21 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock';
-import { PROMPT_MS, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
 import { outagesOf } from '../support/outages.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, PROMPT_MS, Stopwatch, useProxiedClients, watch } from '../support/set-up.js';
 
 /** How long a caller that does not wait for the lock waits for the answer. */
 const ONE_ANSWER_MS = 1_000;
 
 describe('LockService while Redis cannot be asked', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
 
   const { faults: outages, healed } = outagesOf(redis, proxy);
   const faults = {
@@ -224,6 +218,32 @@ describe('LockService while Redis cannot be asked', () => {
     await redis.admin.hset('a', FOREIGN_OWNER, 1);
     await eventually(() => lease.state === 'lost');
     expect(await redis.admin.hgetall('a')).toEqual({ [FOREIGN_OWNER]: '1' });
+  });
+
+  it('testLockAfterTimeout: after a restart the release rejects, and a new hold is renewed', async () => {
+    const client = open({ leaseTimeMs: 1_200 });
+    const { locks } = client;
+    const lease = await locks.acquire('a');
+    await redis.restart();
+    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    const next = await locks.acquire('a');
+    const renewals = client.eventsOf('renewed').length;
+    await eventually(() => client.eventsOf('renewed').length >= renewals + 4);
+    next.assertHeld();
+    await next.release();
+  });
+
+  it('testLockReentrantRenew: a later hold of the name is renewed for ten periods', async () => {
+    const client = open({ leaseTimeMs: 600 });
+    const { locks } = client;
+    await locks.using('a', () => locks.using('a', () => undefined));
+    const lease = await locks.acquire('a');
+    const stopwatch = new Stopwatch();
+    await eventually(() => stopwatch.realMs > 2_000);
+    lease.assertHeld();
+    await lease.release();
+    expect(client.eventsOf('renewed').length).toBeGreaterThanOrEqual(5);
+    expect(client.eventsOf('lost')).toEqual([]);
   });
 
   afterEach(() => {

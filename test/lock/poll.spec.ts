@@ -3,11 +3,7 @@ import { LockService } from 'nestjs-redis-lock';
 import { describeLoss } from '../contract/loss.contract.js';
 import { describeReentrancy } from '../contract/reentrancy.contract.js';
 import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { channelOf, redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { channelOf, eventually, redisson, Stopwatch, useClients } from '../support/set-up.js';
 
 const POLL = { wakeUp: 'poll' } as const;
 /** The longest pause between two polls. */
@@ -17,8 +13,7 @@ const TURN_MS = 3 * LAST_BACKOFF_MS;
 
 /** Redisson's spin lock: for servers where messages are not to be had. */
 describe("LockService with wakeUp: 'poll'", () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, open } = useClients(LockService);
 
   it('gets in soon after a release, without listening to anything', async () => {
     const { locks } = open(POLL);
@@ -64,6 +59,21 @@ describe("LockService with wakeUp: 'poll'", () => {
     await (await waiting).release();
   });
 
+  it("testTryLockAsync and the like of the spin lock: a try by wakeUp: 'poll' keeps its time", async () => {
+    const { locks } = open(POLL);
+    await redisson.tryLock(redis.admin, 'a');
+    const stopwatch = new Stopwatch();
+    expect(await locks.tryAcquire('a')).toBeNull();
+    expect(await locks.tryAcquire('a', { waitTimeMs: 400 })).toBeNull();
+    expect(stopwatch.realMs).toBeGreaterThanOrEqual(399);
+    expect(stopwatch.ms).toBeLessThan(400 + 2 * PROMPT_MS);
+    const trying = locks.tryAcquire('a', { waitTimeMs: 15_000 });
+    await roundTrips(redis, 5);
+    await redisson.unlock(redis.admin, 'a');
+    await (await trying)?.release();
+    expect(await trying).not.toBeNull();
+  });
+
   it('leaves it to others who poll, as spin locks of Java do, after every turn', async () => {
     const { locks } = open({ ...POLL, waitTimeMs: Infinity });
     const section = new Section();
@@ -90,8 +100,7 @@ describe("LockService with wakeUp: 'poll'", () => {
 });
 
 describe("what holds with wakeUp: 'poll' too", () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, open } = useClients(LockService);
   const suite: LockSuite = { redis, open: (options) => open({ ...POLL, ...options }) };
   describeReentrancy(suite);
   describeLoss(suite);

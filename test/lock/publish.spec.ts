@@ -10,9 +10,8 @@ import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis
 import { useApplications } from '../faults/support/applications.js';
 import { channelOf, handOver } from '../faults/support/hand-over.js';
 import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';
-import { eventually } from '../support/eventually.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { ClusterGroup, type Node } from '../support/topology.js';
 
 const NEVER_POLL_MS = 60_000;

@@ -7,16 +7,10 @@ import {
   type LockError,
 } from 'nestjs-redis-lock';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, redisson, seededRandom, Stopwatch, useClients } from '../support/set-up.js';
 
 describe('LockService with many callers in one process', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, open } = useClients(LockService);
 
   /** A client of which the server knows all scripts. */
   const opened = async (settings: Parameters<typeof open>[0] = {}) => {
@@ -164,15 +158,5 @@ describe('LockService with many callers in one process', () => {
     expect(section.most).toBe(1);
     expect(section.entries).toBe(granted);
     expect(granted).toBeGreaterThan(10);
-  });
-
-  it('lets the next in line ask when the attempt of one that has left is never answered', async () => {
-    const { locks } = await opened({ pollIntervalMs: 100 });
-    await redisson.tryLock(redis.admin, 'a');
-    const first = locks.acquire('a', { waitTimeMs: 400 }).catch((error: unknown) => error);
-    const second = watch(locks.acquire('a', { waitTimeMs: 60_000 }));
-    expect(await first).toBeInstanceOf(LockTimeoutError);
-    await redis.admin.del('a');
-    await (await second.promise).release();
   });
 });

@@ -4,10 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useLocks, useProxy, useRedis, useWorkers } from '../support/set-up.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import type { Api } from '../workers/leaks.worker.js';
 

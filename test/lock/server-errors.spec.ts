@@ -13,10 +13,7 @@ import {
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
-import { PROMPT_MS } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { ENDLESS, useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { ENDLESS, eventually, PROMPT_MS, useLocks, useRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 const PASSWORD = 's3cret-pa55word';
@@ -239,6 +236,11 @@ describe('LockService given the errors of a real server (d.10)', () => {
   }, 20_000);
 
   describe('passwords and rights', () => {
+    /** A user of whom only these rules hold. */
+    const allow = (...rules: string[]) =>
+      redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, ...rules);
+    const asPoor = () => redis.url.replace('//', `//poor:${PASSWORD}@`);
+
     it.each([
       ['NOAUTH', ''],
       ['WRONGPASS', ':wrong-pa55word@'],
@@ -275,8 +277,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
 
     it('never carries the password, the owner or an argument of a command', async () => {
-      await redis.admin.acl('SETUSER', 'poor', 'on', `>${PASSWORD}`, '~*', '+@all', '-evalsha');
-      const { locks } = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      await allow('~*', '+@all', '-evalsha');
+      const { locks } = open({ connection: asPoor() });
       const error = await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
       expect(error.message).toBe('Lock "a": the Redis user lacks a permission');
       expect((error.cause as Error).message).toContain('NOPERM');
@@ -314,13 +316,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
     it.each(cases)(
       'NOPERM: %s without %s is refused, and nothing is half done',
       async (step, command) => {
-        const rights = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
-        await redis.admin.acl('SETUSER', 'poor', 'reset', ...rights);
-        const client = open({
-          connection: redis.url.replace('//', `//poor:${PASSWORD}@`),
-          leaseTimeMs: 20_000,
-          ...settings,
-        });
+        await allow('~*', '&*', '+@all');
+        const client = open({ connection: asPoor(), leaseTimeMs: 20_000, ...settings });
         const { locks } = client;
         const revoke = () => redis.admin.acl('SETUSER', 'poor', `-${command}`);
         const refused = async (call: Promise<unknown>) => {
@@ -385,17 +382,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
 
     describe('NOPERM: a release that is refused', () => {
       const refusedRelease = async (settings?: AcquireOptions) => {
-        await redis.admin.acl(
-          'SETUSER',
-          'poor',
-          'reset',
-          'on',
-          `>${PASSWORD}`,
-          '~*',
-          '&*',
-          '+@all',
-        );
-        const client = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+        await allow('~*', '&*', '+@all');
+        const client = open({ connection: asPoor() });
         const lease = await client.locks.acquire('a', settings);
         await redis.admin.acl('SETUSER', 'poor', '-hget');
         await expect(lease.release()).rejects.toMatchObject({
@@ -431,18 +419,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
 
     it('NOPERM: the key is out of reach', async () => {
-      await redis.admin.acl(
-        'SETUSER',
-        'poor',
-        'reset',
-        'on',
-        `>${PASSWORD}`,
-        '~b*',
-        '~nestjs_lock_*:{b}',
-        '&*',
-        '+@all',
-      );
-      const { locks } = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      await allow('~b*', '~nestjs_lock_*:{b}', '&*', '+@all');
+      const { locks } = open({ connection: asPoor() });
       await (await locks.acquire('b')).release();
       await fails(() => locks.acquire('a'), { retryable: false, outcome: 'none' });
       // The token key is a second key, and needs its own right.
@@ -452,10 +430,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
 
     it('NOPERM: one key is out of reach by now, whose lease alone is lost', async () => {
-      const user = ['on', `>${PASSWORD}`, '~*', '&*', '+@all'];
-      await redis.admin.acl('SETUSER', 'poor', 'reset', ...user);
-      const connection = redis.url.replace('//', `//poor:${PASSWORD}@`);
-      const { locks, context, eventsOf } = open({ connection, leaseTimeMs: 1_500 });
+      await allow('~*', '&*', '+@all');
+      const { locks, context, eventsOf } = open({ connection: asPoor(), leaseTimeMs: 1_500 });
       const forbidden = await locks.acquire('forbidden');
       const others = await Promise.all(['b1', 'b2', 'b3'].map((name) => locks.acquire(name)));
       await redis.admin.acl('SETUSER', 'poor', 'resetkeys', '~b*', '~nestjs_*');
@@ -471,45 +447,12 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
 
     it('NOPERM: the channel is out of reach, so that the lock is freed and the waiters poll', async () => {
-      await redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all');
-      const client = open({ connection: redis.url.replace('//', `//poor:${PASSWORD}@`) });
+      await allow('~*', '+@all');
+      const client = open({ connection: asPoor() });
       await (await client.locks.acquire('a')).release();
       expect(await redis.admin.exists('a')).toBe(0);
       expect(client.eventsOf('wake-up-failed')).toHaveLength(1);
       expect(client.eventsOf('released')).toHaveLength(1);
-    });
-
-    it('needs no more than the rights that the documentation may promise', async () => {
-      const rights = [...new Set(Object.values(NEEDED).flat()), 'publish', 'eval', 'subscribe'];
-      const inLine = ['zadd', 'zrange', 'zpopmin', 'zrem', 'hdel'];
-      const commands = [...rights, ...inLine, 'unsubscribe', 'ping', 'info'].map(
-        (command) => `+${command}`,
-      );
-      const rules = ['on', `>${PASSWORD}`, '~*', '&*', '-@all', ...commands];
-      await redis.admin.acl('SETUSER', 'poor', 'reset', ...rules);
-      await redis.admin.acl('LOG', 'RESET');
-      const client = open({
-        connection: {
-          ...{ host: '127.0.0.1', port: redis.port, username: 'poor', password: PASSWORD },
-          ...{ protocol: 2, disableClientInfo: true },
-        },
-        leaseTimeMs: 900,
-      });
-      const { locks } = client;
-      await locks.using('a', async () => {
-        const waiting = locks.get('a').using(() => 1, { fenced: true });
-        await waiting;
-        await eventually(() => client.eventsOf('renewed').length >= 2);
-      });
-      const held = await locks.acquire('a');
-      const waiting = locks.acquire('a');
-      await eventually(async () => (await redis.wakeUpChannels()).length === 1);
-      await locks.get('a').remainingTimeMs();
-      await held.release();
-      await (await waiting).release();
-      await locks.acquire('a');
-      expect(await locks.get('a').forceRelease()).toBe(true);
-      expect(await redis.admin.acl('LOG')).toEqual([]);
     });
   });
 

@@ -1,11 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
+import { eventually, PROMPT_MS, roundTrips, useProxiedClients, watch } from '../support/set-up.js';
 import { channelOf, redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 /** So long that no spec can pass by it. */
@@ -15,9 +12,7 @@ const FOR_EVER = { waitTimeMs: Infinity };
 const HALF_OPEN_FOUND_MS = 5 * 2_000;
 
 describe('LockService when a wake-up is lost', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new LockService(context));
+  const { redis, proxy, open } = useProxiedClients(LockService);
   const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
   const listening = (count = 1) => redis.listening(channelOf('a'), count);
 

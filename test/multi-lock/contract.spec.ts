@@ -1,8 +1,7 @@
 import { describe } from '@jest/globals';
 import { describeCrash } from '../contract/crash.contract.js';
 import { describeMultiBehaviour, multiOf } from '../contract/multi-lock.contract.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useLocks, useRedis } from '../support/set-up.js';
 
 describe('LockService.multi', () => {
   const redis = useRedis();

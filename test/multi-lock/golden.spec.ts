@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type MultiLease } from 'nestjs-redis-lock';
-import { PROMPT_MS } from '../contract/suite.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../wire/golden.js';
 import type { WireKeys } from '../wire/wire-state.js';
 

@@ -14,11 +14,7 @@ import {
 } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
-import { FOREIGN_OWNER } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, seededRandom, useLocks, useProxy, useRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 describe('LockService.multi', () => {
@@ -113,18 +109,6 @@ describe('LockService.multi', () => {
     });
     await Promise.all(rounds);
     for (const { most } of sections.values()) expect(most).toBe(1);
-  });
-
-  it('rejects with the reason of the caller, and keeps nothing', async () => {
-    const [mine, other] = [open().locks, open().locks];
-    const theirs = await other.acquire('b');
-    const [abort, reason] = [new AbortController(), new Error('enough')];
-    const waiting = watch(mine.multi(['a', 'b']).acquire({ signal: abort.signal }));
-    await eventually(async () => (await redis.wakeUpChannels()).length === 1);
-    abort.abort(reason);
-    await expect(waiting.promise).rejects.toBe(reason);
-    await theirs.release();
-    expect(await heldKeys()).toEqual([]);
   });
 
   it('lets exactly one of ten in that do not wait, and keeps it for its lease', async () => {
@@ -278,13 +262,6 @@ describe('LockService.multi', () => {
     expect(await all.remainingTimeMs()).toBeGreaterThan(4_000);
     expect(await all.forceRelease()).toBe(true);
     await expect(lease.release()).rejects.toThrow(LeaseLostError);
-  });
-
-  it('excludes Java services from each of them', async () => {
-    const { locks } = open();
-    await redis.admin.hset('b', FOREIGN_OWNER, 1);
-    expect(await locks.multi(['a', 'b']).tryAcquire()).toBeNull();
-    expect(await heldKeys()).toEqual(['b']);
   });
 
   describe('given bad input', () => {

@@ -15,9 +15,7 @@ import {
   type RedisLockModuleAsyncOptions,
   type RedisLockOptions,
 } from 'nestjs-redis-lock';
-import { eventually } from '../support/eventually.js';
-import { useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useProxy, useRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
 /** The numbers are those of docs/conformance.md. */

@@ -9,9 +9,7 @@ import {
   LockConfigurationError,
   type CronLockOptions,
 } from 'nestjs-redis-lock';
-import { Gate } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, Gate, useRedis } from '../support/set-up.js';
 import { useApplications, type RunningApp } from './applications.js';
 
 const redis = useRedis();

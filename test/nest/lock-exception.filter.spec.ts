@@ -29,8 +29,7 @@ import {
   type LockError,
 } from 'nestjs-redis-lock';
 import { lastValueFrom, type Observable } from 'rxjs';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { redisson, useRedis } from '../support/set-up.js';
 import { SILENT, useApplications, type RunningApp } from './applications.js';
 
 const SECRET = 'ERR s3cret of redis';

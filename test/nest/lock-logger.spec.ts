@@ -2,9 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { LockEvent, LockObserver } from 'nestjs-redis-lock';
 import { LockLogger } from '../../libs/redis-lock/src/nest/lock-logger.js';
-import { eventually } from '../support/eventually.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, redisson, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 const redis = useRedis();

@@ -22,9 +22,7 @@ import {
 } from 'nestjs-redis-lock';
 import { APP_FILTER } from '@nestjs/core';
 import { defer, type Observable } from 'rxjs';
-import { Section } from '../contract/suite.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { redisson, Section, useRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
 const redis = useRedis();

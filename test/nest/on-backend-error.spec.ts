@@ -11,8 +11,7 @@ import {
   WithLock,
 } from 'nestjs-redis-lock';
 import { lastValueFrom, Observable, of } from 'rxjs';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { redisson, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 const redis = useRedis();

@@ -8,8 +8,7 @@ import {
   RedLockService,
   type LockEvent,
 } from 'nestjs-redis-lock';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
 describe('the option redLock', () => {

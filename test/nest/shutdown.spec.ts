@@ -20,10 +20,7 @@ import {
   RedisLockModule,
   WithLock,
 } from 'nestjs-redis-lock';
-import { Gate, watch } from '../contract/suite.js';
-import { useWorkers } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, Gate, useRedis, useWorkers, watch } from '../support/set-up.js';
 import type { Api } from './application.worker.js';
 import { useApplications } from './applications.js';
 

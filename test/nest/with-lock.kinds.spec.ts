@@ -21,9 +21,7 @@ import {
   WithSemaphore,
   WithWriteLock,
 } from 'nestjs-redis-lock';
-import { Gate, Section } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, Gate, Section, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 const redis = useRedis();

@@ -22,8 +22,7 @@ import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import { ApiOperation, ApiResponse, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { WithLock } from 'nestjs-redis-lock';
 import { map } from 'rxjs';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 class Deny implements CanActivate {

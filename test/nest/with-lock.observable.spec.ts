@@ -35,10 +35,7 @@ import {
   throwError,
   toArray,
 } from 'rxjs';
-import { Section } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, redisson, Section, useRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
 const redis = useRedis();

@@ -27,10 +27,7 @@ import {
   LockTimeoutError,
   WithLock,
 } from 'nestjs-redis-lock';
-import { Gate, Section, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { redisson } from '../support/redisson.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, Gate, redisson, Section, useRedis, watch } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 const redis = useRedis();

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 import { expectCosts } from '../support/costs.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 import { useReadWriteLocks } from './sides.js';
 
 /** Where a writer and a reader are remembered while they wait. */

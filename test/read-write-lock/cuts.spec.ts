@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  ACQUIRE_NESTED,
-  RELEASE_SOME,
-  RENEW,
-} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { ACQUIRE_NESTED, RELEASE_SOME } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {
   READ_ACQUIRE,
   READ_RELEASE,
-  READ_RENEW,
   READ_CANCEL,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/read-lock.scripts.js';
 import {
@@ -22,16 +17,13 @@ import {
   WRITE_ACQUIRE_OR_QUEUE,
   WRITE_ACQUIRE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
-import { watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { untilInLine, useProxy } from '../support/lock-client.js';
-import { seededRandom } from '../support/random.js';
+import { eventually, seededRandom, untilInLine, useProxy, watch } from '../support/set-up.js';
 import { useRedis } from '../support/redis-server.js';
 import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 const SCRIPTS = [
-  ...[READ_ACQUIRE, READ_RELEASE, READ_RENEW, READ_CANCEL, RENEW],
+  ...[READ_ACQUIRE, READ_RELEASE, READ_CANCEL],
   ...[WRITE_ACQUIRE, WRITE_ACQUIRE.fenced, WRITE_ACQUIRE_OR_QUEUE, WRITE_ACQUIRE_OR_QUEUE.fenced],
   ...[ACQUIRE_NESTED, RELEASE_SOME],
   ...[WRITE_RELEASE, WRITE_PASS, WRITE_PASS_IN_ORDER, WRITE_CANCEL],
@@ -50,8 +42,6 @@ describe('a read-write lock when an answer is lost', () => {
     await client.locks.get('a').read.isLocked();
     return client;
   };
-  const loseAnswerTo = ({ sha1 }: { sha1: string }) =>
-    proxy.current.loseReply({ containing: sha1, times: 1 });
   const readers = (lease: { owner: string }, count: number, seconds = 30) => ({
     a: [{ mode: 'read', [lease.owner]: String(count) }, seconds],
     ...Object.fromEntries(
@@ -62,52 +52,13 @@ describe('a read-write lock when an answer is lost', () => {
     ),
   });
 
-  it('a read is granted once, counted once when nested, and given back once', async () => {
-    const { read } = (await opened()).locks.get('a');
-    const taking = loseAnswerTo(READ_ACQUIRE);
-    await read.using(async (outer) => {
-      expect(taking.hits).toBe(1);
-      expect(await look(redis.admin)).toEqual(readers(outer, 1));
-      const nesting = loseAnswerTo(READ_ACQUIRE);
-      const inner = await read.acquire();
-      expect(nesting.hits).toBe(1);
-      expect(await look(redis.admin)).toEqual(readers(outer, 2));
-      const leaving = loseAnswerTo(READ_RELEASE);
-      await inner.release();
-      expect(leaving.hits).toBe(1);
-      expect(await look(redis.admin)).toEqual(readers(outer, 1));
-    });
-    expect(await look(redis.admin)).toEqual({});
-  });
-
-  it('a write is granted once, with one token, counted once, and given back once', async () => {
-    const { write } = (await opened()).locks.get('a');
-    const taking = loseAnswerTo(WRITE_ACQUIRE.fenced);
-    await write.using(
-      async ({ owner, fencingToken }) => {
-        expect(taking.hits).toBe(1);
-        expect(await redis.admin.get('redisson_lock_token:{a}')).toBe(String(fencingToken));
-        const nesting = loseAnswerTo(ACQUIRE_NESTED);
-        const inner = await write.acquire();
-        expect(nesting.hits).toBe(1);
-        expect(await redis.admin.hget('a', `${owner}:write`)).toBe('2');
-        const leaving = loseAnswerTo(RELEASE_SOME);
-        await inner.release();
-        expect(leaving.hits).toBe(1);
-        expect(await redis.admin.hget('a', `${owner}:write`)).toBe('1');
-      },
-      { fenced: true },
-    );
-    expect(await redis.admin.exists('a')).toBe(0);
-  });
-
   it.each([
     ['read', READ_RELEASE],
     ['write', WRITE_RELEASE],
   ] as const)('the last release of a %s hold counts as done', async (side, script) => {
     const client = await opened();
     const lease = await client.locks.get('a')[side].acquire();
-    const fault = loseAnswerTo(script);
+    const fault = proxy.current.loseAnswerTo(script);
     await lease.release();
     expect(fault.hits).toBe(1);
     expect(client.eventsOf('released').at(-1)).toMatchObject({ outcome: 'unknown' });
@@ -124,7 +75,7 @@ describe('a read-write lock when an answer is lost', () => {
     const first = await write.acquire();
     const waiting = write.acquire(options);
     const behind = watch(write.acquire());
-    const fault = loseAnswerTo(WRITE_PASS);
+    const fault = proxy.current.loseAnswerTo(WRITE_PASS);
     await first.release();
     const second = await waiting;
     expect(fault.hits).toBe(1);
@@ -144,7 +95,7 @@ describe('a read-write lock when an answer is lost', () => {
     ['enters by itself', { fenced: true }],
   ])('a claim that is sent again has one place in line: of one that %s', async (_, options) => {
     const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
-    const fault = loseAnswerTo(
+    const fault = proxy.current.loseAnswerTo(
       'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE.fenced : WRITE_ACQUIRE_OR_QUEUE,
     );
     const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
@@ -178,27 +129,14 @@ describe('a read-write lock when an answer is lost', () => {
     const writing = await write.acquire();
     await redis.admin.hset('a', THREAD_1, 1);
     await redis.admin.set(timeoutKey('a', THREAD_1, 1), 1, 'PX', 30_000);
-    const fault = loseAnswerTo(WRITE_RELEASE);
+    const fault = proxy.current.loseAnswerTo(WRITE_RELEASE);
     await writing.release();
     expect(fault.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
-    const entering = loseAnswerTo(READ_ACQUIRE);
+    const entering = proxy.current.loseAnswerTo(READ_ACQUIRE);
     await (await read.acquire()).release();
     expect(entering.hits).toBe(1);
     expect(await redis.admin.hgetall('a')).toEqual({ mode: 'read', [THREAD_1]: '1' });
-  });
-
-  it.each([
-    ['read', READ_RENEW],
-    ['write', RENEW],
-  ] as const)('a %s hold is prolonged by renew() once more, which does no harm', async (...row) => {
-    const [side, script] = row;
-    const lease = await (await opened()).locks.get('a')[side].acquire({ leaseTimeMs: 10_000 });
-    const fault = loseAnswerTo(script);
-    await lease.renew(20_000);
-    expect(fault.hits).toBe(1);
-    expect(lease.remainingMs).toBeGreaterThan(15_000);
-    expect(await redis.admin.pttl('a')).toBeGreaterThan(15_000);
   });
 
   it.each([
@@ -207,7 +145,7 @@ describe('a read-write lock when an answer is lost', () => {
   ] as const)('who gives up waiting to %s leaves nothing', async (side, script) => {
     const client = await opened();
     const holder = await open().locks.get('a').write.acquire();
-    const fault = loseAnswerTo(script);
+    const fault = proxy.current.loseAnswerTo(script);
     const waiting = watch(client.locks.get('a')[side].acquire({ waitTimeMs: 300 }));
     await expect(waiting.promise).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });
     await eventually(() => fault.hits === 1);

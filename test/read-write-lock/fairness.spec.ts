@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, type Lease } from 'nestjs-redis-lock';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, useRedis, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { JavaThread } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';

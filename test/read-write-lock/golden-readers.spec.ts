@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStateError } from 'nestjs-redis-lock';
-import { PROMPT_MS } from '../contract/suite.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 

@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { PROMPT_MS } from '../contract/suite.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
 import { useGolden } from '../wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 

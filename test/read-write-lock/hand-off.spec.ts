@@ -5,10 +5,8 @@ import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js'
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
-import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import { untilInLine, type LockClientOptions } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, Section, useRedis, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { channelOf, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';

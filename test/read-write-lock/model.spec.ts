@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LeaseLostError } from 'nestjs-redis-lock';
+import { LeaseLostError, ReadWriteLockService } from 'nestjs-redis-lock';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
-import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import {
   expectToFollowModel,
   stepOnGrant,

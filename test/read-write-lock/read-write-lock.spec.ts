@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockKeyError, LockService, LockStateError } from 'nestjs-redis-lock';
+import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
 import { describeReadWriteBehaviour } from '../contract/read-write.contract.js';
-import { Section } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useRedis } from '../support/redis-server.js';
-import { look, timeoutKey } from './redisson-read-write.js';
+import { eventually, Section, useRedis } from '../support/set-up.js';
+import { timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 describe('ReadWriteLockService', () => {
@@ -24,12 +22,6 @@ describe('ReadWriteLockService', () => {
     });
     expect(sent).toEqual({});
     expect(() => locks.get('')).toThrow(LockKeyError);
-  });
-
-  it('is no lock of another kind: LockService refuses the key', async () => {
-    const client = open();
-    await client.locks.get('a').read.acquire();
-    await expect(new LockService(client.context).acquire('a')).rejects.toThrow(LockStateError);
   });
 
   describe('fencing tokens', () => {
@@ -60,21 +52,6 @@ describe('ReadWriteLockService', () => {
         expect(await redis.admin.hget('a', owner)).toBe('1');
       });
       expect(await redis.admin.keys('*')).toEqual([]);
-    });
-
-    it('keep what the longest of their holds was promised when it is given back', async () => {
-      const { read } = lockOf();
-      await read.using(
-        async (lease) => {
-          await read.using(() => undefined, { leaseTimeMs: 60_000 });
-          expect(lease.remainingMs).toBeGreaterThan(50_000);
-          expect(await look(redis.admin)).toEqual({
-            a: [{ mode: 'read', [lease.owner]: '1' }, 60],
-            [timeoutKey('a', lease.owner, 1)]: ['1', 60],
-          });
-        },
-        { leaseTimeMs: 5_000 },
-      );
     });
 
     it('keep it also when the hold below has run out meanwhile', async () => {

@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
 import { Redis } from 'ioredis';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
 import { expectUntouched, type ForeignKey } from '../support/foreign-keys.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, useRedis, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import {
   channelOf,
@@ -191,47 +189,6 @@ describe('a read-write lock on the wire', () => {
   });
 
   describe('what we see of Java', () => {
-    it('lets our readers in beside a Java reader, and our writer when it has unlocked', async () => {
-      const { read, write } = lockOf({ pollIntervalMs: 60_000 });
-      await java.tryRead('a');
-      await java.tryRead('a');
-      expect(await read.isLocked()).toBe(true);
-      expect(await write.isLocked()).toBe(false);
-      expect(await read.remainingTimeMs()).toBeGreaterThan(29_000);
-      await read.using(() => undefined);
-      expect(await write.tryAcquire()).toBeNull();
-      const waiting = watch(write.acquire({ waitTimeMs: 60_000 }));
-      await redis.listening(channelOf('a'), 2);
-      await java.unlockRead('a');
-      await roundTrips(redis, 3);
-      expect(waiting.state).toBe('pending');
-      const stopwatch = new Stopwatch();
-      await java.unlockRead('a');
-      const lease = await waiting.promise;
-      expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
-      expect(await redis.admin.hgetall('a')).toEqual({
-        mode: 'write',
-        [`${lease.owner}:write`]: '1',
-      });
-    });
-
-    it('keeps everybody out while a Java thread writes, until it has unlocked as often as it locked', async () => {
-      const { read, write } = lockOf({ pollIntervalMs: 60_000 });
-      await java.tryWrite('a');
-      await java.tryWrite('a');
-      expect(await write.isLocked()).toBe(true);
-      expect(await read.isLocked()).toBe(false);
-      expect(await write.remainingTimeMs()).toBeGreaterThan(59_000);
-      expect(await read.tryAcquire()).toBeNull();
-      const waiting = [read.acquire({ waitTimeMs: 60_000 }), read.acquire({ waitTimeMs: 60_000 })];
-      await redis.listening(channelOf('a'), 2);
-      await java.unlockWrite('a');
-      expect(await read.tryAcquire()).toBeNull();
-      await java.unlockWrite('a');
-      for (const lease of await Promise.all(waiting)) lease.assertHeld();
-      expect(await write.tryAcquire()).toBeNull();
-    });
-
     it('finds out by its poll that Java has gone from writing to reading: that is not announced', async () => {
       const { read, write } = lockOf({ pollIntervalMs: 200 });
       await java.tryWrite('a');
@@ -242,23 +199,6 @@ describe('a read-write lock on the wire', () => {
       expect(await heard()).toEqual([]);
       await (await waiting.promise).release();
       expect(await write.tryAcquire()).toBeNull();
-    });
-
-    it('shows the owners of each side, and takes the lock from them by force', async () => {
-      const { read, write } = lockOf();
-      await java.tryRead('a');
-      await other.tryRead('a', 60_000);
-      expect(await read.remainingTimeMs()).toBeGreaterThan(59_000);
-      expect(await write.forceRelease()).toBe(false);
-      expect(await read.forceRelease()).toBe(true);
-      expect(await look(redis.admin)).toEqual({});
-      expect(await heard()).toEqual(['0']);
-      await java.tryWrite('a');
-      expect(await read.forceRelease()).toBe(false);
-      expect(await write.forceRelease()).toBe(true);
-      expect(await look(redis.admin)).toEqual({});
-      expect(await heard()).toEqual(['1', '0']);
-      expect(await write.forceRelease()).toBe(false);
     });
 
     it('gives a Java writer the lock whose lease has ended, and our late release leaves it alone', async () => {

@@ -7,9 +7,8 @@ import type { AcquireTerms } from '../../libs/redis-lock/src/core/holding/protoc
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockProtocol } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-protocol.js';
-import { eventually } from '../support/eventually.js';
 import { PassThrough } from '../support/pass-through.js';
-import { seededRandom } from '../support/random.js';
+import { eventually, seededRandom } from '../support/set-up.js';
 import { AgedServer, useServers } from '../support/red-lock-client.js';
 
 const CLIENTS = 3;

@@ -12,9 +12,8 @@ import {
   GIVE_BACK,
   IDENTIFY,
 } from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
-import { Section, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
-import { eventually } from '../support/eventually.js';
+import { eventually, Section, watch } from '../support/set-up.js';
 import {
   AgedServer,
   everyNodeVotes,

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LockConfigurationError } from 'nestjs-redis-lock';
+import { LockConfigurationError, RedLockService } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
-import { RedLockService } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-service.js';
-import { eventually } from '../support/eventually.js';
 import { useRedLocks, useServers, type RedLockClient } from '../support/red-lock-client.js';
-import { useRedis, type RedisFixture } from '../support/redis-server.js';
+import { eventually, useRedis, type RedisFixture } from '../support/set-up.js';
 
 const LEASE_MS = 1_500;
 

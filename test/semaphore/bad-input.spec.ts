@@ -2,15 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { SemaphoreAcquireOptions } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
-import { roundTrips } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, roundTrips, useClients } from '../support/set-up.js';
 
 /** List d.6 of the bad inputs: semaphores and permits. */
 describe('SemaphoreService given bad input (d.6)', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new SemaphoreService(context));
+  const { redis, open } = useClients(SemaphoreService);
   const ID = '0123456789abcdef'.repeat(2);
 
   const semaphoreOf = async (permits: number, name = 'a') => {
@@ -223,6 +219,18 @@ describe('SemaphoreService given bad input (d.6)', () => {
     await expect(semaphore.acquire()).rejects.toMatchObject({ code: 'LOCK_STATE' });
     await expect(semaphore.permits()).rejects.toMatchObject({ code: 'LOCK_STATE' });
     expect(await redis.admin.get('a')).toBe('5');
+  });
+
+  it('releases nothing of a batch with a bad id', async () => {
+    const semaphore = await semaphoreOf(5);
+    const { permitIds } = await semaphore.acquire({ permits: 3 });
+    const expired = await semaphore.acquire({ leaseTimeMs: 30 });
+    await eventually(async () => (await semaphore.acquiredPermits()) === 3);
+    for (const bad of [ID, ...expired.permitIds]) {
+      const release = semaphore.release([...permitIds, bad]);
+      await expect(release).rejects.toMatchObject({ code: 'LOCK_STATE', lockName: 'a' });
+      expect(await semaphore.acquiredPermits()).toBe(3);
+    }
   });
 
   it('knows its options, and no others', async () => {

@@ -1,9 +1,7 @@
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { describePermitContract } from '../contract/permits.contract.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
-const redis = useRedis();
-const open = useLocks(redis, (context) => new SemaphoreService(context));
+const { redis, open } = useClients(SemaphoreService);
 
 describePermitContract('SemaphoreService', { redis, open });

@@ -1,12 +1,10 @@
 import { describe, it } from '@jest/globals';
 import { SemaphoreService, type PermitLease } from 'nestjs-redis-lock';
 import { expectCosts, type Operation } from '../support/costs.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
 describe('what a semaphore costs', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new SemaphoreService(context));
+  const { redis, open } = useClients(SemaphoreService);
 
   it('is what docs/semaphore.md says', async () => {
     const semaphore = open().locks.get('a');

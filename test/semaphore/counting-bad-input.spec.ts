@@ -3,15 +3,13 @@ import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lo
 import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { useClients } from '../support/lock-client.js';
 
 const MOST = 2 ** 31 - 1;
 
 /** The list d.6 of bad input, as far as it is about a bare number of permits. */
 describe('CountingSemaphore given bad input', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new CountingSemaphores(context));
+  const { redis, open } = useClients(CountingSemaphores);
   const semaphoreOf = () => open().locks.get('a');
 
   const refuses = async (calls: readonly (() => Promise<unknown>)[], message: RegExp) => {

@@ -2,19 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from 'nestjs-redis-lock';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import {
-  ACQUIRE,
-  CHANGE,
-  DRAIN,
-  TRY_SET_PERMITS,
-} from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
-import { watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
+import { eventually, useProxiedClients, watch } from '../support/set-up.js';
 import { expectUnanswered, outagesOf } from '../support/outages.js';
 import { PassThrough } from '../support/pass-through.js';
-import { useRedis } from '../support/redis-server.js';
 
 const LONG_MS = 60_000;
 /** How long a caller waits for an answer: looks or attempts, and changes. */
@@ -22,9 +14,7 @@ const [LOOK_MS, CHANGE_MS] = [1_000, 2_000];
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
 describe('CountingSemaphore when an answer is lost', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new CountingSemaphores(context));
+  const { redis, proxy, open } = useProxiedClients(CountingSemaphores);
 
   const onProxy = () => ({ host: '127.0.0.1', port: proxy.current.port });
   const opened = async (settings: Parameters<typeof open>[0] = {}) => {
@@ -36,8 +26,6 @@ describe('CountingSemaphore when an answer is lost', () => {
     await warm.drainPermits();
     return { ...client, semaphore: client.locks.get('a') };
   };
-  const loseAnswerTo = ({ sha1 }: { sha1: string }, times = 1) =>
-    proxy.current.loseReply({ containing: sha1, times });
   const free = async () => Number(await redis.admin.get('a'));
 
   /** What forbids a request to take anything, should it arrive once more. */
@@ -48,42 +36,11 @@ describe('CountingSemaphore when an answer is lost', () => {
       expect(await redis.admin.get(notes[0] ?? '')).toBe('cancelled');
     });
 
-  it.each(['acquire', 'release', 'addPermits', 'drainPermits', 'trySetPermits'] as const)(
-    'counts once what was sent twice: %s',
-    async (verb) => {
-      const { semaphore } = await opened();
-      if (verb !== 'trySetPermits') await redis.admin.set('a', 5);
-      const faults = [ACQUIRE, CHANGE, DRAIN, TRY_SET_PERMITS].map((script) =>
-        loseAnswerTo(script),
-      );
-      const steps = {
-        acquire: async () => expect(await semaphore.tryAcquire(3)).toBe(true),
-        release: () => semaphore.release(3),
-        addPermits: () => semaphore.addPermits(-3),
-        drainPermits: async () => expect(await semaphore.drainPermits()).toBe(5),
-        trySetPermits: async () => expect(await semaphore.trySetPermits(3)).toBe(true),
-      };
-      await steps[verb]();
-      expect(faults.map(({ hits }) => hits).filter((hits) => hits === 1)).toHaveLength(1);
-      const after = { acquire: 2, release: 8, addPermits: 2, drainPermits: 0, trySetPermits: 3 };
-      expect(await free()).toBe(after[verb]);
-    },
-  );
-
-  it('takes what is left once, and says so, although the second delivery finds too few', async () => {
-    const { semaphore } = await opened();
-    await redis.admin.set('a', 3);
-    const fault = loseAnswerTo(ACQUIRE);
-    await semaphore.acquire(3);
-    expect(fault.hits).toBe(1);
-    expect(await free()).toBe(0);
-  });
-
   it('takes back what an attempt may have got whose outcome its caller never learns', async () => {
     // ioredis may not send anything again: the attempt fails although it was executed.
     const client = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
     await redis.admin.set('a', 5);
-    const answers = loseAnswerTo(ACQUIRE, 100);
+    const answers = proxy.current.loseAnswerTo(ACQUIRE, 100);
     const acquiring = client.semaphore.acquire(2, { waitTimeMs: 100 });
     await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
     answers.heal();
@@ -111,7 +68,7 @@ describe('CountingSemaphore when an answer is lost', () => {
 
   it('forbids a refused attempt, that was sent twice, to take anything later', async () => {
     const { semaphore } = await opened();
-    const fault = loseAnswerTo(ACQUIRE);
+    const fault = proxy.current.loseAnswerTo(ACQUIRE);
     expect(await semaphore.tryAcquire(2)).toBe(false);
     expect(fault.hits).toBe(1);
     await expectCancelled();
@@ -119,7 +76,7 @@ describe('CountingSemaphore when an answer is lost', () => {
 
   it('forbids an attempt without an answer to take anything later, though the next was refused', async () => {
     const client = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
-    const fault = loseAnswerTo(ACQUIRE);
+    const fault = proxy.current.loseAnswerTo(ACQUIRE);
     const acquiring = client.semaphore.acquire(1, { waitTimeMs: 1_500 });
     await expect(acquiring).rejects.toThrow(LockTimeoutError);
     expect(fault.hits).toBe(1);

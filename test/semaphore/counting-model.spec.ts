@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
-import { eventually } from '../support/eventually.js';
 import { expectToFollowModel, useRepeatingClients, type Step } from '../support/model.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useRedis } from '../support/set-up.js';
 
 const NAMES = ['payment', '{shop}:payment'] as const;
 const CLIENTS = 2;

@@ -1,19 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { describeCountingBehaviour } from '../contract/counting.contract.js';
-import { PROMPT_MS, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks, useProxy } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, PROMPT_MS, Stopwatch, useProxiedClients, watch } from '../support/set-up.js';
 
 const CHANNEL = 'redisson_sc:{a}';
 const LONG_MS = 60_000;
 
 describe('CountingSemaphore: waiting', () => {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  const open = useLocks(redis, (context) => new CountingSemaphores(context));
+  const { redis, proxy, open } = useProxiedClients(CountingSemaphores);
 
   describeCountingBehaviour({ redis, open });
 

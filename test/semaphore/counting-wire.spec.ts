@@ -2,39 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockStateError } from 'nestjs-redis-lock';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
 import { expectCosts } from '../support/costs.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, roundTrips, useLocks, useRedis } from '../support/set-up.js';
 
 const LONG_MS = 60_000;
 const MOST = 2 ** 31 - 1;
 const channelOf = (key: string) =>
   key.includes('{') ? `redisson_sc:${key}` : `redisson_sc:{${key}}`;
-
-/** A Java service with Redisson's RSemaphore, in bare Redis commands. */
-const java = {
-  async tryAcquire(redis: Redis, key: string, permits = 1): Promise<boolean> {
-    const free = await redis.get(key);
-    if (free === null || Number(free) < permits) return false;
-    await redis.decrby(key, permits);
-    return true;
-  },
-  async release(redis: Redis, key: string, permits = 1): Promise<void> {
-    await redis.publish(channelOf(key), await redis.incrby(key, permits).then(String));
-  },
-  async trySetPermits(redis: Redis, key: string, permits: number): Promise<boolean> {
-    if ((await redis.exists(key)) === 1) return false;
-    await redis.multi().set(key, permits).publish(channelOf(key), String(permits)).exec();
-    return true;
-  },
-  async addPermits(redis: Redis, key: string, permits: number): Promise<void> {
-    const sum = Number((await redis.get(key)) ?? 0) + permits;
-    await redis.multi().set(key, sum).publish(channelOf(key), String(sum)).exec();
-  },
-};
 
 describe('CountingSemaphore on the wire', () => {
   const redis = useRedis();
@@ -54,7 +28,6 @@ describe('CountingSemaphore on the wire', () => {
   /** Everything but the notes of requests. */
   const keys = async () =>
     (await redis.admin.keys('*')).filter((key) => !key.startsWith('nestjs_semaphore_request:'));
-  const listening = () => redis.listening(channelOf('a'));
 
   it('is a string of the plain name that holds what is free, without a TTL', async () => {
     const semaphore = semaphoreOf();
@@ -146,38 +119,6 @@ describe('CountingSemaphore on the wire', () => {
     expect(payloads).toEqual(['1', '2']);
   });
 
-  it('shares its permits with Java', async () => {
-    const semaphore = semaphoreOf({ pollIntervalMs: LONG_MS });
-    expect(await java.trySetPermits(redis.admin, 'a', 2)).toBe(true);
-    expect(await semaphore.trySetPermits(9)).toBe(false);
-    await semaphore.acquire();
-    expect(await java.tryAcquire(redis.admin, 'a')).toBe(true);
-    expect(await java.tryAcquire(redis.admin, 'a')).toBe(false);
-    expect(await semaphore.tryAcquire()).toBe(false);
-    const waiting = semaphore.acquire(1, { waitTimeMs: LONG_MS });
-    await listening();
-    const sinceRelease = new Stopwatch();
-    await java.release(redis.admin, 'a');
-    await waiting;
-    expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
-    const second = semaphore.acquire(2, { waitTimeMs: LONG_MS });
-    await listening();
-    await java.addPermits(redis.admin, 'a', 2);
-    await second;
-    await semaphore.release(3);
-    expect(await java.tryAcquire(redis.admin, 'a', 3)).toBe(true);
-    expect(await free()).toBe('0');
-  });
-
-  it('takes a negative number of Java’s for none that are free', async () => {
-    const semaphore = semaphoreOf();
-    await java.addPermits(redis.admin, 'a', -3);
-    expect(await semaphore.availablePermits()).toBe(-3);
-    expect(await semaphore.tryAcquire()).toBe(false);
-    await semaphore.release(4);
-    expect(await semaphore.tryAcquire()).toBe(true);
-  });
-
   it('costs what its page says', async () => {
     const semaphore = semaphoreOf();
     await expectCosts(redis, 'counting-semaphore.md', [
@@ -191,152 +132,28 @@ describe('CountingSemaphore on the wire', () => {
     ]);
   });
 
-  describe('by Redisson’s own tests', () => {
-    it('testAcquireAfterAddPermits: a waiter for 2 wakes only when there are 2', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.trySetPermits(1);
-      const waiting = watch(semaphore.acquire(2, { waitTimeMs: LONG_MS }));
-      await listening();
-      await roundTrips(redis, 3);
-      expect(waiting.state).toBe('pending');
-      await semaphore.addPermits(1);
-      await waiting.promise;
-    });
-
-    it('testAcquireWithoutSetPermits: release creates permits', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.release();
-      await semaphore.release();
-      await semaphore.acquire(2);
-      await semaphore.release();
-      expect(await semaphore.availablePermits()).toBe(1);
-    });
-
-    it('testTrySetPermits: only once; the TTL ends it', async () => {
-      const semaphore = semaphoreOf();
-      expect(await semaphore.trySetPermits(10)).toBe(true);
-      expect(await semaphore.trySetPermits(15)).toBe(false);
-      expect(await semaphore.availablePermits()).toBe(10);
-      const short = open().locks.get('short');
-      expect(await short.trySetPermits(5, { ttlMs: 60_000 })).toBe(true);
-      expect(await short.availablePermits()).toBe(5);
-      expect(await redis.admin.pttl('short')).toBeGreaterThan(50_000);
-      await redis.admin.pexpire('short', 10);
-      await eventually(async () => (await short.availablePermits()) === 0);
-      expect(await short.trySetPermits(5)).toBe(true);
-    });
-
-    it('testAddPermits: onto an absent one, onto what is there', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.addPermits(5);
-      expect(await semaphore.availablePermits()).toBe(5);
-      await semaphore.addPermits(5);
-      expect(await semaphore.availablePermits()).toBe(10);
-    });
-
-    it('testReducePermits: below zero', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.trySetPermits(10);
-      await semaphore.acquire(10);
-      await semaphore.addPermits(-5);
-      expect(await semaphore.availablePermits()).toBe(-5);
-      await semaphore.release(5);
-      expect(await semaphore.tryAcquire()).toBe(false);
-      await semaphore.release(5);
-      expect(await semaphore.availablePermits()).toBe(5);
-    });
-
-    it('testBlockingAcquire: waits until there is one', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.trySetPermits(1);
-      await semaphore.acquire();
-      const waiting = watch(semaphore.acquire(1, { waitTimeMs: LONG_MS }));
-      await listening();
-      expect(waiting.state).toBe('pending');
-      await semaphore.release();
-      await waiting.promise;
-    });
-
-    it('testBlockingNAcquire: waits until there are so many', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.trySetPermits(5);
-      await semaphore.acquire(3);
-      const waiting = watch(semaphore.acquire(4, { waitTimeMs: LONG_MS }));
-      await listening();
-      await semaphore.release(1);
-      await roundTrips(redis, 3);
-      expect(waiting.state).toBe('pending');
-      await semaphore.release(1);
-      await waiting.promise;
-      expect(await semaphore.availablePermits()).toBe(0);
-    });
-
-    it('testTryNAcquire: waits for so long and no longer', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.trySetPermits(5);
-      expect(await semaphore.tryAcquire(3)).toBe(true);
-      const stopwatch = new Stopwatch();
-      expect(await semaphore.tryAcquire(4, { waitTimeMs: 400 })).toBe(false);
-      expect(stopwatch.realMs).toBeGreaterThanOrEqual(399);
-      expect(stopwatch.ms).toBeLessThan(400 + PROMPT_MS);
-    });
-
-    it('testReleaseWithoutPermits: onto an absent one', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.release();
-      expect(await semaphore.availablePermits()).toBe(1);
-    });
-
-    it('testDrainPermits: all that are free, and then none', async () => {
-      const semaphore = semaphoreOf();
-      expect(await semaphore.drainPermits()).toBe(0);
-      await semaphore.trySetPermits(10);
-      await semaphore.acquire(3);
-      expect(await semaphore.drainPermits()).toBe(7);
-      expect(await semaphore.availablePermits()).toBe(0);
-      expect(await semaphore.drainPermits()).toBe(0);
-    });
-
-    it('testReleaseAcquire: what was given back can be taken', async () => {
-      const semaphore = semaphoreOf();
-      await semaphore.release(10);
-      await semaphore.acquire(5);
-      await semaphore.release(3);
-      expect(await semaphore.availablePermits()).toBe(8);
-    });
-
-    it('testReleaseIfExists: false for an absent one, and none is created', async () => {
-      const semaphore = semaphoreOf();
-      expect(await semaphore.releaseIfExists(2)).toBe(false);
-      expect(await redis.admin.exists('a')).toBe(0);
-      await semaphore.trySetPermits(1);
-      expect(await semaphore.releaseIfExists(2)).toBe(true);
-      expect(await semaphore.availablePermits()).toBe(3);
-    });
-
-    it.each([
-      ['testConcurrency_SingleInstance', 1, 1],
-      ['testConcurrency_MultiInstance_1_permits', 4, 1],
-      ['testConcurrencyLoop_MultiInstance', 4, 3],
-      ['testConcurrencyLoopMax_MultiInstance', 4, MOST],
-    ])('%s: never more inside than permits', async (_, processes, permits) => {
-      const semaphores = Array.from({ length: processes }, () => semaphoreOf());
-      await semaphores[0]?.trySetPermits(permits);
-      let [inside, most, sections] = [0, 0, 0];
-      const work = async (semaphore: (typeof semaphores)[number]) => {
-        for (let round = 0; round < 10; round += 1) {
-          await semaphore.acquire(1, { waitTimeMs: LONG_MS });
-          most = Math.max(most, ++inside);
-          await roundTrips(redis, 1);
-          inside -= 1;
-          sections += 1;
-          await semaphore.release();
-        }
-      };
-      await Promise.all(semaphores.flatMap((semaphore) => [work(semaphore), work(semaphore)]));
-      expect(sections).toBe(20 * processes);
-      expect(most).toBeLessThanOrEqual(permits);
-      expect(await free()).toBe(String(permits));
-    });
+  it.each([
+    ['testConcurrency_SingleInstance', 1, 1],
+    ['testConcurrency_MultiInstance_1_permits', 4, 1],
+    ['testConcurrencyLoop_MultiInstance', 4, 3],
+    ['testConcurrencyLoopMax_MultiInstance', 4, MOST],
+  ])('%s: never more inside than permits', async (_, processes, permits) => {
+    const semaphores = Array.from({ length: processes }, () => semaphoreOf());
+    await semaphores[0]?.trySetPermits(permits);
+    let [inside, most, sections] = [0, 0, 0];
+    const work = async (semaphore: (typeof semaphores)[number]) => {
+      for (let round = 0; round < 10; round += 1) {
+        await semaphore.acquire(1, { waitTimeMs: LONG_MS });
+        most = Math.max(most, ++inside);
+        await roundTrips(redis, 1);
+        inside -= 1;
+        sections += 1;
+        await semaphore.release();
+      }
+    };
+    await Promise.all(semaphores.flatMap((semaphore) => [work(semaphore), work(semaphore)]));
+    expect(sections).toBe(20 * processes);
+    expect(most).toBeLessThanOrEqual(permits);
+    expect(await free()).toBe(String(permits));
   });
 });

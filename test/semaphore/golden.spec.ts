@@ -1,10 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStateError, SemaphoreService } from 'nestjs-redis-lock';
-import { PROMPT_MS } from '../contract/suite.js';
-import { useLocks } from '../support/lock-client.js';
 import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../wire/golden.js';
 import type { WireKeys } from '../wire/wire-state.js';
 

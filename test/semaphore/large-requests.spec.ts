@@ -1,17 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, useClients, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 const MARK = 'nestjs_semaphore_waiting:{a}';
 
 describe('a request for many permits at once', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new SemaphoreService(context));
+  const { redis, open } = useClients(SemaphoreService);
 
   const marked = () => eventually(async () => (await redis.admin.exists(MARK)) === 1);
   const listeners = async () => (await redis.admin.pubsub('CHANNELS')).length;

@@ -1,11 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { PROMPT_MS } from '../contract/suite.js';
 import { useWorkers, type Worker } from '../support/child.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
-import { Stopwatch } from '../support/stopwatch.js';
+import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
 import type { Api } from '../workers/permits.worker.js';
 
 const FILE = new URL('../workers/permits.worker.ts', import.meta.url);

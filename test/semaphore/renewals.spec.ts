@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useClients } from '../support/set-up.js';
 
 describe('the renewal of permits', () => {
-  const redis = useRedis();
-  const open = useLocks(redis, (context) => new SemaphoreService(context));
+  const { redis, open } = useClients(SemaphoreService);
 
   it('covers many leases of many permits, none of which is divided', async () => {
     const client = open({ leaseTimeMs: 1_500 });

@@ -1,10 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockBackendError } from 'nestjs-redis-lock';
-import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
+import { LockBackendError, SemaphoreService } from 'nestjs-redis-lock';
 import { timeoutOf } from '../support/redisson-permits.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, useLocks, useRedis } from '../support/set-up.js';
 
 describe('SemaphoreService given the errors of a real server', () => {
   const redis = useRedis();

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { PROMPT_MS, roundTrips, watch } from '../contract/suite.js';
-import { eventually } from '../support/eventually.js';
-import { useLocks } from '../support/lock-client.js';
 import {
   NO_LEASE,
   permitChannelOf,
@@ -11,7 +8,7 @@ import {
   redissonPermits as java,
   timeoutOf,
 } from '../support/redisson-permits.js';
-import { useRedis } from '../support/redis-server.js';
+import { eventually, PROMPT_MS, roundTrips, useLocks, useRedis, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 describe('SemaphoreService on the wire', () => {
@@ -127,16 +124,6 @@ describe('SemaphoreService on the wire', () => {
       expect(await heard()).toEqual(['2147483647']);
     });
 
-    it('is refused to a Java service while it is in use, and found free afterwards', async () => {
-      const semaphore = open().locks.get('a');
-      await semaphore.setPermits(2);
-      const lease = await semaphore.acquire({ permits: 2 });
-      expect(await java.tryAcquire(redis.admin, 'a')).toBeNull();
-      expect(await java.availablePermits(redis.admin, 'a')).toBe(0);
-      await lease.release();
-      expect(await java.tryAcquire(redis.admin, 'a', 2)).toHaveLength(2);
-    });
-
     it('is taken back by a Java service when our lease has ended, and our release leaves that alone', async () => {
       const semaphore = open().locks.get('a');
       await semaphore.setPermits(1);
@@ -201,17 +188,6 @@ describe('SemaphoreService on the wire', () => {
       await java.tryRelease(redis.admin, 'a', id);
       (await waiting).assertHeld();
       expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
-    });
-
-    it('keeps us out until its lease ends, without any message', async () => {
-      const semaphore = open({ pollIntervalMs: 60_000 }).locks.get('a');
-      await java.trySetPermits(redis.admin, 'a', 1);
-      const sinceAcquire = new Stopwatch();
-      await java.tryAcquire(redis.admin, 'a', 1, 300);
-      const lease = await semaphore.acquire();
-      expect(sinceAcquire.realMs).toBeGreaterThan(280);
-      expect(sinceAcquire.ms).toBeLessThan(300 + PROMPT_MS);
-      lease.assertHeld();
     });
 
     it('can be given back here, by its ids', async () => {

@@ -244,20 +244,10 @@ describe('FaultProxy', () => {
 
 describe('FrameSplitter', () => {
   const FRAMES = [
-    'PING\r\n',
-    '*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n',
-    '+OK\r\n',
-    '-ERR no\r\n',
-    ':12\r\n',
-    '$-1\r\n',
-    '$0\r\n\r\n',
-    '*-1\r\n',
-    '*0\r\n',
-    '*2\r\n*1\r\n:1\r\n_\r\n',
-    '%2\r\n+a\r\n:1\r\n+b\r\n~1\r\n#t\r\n',
-    '|1\r\n+ttl\r\n:9\r\n$1\r\nx\r\n',
-    '>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n0\r\n',
-    '=6\r\ntxt:ab\r\n',
+    ...['PING\r\n', '*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n', '+OK\r\n', '-ERR no\r\n', ':12\r\n'],
+    ...['$-1\r\n', '$0\r\n\r\n', '*-1\r\n', '*0\r\n', '*2\r\n*1\r\n:1\r\n_\r\n'],
+    ...['%2\r\n+a\r\n:1\r\n+b\r\n~1\r\n#t\r\n', '|1\r\n+ttl\r\n:9\r\n$1\r\nx\r\n'],
+    ...['>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n0\r\n', '=6\r\ntxt:ab\r\n'],
   ];
 
   it('finds the same frames wherever the stream is cut into chunks', () => {

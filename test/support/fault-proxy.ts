@@ -140,6 +140,11 @@ export class FaultProxy implements Referee {
     return this.#addRule('toServer', options, () => ({ do: 'cut', kind, after: 0 }));
   }
 
+  /** Of so many runs of the script. */
+  loseAnswerTo({ sha1 }: { readonly sha1: string }, times = 1): Fault {
+    return this.loseReply({ containing: sha1, times });
+  }
+
   /**
    * The server executes the command, its reply is lost, and the connection is cut: the case in
    * which ioredis sends the command again. `containing` is looked for in the command. Not for

@@ -11,7 +11,7 @@ import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
 import { FOREIGN_CLIENT } from './redisson.js';
-import type { RedisFixture } from './redis-server.js';
+import { useRedis, type RedisFixture } from './redis-server.js';
 
 export interface LockClientOptions extends Partial<LockSettings> {
   /** A url, ioredis options or a client; the server of the spec. */
@@ -160,4 +160,19 @@ export function useProxy(redis: RedisFixture): { readonly current: FaultProxy } 
       return proxy;
     },
   };
+}
+
+type ServiceOf<Locks> = new (context: LockContext) => Locks;
+
+/** A server for the specs of a file, and clients of the service on it. */
+export function useClients<Locks>(Service: ServiceOf<Locks>) {
+  const redis = useRedis();
+  return { redis, open: useLocks(redis, (context) => new Service(context)) };
+}
+
+/** The same with a fault proxy before the server, for clients that are to be cut off. */
+export function useProxiedClients<Locks>(Service: ServiceOf<Locks>) {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  return { redis, proxy, open: useLocks(redis, (context) => new Service(context)) };
 }

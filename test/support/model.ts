@@ -1,8 +1,7 @@
 import { beforeAll, expect } from '@jest/globals';
 import fc from 'fast-check';
-import { LeaseLostError, type Lease } from 'nestjs-redis-lock';
+import { LeaseLostError, type Lease, type LockSettings } from 'nestjs-redis-lock';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { PassThrough } from './pass-through.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { LockEvent } from 'nestjs-redis-lock';
+import type { LockEvent, LockSettings } from 'nestjs-redis-lock';
 
 import { callersClient, openApplication, type Application } from '../faults/support/application.js';
 import { Crowd, type Report, type Work } from '../faults/support/crowd.js';
@@ -7,7 +7,6 @@ import { Journal } from '../faults/support/journal.js';
 import * as handOffBugs from '../faults/support/planted-hand-off.js';
 import * as lockBugs from '../faults/support/planted.js';
 import { setBackClock } from '../faults/support/set-back-clock.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { Random } from '../support/random.js';
 import { serve } from '../support/worker.js';
 

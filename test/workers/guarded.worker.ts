@@ -1,7 +1,6 @@
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease, LockSettings } from 'nestjs-redis-lock';
 import { LeaseLostError } from '../../libs/redis-lock/src/core/api/errors.js';
 
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
 import { openApplication, type Application } from '../faults/support/application.js';
 import { serve } from '../support/worker.js';

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 
 import { Redis } from 'ioredis';
-import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease, LockSettings } from 'nestjs-redis-lock';
 import { LeaseLostError } from '../../libs/redis-lock/src/core/api/errors.js';
 
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import { openApplication, type Application } from '../faults/support/application.js';
 import { FencedResource } from '../faults/support/fenced-resource.js';
 import { report, serve } from '../support/worker.js';

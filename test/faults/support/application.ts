@@ -1,13 +1,11 @@
 import { Redis } from 'ioredis';
-import type { LockEvent } from 'nestjs-redis-lock';
+import type { LockEvent, LockSettings, PublishOption } from 'nestjs-redis-lock';
 import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
 import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import type { PublishOption } from '../../../libs/redis-lock/src/ioredis/publish-option.js';
 
 export interface ApplicationOptions {
   publish?: PublishOption;

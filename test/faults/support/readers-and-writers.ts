@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease, ReadWriteLockService } from 'nestjs-redis-lock';
 
-import type { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import type { Random } from '../../support/random.js';
 import { nowUs } from './history.js';
 import { pack, type PackedVisits, type Visit } from './read-write-history.js';

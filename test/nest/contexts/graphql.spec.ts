@@ -23,9 +23,7 @@ import {
   RedisLockModule,
   WithLock,
 } from 'nestjs-redis-lock';
-import { Section } from '../../contract/suite.js';
-import { redisson } from '../../support/redisson.js';
-import { useRedis } from '../../support/redis-server.js';
+import { redisson, Section, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
 // The files of its web page: Jest cannot load them on Node 20, and nobody asks for the page.

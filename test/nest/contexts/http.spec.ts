@@ -20,8 +20,7 @@ import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { CurrentLock, LockExceptionFilter, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { tap, type Observable } from 'rxjs';
-import { redisson } from '../../support/redisson.js';
-import { useRedis } from '../../support/redis-server.js';
+import { redisson, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications, type RunningApp } from '../applications.js';
 
 const redis = useRedis();

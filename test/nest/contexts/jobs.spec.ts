@@ -4,9 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { DelayedError, type Job, type Queue } from 'bullmq';
 import { CurrentLock, WithLock } from 'nestjs-redis-lock';
-import { eventually } from '../../support/eventually.js';
-import { redisson } from '../../support/redisson.js';
-import { useRedis } from '../../support/redis-server.js';
+import { eventually, redisson, useRedis } from '../../support/set-up.js';
 import { useApplications } from '../applications.js';
 
 const redis = useRedis();

@@ -16,9 +16,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { lastValueFrom } from 'rxjs';
 import { WebSocket } from 'ws';
-import { eventually } from '../../support/eventually.js';
-import { redisson } from '../../support/redisson.js';
-import { useRedis } from '../../support/redis-server.js';
+import { eventually, redisson, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
 const redis = useRedis();

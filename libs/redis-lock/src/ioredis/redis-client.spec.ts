@@ -105,13 +105,9 @@ describe('chooseClient', () => {
   });
 
   it.each([
-    'redis://host?keyPrefix=app:',
-    'redis://host?role=slave',
-    'redis://host?readOnly=true',
-    'redis://host?stringNumbers=true',
-    '/tmp/sock?keyPrefix=app:',
-    '/tmp/sock?stringNumbers=yes',
-    'redis://host?readOnly=',
+    ...['redis://host?keyPrefix=app:', 'redis://host?role=slave', 'redis://host?readOnly=true'],
+    ...['redis://host?stringNumbers=true', '/tmp/sock?keyPrefix=app:'],
+    ...['/tmp/sock?stringNumbers=yes', 'redis://host?readOnly='],
   ])('refuses options that cannot be used also in a url: %s', (url) => {
     expect(() => chooseClient(url)).toThrow(LockConfigurationError);
   });

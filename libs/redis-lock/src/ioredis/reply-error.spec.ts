@@ -81,12 +81,8 @@ describe('lockErrorOf', () => {
   });
 
   it.each([
-    'Connection is closed.',
-    'Command timed out',
-    'Command aborted due to connection close',
-    'read ECONNRESET',
-    'connect ECONNREFUSED 127.0.0.1:6379',
-    'write EPIPE',
+    ...['Connection is closed.', 'Command timed out', 'Command aborted due to connection close'],
+    ...['read ECONNRESET', 'connect ECONNREFUSED 127.0.0.1:6379', 'write EPIPE'],
     "Socket timeout. Expecting data, but didn't receive any in 3000ms.",
     'Reached the max retries per request limit (which is 20).',
     'Too many Cluster redirections. Last error: Error: Connection is closed.',

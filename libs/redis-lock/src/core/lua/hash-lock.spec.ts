@@ -288,13 +288,7 @@ describe('the scripts of a lock that is a hash', () => {
   });
 
   it.each([
-    ACQUIRE,
-    ACQUIRE.fenced,
-    ACQUIRE_NESTED,
-    RELEASE,
-    RELEASE_SOME,
-    RENEW,
-    INSPECT,
+    ...[ACQUIRE, ACQUIRE.fenced, ACQUIRE_NESTED, RELEASE, RELEASE_SOME, RENEW, INSPECT],
   ] as Script<string, string, unknown>[])(
     '$name is plain text: no value of a user is ever part of it',
     ({ lua, sha1 }) => {

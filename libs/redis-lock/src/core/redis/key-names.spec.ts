@@ -32,10 +32,7 @@ describe('KeySpace', () => {
   });
 
   it.each([
-    'redisson_lock_queue:{a}',
-    'nestjs_fair_waiting:{a}',
-    '{a}:timeout',
-    '{a}b:timeout',
+    ...['redisson_lock_queue:{a}', 'nestjs_fair_waiting:{a}', '{a}:timeout', '{a}b:timeout'],
     '{a}:0e7fa2a4-9d42-4c2a-9f57-0d5b3f6f1c11:53:rwlock_timeout:1',
   ])('refuses %p, which is a helper key of another name', (name) => {
     expect(() => new KeySpace('').key(name)).toThrow('helper key');

@@ -340,16 +340,7 @@ describe('the scripts of the semaphore', () => {
   });
 
   it.each([
-    ACQUIRE,
-    RELEASE,
-    CANCEL,
-    RENEW,
-    LOOK,
-    TRY_SET,
-    SET,
-    ADD,
-    RELEASE_PERMITS,
-    UPDATE_LEASE,
+    ...[ACQUIRE, RELEASE, CANCEL, RENEW, LOOK, TRY_SET, SET, ADD, RELEASE_PERMITS, UPDATE_LEASE],
   ])('$name is plain text, and takes no answer it does not know for a success', (script) => {
     expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
     for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {

@@ -1,4 +1,0 @@
-import { describeLineOutsiders } from '../../../../../test/contract/line-outsiders.contract.js';
-import { LINE_KINDS } from '../../../../../test/support/line-kinds.js';
-
-describeLineOutsiders('the write lock', LINE_KINDS.WRITE_LOCK);

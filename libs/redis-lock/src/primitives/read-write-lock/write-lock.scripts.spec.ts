@@ -1,4 +1,0 @@
-import { describeLineScripts } from '../../../../../test/contract/line-scripts.contract.js';
-import { LINE_KINDS } from '../../../../../test/support/line-kinds.js';
-
-describeLineScripts('the write lock', LINE_KINDS.WRITE_LOCK);

@@ -1,0 +1,18 @@
+/** What most specs begin with. */
+export { useWorkers, type Worker } from './child.js';
+export { eventually } from './eventually.js';
+export {
+  ENDLESS,
+  expectNothingLeft,
+  untilInLine,
+  useClients,
+  useLocks,
+  useProxiedClients,
+  useProxy,
+  type LockClient,
+} from './lock-client.js';
+export { seededRandom, type Random } from './random.js';
+export { RedisFixture, useRedis } from './redis-server.js';
+export { channelOf, FOREIGN_OWNER, redisson } from './redisson.js';
+export { Stopwatch } from './stopwatch.js';
+export { Gate, PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
