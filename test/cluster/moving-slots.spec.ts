@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
-import { queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { tokenKey } from '../../libs/redis-lock/src/primitives/lua/fencing-token.js';
+import { queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { writtenClaim } from '../../libs/redis-lock/src/core/lua/hand-off.js';
-import { FAVOUR } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { writtenClaim } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
+import { FAVOUR } from '../../libs/redis-lock/src/primitives/lua/outsiders.lua.js';
 import {
   ACQUIRE_NESTED,
   RELEASE_SOME,
   RENEW,
-} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+} from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from '../support/deliver.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
-import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { QueueKind } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type {
   Claim,
   AcquireAnswer,

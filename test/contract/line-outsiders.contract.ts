@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { AcquireAnswer } from '../../libs/redis-lock/src/core/holding/protocol.js';
+import { openEveryMs, STAND_BACK_MS } from '../../libs/redis-lock/src/core/waiting/outsiders.js';
 import {
   LONGEST_OPEN_MS,
   MANY_CALLERS,
-  openEveryMs,
-  STAND_BACK_MS,
-} from '../../libs/redis-lock/src/core/lua/outsiders.js';
+} from '../../libs/redis-lock/src/primitives/lua/outsiders.lua.js';
 import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js';
 import { eventually } from '../support/eventually.js';
 import {

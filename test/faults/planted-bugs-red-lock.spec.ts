@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { eventually, seededRandom } from '../support/set-up.js';
 import {

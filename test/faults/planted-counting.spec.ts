@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { OnceOnly } from '../../libs/redis-lock/src/core/once-only.js';
+import { OnceOnly } from '../../libs/redis-lock/src/primitives/lua/once-only.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import {
   COUNT_DOWN,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { HandedLocks } from '../contract/handed.js';
 import { eventually, roundTrips, Section, Stopwatch, watch } from '../support/set-up.js';
 import type { Redisson } from './redisson.js';

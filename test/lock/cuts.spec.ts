@@ -6,7 +6,7 @@ import {
   ACQUIRE_NESTED,
   RELEASE_SOME,
   RENEW,
-} from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+} from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { RELEASE } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { eventually, FOREIGN_OWNER, seededRandom, useProxiedClients } from '../support/set-up.js';
 

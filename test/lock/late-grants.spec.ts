@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
 
 /** Callers of each way to give up; three ways to be late make about a thousand cases. */

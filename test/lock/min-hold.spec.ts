@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock';
 import { once } from 'node:events';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { grantChannel } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { grantChannel } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { RELEASE_LATER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { deliver } from '../support/deliver.js';
 import { eventually, roundTrips, watch } from '../support/set-up.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, Stopwatch, useProxiedClients } from '../support/set-up.js';
 
 /**

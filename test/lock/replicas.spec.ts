@@ -11,7 +11,7 @@ import {
 } from 'nestjs-redis-lock';
 
 import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
-import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';

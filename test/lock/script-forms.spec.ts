@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as hashLock from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import * as hashLock from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import {
   forMany,
   textIn,

@@ -12,7 +12,7 @@ import {
 } from 'nestjs-redis-lock';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { RENEW } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { ENDLESS, eventually, PROMPT_MS, useLocks, useRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { ACQUIRE_NESTED, RELEASE_SOME } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE_NESTED,
+  RELEASE_SOME,
+} from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LockBackendError } from 'nestjs-redis-lock';
-import { RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import { RELEASE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import type { AcquireTerms } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';

@@ -6,7 +6,11 @@ import {
   LockTimeoutError,
   type Lease,
 } from 'nestjs-redis-lock';
-import { ACQUIRE, ACQUIRE_NESTED, RELEASE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import {
+  ACQUIRE,
+  ACQUIRE_NESTED,
+  RELEASE,
+} from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import {
   GIVE_BACK,

@@ -1,5 +1,5 @@
-import type { QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
-import { ACQUIRE } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
+import type { QueueKind } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
+import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { turnKeys } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
 import {

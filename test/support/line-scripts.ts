@@ -1,6 +1,6 @@
 import { beforeEach } from '@jest/globals';
-import { RELEASE_SOME } from '../../libs/redis-lock/src/core/lua/hash-lock.js';
-import { writtenClaim } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { RELEASE_SOME } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
+import { writtenClaim } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { Claim } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { LineKindUnderTest } from './line-kinds.js';
 import { LineView, ownerOf, processOf, useListeners } from './line-view.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { tokenKey } from '../../libs/redis-lock/src/core/lua/fencing-token.js';
-import { grantChannel, queueKeys } from '../../libs/redis-lock/src/core/lua/hand-off.js';
-import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/lua/outsiders.js';
+import { tokenKey } from '../../libs/redis-lock/src/primitives/lua/fencing-token.js';
+import { grantChannel, queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
+import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/waiting/outsiders.js';
 import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from './deliver.js';
 import { LINE_KINDS, type LineKindUnderTest } from './line-kinds.js';

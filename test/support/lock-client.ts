@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { queueKeys, type QueueKind } from '../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys, type QueueKind } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { queueKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
+import { queueKeys } from '../../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 
 /** What a process that was killed has left in line, as CLAIM would have written it. */

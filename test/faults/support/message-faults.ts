@@ -1,4 +1,4 @@
-import { grantChannel, queueKeys } from '../../../libs/redis-lock/src/core/lua/hand-off.js';
+import { grantChannel, queueKeys } from '../../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 import { Random } from '../../support/random.js';
 import { channelOf } from './hand-over.js';

@@ -6,7 +6,7 @@ import {
   ACQUIRE_NESTED,
   RELEASE_SOME,
   RENEW,
-} from '../../../libs/redis-lock/src/core/lua/hash-lock.js';
+} from '../../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { Hold } from '../../../libs/redis-lock/src/core/holding/hold.js';
 import { HeldLease } from '../../../libs/redis-lock/src/core/holding/held-lease.js';
 import { HeldMultiLease } from '../../../libs/redis-lock/src/primitives/multi-lock/multi-lease.js';

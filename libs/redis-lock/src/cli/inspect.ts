@@ -1,5 +1,5 @@
-import { tokenKey } from '../core/lua/fencing-token.js';
-import { queueKeys, type QueueKind } from '../core/lua/hand-off.js';
+import { tokenKey } from '../primitives/lua/fencing-token.js';
+import { queueKeys, type QueueKind } from '../primitives/lua/hand-off.js';
 import { isReply } from '../ioredis/reply-error.js';
 import { queueKeys as fairQueueKeys } from '../primitives/fair-lock/footprint.js';
 import { readerLeaseKey, turnKeys } from '../primitives/read-write-lock/footprint.js';

@@ -5,7 +5,7 @@ import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import { useRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup } from '../../../../test/support/topology.js';
-import { RENEW } from '../core/lua/hash-lock.js';
+import { RENEW } from '../primitives/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript, forMany } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';

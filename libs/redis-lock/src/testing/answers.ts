@@ -1,5 +1,5 @@
 import type { AcquireAnswer } from '../core/holding/protocol.js';
-import type { FencedPair } from '../core/lua/fencing-token.js';
+import type { FencedPair } from '../primitives/lua/fencing-token.js';
 import type { Script } from '../core/redis/script.js';
 import type { InProcessServer } from './in-process-server.js';
 

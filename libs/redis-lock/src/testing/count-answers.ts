@@ -1,7 +1,7 @@
 import { LockStateError } from '../core/api/errors.js';
 import type { AcquireAnswer } from '../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../core/api/options.js';
-import { FORGET, type Counted } from '../core/once-only.js';
+import { FORGET, type Counted } from '../primitives/lua/once-only.js';
 import { HIT, type Hit } from '../integrations/throttler/hits.scripts.js';
 import * as latches from '../primitives/count-down-latch/latch.scripts.js';
 import { GUARDED_WRITE } from '../primitives/fencing-guard/fencing-guard.scripts.js';

@@ -1,4 +1,4 @@
-import * as hash from '../core/lua/hash-lock.js';
+import * as hash from '../primitives/lua/hash-lock.js';
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
 import { PING } from '../core/monitor.js';
 import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';

@@ -1,8 +1,8 @@
 import type { Hold } from '../holding/hold.js';
 import type { Claim, OwnerId } from '../holding/protocol.js';
-import { isAmongPolls, openEveryMs } from '../lua/outsiders.js';
 import type { Session } from '../session.js';
 import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
+import { isAmongPolls, openEveryMs } from './outsiders.js';
 import type { Waiter } from './waiter.js';
 
 /** Grants in a row within one process, before another process that waits is next. */

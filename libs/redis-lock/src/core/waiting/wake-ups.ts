@@ -1,11 +1,11 @@
 import type { Channels } from '../holding/asker.js';
 import type { ChannelListener } from '../redis/connection.js';
-import { SHORTER } from '../lua/outsiders.js';
 import type { Session } from '../session.js';
 import { queueMicrotask } from '../time/clock.js';
 import { FIRST_BACKOFF_MS, jittered, LAST_BACKOFF_MS } from '../time/polls.js';
 import { Moment, type Timed } from '../time/timer-heap.js';
 import type { Known } from './known.js';
+import { SHORTER } from './outsiders.js';
 
 /** Waiters behind a local holder subscribe to nothing for this time: its release ends their wait. */
 const MOMENT_MS = 50;

@@ -8,7 +8,7 @@ import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
 import { channelOf, REQUEST } from './footprint.js';
 import type { CountDownLatch, WaitOptions } from './latch.js';

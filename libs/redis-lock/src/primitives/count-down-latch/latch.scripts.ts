@@ -1,4 +1,4 @@
-import { counted, numberIn, ONCE } from '../../core/once-only.js';
+import { counted, numberIn, ONCE } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**

@@ -11,7 +11,7 @@ import { tell } from '../../core/api/observer.js';
 import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
 import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import { timeoutError, type Refusal } from '../../core/waiting/known.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
 import type { CountingAcquireOptions, CountingSemaphore } from './counting-semaphore.js';

@@ -1,6 +1,6 @@
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../../core/api/options.js';
-import { counted, numberIn, ONCE } from '../../core/once-only.js';
+import { counted, numberIn, ONCE } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**

@@ -1,4 +1,4 @@
-import { giving, HASH_LOCK } from '../../core/lua/hand-off.js';
+import { giving, HASH_LOCK } from '../lua/hand-off.js';
 import { TERMS } from './fair-scores.lua.js';
 
 /**

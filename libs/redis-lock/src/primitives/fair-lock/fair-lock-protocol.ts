@@ -1,7 +1,7 @@
-import { tokenTtlMs } from '../../core/lua/fencing-token.js';
-import { passArgs, writtenTerms } from '../../core/lua/hand-off.js';
-import * as hash from '../../core/lua/hash-lock.js';
-import { HashProtocol } from '../../core/lua/hash-protocol.js';
+import { tokenTtlMs } from '../lua/fencing-token.js';
+import { passArgs, writtenTerms } from '../lua/hand-off.js';
+import * as hash from '../lua/hash-lock.js';
+import { HashProtocol } from '../lua/hash-protocol.js';
 import type {
   Claim,
   AcquireTerms,

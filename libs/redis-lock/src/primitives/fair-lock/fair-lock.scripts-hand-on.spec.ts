@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
-import { INSPECT, RENEW } from '../../core/lua/hash-lock.js';
+import { INSPECT, RENEW } from '../lua/hash-lock.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
 import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 

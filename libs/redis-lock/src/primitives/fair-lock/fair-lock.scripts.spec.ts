@@ -3,7 +3,7 @@ import { deliver, deliveries, secondsOf } from '../../../../../test/support/deli
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
-import { ACQUIRE_NESTED, RELEASE_SOME } from '../../core/lua/hash-lock.js';
+import { ACQUIRE_NESTED, RELEASE_SOME } from '../lua/hash-lock.js';
 import { ACQUIRE, RELEASE, CANCEL } from './fair-lock.scripts.js';
 
 const [A, B, C, D] = [1, 2, 3, 4].map((n) => `c0ffee00-0000-4000-8000-00000000000${String(n)}:1`);

@@ -1,7 +1,7 @@
-import { releaseAnswer } from '../../core/lua/answers.js';
-import { fencedPair } from '../../core/lua/fencing-token.js';
-import { HASH_LOCK, PASS_ARGS, refuseAbsent } from '../../core/lua/hand-off.js';
-import { CHECK_LEASE, CREATE, REFUSE_OTHERS_OF } from '../../core/lua/hash-lock.js';
+import { releaseAnswer } from '../lua/answers.js';
+import { fencedPair } from '../lua/fencing-token.js';
+import { HASH_LOCK, PASS_ARGS, refuseAbsent } from '../lua/hand-off.js';
+import { CHECK_LEASE, CREATE, REFUSE_OTHERS_OF } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import { CHECK_TERMS, HAND_ON } from './fair-hand-off.lua.js';
 import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.lua.js';

@@ -1,5 +1,5 @@
 import { describeValue, LeaseLostError, LockArgumentError } from '../../core/api/errors.js';
-import { TOKEN_TTL_MS } from '../../core/lua/fencing-token.js';
+import { TOKEN_TTL_MS } from '../lua/fencing-token.js';
 import { KeySpace } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { ANSWER_MS } from '../../core/redis/connection.js';

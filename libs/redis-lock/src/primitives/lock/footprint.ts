@@ -1,6 +1,6 @@
-import { TOKEN_COMMANDS, TOKEN_KEY } from '../../core/lua/fencing-token.js';
-import { QUEUE_COMMANDS, queueKeys, queuePrefixes } from '../../core/lua/hand-off.js';
-import { HASH_COMMANDS } from '../../core/lua/hash-lock.js';
+import { TOKEN_COMMANDS, TOKEN_KEY } from '../lua/fencing-token.js';
+import { QUEUE_COMMANDS, queueKeys, queuePrefixes } from '../lua/hand-off.js';
+import { HASH_COMMANDS } from '../lua/hash-lock.js';
 import { helperKey, prefixOf, type Footprint } from '../../core/redis/key-names.js';
 
 const CHANNEL = 'redisson_lock__channel';

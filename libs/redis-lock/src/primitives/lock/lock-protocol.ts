@@ -1,8 +1,8 @@
-import { tokenTtlMs } from '../../core/lua/fencing-token.js';
-import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../../core/lua/hand-off.js';
-import { isAmongPolls, openEveryMs } from '../../core/lua/outsiders.js';
-import * as hash from '../../core/lua/hash-lock.js';
-import { HashProtocol } from '../../core/lua/hash-protocol.js';
+import { tokenTtlMs } from '../lua/fencing-token.js';
+import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../lua/hand-off.js';
+import { isAmongPolls, openEveryMs } from '../../core/waiting/outsiders.js';
+import * as hash from '../lua/hash-lock.js';
+import { HashProtocol } from '../lua/hash-protocol.js';
 import type {
   Claim,
   AcquireAnswer,

@@ -1,13 +1,13 @@
-import { refusal, releaseAnswer } from '../../core/lua/answers.js';
-import { fencedPair } from '../../core/lua/fencing-token.js';
-import * as handOff from '../../core/lua/hand-off.js';
-import { STANDING_BACK } from '../../core/lua/outsiders.js';
-import { CHECK_LEASE, CREATE, LOOK, REFUSE_OTHERS } from '../../core/lua/hash-lock.js';
+import { refusal, releaseAnswer } from '../lua/answers.js';
+import { fencedPair } from '../lua/fencing-token.js';
+import * as handOff from '../lua/hand-off.js';
+import { STANDING_BACK } from '../lua/outsiders.lua.js';
+import { CHECK_LEASE, CREATE, LOOK, REFUSE_OTHERS } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
- * The lock on the wire is Redisson's RLock, core/lua/hash-lock.ts. A process that waits long enough
- * joins the queue of core/lua/hand-off.ts, and a release hands the lock over to it.
+ * The lock on the wire is Redisson's RLock, primitives/lua/hash-lock.ts. A process that waits long enough
+ * joins the queue of primitives/lua/hand-off.ts, and a release hands the lock over to it.
  */
 
 /**

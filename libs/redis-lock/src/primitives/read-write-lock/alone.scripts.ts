@@ -1,5 +1,5 @@
-import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../../core/lua/answers.js';
-import { CHECK_COUNT, CHECK_LEASE, expireOr, orElse } from '../../core/lua/hash-lock.js';
+import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr, orElse } from '../lua/hash-lock.js';
 import type { ReleaseAnswer } from '../../core/holding/protocol.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';

@@ -6,8 +6,8 @@ import type {
   Renewal,
 } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
-import { merged } from '../../core/lua/answers.js';
-import { FORGET } from '../../core/once-only.js';
+import { merged } from '../lua/answers.js';
+import { FORGET } from '../lua/once-only.js';
 import {
   LEASE_ALONE,
   RELEASE_ALONE,

@@ -1,6 +1,6 @@
-import { SERVER_TIME } from '../../core/lua/hand-off.js';
-import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../../core/lua/answers.js';
-import { CHECK_COUNT, CHECK_LEASE, expireOr, lower, orElse } from '../../core/lua/hash-lock.js';
+import { SERVER_TIME } from '../lua/hand-off.js';
+import { acquireAnswer, GRANTED, inspection, LOST, releaseAnswer } from '../lua/answers.js';
+import { CHECK_COUNT, CHECK_LEASE, expireOr, lower, orElse } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';

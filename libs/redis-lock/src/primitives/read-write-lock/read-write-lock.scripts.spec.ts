@@ -3,8 +3,8 @@ import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { inOrder, type Script } from '../../core/redis/script.js';
-import { queueKeys } from '../../core/lua/hand-off.js';
-import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../../core/lua/hash-lock.js';
+import { queueKeys } from '../lua/hand-off.js';
+import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../lua/hash-lock.js';
 import {
   LEASE_ALONE,
   RELEASE_ALONE,

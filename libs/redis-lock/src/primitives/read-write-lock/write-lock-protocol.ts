@@ -1,8 +1,8 @@
 import { LockStateError, quoteName } from '../../core/api/errors.js';
-import { TOKEN_TTL_MS } from '../../core/lua/fencing-token.js';
-import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../../core/lua/hand-off.js';
-import { HashProtocol } from '../../core/lua/hash-protocol.js';
-import { openEveryMs } from '../../core/lua/outsiders.js';
+import { TOKEN_TTL_MS } from '../lua/fencing-token.js';
+import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../lua/hand-off.js';
+import { HashProtocol } from '../lua/hash-protocol.js';
+import { openEveryMs } from '../../core/waiting/outsiders.js';
 import type {
   Claim,
   AcquireTerms,

@@ -12,7 +12,7 @@ import {
   useLineScripts,
 } from '../../../../../test/support/line-scripts.js';
 import { ownerOf, shortOf } from '../../../../../test/support/line-view.js';
-import { RENEW } from '../../core/lua/hash-lock.js';
+import { RENEW } from '../lua/hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
 import { RELEASE_ALONE } from './alone.scripts.js';
 import { READ_ACQUIRE, READ_INSPECT } from './read-lock.scripts.js';

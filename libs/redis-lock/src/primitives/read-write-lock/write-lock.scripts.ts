@@ -1,8 +1,8 @@
-import { inspection, refusal } from '../../core/lua/answers.js';
-import { fencedPair } from '../../core/lua/fencing-token.js';
-import * as handOff from '../../core/lua/hand-off.js';
-import { STANDING_BACK } from '../../core/lua/outsiders.js';
-import { CHECK_LEASE, expireOr } from '../../core/lua/hash-lock.js';
+import { inspection, refusal } from '../lua/answers.js';
+import { fencedPair } from '../lua/fencing-token.js';
+import * as handOff from '../lua/hand-off.js';
+import { STANDING_BACK } from '../lua/outsiders.lua.js';
+import { CHECK_LEASE, expireOr } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
@@ -37,7 +37,7 @@ if ${isRefused} then
   return ${refused}
 end`;
 
-/** Lua of owners that wait in the queue of core/lua/hand-off.ts. */
+/** Lua of owners that wait in the queue of primitives/lua/hand-off.ts. */
 const IN_QUEUE = {
   check: handOff.CHECK_CLAIM,
   queue: `${handOff.QUEUE}${handOff.JOIN_QUEUE}${STANDING_BACK}`,

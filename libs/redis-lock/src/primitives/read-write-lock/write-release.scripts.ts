@@ -1,5 +1,5 @@
-import * as handOff from '../../core/lua/hand-off.js';
-import { releaseAnswer } from '../../core/lua/answers.js';
+import * as handOff from '../lua/hand-off.js';
+import { releaseAnswer } from '../lua/answers.js';
 import { defineScript } from '../../core/redis/script.js';
 import { ANNOUNCE_TO_ALL, LONGEST_LEASE } from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
@@ -7,7 +7,7 @@ import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
 /**
  * A writer that releases makes way for waiting readers, and then for its own reads. Only then the
- * next writer of core/lua/hand-off.ts follows.
+ * next writer of primitives/lua/hand-off.ts follows.
  */
 
 const WRITE_LOCK: handOff.HandedLock = {

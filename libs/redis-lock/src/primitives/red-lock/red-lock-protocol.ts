@@ -1,6 +1,6 @@
 import { LockArgumentError, LockBackendError } from '../../core/api/errors.js';
-import { runPair, tokenKey } from '../../core/lua/fencing-token.js';
-import * as hash from '../../core/lua/hash-lock.js';
+import { runPair, tokenKey } from '../lua/fencing-token.js';
+import * as hash from '../lua/hash-lock.js';
 import type {
   AcquireAnswer,
   AcquireTerms,

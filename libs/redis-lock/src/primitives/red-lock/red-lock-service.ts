@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../../core/api/errors.js';
-import { tokenTtlMs } from '../../core/lua/fencing-token.js';
+import { tokenTtlMs } from '../lua/fencing-token.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import type { QuorumConnection } from './quorum-connection.js';

@@ -1,4 +1,4 @@
-import { WRITE_TOKEN } from '../../core/lua/fencing-token.js';
+import { WRITE_TOKEN } from '../lua/fencing-token.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /** The identity of a server, from INFO. */

@@ -1,4 +1,4 @@
-import { ACQUIRE } from '../../core/lua/hash-lock.js';
+import { ACQUIRE } from '../lua/hash-lock.js';
 import type { AcquireAnswer, OwnerId, Renewal } from '../../core/holding/protocol.js';
 import type { Ballot } from './ballot.js';
 import type { QuorumConnection } from './quorum-connection.js';

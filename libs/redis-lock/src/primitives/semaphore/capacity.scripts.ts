@@ -1,6 +1,6 @@
-import { CHECK_LEASE } from '../../core/lua/hash-lock.js';
+import { CHECK_LEASE } from '../lua/hash-lock.js';
 import { LARGEST_COUNT } from '../../core/api/options.js';
-import { counted, ONCE } from '../../core/once-only.js';
+import { counted, ONCE } from '../lua/once-only.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 import { EXPIRED, FREE, IDS, NO_LEASE, NOW, TELL_FREE } from './permits.scripts.js';
 

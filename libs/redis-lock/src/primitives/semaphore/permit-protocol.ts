@@ -11,7 +11,7 @@ import type { LockContext } from '../../core/lock-context.js';
 import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { merged } from '../../core/lua/answers.js';
+import { merged } from '../lua/answers.js';
 import { channelOf, leasesKey, waitingKey } from './footprint.js';
 import * as scripts from './permits.scripts.js';
 

@@ -1,6 +1,6 @@
-import { acquireAnswer, GRANTED, releaseAnswer } from '../../core/lua/answers.js';
-import { CHECK_LEASE } from '../../core/lua/hash-lock.js';
-import { numberIn } from '../../core/once-only.js';
+import { acquireAnswer, GRANTED, releaseAnswer } from '../lua/answers.js';
+import { CHECK_LEASE } from '../lua/hash-lock.js';
+import { numberIn } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**

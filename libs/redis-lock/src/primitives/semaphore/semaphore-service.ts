@@ -6,12 +6,12 @@ import {
   LockStateError,
   quoteName,
 } from '../../core/api/errors.js';
-import { remainingOf } from '../../core/lua/answers.js';
+import { remainingOf } from '../lua/answers.js';
 import type { PermitLease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../../core/once-only.js';
+import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-service.js';
 import * as scripts from './capacity.scripts.js';

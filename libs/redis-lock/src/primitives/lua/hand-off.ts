@@ -1,7 +1,7 @@
 import { CHECK_LEASE } from './hash-lock.js';
-import type { Claim, Successor, OwnerId } from '../holding/protocol.js';
-import { helperKey, prefixOf } from '../redis/key-names.js';
-import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.js';
+import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
+import { helperKey, prefixOf } from '../../core/redis/key-names.js';
+import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.lua.js';
 
 /**
  * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
@@ -36,7 +36,7 @@ export interface HandedLock {
   readonly onWaiting: string;
 }
 
-/** Redisson's RLock and RFairLock, core/lua/hash-lock.ts. */
+/** Redisson's RLock and RFairLock, primitives/lua/hash-lock.ts. */
 export const HASH_LOCK: HandedLock = {
   field: (owner) => owner,
   beside: '',

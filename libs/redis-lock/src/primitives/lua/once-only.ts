@@ -1,11 +1,11 @@
-import { LockBackendError } from './api/errors.js';
-import { helperKey } from './redis/key-names.js';
-import type { LockContext } from './lock-context.js';
-import { tell, type LockedKind } from './api/observer.js';
-import { outOfScope, type Timer } from './time/clock.js';
-import type { Reply } from './redis/connection.js';
-import { defineScript, type RawReply } from './redis/script.js';
-import { answerWithin, asUnknown } from './redis/retry.js';
+import { LockBackendError } from '../../core/api/errors.js';
+import { helperKey } from '../../core/redis/key-names.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { tell, type LockedKind } from '../../core/api/observer.js';
+import { outOfScope, type Timer } from '../../core/time/clock.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { defineScript, type RawReply } from '../../core/redis/script.js';
+import { answerWithin, asUnknown } from '../../core/redis/retry.js';
 
 /** Redis remembers a request for this time: delivered again, the request changes nothing. */
 export const MARKER_TTL_MS = 10 * 60 * 1_000;

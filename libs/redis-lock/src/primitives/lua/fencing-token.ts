@@ -1,8 +1,8 @@
-import type { LockSettings } from '../api/options.js';
-import type { AcquireAnswer, AcquireTerms } from '../holding/protocol.js';
-import type { RedisConnection, Reply } from '../redis/connection.js';
-import { helperKey } from '../redis/key-names.js';
-import { defineScript, type Script } from '../redis/script.js';
+import type { LockSettings } from '../../core/api/options.js';
+import type { AcquireAnswer, AcquireTerms } from '../../core/holding/protocol.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { helperKey } from '../../core/redis/key-names.js';
+import { defineScript, type Script } from '../../core/redis/script.js';
 import { acquireAnswer, fencedAnswer, GRANTED } from './answers.js';
 
 /** After 7 days the server's time, as the floor, keeps tokens in order. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { ACQUIRE, ACQUIRE_NESTED, INSPECT, RELEASE, RELEASE_SOME, RENEW } from './hash-lock.js';
-import type { Script } from '../redis/script.js';
+import type { Script } from '../../core/redis/script.js';
 
 const A = 'c0ffee00-0000-4000-8000-000000000001:1';
 const B = 'c0ffee00-0000-4000-8000-000000000002:1';

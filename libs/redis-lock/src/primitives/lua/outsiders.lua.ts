@@ -1,6 +1,5 @@
-import type { LockSettings } from '../api/options.js';
-import { nodesChannel } from '../redis/key-names.js';
-import { LAST_BACKOFF_MS } from '../time/polls.js';
+import { nodesChannel } from '../../core/redis/key-names.js';
+import { SHORTER, STAND_BACK_MS } from '../../core/waiting/outsiders.js';
 
 /**
  * The share of outsiders, such as Java services, which queue nowhere. They race for a free lock,
@@ -9,8 +8,6 @@ import { LAST_BACKOFF_MS } from '../time/polls.js';
  * has had the lock × outsiders that listen ÷ our processes that listen.
  */
 
-/** How long the queue stands back for an outsider that got a wake-up or has held the lock. */
-export const STAND_BACK_MS = 20;
 /** The longest window of outsiders, however long the queue has had the lock. */
 export const LONGEST_OPEN_MS = 1_000;
 /**
@@ -24,23 +21,6 @@ export const MANY_CALLERS = 8;
 const OPENED_TTL_MS = 3_000;
 /** More clients than any server has. */
 const TOO_MANY = 1_000_000;
-
-/** The interval (ms) in which outsiders that listen get at least one window. 0 is never. */
-export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
-  return { auto: 1_000, redisson: 1, none: 0 }[interop];
-}
-
-/**
- * Outsiders that poll get no messages. So a process that polls as well leaves the lock free after
- * its release. It stands back for the longest pause of Redisson's spin lock.
- */
-export function isAmongPolls(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): boolean {
-  return settings.wakeUp === 'poll' && openEveryMs(settings) > 0;
-}
-
-export function standBackMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): number {
-  return isAmongPolls(settings) ? LAST_BACKOFF_MS : STAND_BACK_MS;
-}
 
 /** Lua: reads and writes `opened`. No error of it makes a script fail. */
 export const DOOR = `
@@ -88,9 +68,6 @@ local function takeBack()
   setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end`;
 
-/** Wakes outsiders that sleep until an older, longer lease ends. Redisson reads it as `0`. */
-export const SHORTER = '00';
-
 /**
  * Lua: `shareOfOutsiders()` is the number of outsiders that listen ÷ our processes that do. False
  * where Redis cannot count them: a node of a Cluster knows only its own. Java services subscribe
@@ -119,7 +96,7 @@ local function tellShorter(ms)
 end`;
 
 /**
- * Lua: `openDoor(since, callers)`, core/lua/hand-off.ts.
+ * Lua: `openDoor(since, callers)`, primitives/lua/hand-off.ts.
  * @param freed Lua that announces that the lock is free
  */
 export const openDoor = (freed: string) => `

@@ -1,6 +1,6 @@
-import type { Renewal } from '../holding/protocol.js';
-import type { RedisConnection, Reply } from '../redis/connection.js';
-import { defineScript } from '../redis/script.js';
+import type { Renewal } from '../../core/holding/protocol.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { defineScript } from '../../core/redis/script.js';
 import { inspection, LOST, releaseAnswer } from './answers.js';
 import { fencedPair } from './fencing-token.js';
 

@@ -1,4 +1,4 @@
-import { LockBackendError } from '../api/errors.js';
+import { LockBackendError } from '../../core/api/errors.js';
 import type {
   AcquireAnswer,
   AcquireTerms,
@@ -8,12 +8,12 @@ import type {
   ReleaseAnswer,
   Renewal,
   Successor,
-} from '../holding/protocol.js';
-import type { RedisConnection, Reply } from '../redis/connection.js';
-import { MovingSlots } from '../redis/moving-slots.js';
-import { asUnknown } from '../redis/retry.js';
-import { defineScript } from '../redis/script.js';
-import type { Session } from '../session.js';
+} from '../../core/holding/protocol.js';
+import type { RedisConnection, Reply } from '../../core/redis/connection.js';
+import { MovingSlots } from '../../core/redis/moving-slots.js';
+import { asUnknown } from '../../core/redis/retry.js';
+import { defineScript } from '../../core/redis/script.js';
+import type { Session } from '../../core/session.js';
 import { fencedAnswer } from './answers.js';
 import { runPair, takeToken, tokenKey, type FencedPair } from './fencing-token.js';
 import { ACQUIRE, ACQUIRE_NESTED, INSPECT, RELEASE_SOME, renewHashes } from './hash-lock.js';

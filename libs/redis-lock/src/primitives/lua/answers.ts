@@ -1,6 +1,6 @@
-import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../holding/protocol.js';
-import type { Reply } from '../redis/connection.js';
-import type { RawReply } from '../redis/script.js';
+import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../../core/holding/protocol.js';
+import type { Reply } from '../../core/redis/connection.js';
+import type { RawReply } from '../../core/redis/script.js';
 
 /** The answers of a script that has granted, and of one that does not find the owner. */
 export const GRANTED = 1;
