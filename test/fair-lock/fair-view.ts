@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
-import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import { inOrder } from '../support/in-order.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import type { AcquireOptions, FairLockService, Lease } from 'nestjs-redis-lock';
 import { watch, type Watched } from '../contract/suite.js';

@@ -302,15 +302,10 @@ describe('publish, in a cluster', () => {
         confirmed: () => heard.push('confirmed'),
       });
       await eventually(() => expect(heard).toEqual(['confirmed']));
-      for (const args of [
-        { text: 't', prefix: 'news:{k}', owner: 'me' },
-        ['t', 'news:{k}', 'me'],
-      ]) {
-        const { value } = await connection.run(tell, ['k'], args);
-        expect(value).toEqual(['k', 't', 'me', 1, 3]);
-        await eventually(() => heard.at(-1) === '7');
-        heard.pop();
-      }
+      const { value } = await connection.run(tell, ['k'], ['t', 'news:{k}', 'me']);
+      expect(value).toEqual(['k', 't', 'me', 1, 3]);
+      await eventually(() => heard.at(-1) === '7');
+      heard.pop();
       await connection.close();
     },
   );

@@ -404,8 +404,8 @@ describe('minReplicas', () => {
       'before the answer to %s: script and WAIT are sent again, and the grant is one',
       async (command) => {
         const { connection } = application.context;
-        const args = { owner: 'somebody:1', leaseMs: 30_000 };
-        const enter = () => connection.run(ACQUIRE, { lock: NAME }, args, REPLICAS);
+        const args = ['somebody:1', 30_000];
+        const enter = () => connection.run(ACQUIRE, [NAME], args, REPLICAS);
         // The connection is there, and the script known.
         expect(await enter()).toMatchObject({ resent: false });
         await master.admin.del(NAME);

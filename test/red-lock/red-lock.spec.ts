@@ -310,8 +310,7 @@ describe('RedLockService on three servers', () => {
     answer();
     await eventually(() => expect(ran).toContain(RELEASE.name));
     // The owner's steps are in turn: another entry would have been sent by now, before this one.
-    const last = (redis: RedisConnection) =>
-      redis.run(GIVE_BACK, { lock: 'b' }, { owner: STRANGER });
+    const last = (redis: RedisConnection) => redis.run(GIVE_BACK, ['b'], [STRANGER]);
     await connection.nodes[2]?.ask(5_000, last);
     expect(ran).toEqual([ACQUIRE.name, RELEASE.name, GIVE_BACK.name]);
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));

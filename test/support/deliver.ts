@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { inOrder, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import { inOrder } from './in-order.js';
 import type { RedisFixture } from './redis-server.js';
 
 /** Runs a script as ioredis delivers it: everything is text. */

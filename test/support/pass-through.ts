@@ -4,11 +4,7 @@ import type {
   RedisConnection,
   Reply,
 } from '../../libs/redis-lock/src/core/redis/connection.js';
-import type {
-  Script,
-  ScriptArgs,
-  ScriptKeys,
-} from '../../libs/redis-lock/src/core/redis/script.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 
 /** A connection that does what another does; its subclasses watch it, or break it on purpose. */
 export class PassThrough implements RedisConnection {
@@ -20,8 +16,8 @@ export class PassThrough implements RedisConnection {
 
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
-    keys: ScriptKeys<K>,
-    args: ScriptArgs<A>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
     minReplicas?: number,
   ): Promise<Reply<R>> {
     return this.around(script.name, () =>

@@ -4,12 +4,8 @@ import type { Redis } from 'ioredis';
 
 import type { RedisConnection, Reply } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { PassThrough } from '../../support/pass-through.js';
-import {
-  inOrder,
-  type Script,
-  type ScriptArgs,
-  type ScriptKeys,
-} from '../../../libs/redis-lock/src/core/redis/script.js';
+import type { Script } from '../../../libs/redis-lock/src/core/redis/script.js';
+import { inOrder } from '../../support/in-order.js';
 
 const RECORD = 'record';
 const GIVEN = 'remove(waiter, place, 1, record)';
@@ -37,8 +33,8 @@ export class RecordingConnection extends PassThrough {
 
   override run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
-    keys: ScriptKeys<K>,
-    args: ScriptArgs<A>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
     minReplicas?: number,
   ): Promise<Reply<R>> {
     if (script.name !== 'fair.acquire') return super.run(script, keys, args, minReplicas);

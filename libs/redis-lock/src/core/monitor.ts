@@ -75,8 +75,7 @@ export class LockMonitor {
     const { connection, times, keys } = this.context;
     const deadline = new Deadline(times, timeoutMs, undefined);
     const ping = helperKey('nestjs_ping', keys.key('ping'));
-    if ((await deadline.race(connection.run(PING, { ping }, {}))) !== OVER)
-      return deadline.waitedMs;
+    if ((await deadline.race(connection.run(PING, [ping], []))) !== OVER) return deadline.waitedMs;
     throw new LockBackendError(`Redis has not answered for ${String(timeoutMs)} ms`, {
       retryable: true,
       outcome: 'unknown',

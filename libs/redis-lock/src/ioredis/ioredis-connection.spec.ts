@@ -101,7 +101,7 @@ describe('openIoredisConnection', () => {
     it('waits for messages without the time limit that the caller has for commands', async () => {
       const client = own(new Redis(proxy.current.url, { commandTimeout: 150 }));
       const { connection, eventsOf } = open({ connection: client });
-      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
       proxy.current.delay('toClient', 300, { where: ({ subscriber }) => subscriber });
       const heard: string[] = [];
       const leave = connection.listen('news', {
@@ -170,7 +170,7 @@ describe('openIoredisConnection', () => {
 
   it('keeps no process alive when it is closed while ioredis tries to connect again', async () => {
     const connection = openIoredisConnection(proxy.current.url);
-    await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+    await eventually(() => connection.run(ECHO, ['k'], ['t']));
     proxy.current.refuse();
     proxy.current.cut();
     await eventually(() => !connection.isUp);
@@ -220,16 +220,16 @@ describe('openIoredisConnection', () => {
   describe('run', () => {
     it('names keys and arguments, and tells when it was sent', async () => {
       const connection = openIoredisConnection(redis.url);
-      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
       const before = performance.now();
-      const reply = await connection.run(ECHO, { key: 'k' }, { text: 't' });
+      const reply = await connection.run(ECHO, ['k'], ['t']);
       expect(reply).toMatchObject({ value: ['k', 't'], resent: false });
       expect(reply.sentAt).toBeGreaterThanOrEqual(before);
       expect(reply.sentAt).toBeLessThanOrEqual(performance.now());
       expect(connection.place('k')).toEqual(connection.place('another'));
       await connection.close();
       await connection.close();
-      await expect(connection.run(ECHO, { key: 'k' }, { text: 't' })).rejects.toMatchObject({
+      await expect(connection.run(ECHO, ['k'], ['t'])).rejects.toMatchObject({
         ...{ retryable: false, outcome: 'none', message: 'the connection to Redis is closed' },
       });
     });
@@ -237,9 +237,9 @@ describe('openIoredisConnection', () => {
     it('sends the text of a script once, and then its digest', async () => {
       const connection = openIoredisConnection(redis.url);
       const once = defineScript({ ...ECHO, body: 'return {key, text, 1}', reply: () => 1 });
-      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
       const sent = await redis.commandsDuring(async () => {
-        for (let i = 0; i < 3; i += 1) await connection.run(once, { key: 'k' }, { text: 't' });
+        for (let i = 0; i < 3; i += 1) await connection.run(once, ['k'], ['t']);
       });
       expect(sent).toEqual({ evalsha: 3, eval: 1 });
       await connection.close();
@@ -247,11 +247,11 @@ describe('openIoredisConnection', () => {
 
     it('tells that a request was sent twice', async () => {
       const connection = openIoredisConnection(proxy.current.url);
-      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
       proxy.current.loseReply({ containing: ECHO.sha1, times: 1 });
-      const reply = await connection.run(ECHO, { key: 'k' }, { text: 't' });
+      const reply = await connection.run(ECHO, ['k'], ['t']);
       expect(reply.resent).toBe(true);
-      expect((await connection.run(ECHO, { key: 'k' }, { text: 't' })).resent).toBe(false);
+      expect((await connection.run(ECHO, ['k'], ['t'])).resent).toBe(false);
       await connection.close();
     });
 
@@ -261,18 +261,18 @@ describe('openIoredisConnection', () => {
       let ups = 0;
       const stop = connection.onUp(() => (ups += 1));
       const stopwatch = new Stopwatch();
-      await expect(connection.run(ECHO, { key: 'k' }, { text: 't' })).rejects.toMatchObject({
+      await expect(connection.run(ECHO, ['k'], ['t'])).rejects.toMatchObject({
         ...{ code: 'LOCK_BACKEND', retryable: true, outcome: 'none' },
       });
       expect(stopwatch.ms).toBeLessThan(250);
       await proxy.current.accept();
       await eventually(() => ups === 1);
-      await connection.run(ECHO, { key: 'k' }, { text: 't' });
+      await connection.run(ECHO, ['k'], ['t']);
       proxy.current.cut();
       await eventually(() => ups === 2);
       stop();
       proxy.current.cut();
-      await eventually(() => connection.run(ECHO, { key: 'k' }, { text: 't' }));
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
       expect(ups).toBe(2);
       await connection.close();
     });

@@ -9,15 +9,7 @@ import type {
   RedisConnection,
   Reply,
 } from '../core/redis/connection.js';
-import {
-  inOrder,
-  textIn,
-  type PublishMode,
-  type Script,
-  type ScriptArgs,
-  type ScriptCall,
-  type ScriptKeys,
-} from '../core/redis/script.js';
+import { textIn, type PublishMode, type Script, type ScriptCall } from '../core/redis/script.js';
 import { watchOver, type AnswerWatch } from './answer-watch.js';
 import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
@@ -152,15 +144,13 @@ export class IoredisConnection implements RedisConnection {
 
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
-    keys: ScriptKeys<K>,
-    args: ScriptArgs<A>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
     minReplicas = 0,
   ): Promise<Reply<R>> {
     const text = textIn(script, this.messages.mode);
-    const keyList = inOrder(script.keys, keys);
-    const argList = inOrder<string | number>(script.args, args);
-    if (minReplicas === 0) return this.#batches.run(script, text, keyList, argList);
-    return this.#runReplicated(script, { ...text, keys: keyList, args: argList }, minReplicas);
+    if (minReplicas === 0) return this.#batches.run(script, text, keys, args);
+    return this.#runReplicated(script, { ...text, keys, args }, minReplicas);
   }
 
   listen(channel: string, listener: ChannelListener): () => void {

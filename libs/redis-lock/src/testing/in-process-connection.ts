@@ -5,7 +5,7 @@ import type {
   RedisConnection,
   Reply,
 } from '../core/redis/connection.js';
-import { inOrder, type Script, type ScriptArgs, type ScriptKeys } from '../core/redis/script.js';
+import type { Script } from '../core/redis/script.js';
 import type { Answer, LockOperation } from './answers.js';
 import { COUNT_ANSWERS } from './count-answers.js';
 import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';
@@ -41,8 +41,8 @@ export class InProcessConnection implements RedisConnection {
 
   async run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
-    keys: ScriptKeys<K>,
-    args: ScriptArgs<A>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
   ): Promise<Reply<R>> {
     if (!this.isUp) {
       const over = { retryable: false, outcome: 'none' } as const;
@@ -56,11 +56,7 @@ export class InProcessConnection implements RedisConnection {
     const failure = operation === undefined ? undefined : this.failure(operation);
     if (failure !== undefined) throw failure;
     const sentAt = this.server.now;
-    const value = answer.run(
-      this.server,
-      inOrder(script.keys, keys),
-      inOrder(script.args, args),
-    ) as R;
+    const value = answer.run(this.server, keys, args) as R;
     // As any answer, it comes later.
     await Promise.resolve();
     return { value, sentAt, resent: false };

@@ -1,4 +1,4 @@
-import type { Script, ScriptArgs, ScriptKeys } from './script.js';
+import type { Script } from './script.js';
 
 /** After this time without an answer, Redis owes one. */
 export const ANSWER_MS = 1_000;
@@ -43,8 +43,8 @@ export interface RedisConnection {
    */
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
-    keys: ScriptKeys<K>,
-    args: ScriptArgs<A>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
     minReplicas?: number,
   ): Promise<Reply<R>>;
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { LockBackendError } from '../api/errors.js';
-import { defineScript, forMany, inOrder, textIn } from './script.js';
+import { defineScript, forMany, textIn } from './script.js';
+import { inOrder } from '../../../../../test/support/in-order.js';
 
 describe('defineScript', () => {
   const redis = useRedis();

@@ -2,10 +2,6 @@ import { createHash } from 'node:crypto';
 
 import { LockBackendError } from '../api/errors.js';
 
-export type ScriptKeys<K extends string> = Readonly<Record<K, string>> | readonly string[];
-export type ScriptArgs<A extends string> =
-  Readonly<Record<A, string | number>> | readonly (string | number)[];
-
 /** The answer of a script: integers and strings, flat. RESP2 cannot carry floats and nil. */
 export type RawReply = string | number | readonly (string | number)[];
 
@@ -142,19 +138,6 @@ for i = 0, #allKeys / ${keyCount} - 1 do
   answers[i + 1] = answer
 end
 return answers`);
-}
-
-/** The values of keys or arguments in the order in which the script declared them. */
-export function inOrder<T extends string | number>(
-  names: readonly string[],
-  values: Readonly<Record<string, T>> | readonly T[],
-): readonly T[] {
-  if (isList(values)) return values;
-  return names.map((name) => values[name] as T);
-}
-
-function isList<T>(values: Readonly<Record<string, T>> | readonly T[]): values is readonly T[] {
-  return Array.isArray(values);
 }
 
 const announceBy = (command: string, answer: string) => `local function announce(channel, message)

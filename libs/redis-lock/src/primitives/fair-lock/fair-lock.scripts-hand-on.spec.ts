@@ -3,7 +3,8 @@ import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { INSPECT, RENEW } from '../lua/hash-lock.js';
-import { inOrder, type Script } from '../../core/redis/script.js';
+import type { Script } from '../../core/redis/script.js';
+import { inOrder } from '../../../../../test/support/in-order.js';
 import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
 
 const [A = '', B = '', C = '', D = ''] = [1, 2, 3, 4].map(

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
-import { inOrder, type Script } from '../../core/redis/script.js';
+import type { Script } from '../../core/redis/script.js';
+import { inOrder } from '../../../../../test/support/in-order.js';
 import { ACQUIRE_NESTED, RELEASE_SOME } from '../lua/hash-lock.js';
 import { ACQUIRE, RELEASE, CANCEL } from './fair-lock.scripts.js';
 

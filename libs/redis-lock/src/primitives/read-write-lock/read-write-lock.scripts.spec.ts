@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { inOrder, type Script } from '../../core/redis/script.js';
+import type { Script } from '../../core/redis/script.js';
+import { inOrder } from '../../../../../test/support/in-order.js';
 import { queueKeys } from '../lua/hand-off.js';
 import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../lua/hash-lock.js';
 import {
