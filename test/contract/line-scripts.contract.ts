@@ -23,23 +23,9 @@ const MOST_SWEPT = 32;
 /** What each script of a lock that is handed on does, and nothing but once. */
 export function describeLineScripts(name: string, kind: LineKindUnderTest): void {
   describe(`the scripts of ${name} that is handed on`, () => {
-    const {
-      look,
-      claim,
-      claimFenced,
-      enter,
-      leave,
-      leaveSome,
-      passOn,
-      takeTurns,
-      withdraw,
-      stand,
-      standDead,
-      hold,
-      redis,
-      ear,
-      view,
-    } = useLineScripts(kind);
+    const scripts = useLineScripts(kind);
+    const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
+    const { look, stand, standDead, hold, redis, ear, view } = scripts;
     const freed = kind.freed.map((message) => `all: ${message}`);
 
     /** What the lock is before a script of A1 comes, and what is to be seen of it. */

@@ -140,9 +140,11 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
     await view.everybodyListens();
+    const stopwatch = new Stopwatch();
     expect(await open().locks.get('a').forceRelease()).toBe(true);
     trace.passes('C: fairLock.forceUnlock()', given('B'));
     const heldByB = await trace.plays('B: fairLock.lock() goes on', whole(b.promise));
+    expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
     await expect(a.release()).rejects.toMatchObject(LEASE_LOST);
     await trace.plays('B: fairLock.unlock()', heldByB.release());
   });

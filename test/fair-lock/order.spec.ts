@@ -103,6 +103,24 @@ describe('the order of a fair lock', () => {
     expect(order).toEqual(['nested', 'nested', 'next']);
   });
 
+  it('has tokens that rise in the order of the grants', async () => {
+    const clients = [open(), open()];
+    const first = await clients[0]?.locks.acquire('a', { fenced: true });
+    const tokens = [first?.fencingToken ?? 0];
+    const waiters = [];
+    for (let i = 0; i < 6; i += 1) {
+      const { locks } = clients[i % 2] ?? open();
+      waiters.push(await view.enqueue(locks, { fenced: true }));
+    }
+    await first?.release();
+    for (const { promise } of waiters) {
+      const lease = await promise;
+      tokens.push(lease.fencingToken ?? 0);
+      await lease.release();
+    }
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
+  });
+
   it('testLeaseTimeout: waiters with leases that nobody gives back follow in their order', async () => {
     const { locks } = open();
     const LEASE = 400;

@@ -88,11 +88,15 @@ describe('LatchService when an answer is lost', () => {
 
   it('counts down once however often the caller is left without an answer', async () => {
     const { latch } = await opened({ connection: { ...onProxy(), maxRetriesPerRequest: 0 } });
-    await redis.admin.set('a', 9);
-    const fault = proxy.current.loseReply({ containing: COUNT_DOWN.sha1, times: 4 });
-    expect(await latch.countDown()).toBe(8);
+    await redis.admin.set('a', 2);
+    const waiting = watch(open().locks.get('a').wait({ waitTimeMs: LONG_MS }));
+    const fault = proxy.current.loseAnswerTo(COUNT_DOWN, 4);
+    expect(await latch.countDown()).toBe(1);
     expect(fault.hits).toBe(4);
-    expect(await redis.admin.get('a')).toBe('8');
+    expect(await redis.admin.get('a')).toBe('1');
+    expect(waiting.state).toBe('pending');
+    expect(await latch.countDown()).toBe(0);
+    expect(await waiting.promise).toBe(true);
   });
 
   it('goes on counting down when Redis refuses for a while, and tells the caller why', async () => {
