@@ -27,7 +27,7 @@ export type LockEvent =
   | (Subject & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
   | (Subject & { readonly type: 'timed-out'; readonly waitedMs: number })
   /**
-   * The last lease of its owner was given back. `unknown`: the connection was cut, and Redis no
+   * The last lease of its owner was released. `unknown`: the connection was cut, and Redis no
    * longer knew the owner. `failed`: Redis could not be asked, and the lock expires. A hold ends
    * with this event or with `lost`, once.
    */
