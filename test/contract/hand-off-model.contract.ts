@@ -23,16 +23,16 @@ const CLAIM_MS = 15_000;
 const ALIVE_MS = [5_000, 35_000] as const;
 /** No end of a time that is left to outsiders falls together with a step of time. */
 const OPEN_EVERY_MS = 16_000;
-const DOOR = {
+const WINDOW = {
   ...{ share: 0.75, leastShare: 5_000 / OPEN_EVERY_MS },
   ...{ shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 },
 };
-const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: DOOR.ttlMs };
+const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: WINDOW.ttlMs };
 /** What is too short for a spec by nature: whoever stands back does so until time is moved. */
 const LONGER = [
-  ['longestMs = 20, 1000', `longestMs = ${[DOOR.shortestMs, DOOR.longestMs].join()}`],
-  ['= isTold and', `= isTold and ${String(DOOR.share / FAVOUR)} *`],
-  ["times, 'px', 3000", `times, 'px', ${String(DOOR.ttlMs)}`],
+  ['longestMs = 20, 1000', `longestMs = ${[WINDOW.shortestMs, WINDOW.longestMs].join()}`],
+  ['= isTold and', `= isTold and ${String(WINDOW.share / FAVOUR)} *`],
+  ["times, 'px', 3000", `times, 'px', ${String(WINDOW.ttlMs)}`],
 ] as const;
 
 /** D hears nothing, and X stands in no line. */
@@ -358,7 +358,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       await ear.listenToAll();
       const model: Model = {
         ...{
-          lines: new HandOffModel(HEARING, DOOR, kind.freed),
+          lines: new HandOffModel(HEARING, WINDOW, kind.freed),
           calls: [],
           numbers: {},
           nonce: 0,

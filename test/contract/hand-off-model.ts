@@ -19,7 +19,7 @@ interface Opening {
 }
 
 /** The time of outsiders: their share of the time of the line, from the shortest to the longest. */
-export interface Door {
+export interface OutsiderWindow {
   readonly share: number;
   /** Their share at least, while they listen. */
   readonly leastShare: number;
@@ -43,7 +43,7 @@ export class HandOffModel {
 
   constructor(
     private readonly hearing: string,
-    private readonly door: Door,
+    private readonly window: OutsiderWindow,
     private readonly freed: readonly string[],
   ) {}
 
@@ -116,7 +116,7 @@ export class HandOffModel {
   ): string {
     if (this.lock?.owner !== owner) return this.lock?.owner === successor ? 'had' : 'absent';
     this.#let();
-    const isOpened = this.#openDoor(this.#now - waitedMs);
+    const isOpened = this.#openWindow(this.#now - waitedMs);
     if (isOpened || this.#handOver(owner.charAt(0))) {
       this.#stand(successor, terms);
       return isOpened ? 'opened' : 'done';
@@ -158,7 +158,7 @@ export class HandOffModel {
     // Those of its process who came before it have had it.
     if (Number(this.claimOf(process)?.number) <= Number(owner.slice(1))) this.#drop(process);
     const [head] = this.#line;
-    if (isContended && this.#openDoor(head?.since)) return 'opened';
+    if (isContended && this.#openWindow(head?.since)) return 'opened';
     if (head === undefined || !this.#handOver('')) this.#announce();
     return 'done';
   }
@@ -167,14 +167,14 @@ export class HandOffModel {
   #isLeftToOutsiders(): boolean {
     const { opened, lock } = this;
     if (opened === undefined || opened.end <= this.#now) return false;
-    const until = Math.min(this.#now + this.door.shortestMs, opened.end);
+    const until = Math.min(this.#now + this.window.shortestMs, opened.end);
     if (lock !== undefined) this.#set({ ...opened, until, unused: 0 });
     return (this.opened?.until ?? 0) > this.#now;
   }
 
-  #openDoor(since: number | undefined): boolean {
+  #openWindow(since: number | undefined): boolean {
     if (!this.hasOutsiders) return false;
-    const { share, shortestMs, longestMs } = this.door;
+    const { share, shortestMs, longestMs } = this.window;
     const now = this.#now;
     let { until = 0, end = 0, unused = 0 } = this.opened ?? {};
     if (end <= now || until <= now) {
@@ -183,7 +183,7 @@ export class HandOffModel {
       if (first === undefined) return false;
       const lastedMs = Math.max(0, now - first);
       const dueMs = (share * lastedMs) / 2 ** Math.max(0, unused - 1);
-      if (Math.max(dueMs, lastedMs * this.door.leastShare) < shortestMs) {
+      if (Math.max(dueMs, lastedMs * this.window.leastShare) < shortestMs) {
         if (this.opened === undefined) this.#set({ since: first, until: 0, end: 0, unused: 0 });
         return false;
       }
@@ -204,7 +204,7 @@ export class HandOffModel {
   }
 
   #set(times: Opening): void {
-    this.opened = { ...times, endsAt: this.#now + this.door.ttlMs };
+    this.opened = { ...times, endsAt: this.#now + this.window.ttlMs };
   }
 
   #handOver(from: string): boolean {

@@ -179,7 +179,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         expect(await claim('A1')).toEqual(granted);
       });
 
-      it('hands over, passes on, opens the door and frees all the same', async () => {
+      it('hands over, passes on, opens the window and frees all the same', async () => {
         await ear.listen('BCE');
         await enter('A1');
         for (const owner of ['B1', 'C1', 'E1']) await stand(owner);
@@ -267,7 +267,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await stand('B1');
         },
       ] as const;
-      const isTime = ['when it is time for outsiders', () => view.setDoor(1_000)] as const;
+      const isTime = ['when it is time for outsiders', () => view.setWindow(1_000)] as const;
 
       describe.each(STEPS)('%s', (name, script, owner, args) => {
         const values = { ...args, owner: ownerOf(owner), successor: ownerOf('A2') };

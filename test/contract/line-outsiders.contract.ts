@@ -152,7 +152,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         const sentAt = await view.now();
         expect(await release({ lastedMs })).toBe('opened');
-        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.door();
+        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.window();
         expect(await look()).toEqual(opened('B1'));
         expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
         expect(sinceMs).toBeLessThanOrEqual(now);
@@ -165,7 +165,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       it('takes the time for which the first has waited, when nothing else is known', async () => {
         await begin();
         expect(await release({ waitedMs: 300 })).toBe('opened');
-        const { sinceMs, endMs } = await view.door();
+        const { sinceMs, endMs } = await view.window();
         expect(endMs - sinceMs).toBe(450);
       });
 
@@ -173,7 +173,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         const sentAt = await view.now();
         expect(await release({ waitedMs: 0 })).toBe('done');
-        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.door();
+        const { sinceMs, untilMs, endMs, ttlMs, now } = await view.window();
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
         expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
         expect(sinceMs).toBeLessThanOrEqual(now);
@@ -188,7 +188,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
           await begin();
           expect(await release({ lastedMs, waitedMs: 7_000 })).toBe('done');
           expect(await look()).toEqual({ ...handedOver, isOpened: true });
-          const { sinceMs, untilMs, endMs, now } = await view.door();
+          const { sinceMs, untilMs, endMs, now } = await view.window();
           expect(now - sinceMs).toBeGreaterThanOrEqual(lastedMs);
           expect([untilMs, endMs]).toEqual([0, 0]);
           expect(await ear.heard()).toEqual(toldShorter);
@@ -213,7 +213,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
           await begin();
           await listenAsNodes(nodes);
           expect(await release({ lastedMs })).toBe(forMs > 0 ? 'opened' : 'done');
-          const { sinceMs, endMs } = await view.door();
+          const { sinceMs, endMs } = await view.window();
           expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(forMs);
         },
         20_000,
@@ -231,7 +231,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         ])('does so once a second (%d ms)', async (lastedMs, answer, forMs) => {
           await begin();
           expect(await release({ lastedMs }, { by })).toBe(answer);
-          const { sinceMs, endMs } = await view.door();
+          const { sinceMs, endMs } = await view.window();
           expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(forMs);
         });
       });
@@ -248,7 +248,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         expect(await release({ lastedMs: -10_000 })).toBe('opened');
         expect(await look()).toEqual(opened('B1'));
-        const { sinceMs, endMs, now } = await view.door();
+        const { sinceMs, endMs, now } = await view.window();
         expect(sinceMs).toBeLessThanOrEqual(now);
         expect(endMs - sinceMs).toBe(EVERY_MS);
       });
@@ -262,7 +262,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         expect(await release({ lastedMs: 0, open: [1, leftMs] })).toBe('opened');
         expect(await look()).toEqual(opened('B1'));
-        const { sinceMs, untilMs, endMs } = await view.door();
+        const { sinceMs, untilMs, endMs } = await view.window();
         expect([untilMs - sinceMs, endMs - sinceMs]).toEqual([forMs, leftMs]);
         expect(await ear.heard()).toEqual(freed);
       });
@@ -286,7 +286,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         async (unused, lastedMs, forMs) => {
           await begin();
           expect(await release({ lastedMs, unused })).toBe(forMs > 0 ? 'opened' : 'done');
-          const { sinceMs, endMs, unused: then } = await view.door();
+          const { sinceMs, endMs, unused: then } = await view.window();
           expect(endMs === 0 ? 0 : endMs - sinceMs).toBe(forMs);
           expect(then).toBe(unused);
         },
@@ -296,7 +296,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         const was: Before = { lastedMs: 300, open: [-1, 700], unused: 1 };
         expect(await release(was)).toBe('opened');
-        const { sinceMs, endMs, unused } = await view.door();
+        const { sinceMs, endMs, unused } = await view.window();
         expect([endMs - sinceMs, unused]).toEqual([225, 2]);
       });
 
@@ -356,7 +356,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await begin();
         await listenAsNodes(3);
         expect(await release({ lastedMs }, { openEveryMs: 1 })).toBe('opened');
-        const { sinceMs, endMs } = await view.door();
+        const { sinceMs, endMs } = await view.window();
         expect(endMs - sinceMs).toBe(STAND_BACK_MS);
         await eventually(async () => (await claim('B1')).kind === 'granted');
       });
@@ -371,7 +371,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       await begin();
       const args = { ...ours, ...turn, callers, openEveryMs: EVERY_MS };
       expect(await view.run(before(kind.takeTurns, { lastedMs: 300 }), args)).toBe('opened');
-      const { sinceMs, endMs } = await view.door();
+      const { sinceMs, endMs } = await view.window();
       expect(endMs - sinceMs).toBe(forMs);
     });
 
@@ -424,10 +424,10 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
             expect(remainingMs).toBeGreaterThan(LEASE_MS / 2);
             expect(standBackMs).toBeGreaterThan(0);
             expect(standBackMs).toBeLessThanOrEqual(thenMs);
-            const door = await view.door();
-            expect(door.unused).toBe(0);
-            expect(door.endMs - door.sinceMs).toBe(endMs + 100);
-            expect(door.untilMs - door.sinceMs).toBe(thenMs + 100);
+            const window = await view.window();
+            expect(window.unused).toBe(0);
+            expect(window.endMs - window.sinceMs).toBe(endMs + 100);
+            expect(window.untilMs - window.sinceMs).toBe(thenMs + 100);
           }
         },
       );
@@ -443,7 +443,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
           const answer = await claimWith({ lastedMs: 100, open }, 'B1', script);
           expect(answer).toMatchObject({ kind: 'granted' });
           expect(await look()).toEqual({ ...heldBy('B1'), isOpened: true });
-          const { sinceMs, untilMs, endMs, now } = await view.door();
+          const { sinceMs, untilMs, endMs, now } = await view.window();
           expect(sinceMs).toBeGreaterThanOrEqual(sentAt);
           expect(sinceMs).toBeLessThanOrEqual(now);
           expect([untilMs, endMs]).toEqual([0, 0]);
@@ -464,10 +464,10 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
             const sentAt = await view.now();
             const was: Before = { lastedMs: agoMs + 30, open: [-agoMs, -agoMs], unused };
             expect(await claimWith(was, 'B1', script)).toMatchObject({ kind: 'granted' });
-            const door = await view.door();
-            expect(door.sinceMs - longerMs).toBeGreaterThanOrEqual(sentAt);
-            expect(door.sinceMs - longerMs).toBeLessThanOrEqual(door.now);
-            expect(door).toMatchObject({ untilMs: 0, endMs: 0, unused: then });
+            const window = await view.window();
+            expect(window.sinceMs - longerMs).toBeGreaterThanOrEqual(sentAt);
+            expect(window.sinceMs - longerMs).toBeLessThanOrEqual(window.now);
+            expect(window).toMatchObject({ untilMs: 0, endMs: 0, unused: then });
             await redis.admin.del('k');
           }
         },
@@ -510,7 +510,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
 
     it('are not kept from it by a first attempt, which gets it while the line stands back', async () => {
       await begin();
-      await view.setDoor(300);
+      await view.setWindow(300);
       await leave('A1', { openEveryMs: EVERY_MS });
       expect(await enter('X1')).toEqual(granted);
       expect(await look()).toEqual({ ...heldBy('X1'), ...standing('B1'), isOpened: true });

@@ -151,7 +151,7 @@ export class LineView {
   }
 
   /** Since when the line has it, up to when it stands back, and when the outsiders' time is over. */
-  async door() {
+  async window() {
     const { opened = '' } = this.keys;
     const { admin } = this.redis;
     const [times, ttlMs, now] = await Promise.all([
@@ -164,7 +164,7 @@ export class LineView {
   }
 
   /** The line has it for so long, and outsiders have time yet, of which a moment is left. */
-  async setDoor(lastedMs: number, leftMs = 0): Promise<void> {
+  async setWindow(lastedMs: number, leftMs = 0): Promise<void> {
     const now = await this.now();
     const times = leftMs === 0 ? [0, 0] : [now + Math.min(leftMs, STAND_BACK_MS), now + leftMs];
     const { opened = '' } = this.keys;

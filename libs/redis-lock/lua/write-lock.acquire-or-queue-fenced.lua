@@ -153,13 +153,13 @@ local function joinQueue(one)
 end
 
 local shortestMs, longestMs = 20, 1000
-local function door()
+local function window()
   local times = redis.pcall('get', opened)
   local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
   local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
   return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
 end
-local function setDoor(since, untilMs, endMs, unused)
+local function setWindow(since, untilMs, endMs, unused)
   local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
   redis.pcall('set', opened, times, 'px', 3000)
 end
@@ -168,25 +168,25 @@ local function isOpen(endMs, nowMs)
   return endMs and endMs > nowMs and endMs - nowMs <= longestMs
 end
 local function standingBack(isHeld)
-  local since, untilMs, endMs = door()
+  local since, untilMs, endMs = window()
   local nowMs = serverTime() / 1000
   if not isOpen(endMs, nowMs) then return end
   if isHeld then
     untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
-    setDoor(since, untilMs, endMs, 0)
+    setWindow(since, untilMs, endMs, 0)
   end
   local left = math.ceil(untilMs - nowMs)
   return left > 0 and left <= shortestMs and left or nil
 end
 local function takeBack()
-  local since, _, endMs, unused = door()
+  local since, _, endMs, unused = window()
   if not since then return end
   local nowMs = math.floor(serverTime() / 1000)
   -- Outsiders may win the race for the lock after their window, too. The length of the window once
   -- more is free; use beyond that delays their next window.
   local overMs = nowMs - endMs - (endMs - since)
   overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
-  setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
+  setWindow(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)

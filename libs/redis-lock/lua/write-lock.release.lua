@@ -172,13 +172,13 @@ local function tellShorter(ms)
 end
 
 local shortestMs, longestMs = 20, 1000
-local function door()
+local function window()
   local times = redis.pcall('get', opened)
   local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
   local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
   return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
 end
-local function setDoor(since, untilMs, endMs, unused)
+local function setWindow(since, untilMs, endMs, unused)
   local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
   redis.pcall('set', opened, times, 'px', 3000)
 end
@@ -199,24 +199,24 @@ local function openUntil(since, nowMs, callers, unused)
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
   return nowMs + math.max(dueMs, shortestMs)
 end
-local function openDoor(since, callers)
+local function openWindow(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
   -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
   -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
-  local begun, untilMs, endMs, unused = door()
+  local begun, untilMs, endMs, unused = window()
   unused = unused or 0
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
     local first = begun or since and math.floor(since / 1000)
     endMs = first and openUntil(first, nowMs, callers, unused)
-    if first and not endMs and not begun then setDoor(first, 0, 0, 0) end
+    if first and not endMs and not begun then setWindow(first, 0, 0, 0) end
     if not endMs then return false end
   end
   local receivers = announceToAll()
   local isHeard = receivers and receivers ~= 0
   untilMs = math.min(nowMs + shortestMs, endMs)
-  setDoor(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
+  setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
   return isHeard
 end
 local function grant(process, record)
@@ -255,6 +255,6 @@ end
 
 leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-if tried(openDoor, since, 0) then return 'opened' end
+if tried(openWindow, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
 return announceToAll() and 'done' or 'unannounced'

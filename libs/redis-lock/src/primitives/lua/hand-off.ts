@@ -1,7 +1,7 @@
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
 import { helperKey, prefixOf } from '../../core/redis/key-names.js';
-import { DOOR, OUTSIDERS, openDoor, TELL_SHORTER } from './outsiders.lua.js';
+import { WINDOW, OUTSIDERS, openWindow, TELL_SHORTER } from './outsiders.lua.js';
 
 /**
  * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
@@ -223,7 +223,7 @@ local function leaveQueue(one, hadIt)
 end`;
 
 /**
- * Lua: `openDoor(since, callers)` leaves the lock to outsiders if they are due, never when
+ * Lua: `openWindow(since, callers)` leaves the lock to outsiders if they are due, never when
  * `openEveryMs` is 0. The queue has the lock since the time in `opened`, or else since `since`,
  * which may be nil. `callers` is the number of waiters of this process.
  * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both answer
@@ -234,8 +234,8 @@ export const handOver = (kind: HandedLock) => `
 ${giving(kind)}
 ${OUTSIDERS}
 ${TELL_SHORTER}
-${DOOR}
-${openDoor(kind.freed)}
+${WINDOW}
+${openWindow(kind.freed)}
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, ${RECORD})
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
@@ -283,7 +283,7 @@ end`;
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-if tried(openDoor, since, 0) then return 'opened' end
+if tried(openWindow, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
@@ -292,7 +292,7 @@ ${announced(kind)}`;
  * has waited since `since`; `callers` is the number of waiters of its process.
  */
 export const passInOrder = ({ onWaiting }: HandedLock) => `
-local isOpened = tried(openDoor, since, callers)
+local isOpened = tried(openWindow, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   ${onWaiting}

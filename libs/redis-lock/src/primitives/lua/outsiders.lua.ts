@@ -23,15 +23,15 @@ const OPENED_TTL_MS = 3_000;
 const TOO_MANY = 1_000_000;
 
 /** Lua: reads and writes `opened`. No error of it makes a script fail. */
-export const DOOR = `
+export const WINDOW = `
 local shortestMs, longestMs = ${String(STAND_BACK_MS)}, ${String(LONGEST_OPEN_MS)}
-local function door()
+local function window()
   local times = redis.pcall('get', opened)
   local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
   local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
   return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
 end
-local function setDoor(since, untilMs, endMs, unused)
+local function setWindow(since, untilMs, endMs, unused)
   local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
   redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
 end
@@ -45,27 +45,27 @@ end`;
  * outsider that holds the lock prolongs that within its window. `takeBack()` ends the window.
  */
 export const STANDING_BACK = `
-${DOOR}
+${WINDOW}
 local function standingBack(isHeld)
-  local since, untilMs, endMs = door()
+  local since, untilMs, endMs = window()
   local nowMs = serverTime() / 1000
   if not isOpen(endMs, nowMs) then return end
   if isHeld then
     untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
-    setDoor(since, untilMs, endMs, 0)
+    setWindow(since, untilMs, endMs, 0)
   end
   local left = math.ceil(untilMs - nowMs)
   return left > 0 and left <= shortestMs and left or nil
 end
 local function takeBack()
-  local since, _, endMs, unused = door()
+  local since, _, endMs, unused = window()
   if not since then return end
   local nowMs = math.floor(serverTime() / 1000)
   -- Outsiders may win the race for the lock after their window, too. The length of the window once
   -- more is free; use beyond that delays their next window.
   local overMs = nowMs - endMs - (endMs - since)
   overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
-  setDoor(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
+  setWindow(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
 end`;
 
 /**
@@ -96,10 +96,10 @@ local function tellShorter(ms)
 end`;
 
 /**
- * Lua: `openDoor(since, callers)`, primitives/lua/hand-off.ts.
+ * Lua: `openWindow(since, callers)`, primitives/lua/hand-off.ts.
  * @param freed Lua that announces that the lock is free
  */
-export const openDoor = (freed: string) => `
+export const openWindow = (freed: string) => `
 -- The end of the window of outsiders, or nil if they are not due.
 local function openUntil(since, nowMs, callers, unused)
   -- Later than that only when the clock was set back.
@@ -112,23 +112,23 @@ local function openUntil(since, nowMs, callers, unused)
   local dueMs = math.floor(math.min(lastedMs * part, longestMs))
   return nowMs + math.max(dueMs, shortestMs)
 end
-local function openDoor(since, callers)
+local function openWindow(since, callers)
   if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
   -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
   -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
-  local begun, untilMs, endMs, unused = door()
+  local begun, untilMs, endMs, unused = window()
   unused = unused or 0
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
     local first = begun or since and math.floor(since / 1000)
     endMs = first and openUntil(first, nowMs, callers, unused)
-    if first and not endMs and not begun then setDoor(first, 0, 0, 0) end
+    if first and not endMs and not begun then setWindow(first, 0, 0, 0) end
     if not endMs then return false end
   end
   local receivers = ${freed}
   local isHeard = receivers and receivers ~= 0
   untilMs = math.min(nowMs + shortestMs, endMs)
-  setDoor(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
+  setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
   return isHeard
 end`;
