@@ -17,7 +17,7 @@ const proxy = useProxy(redis);
 const SECRET = 'a p%ss&word';
 const WRITTEN = encodeURIComponent(SECRET);
 
-/** What a command may take that waits for a server in vain (ms), five times. */
+/** A command that waits for a server in vain may take 4 s; the specs wait 5 times as long. */
 const PATIENCE_MS = 5 * 4_000;
 
 afterEach(() => eventually(async () => (await redis.clients()).length === 0));

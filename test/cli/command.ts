@@ -31,7 +31,6 @@ export interface Diagnosis extends Outcome {
   of(check: string): Finding[];
 }
 
-/** What the doctor says by `--json`. */
 export async function doctor(
   args: readonly string[],
   options?: Parameters<typeof run>[1],

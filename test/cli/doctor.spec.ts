@@ -200,7 +200,7 @@ describe('the doctor', () => {
 });
 
 describe('the doctor in a Cluster', () => {
-  // Of one node: the others are in test/faults/command-line.spec.ts.
+  // This Cluster has 1 node; the specs of larger ones are in test/faults/command-line.spec.ts.
   const cluster = useRedis({
     args: [
       ...['--cluster-enabled', 'yes', '--cluster-port', BUS_PORT],

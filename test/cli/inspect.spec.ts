@@ -28,7 +28,7 @@ async function everything(): Promise<string> {
   return found.join('\n');
 }
 
-/** What `inspect` says by `--json`, and to a person, to a user who may not write. */
+/** A user that may not write runs `inspect`, once for its text and once for its `--json`. */
 async function inspect(name: string, ...args: string[]): Promise<Inspection & { page: string }> {
   await redis.admin.acl('SETUSER', 'reader', 'on', '>pw', '~*', '+@all', '-@write', '-@scripting');
   const env = { REDIS_URL: redis.url, REDIS_USERNAME: 'reader', REDIS_PASSWORD: 'pw' };

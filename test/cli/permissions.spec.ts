@@ -29,7 +29,7 @@ const asShop = (url = redis.url) =>
 
 beforeEach(() => allow(RULES));
 afterEach(async () => {
-  // What could not be given back ends by itself.
+  // The doctor could not give these keys back; each of them ends by its TTL.
   for (const key of await redis.admin.keys('*')) {
     expect(key).toMatch(/^shop:doctor:/);
     const ttl = await redis.admin.pttl(key);
@@ -98,7 +98,7 @@ describe('the rights of the locks', () => {
       ...{ status: 'warn', found: expect.stringContaining(`no keys of ${others}, FencingGuard`) },
       fix: expect.stringContaining(' ~redisson_lock_queue:{shop:* '),
     });
-    // What it says is just what the other services need.
+    // The fix names exactly the rights that the other services need.
     await allow((leftOut?.fix ?? '').split(' ').filter((word) => /^[+~&]/.test(word)));
     const { of: then } = await asShop();
     expect(then('permissions')).toMatchObject([{ fix: 'ACL SETUSER shop +wait' }]);

@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.js';
 import { fairKeysOf } from '../support/redisson-fair.js';
 import { useMovingSlots } from './use-moving-slots.js';
 
-/** A slot can stay half way for minutes, as when somebody moves it by hand. */
+/** A slot can stay half way for minutes, as when an administrator moves it by hand. */
 describe('while a slot of a Cluster is on its way', () => {
   const { group, process, beginToMove } = useMovingSlots();
 
@@ -86,7 +86,7 @@ describe('while a slot of a Cluster is on its way', () => {
     expect(done).toBe(4);
     expect(await admin.llen(queue)).toBe(4);
     await finish();
-    // They would keep everybody out for as long as their process asks.
+    // These keys would exclude all others for as long as their process asks.
     const now = (await group().masterOf(hashSlot('moving'))).admin;
     await eventually(async () => (await now.exists(queue, timeouts, records)) === 0);
     await third.using('moving', () => undefined, waits);

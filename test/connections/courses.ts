@@ -45,7 +45,7 @@ export class Stage {
     return this.#until(async () => (await this.#sizeOf(key)) >= count);
   }
 
-  /** Resolves once there are so few, or somebody lacks the right for it. */
+  /** Resolves once there are so few, or the user lacks the right for it. */
   gone(key: string, count: number): Promise<void> {
     return this.#until(async () => (await this.#sizeOf(key)) <= count);
   }
@@ -56,7 +56,7 @@ export class Stage {
     await waiting.catch(() => (this.hasRights = false));
   }
 
-  /** As a Java service throws somebody out; by a command that no lock needs, as those below. */
+  /** Removes the first waiter, as a Java service does. No lock needs this command or those below. */
   dropFirst(list: string): Promise<unknown> {
     return this.admin.ltrim(list, 1, -1);
   }

@@ -15,7 +15,7 @@ import { COURSES, Stage } from './courses.js';
 type Service = keyof typeof COURSES;
 const SERVICES = Object.keys(COURSES) as Service[];
 const PREFIX = 'app:';
-/** What a test looks at Redis with, and what a user may do without a right. */
+/** The specs look at Redis with some of these commands; a user may call the others without a right. */
 const OTHERS = ['hello', 'expire', 'ltrim', 'pubsub|channels', 'sort', 'type', 'zunionstore'];
 /** Nothing is decided by these: what comes of it without one has a table of its own. */
 const OF_CONNECTIONS = new Set(CONNECTION.map((command) => `+${command}`));
@@ -59,7 +59,7 @@ describe('the rights of a user, as the docs have them', () => {
       connection: redis.url.replace('//', `//${user}:${password}@`),
       ...{ keyPrefix: PREFIX, leaseTimeMs: 20_000, ...settings },
     });
-  /** Who was refused what. */
+  /** The user of each refusal in Redis' log, and the command, key or channel that Redis refused. */
   const refusals = async () => {
     const log = (await redis.admin.acl('LOG', 10_000)) as string[][];
     const of = (entry: string[], field: string) => String(entry[entry.indexOf(field) + 1]);
@@ -139,7 +139,7 @@ describe('the rights of a user, as the docs have them', () => {
       const isMissed = refused.some(([who, object]) => who === user && object.startsWith(what));
       expect([missing, isMissed]).toEqual([missing, true]);
     }
-    // What could not be given back is, by now, and nobody is shut out by what was half done.
+    // With all rights again, each client has given its locks back; no half-done step excludes another owner.
     await eventually(async () => {
       const keys = await redis.admin.keys(`${PREFIX}without-*`);
       const types = keys.map(async (key) => [key, await redis.admin.type(key)]);
@@ -171,7 +171,7 @@ describe('the rights of a user, as the docs have them', () => {
     } else {
       const held = await taking;
       const waiting = theirs?.acquire('a');
-      // Heartbeats come twice a second, and whoever has left is unsubscribed soon.
+      // A heartbeat comes twice a second; a waiter that has left is soon unsubscribed.
       const isRefused = async () => (await refusals()).some(([, object]) => object === command);
       if (command === 'ping' || command === 'subscribe') await eventually(isRefused);
       else

@@ -69,7 +69,7 @@ async function show(certificate: keyof typeof CERTIFICATES): Promise<void> {
 }
 
 const host = '127.0.0.1';
-/** What never connected keeps the process alive for 2 s when it ends, unless told otherwise. */
+/** By default, a client that never connected keeps its process alive for 2 s when it ends. */
 const server = { host, port, disconnectTimeout: 50 };
 
 const describeWithTls = isBuiltWithTls ? describe : describe.skip;

@@ -10,7 +10,7 @@ export interface ConsumerFacts {
   readonly lacks: readonly string[];
 }
 
-/** What holds in every application that installs the packed library. */
+/** Every application that installs the packed library passes these specs. */
 export function describeConsumer(name: string, { versions, lacks }: ConsumerFacts): void {
   describe(name, () => {
     const redis = useRedis();

@@ -9,8 +9,8 @@ import { npmCommand } from '../../scripts/npm.mjs';
 const run = promisify(execFile);
 
 /**
- * An application of somebody else: a copy outside of the repository, so that it finds no package of
- * ours, with the library as it was packed.
+ * The application of a user: a copy outside of the repository, with the library as it was packed. The
+ * application finds no package of ours there.
  */
 export class Consumer {
   readonly folder: string;
@@ -20,7 +20,7 @@ export class Consumer {
   constructor(name: string, env: Record<string, string>) {
     this.#source = fileURLToPath(new URL(name, import.meta.url));
     this.folder = join(String(process.env.CONSUMERS_FOLDER), name);
-    // What npm and Jest told this process does not hold there, such as --experimental-vm-modules.
+    // The process of the application gets no settings of npm and Jest, such as --experimental-vm-modules.
     const own = Object.entries(process.env).filter(([key]) => !/^(npm_|NODE_|JEST_)/i.test(key));
     this.#env = { ...Object.fromEntries(own), FORCE_COLOR: '0', ...env };
   }
@@ -113,7 +113,7 @@ export class RunningConsumer {
     return fetch(`${this.#url}${path}`, { method: 'POST' });
   }
 
-  /** As whoever runs it would end it; resolves with its code and the signal that ended it. */
+  /** Ends the process as its user would; resolves with its code and the signal that ended it. */
   async end(): Promise<unknown[]> {
     this.#child.kill('SIGTERM');
     return this.exited;

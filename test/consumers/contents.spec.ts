@@ -16,7 +16,6 @@ const docs = readdirSync(new URL('../../docs/', import.meta.url)).filter(
 const SOURCE = /^([a-z0-9-]+\/)*[a-z0-9-]+(\.[a-z]+)?\.ts$/;
 const OF_TESTS = /(^|[/.-])(spec|test|tests|fixtures?|mocks?|bench|contract|suite)([/.-]|$)/;
 
-/** What a source becomes. */
 function outputsOf(source: string): string[] {
   const name = source.replace(/\.ts$/, '');
   const formats = name.startsWith('cli/') ? ['esm'] : ['esm', 'cjs'];

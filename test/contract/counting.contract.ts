@@ -88,7 +88,7 @@ export function describeCountingBehaviour({
     await semaphore.release(4);
     await roundTrips(redis, 5);
     expect(order).toEqual([]);
-    // Nobody who comes later overtakes those who wait.
+    // A later caller does not overtake the waiters.
     expect(await semaphore.tryAcquire()).toBe(false);
     await semaphore.release(6);
     await Promise.all([greedy, ...modest]);

@@ -6,7 +6,7 @@ import { ENDLESS } from '../support/lock-client.js';
 import { PROMPT_MS, watch, type ServerSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
-/** What is left of a client that vanishes. That of a killed process is in test/faults. */
+/** A client vanishes in these specs. The specs of a killed process are in test/faults. */
 export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: ServerSuite): void {
   const openOther = openRival ?? open;
   describe('a client that vanishes', () => {
@@ -42,7 +42,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Serv
       const lease = await holder.locks.acquire('a');
       const vanished = watch(waiter.locks.acquire('a'));
       const waiting = next.locks.acquire('a');
-      // Of a fair lock each has a channel of its own.
+      // Each waiter of a fair lock has a channel of its own.
       await eventually(async () => (await waiters()) >= 1);
       await waiter.vanish();
       await lease.release();

@@ -5,7 +5,6 @@ import { eventually } from '../support/eventually.js';
 import { afterSending, PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
-/** Who gets in, and who does not. */
 export function describeExclusion({
   redis,
   open,
@@ -52,7 +51,7 @@ export function describeExclusion({
       const lease = await acquiring;
       lease.assertHeld();
       expect(lease.remainingMs).toBeGreaterThan(0);
-      // What was granted for too short a time is another owner's by then.
+      // A caller whose grant came too late asks again as a new owner.
       expect(lease.owner).toMatch(isHeardInTime === true ? /:2$/ : /:3$/);
       await lease.release();
       await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
@@ -60,7 +59,7 @@ export function describeExclusion({
   });
 }
 
-/** Nobody but one gets in, in the order in which the callers of a process came. */
+/** One caller at a time gets in, in the order in which the callers of a process came. */
 export function describeOneAtATime({ redis, open }: LockSuite): void {
   describe('one at a time', () => {
     it('makes every top-level acquisition a new owner, so that siblings never overlap', async () => {
@@ -225,7 +224,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
         await expect(waiting.promise).rejects.toBe(reason);
         expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
         await lease.release();
-        // What had reached Redis of the attempt may be given the lock, and gives it back.
+        // Redis may still give the lock to the aborted attempt; the client gives it back.
         await eventually(async () => !(await locks.get('a').isLocked()));
       },
     );
@@ -292,7 +291,6 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
   });
 }
 
-/** What happens while Redis cannot be asked. */
 export function describeOutage({ redis, open, openRival = open }: LockSuite): void {
   describe('a Redis that stands still', () => {
     it('keeps waitTimeMs, and blames Redis and not another holder', async () => {

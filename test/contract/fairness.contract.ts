@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { roundTrips, type LockSuite } from './suite.js';
 
-/** Who asks first has it first, whichever client asks. */
+/** The first caller to ask has the lock first, whichever client it uses. */
 export function describeFairness({ redis, open }: LockSuite): void {
   describe('the order of several clients', () => {
     it('is that of their calls, and nobody who comes later overtakes', async () => {
@@ -17,7 +17,7 @@ export function describeFairness({ redis, open }: LockSuite): void {
             return lease;
           }),
         );
-        // Of a fair lock each has a channel of its own, and listens once it stands in the queue.
+        // Each waiter of a fair lock has a channel of its own, and listens once it stands in the queue.
         await eventually(async () => (await redis.wakeUpChannels()).length === i + 1);
         await roundTrips(redis, 2);
       }

@@ -28,14 +28,14 @@ const WINDOW = {
   ...{ shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 },
 };
 const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: WINDOW.ttlMs };
-/** What is too short for a spec by nature: whoever stands back does so until time is moved. */
+/** The scripts' own times are too short for a spec. With these, a line stands back until time is moved. */
 const LONGER = [
   ['longestMs = 20, 1000', `longestMs = ${[WINDOW.shortestMs, WINDOW.longestMs].join()}`],
   ['= isTold and', `= isTold and ${String(WINDOW.share / FAVOUR)} *`],
   ["times, 'px', 3000", `times, 'px', ${String(WINDOW.ttlMs)}`],
 ] as const;
 
-/** D hears nothing, and X stands in no line. */
+/** Process D listens on no channel, and process X stands in no line. */
 const LINED = ['A', 'B', 'C', 'D'] as const;
 const HEARING = 'ABC';
 
@@ -55,7 +55,7 @@ interface Model {
   /** The next number of a caller of each process, and of a nonce. */
   readonly numbers: Record<string, number>;
   nonce: number;
-  /** Who has got it by an answer or by a message, or may look by itself. */
+  /** Owners that got the lock by an answer or by a message, or may look by themselves. */
   readonly granted: Set<string>;
   readonly claimed: Set<string>;
   readonly withdrawn: Set<string>;
@@ -116,7 +116,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     const inLineNow = ({ lines }: Model) =>
       lines.line.map(({ process, number }) => process + number);
 
-    /** Whoever has it now has to have got it, and has not left, unless a late call brought it back. */
+    /** The owner must have got the lock and must not have left, unless a late call brought it back. */
     const follow = (
       model: Model,
       call: Call,
@@ -225,7 +225,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     const heldOf = ({ lines: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
     const isHeld = ({ lines: { lock } }: Model) => lock !== undefined;
     const isHeldInLine = (model: Model) => isHeld(model) && !heldOf(model).owner.startsWith('X');
-    /** Somebody who may still want it, or have it. */
+    /** An owner that may still want the lock, or have it. */
     const anyOf = ({ claimed, left }: Model, n: number) => {
       const owners = [...claimed].filter((owner) => !left.has(owner));
       return owners[n % owners.length] ?? 'X0';
@@ -326,8 +326,8 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       }));
 
     /**
-     * Of what is delivered late, only a first entry or a claim may bring back an owner that has left: to
-     * a free lock for its lease, or into the line for as long as its claim said.
+     * Only a late first entry or a late claim may bring back an owner that has left. That owner gets a
+     * free lock for its lease, or a place in line for the time of its claim.
      */
     const repeating = fc.nat({ max: 99 }).map((n): Step<Model> => ({
       shows: `call ${String(n)} is delivered late`,

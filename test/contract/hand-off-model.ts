@@ -10,7 +10,7 @@ interface Place {
   readonly terms: Terms;
 }
 
-/** How often in a row nobody has used it, besides. */
+/** `unused`: so many times in a row, no outsider has used the time. */
 interface Opening {
   readonly since: number;
   readonly until: number;
@@ -59,7 +59,7 @@ export class HandOffModel {
     return this.#line.find((place) => place.process === process);
   }
 
-  /** Who has got it since the last time. */
+  /** The owners that got the lock since the last call. */
   takeGranted(): string[] {
     return this.#granted.splice(0);
   }
@@ -150,7 +150,7 @@ export class HandOffModel {
     this.#take(owner, count, leaseMs);
   }
 
-  /** Nobody has it any more: outsiders or the next get it, or all are told. */
+  /** The lock loses its owner: outsiders or the next waiter get it, or a message announces it to all. */
   #free(owner: string): string {
     this.#let();
     const isContended = this.#line.length > 0 || this.opened !== undefined;

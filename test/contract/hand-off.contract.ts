@@ -15,7 +15,7 @@ const NO_POLL = { pollIntervalMs: 60_000 };
 /** How often a process may hand a lock on to its own callers while others wait. */
 const TURN = 8;
 
-/** What holds of every lock that whoever leaves gives to the next. */
+/** Every lock that a leaving owner gives to the next waiter passes these specs. */
 export function describeHandOff(name: string, suite: HandedSuite): void {
   const { redis, open, handed } = suite;
   describe(`${name} hands a lock on`, () => {
@@ -33,10 +33,10 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       it.each([10, 100, 1_000])(
         'in the order of arrival, by one script for each of %d callers',
         async (count) => {
-          // Nobody is to get a chance in between.
+          // No outsider is to get a chance in between.
           const { locks } = await opened({ interop: 'none' });
           const sent = await redis.commandsDuring(() => expectOrder(locks, count));
-          // To begin with it is taken, and once somebody has waited for a moment, asked for again.
+          // The first caller takes the lock; a waiter asks again once it has waited for a moment.
           expect(sent.evalsha).toBeLessThanOrEqual(count + 3);
           const commands = Object.values(sent).reduce<number>((sum, calls) => sum + calls, 0);
           expect((commands - (sent.evalsha ?? 0)) / count).toBeLessThanOrEqual(
@@ -123,7 +123,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
           const work = async () => {
             served++;
             await redis.admin.ping();
-            // Among them is whoever is next, and whose grant is on its way by then.
+            // The next waiter is among them, and its grant is on its way by then.
             setImmediate(() => {
               for (const other of callers.slice(i + 1, i + 4)) {
                 if (random.chance(0.2)) other.abort(new Error('gone'));
@@ -239,7 +239,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await Promise.all(callers);
         expect(section.most).toBe(1);
         for (const callers of served) expect(callers).toEqual([...callers].sort((a, b) => a - b));
-        // While all of them wait, nobody has more than a turn, and each has one before any has two.
+        // While all processes wait, no process has more than 1 turn, and each has 1 before any has 2.
         const turns = order.join('').match(/0+|1+|2+|3+/g) ?? [];
         const whileAllWait = turns.slice(0, 16);
         expect(Math.max(...whileAllWait.map((turn) => turn.length))).toBeLessThanOrEqual(TURN);

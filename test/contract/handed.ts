@@ -18,15 +18,15 @@ import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-wr
 import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
 import type { ServerSuite } from './suite.js';
 
-/** A kind of lock that whoever leaves gives to the next. */
+/** A kind of lock that a leaving owner gives to the next waiter. */
 export interface HandedLocks {
   readonly line: QueueKind;
-  /** How Redis has it when somebody holds it once. */
+  /** The fields of the lock in Redis when an owner holds it once. */
   held(owner: string): Record<string, string>;
   /** Redisson's channel, and what ours says there when it is free. */
   channel(key: string): string;
   readonly freed: readonly string[];
-  /** What Redis does at most when it is passed on within a process. */
+  /** Redis runs at most so many commands when a process passes the lock on to its own waiter. */
   readonly commandsOfAPass: number;
   readonly enter: { readonly name: string };
   readonly takeTurns: { readonly lua: string };
@@ -37,7 +37,7 @@ export interface HandedLocks {
     owner: string,
     claim: Claim,
   ): Promise<Reply<AcquireAnswer>>;
-  /** A Java service, whose scripts nobody comes between. */
+  /** A Java service: each of its calls is 1 script or transaction, so no other command comes between. */
   readonly java: {
     tryLock(redis: Redis, key: string): Promise<boolean>;
     unlock(redis: Redis, key: string): Promise<void>;

@@ -98,7 +98,7 @@ export function describeLatchBehaviour({
     client.context.refuse();
     await expect(waiting.promise).rejects.toThrow(LockShutdownError);
     await expect(latch.wait()).rejects.toThrow(LockShutdownError);
-    // Whoever finishes his work meanwhile counts down still.
+    // A caller that finishes its work meanwhile still counts down.
     expect(await latch.countDown()).toBe(0);
   });
 

@@ -8,7 +8,7 @@ import type { Api } from '../workers/leaks.worker.js';
 const FILE = new URL('../workers/leaks.worker.ts', import.meta.url);
 const MEGABYTE = 2 ** 20;
 const HELD = 10;
-/** Of two clients: each has one for commands, and one for messages since it first had to wait. */
+/** Each of the 2 clients has 1 socket for commands, and 1 for messages since it first had to wait. */
 const SOCKETS = 4;
 
 type Call = Worker<Api>['call'];
@@ -17,7 +17,7 @@ type Call = Worker<Api>['call'];
 export type LeakCase = [number, string, (call: Call, cycles: number) => Promise<void>];
 
 /**
- * What a process that lives long keeps: nothing.
+ * A process that lives long keeps nothing.
  * @returns what further specs of the file need: the server, and a function that starts such a process
  */
 export function describeLeaks(cases: LeakCase[]): {
@@ -51,7 +51,7 @@ export function describeLeaks(cases: LeakCase[]): {
           expect(after.timers).toBeLessThanOrEqual(before.timers);
           expect(after.sockets).toBeLessThanOrEqual(SOCKETS);
         });
-        // What is known of readers and waiters ends by its TTL.
+        // The keys about readers and waiters end by their TTL.
         await eventually(async () => (await redis.admin.dbsize()) === HELD, { withinMs: 15_000 });
         expect(unhandled).toEqual([]);
       },

@@ -17,7 +17,6 @@ import {
 import { ownerOf, type Values } from '../support/line-view.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import type { LineKindUnderTest } from '../support/line-kinds.js';
-/** What the scripts of a lock that is handed on do when they cannot do what they are for. */
 export function describeLineFaults(name: string, kind: LineKindUnderTest): void {
   const SCRIPTS = [
     ...[kind.claim, kind.claimFenced, kind.leave],
@@ -325,7 +324,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
             expect(answer).not.toBe('absent');
             expect(after.lock).not.toHaveProperty('A1');
           }
-          // Whoever was told has it.
+          // A process that got the message has the lock.
           if (heard.includes('B: 1 b1')) expect(after.lock).toEqual({ B1: '1' });
           expect(Object.keys(after.lock).length).toBeLessThanOrEqual(1);
         });

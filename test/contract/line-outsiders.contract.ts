@@ -35,7 +35,7 @@ interface Before {
   readonly lastedMs?: number;
   /** Up to when the line stands back, and when the outsiders' time is over. */
   readonly open?: readonly [number, number];
-  /** How often in a row nobody has used their time. */
+  /** So many times in a row, the outsiders have not used their time. */
   readonly unused?: number;
   /** B has stood in line for so long. */
   readonly waitedMs?: number;
@@ -108,7 +108,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         await node.subscribe(kind.channel, nodesChannel(kind.channel));
       }
     };
-    /** `B1` waits, and an outsider hears what is announced. */
+    /** `B1` waits, and an outsider listens for announcements. */
     const begin = async () => {
       await ear.listen('AB');
       await ear.listenToAll();

@@ -20,7 +20,7 @@ import type { LineKindUnderTest } from '../support/line-kinds.js';
 
 const MOST_SWEPT = 32;
 
-/** What each script of a lock that is handed on does, and nothing but once. */
+/** Each script of a lock that is handed on does its work once, however often it is delivered. */
 export function describeLineScripts(name: string, kind: LineKindUnderTest): void {
   describe(`the scripts of ${name} that is handed on`, () => {
     const scripts = useLineScripts(kind);
@@ -28,7 +28,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
     const { look, stand, standDead, hold, redis, ear, view } = scripts;
     const freed = kind.freed.map((message) => `all: ${message}`);
 
-    /** What the lock is before a script of A1 comes, and what is to be seen of it. */
+    /** Each state of the lock before a script of A1 runs, and the view of it. */
     const LOCKS: Record<string, readonly [write: () => Promise<unknown>, lock: object]> = {
       'a free lock': [async () => undefined, {}],
       'our lock': [() => hold('A1', 1), { A1: '1' }],
@@ -48,7 +48,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
     };
     type LockState = keyof typeof LOCKS;
 
-    /** Who stands in line, and what is to be seen of that. */
+    /** Each state of the line before a script runs, and the view of it. */
     const LINES: Record<string, readonly [write: () => Promise<unknown>, line: InLine]> = {
       'nobody in line': [async () => undefined, standing()],
       'others in line': [
@@ -235,7 +235,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         ['withdraw', (owner) => withdraw(owner)],
         ['take-turns', (owner) => takeTurns(owner, 'A2')],
       ];
-      /** Nobody: it is free, or the successor's. */
+      /** No waiter is next: the lock is free, or the successor's. */
       const NOBODY = undefined;
       const cases: [
         string,

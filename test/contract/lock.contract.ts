@@ -30,7 +30,7 @@ export function describeSharedLockContract(
   });
 }
 
-/** What does not need a real server to show. */
+/** These specs need no real server. */
 export function describeLockBehaviour(suite: LockSuite): void {
   describeRedLockBehaviour(suite);
   describePatience(suite);

@@ -38,7 +38,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
     const most = 5_000 - 200 - 5_000 * 0.01;
     expect(lease.remainingMs).toBeLessThan(most);
     expect(lease.remainingMs).toBeGreaterThan(most - 2_000);
-    // Redis counts from the moment at which it came to it, so it lets nobody in before.
+    // Redis counts from the arrival of the request, so it lets no other owner in before.
     expect(await locks.get('a').remainingTimeMs()).toBeGreaterThan(lease.remainingMs);
   });
 

@@ -17,7 +17,7 @@ const CLAIM_MS = 400;
 /** The uuid of a process that never reacts. */
 const DEAD = 'dead0000-0000-4000-8000-000000000001';
 
-/** What holds of every lock that is handed on, whatever happens to the message that says so. */
+/** Every lock that is handed on passes these specs, even when the message of the hand-over is lost. */
 export function describeLostGrants(name: string, { redis, open, handed }: HandedSuite): void {
   describe(`${name} when what is handed over does not arrive`, () => {
     const { queue, claims } = queueKeys('a', handed.line);
@@ -33,7 +33,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
     const inLine = (...clients: LockClient<LockVerbs>[]) =>
       untilInLine(redis, 'a', clients, handed.line);
 
-    /** Resolves once the client knows that it is told. */
+    /** Resolves once the client knows that its subscription stands. */
     const isTold = async ({ connection, context }: LockClient<LockVerbs>) => {
       await redis.listening(grantChannel('a', context.id, handed.line));
       await new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       return Number(seconds) * 1_000_000 + Number(us);
     };
 
-    /** Stands in line before everybody else, as one that will do nothing. */
+    /** A dead process stands first in line, and will do nothing. */
     const deadInLine = async (aliveForMs: number) => {
       const now = await serverTimeUs();
       const aliveUntil = Math.round(now / 1_000) + aliveForMs;
@@ -60,7 +60,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await redis.admin.pexpire(queue, 60_000);
       await redis.admin.pexpire(claims, 60_000);
     };
-    /** Somebody who hears what the dead one is told. */
+    /** Another client listens on the channel of the dead process. */
     const deadListens = async () => {
       const ear = redis.admin.duplicate();
       ears.push(ear);

@@ -16,7 +16,7 @@ export function multiOf(context: LockContext): LockVerbs {
   };
 }
 
-/** What the other suites expect of its name and its events, a multi lock has twice. */
+/** A multi lock has 2 names and each event twice; the other suites expect 1 of each. */
 export function describeMultiBehaviour(suite: LockSuite): void {
   describeOneAtATime(suite);
   describeWaiting(suite);

@@ -10,19 +10,19 @@ import { timeoutOf } from '../support/redisson-permits.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { Gate, PROMPT_MS, roundTrips, watch, type Stage } from './suite.js';
 
-/** What the behaviour suites need to know of a semaphore. */
+/** The specs of the behaviour suites need these parts of a semaphore. */
 export interface PermitSuite {
   readonly redis: Stage;
   /** Another client of the semaphore, as another process would be. */
   readonly open: OpenLocks<SemaphoreService>;
 }
 
-/** Of a semaphore on a real server, whose clients can be cut off. */
+/** A semaphore on a real server, whose clients can be cut off. */
 interface PermitCrashSuite extends PermitSuite {
   readonly redis: RedisFixture;
 }
 
-/** What a semaphore promises whose permits are leases. */
+/** Every semaphore whose permits are leases passes these specs. */
 export function describePermitContract(kind: string, suite: PermitCrashSuite): void {
   describe(kind, () => {
     describePermitBehaviour(suite);
@@ -30,7 +30,7 @@ export function describePermitContract(kind: string, suite: PermitCrashSuite): v
   });
 }
 
-/** What does not need a real server to show. */
+/** These specs need no real server. */
 export function describePermitBehaviour(suite: PermitSuite): void {
   describeCapacity(suite);
   describePermitWaiting(suite);
@@ -109,7 +109,7 @@ function describeCapacity({ redis, open }: PermitSuite): void {
 function describePermitWaiting({ redis, open }: PermitSuite): void {
   describe('waiting', () => {
     const listeners = async () => (await redis.wakeUpChannels()).length;
-    /** A semaphore of one permit that somebody holds, and one of another client. */
+    /** One client holds the only permit of a semaphore; another client has the same semaphore. */
     const contended = async (settings: Parameters<typeof open>[0] = {}) => {
       const [holder, waiter] = [open(settings), open(settings)];
       const semaphore = holder.locks.get('a');

@@ -489,7 +489,7 @@ function describeLeaseTimes({ open }: LockSuite): void {
         await eventually(() => client.eventsOf('renewed').length >= 3);
         lease.assertHeld();
         await child.release();
-        // From here on nobody asks for it: the fixed lease ends.
+        // From here on no hold asks for the watchdog: the fixed lease ends.
         await eventually(() => lease.state === 'lost');
       },
       { leaseTimeMs: 1_200 },

@@ -11,7 +11,6 @@ import { eventually } from '../support/eventually.js';
 import { Gate, PROMPT_MS, roundTrips, stallProcess, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
-/** Giving back, and what the caller is told when that fails. */
 export function describeRelease(suite: LockSuite): void {
   describe('release', () => {
     describeGivingBack(suite);
@@ -49,7 +48,7 @@ export function describePatience({ redis, open }: LockSuite): void {
         { name: 'b', leased: true },
       ]);
       for (const { error } of failed) expect(error).toBeInstanceOf(LockBackendError);
-      // The release is tried on: nobody has to wait for the lease to end.
+      // The client tries the release again: no waiter has to wait for the lease to end.
       for (const name of ['a', 'b']) {
         await eventually(async () => !(await client.locks.get(name).isLocked()), {
           withinMs: PROMPT_MS,

@@ -4,15 +4,15 @@ import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
-/** What every kind of lock offers. */
+/** Every kind of lock offers these methods. */
 export type LockVerbs = Pick<NamedLocks, 'acquire' | 'tryAcquire' | 'using' | 'get'>;
 
-/** What the behaviour suites do to the server behind the locks, and what they look at there. */
+/** The specs of the behaviour suites control the server behind the locks by this, and look at it. */
 export interface Stage {
-  /** It answers nobody until `resume`; then it does what it was asked meanwhile. */
+  /** The server answers no client until `resume`; then it runs the commands that came meanwhile. */
   pause(): void;
   resume(): void;
-  /** What reached it during the work; `{}` is nothing. */
+  /** The commands that reached the server during the work; `{}` is none. */
   commandsDuring(work: () => unknown): Promise<Readonly<Partial<Record<string, number>>>>;
   /** One for each key that is waited for. */
   wakeUpChannels(): Promise<string[]>;
@@ -28,7 +28,7 @@ export interface Stage {
   };
 }
 
-/** What the behaviour suites need to know of a primitive. */
+/** The specs of the behaviour suites need these parts of a primitive. */
 export interface LockSuite {
   readonly redis: Stage;
   /** Another client of the primitive, as another process would be. */
@@ -51,7 +51,7 @@ export interface ServerSuite extends LockSuite {
 /** Five times what the library promises on an idle machine. */
 export const PROMPT_MS = 5 * 50;
 
-/** Time in which whoever could go on would have gone on: so many answers of Redis. */
+/** So many answers of Redis: a caller that could go on has gone on by then. */
 export async function roundTrips(redis: Stage, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await redis.admin.ping();
 }

@@ -6,11 +6,11 @@ import { useClients } from '../support/lock-client.js';
 import { countMade } from '../support/made.js';
 
 const CYCLES = 200;
-/** What is new to the process makes promises once. */
+/** A process makes some promises only once; so many cycles warm it up. */
 const WARM_UP = 50;
 /** For an acquire and a release, with ioredis' own and those of the two `await`s of the caller. */
 const PROMISES = 16;
-/** What is made once, by the counting itself or for the connection. */
+/** The counting itself and the connection make so many promises once. */
 const ONCE = 20;
 
 describe('The budget of a lock', () => {
@@ -31,7 +31,7 @@ describe('The budget of a lock', () => {
     return { ...open({ clock, ...(observer && { observer }) }), time };
   };
 
-  /** What so many cycles make once the process is warm. */
+  /** The process is warm before the count begins. */
   const made = async (
     { time }: ReturnType<typeof openStill>,
     run: (cycles: number) => Promise<void>,
@@ -44,7 +44,7 @@ describe('The budget of a lock', () => {
   const expectInBudget = ({ promises, timers, armed }: Awaited<ReturnType<typeof made>>) => {
     expect(promises).toBeLessThanOrEqual(PROMISES * CYCLES + ONCE);
     expect(armed).toBe(0);
-    // What looks after the connection has one now and then, and no command has.
+    // The connection arms a timer for its own checks now and then; no command arms one.
     expect(timers).toBeLessThan(CYCLES / 10);
   };
 

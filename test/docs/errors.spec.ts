@@ -17,7 +17,7 @@ import { RunningApp, SILENT } from '../nest/applications.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, expectNothingLeft, useRedis } from '../support/set-up.js';
 
-/** Where nobody is. By its default ioredis would keep the process alive for 2 s. */
+/** No server listens here. By its default ioredis would keep the process alive for 2 s. */
 const NOBODY = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
 
 /** The way to a server that is not there takes its time to close: one application serves all. */
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const redis = useRedis();
 
-/** What the page says under each code. */
+/** The page has one section for each code. */
 const sections = new Map(
   pageOf('docs/errors.md')
     .split(/^## /m)
@@ -107,7 +107,7 @@ beforeAll(async () => {
   app = new RunningApp(nest, await nest.getUrl());
 });
 
-/** What a microservice answers its caller. */
+/** A microservice answers its caller with this failure. */
 async function failureOf(error: LockError): Promise<unknown> {
   const host = new ExecutionContextHost([]);
   host.setType('rpc');

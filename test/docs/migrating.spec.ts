@@ -53,7 +53,7 @@ const apps = useApplications(redis);
 const redlock = () =>
   new Redlock([redis.admin], { retryCount: 5_000, retryDelay: 4, retryJitter: 2 });
 
-/** What a second round trip would overwrite, were anybody inside between them. */
+/** Reading and writing are 2 round trips: a second caller inside would overwrite the pieces. */
 class Shelf {
   pieces = 8;
 
@@ -199,7 +199,7 @@ describe('from redlock', () => {
     const middle = (work: () => Promise<void>) => both.using('product_1', work);
     const next = (work: () => Promise<void>) => locks.using('product_1', work);
     await expectSafeSteps([old, middle, next], 1);
-    // So nobody may go from the first to the last at once.
+    // So no service may go from the first step to the last at once.
     await old(() => next(aWhile));
   });
 

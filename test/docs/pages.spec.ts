@@ -10,7 +10,7 @@ const PAGES = [
   ...['multi-lock', 'red-lock', 'fencing'],
 ];
 
-/** What each page of a kind of lock tells, and how to know that it does. */
+/** Each page of a kind of lock contains these things; each pattern finds one of them. */
 const TELLS = {
   'when not to use it': /\b(not to use|do not use|not for|when not|prefer the)\b/i,
   'what is in Redis': /^## .*\b(Redis|keys)\b/im,
@@ -77,7 +77,7 @@ describe('the links', () => {
   });
 });
 
-/** What does not depend on the language of a page. */
+/** The shape of a page is the same in every language. */
 function shapeOf(text: string) {
   const blocks = [...text.matchAll(/^```.*?^```$/gms)].map(([block]) => block);
   const prose = proseOf(text);

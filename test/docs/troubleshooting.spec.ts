@@ -17,7 +17,7 @@ import { useRedis } from '../support/redis-server.js';
 
 const redis = useRedis();
 
-/** What begins the rows of the page, where it is a message and not a description. */
+/** The rows of the page that begin with a message and not with a description. */
 const quoted = [...pageOf('docs/troubleshooting.md').matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm)]
   .map(([, quote = '']) => quote)
   .filter((quote) => quote.includes(' '));

@@ -23,7 +23,7 @@ describe('a crowd before a fair lock', () => {
     };
     return owners;
   };
-  /** So many wait, and have said that they are told. */
+  /** So many waiters stand in the queue, and their records say that they listen. */
   const gather = async (locks: FairLockService, size: number) => {
     const aborts = Array.from({ length: size }, () => new AbortController());
     const outcomes = Promise.allSettled(
@@ -64,7 +64,7 @@ describe('a crowd before a fair lock', () => {
       const { leave } = await gather(crowd.locks, size);
       print(size, 'enter', await scripts(), from);
 
-      // The next is in the queue as they are, and hears of it in the same way.
+      // The next waiter is in the queue as they are, and gets the lock in the same way.
       const first = (await view.queue())[0] ?? '';
       const owners = asking(crowd);
       from = performance.now();
@@ -100,7 +100,7 @@ describe('a crowd before a fair lock', () => {
       expect((await left).map(({ status }) => status)).not.toContain('fulfilled');
       await empty();
     });
-    // Nobody's score is changed for one who leaves, but at the end, when eight are left.
+    // A waiter that leaves changes no score of another one, except at the end, when 8 are left.
     expect(sent.zadd ?? 0).toBeLessThan(8 * 8);
     expect(await redis.admin.exists(...Object.values(view.keys))).toBe(0);
   }, 60_000);

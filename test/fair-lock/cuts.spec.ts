@@ -34,7 +34,7 @@ describe('FairLockService when an answer is lost', () => {
     const java = new JavaFairLock(redis.admin, 'a');
     await java.tryLock(20_000);
     const fault = proxy.current.loseAnswerTo(ACQUIRE);
-    // Freed by somebody who only says so.
+    // Another client frees the lock and only announces that.
     await redis.admin.del('a');
     await redis.admin.publish(`redisson_lock__channel:{a}:${waiter.owner}`, '0');
     await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });

@@ -15,7 +15,7 @@ describe('the queue of a fair lock', () => {
   const { queue, timeouts, waiting } = view.keys;
   const quick = { pollIntervalMs: 50 };
 
-  /** What a Java thread hears on its channel. */
+  /** The channel of the Java thread receives these messages during the work. */
   const hearing = async (java: JavaFairLock, work: (heard: string[]) => Promise<void>) => {
     const heard: string[] = [];
     const listener = new Redis(redis.url);

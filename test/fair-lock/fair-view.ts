@@ -17,7 +17,7 @@ const TOLD = /^\d+ \d+ [0-9a-f]{32} \d+ [se]$/;
 /** How far apart two looks at the clock may be. */
 export const SLACK_MS = 2_000;
 
-/** How this owner is told that it has the lock. */
+/** The message by which this owner learns that it has the lock. */
 export function grantTo(owner: string): string {
   const number = owner.split(':')[1] ?? '';
   return expect.stringMatching(new RegExp(`^${number} [0-9a-f]{32} \\d+$`)) as never;
@@ -42,7 +42,7 @@ export class FairView {
     return this.redis.admin.lrange(this.keys.queue, 0, -1);
   }
 
-  /** Of everybody, in the order of the queue; ms from now on. */
+  /** The horizon of each waiter, in the order of the queue; ms from now on. */
   async horizons(): Promise<number[]> {
     const { admin } = this.redis;
     const now = await serverNow(admin);
@@ -91,7 +91,7 @@ export class FairView {
     }
   }
 
-  /** The script of somebody who then does not go on. */
+  /** Runs the script of an owner that does not go on afterwards. */
   async enter(entry: Entry) {
     const usual = { waitMs: 300_000, leaseMs: 30_000, terms: '' };
     const alive = { aliveMs: 5_000, askedAt: 0 };
@@ -104,7 +104,7 @@ export class FairView {
     return script.decode(await this.redis.admin.eval(script.lua, keys.length, ...keys, ...values));
   }
 
-  /** Everybody of ours in the queue listens on its own channel, and has said so. */
+  /** Each of our waiters in the queue listens on its own channel, and its record says that. */
   async everybodyListens(pace?: EventuallyOptions): Promise<void> {
     const look = async () => {
       const channels = new Set((await this.redis.admin.pubsub('CHANNELS')) as string[]);

@@ -17,10 +17,10 @@ const golden = useGolden(redis, 'fair-lock', {
   mortal: /^redisson_lock_(queue|timeout):/,
 });
 const open = useLocks(redis, (context) => new FairLockService(context));
-/** A client whose waiters hear of a release by its message. */
+/** The waiters of this client learn of a release only by its message. */
 const openDeaf = () => open({ pollIntervalMs: 60_000 });
 
-/** One of ours in another process is told that it has the lock, and not that it may try. */
+/** Our waiter in another process gets the message that it has the lock, and not that it may try. */
 const given = (name: string) => ({
   messages: [
     [
@@ -29,9 +29,9 @@ const given = (name: string) => ({
     ] as const,
   ],
 });
-/** One of ours in the same process is told by the answer to the release. */
+/** Our waiter in the same process gets the lock by the answer to the release. */
 const PASSED_ON = { messages: [] };
-/** What was handed to it became a lease of its own. */
+/** The waiter has made a lease of its own out of the grant that was handed to it. */
 const whole = async (promise: Promise<Lease>) => {
   const lease = await promise;
   await eventually(() => lease.remainingMs > 20_000);

@@ -33,7 +33,7 @@ describe('FairLockService hands a lock on', () => {
   };
   const releases = (...all: Record<string, number>[]) =>
     all.reduce((sum, ran) => sum + (ran['fair.release'] ?? 0) + (ran['fair.pass'] ?? 0), 0);
-  /** What is published while this runs, on channels of the lock. */
+  /** Redis publishes these messages on channels of the lock during the work. */
   const told = async (work: () => Promise<void>) => {
     const heard: [string, string][] = [];
     const ear = redis.admin.duplicate();
@@ -52,7 +52,7 @@ describe('FairLockService hands a lock on', () => {
       const { locks, ran } = await opened();
       const sent = await redis.commandsDuring(() => expectOrder(locks, count));
       expect(releases(ran)).toBe(count);
-      // To stand in the queue, and at most once more to say that it is told.
+      // A caller asks once to stand in the queue, and at most once more to record that it listens.
       expect(ran['fair.acquire']).toBeLessThanOrEqual(2 * count);
       expect(sent.publish).toBeUndefined();
     },
@@ -124,7 +124,7 @@ describe('FairLockService hands a lock on', () => {
     const { locks } = await opened();
     const held = await locks.acquire('a');
     const waiting = locks.acquire('a', PATIENT);
-    // Hears messages, and has said so.
+    // The waiter listens, and its record in Redis says that.
     await eventually(async () =>
       (await redis.admin.hvals('nestjs_fair_waiting:{a}')).some((record) => record.endsWith('s')),
     );

@@ -83,7 +83,7 @@ describe('who leaves the queue of a fair lock', () => {
       await view.enqueue(clients[1]?.locks ?? locks),
     ];
     await view.everybodyListens();
-    // Nobody tells the head that the lock is free, and then it leaves.
+    // The head gets no message that the lock is free, and then it leaves.
     await redis.admin.del('a');
     const sinceLeave = new Stopwatch();
     abort.abort(new Error('no time'));

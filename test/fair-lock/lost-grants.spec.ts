@@ -15,7 +15,7 @@ describe('FairLockService when what is handed over does not arrive', () => {
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new FairLockService(context));
 
-  /** A holder, and a waiter behind the proxy that has said that it is told. */
+  /** A holder, and a waiter behind the proxy that listens and whose record says that. */
   const waiting = async (settings = {}, options = {}) => {
     const holder = open(NO_POLL);
     const waiter = open({ connection: proxy.current.url, ...NO_POLL, ...settings });

@@ -35,7 +35,7 @@ describe('FairLockService and its model', () => {
   const queued = (length: number) =>
     eventually(async () => (await view.queue()).length === length, { everyMs: 1 });
 
-  /** The lock is free: whoever is first gets it. */
+  /** The lock is free: the first waiter gets it. */
   const handOn = async (model: Model) => {
     model.holder = undefined;
     const next = model.queue.shift();
@@ -146,7 +146,7 @@ describe('FairLockService and its model', () => {
     expect(await redis.admin.hgetall(NAME)).toEqual(expected);
     const owners = await view.queue();
     expect(owners).toHaveLength(queue.length);
-    // Each has its own time more than the one before it, whoever has come and gone meanwhile.
+    // Each waiter has its own time more than the one before it, even after others have come and gone.
     const horizons = await Promise.all(
       owners.map((owner) => redis.admin.zscore(view.keys.timeouts, owner)),
     );

@@ -69,7 +69,7 @@ describe('FairLockService on the wire', () => {
       await (await late.promise).release();
       expect(await keys()).toEqual([]);
       await eventually(() => messages.length >= 3);
-      // The next of its own process is told by the answer to the release.
+      // The next waiter of the same process gets the lock by the answer to the release.
       expect(messages.map((message) => message.split(' '))).toEqual(
         [c, d, late].map(({ owner }) => [
           `redisson_lock__channel:{a}:${owner}`,

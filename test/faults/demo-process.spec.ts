@@ -89,7 +89,7 @@ describe('npm run demo', () => {
       );
       const url = await demo.says(SERVING);
       const keys = await redis.admin.keys('*');
-      // What the latch remembers of the shop's own opening, for ten minutes.
+      // The latch remembers the shop's own opening for 10 minutes.
       const kept = keys.filter((key) => !key.startsWith('nestjs_latch_request:'));
       expect(kept.map((key) => key.replace(/^seckill-demo:\w+:/, '')).sort()).toEqual([
         'miaosha:1',

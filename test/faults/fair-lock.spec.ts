@@ -11,7 +11,7 @@ const PROCESSES = 3;
 const CALLERS = 2;
 const KILLS = 5;
 const HAND_OFFS = 10_000;
-/** What a process may hold, and where it may stand, for so long after it was killed. */
+/** A killed process may hold the lock, and stand in the queue, for so long. */
 const settings = { leaseTimeMs: 500, pollIntervalMs: 500 };
 const ALIVE_MS = 1_500;
 

@@ -42,7 +42,7 @@ describe('a process that is stopped in the middle of its work', () => {
     expect(await write(first, 9)).toEqual(['written', 1]);
 
     first.pause();
-    // The lease ends while nobody renews it, and the next one gets in.
+    // The lease ends since no client renews it, and the next owner gets in.
     await second.call.acquire('product_1');
     expect(await write(second, 8)).toEqual(['written', 1]);
 
@@ -59,7 +59,7 @@ describe('a process that is stopped in the middle of its work', () => {
     await first.call.acquire('product_1');
     expect(await write(first, 9)).toEqual(['written', 1]);
     first.pause();
-    // Its lease ends, and somebody holds the lock and writes nothing.
+    // The lease ends; another owner holds the lock and writes nothing.
     await second.call.acquire('product_1');
     const late = write(first, 8);
     first.resume();

@@ -27,7 +27,7 @@ describe('a million tuples at random, seed 20240', () => {
     ['product_<0>', 1, 200_000],
     ['<0>:<1>', 2, 500_000],
     ['shop/<0>_<1>_<2>', 3, 150_000],
-    // What follows each value is what escapes are made of.
+    // Each value of this template stands before characters of which escapes consist.
     ['{cart:<0>}57B<1>7B<2>', 3, 150_000],
   ])('%s: no two give the same key, nor a brace or control of theirs', (...row) => {
     const [template, size, count] = row;

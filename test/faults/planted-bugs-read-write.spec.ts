@@ -19,7 +19,7 @@ function lockIn(lab: Lab, settings = {}): ReadWriteLock {
   return new ReadWriteLockService(lab.open(lab.redis.url, { settings }).context).get(NAME);
 }
 
-/** The inner one of two nested holds is given back, and somebody who must not get in tries. */
+/** The owner gives the inner one of two nested holds back; then a writer that must not get in tries. */
 const endNested = async (lab: Lab) => {
   const lock = lockIn(lab).read;
   await lock.using(async () => {

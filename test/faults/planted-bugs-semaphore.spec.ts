@@ -21,7 +21,7 @@ async function semaphoreIn(
   return semaphore;
 }
 
-/** What is free and what is in use is what there is. */
+/** The free permits and the used permits add up to all permits. */
 async function demandAll({ redis }: Lab, permits: number): Promise<void> {
   const free = Number(await redis.admin.get(NAME));
   const used = (await permitIdsIn(redis.admin, timeoutOf(NAME))).length;

@@ -83,13 +83,13 @@ describe('ReadWriteLockService in four processes', () => {
     expect(proxy.current.counts.cut).toBeGreaterThan(2);
     for (let lock = 0; lock < LOCKS; lock += 1) {
       const increments = reports.reduce((sum, report) => sum + (report.increments[lock] ?? 0), 0);
-      // Nobody knows how many the killed one has made.
+      // No report says how many increments the killed process has made.
       const count = Number(await referee.admin.get(counterOf(lock)));
       expect(count).toBeGreaterThanOrEqual(increments);
     }
     await Promise.all(others.map(({ worker }) => worker.call.close()));
     await Promise.all(others.map(({ worker }) => worker.end()));
-    // What the killed one has left ends by itself.
+    // The keys of the killed process end by themselves.
     for (const key of await redis.admin.keys('*')) {
       expect(await redis.admin.pttl(key)).not.toBe(-1);
     }

@@ -32,8 +32,8 @@ const JUMPS_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * What a clock that is set does to a server: every key lives for so much shorter, or longer.
- * Resolves with the number of keys that are over by that.
+ * A server whose clock is set keeps every key for so much shorter, or longer. Resolves with the number of
+ * keys that are over by that.
  */
 async function jump({ admin }: RedisFixture, byMs: number): Promise<number> {
   const over = await admin.eval(
@@ -61,7 +61,7 @@ describe('RedLockService on five servers', () => {
       const clients = Array.from({ length: CLIENTS }, () =>
         open({ ...settings, decorate: (connection) => new UnevenWay(connection) }),
       );
-      // Whoever first sees a server after a kill would take it for an old one.
+      // A client that first sees a server after a kill would take it for an old one.
       await Promise.all(clients.map(everyNodeVotes));
       const until = performance.now() + RUN_MS;
       const isOver = () => performance.now() >= until;

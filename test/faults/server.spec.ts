@@ -81,7 +81,7 @@ describe('LockService when Redis keeps its data on disk', () => {
     await redis.restart();
     await Promise.all(held.map((lease) => eventually(() => lease.renew().then(() => true))));
     for (const lease of held) lease.assertHeld();
-    // Nobody got in meanwhile.
+    // No other owner got in meanwhile.
     for (const { owner, name } of held) expect(await redis.admin.hkeys(name)).toEqual([owner]);
 
     await Promise.all(held.map((lease) => lease.release()));

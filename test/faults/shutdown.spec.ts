@@ -6,7 +6,7 @@ import type { Api, Farewell, Load } from '../workers/service.worker.js';
 const SERVICE = new URL('../workers/service.worker.ts', import.meta.url);
 const LOAD = { obedient: 50, stubborn: 50, waiters: 200 };
 const SHUTDOWN_MS = 500;
-/** What closing may take beyond that when nobody answers: two waits of a second or two each. */
+/** Closing may take so much longer when Redis does not answer: two waits of 1 or 2 s each. */
 const NO_ANSWER_MS = 3_000;
 
 /** Renewals are on their way all the time. */
@@ -48,7 +48,7 @@ describe('a service that is told to end while it is busy', () => {
       expect(farewell.tookMs).toBeLessThan(5 * SHUTDOWN_MS);
       expect(await first.end()).toMatchObject({ code: 0, stderr: '' });
 
-      // One waiter for each lock that was given back has got in; the others are told.
+      // One waiter for each lock that was given back has got in; the others get an error.
       await eventually(async () => {
         expect(await redis.admin.keys('*')).toHaveLength(LOAD.stubborn);
       });

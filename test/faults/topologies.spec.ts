@@ -54,7 +54,7 @@ function namesAtRandom(count: number): string[] {
 
 const own: (Redis | Cluster)[] = [];
 
-/** What an application gets as its connection: a client is ended after the spec. */
+/** An application gets this as its connection; the spec ends a client afterwards. */
 function connected(make: () => unknown): unknown {
   const connection = make();
   if (typeof connection === 'object' && connection !== null && 'disconnect' in connection) {
@@ -79,7 +79,7 @@ function useClients() {
   };
 }
 
-/** What outlives the locks on purpose: fencing tokens, and notes of requests that may arrive again. */
+/** These keys outlive the locks on purpose: fencing tokens, and notes of requests that may arrive again. */
 const STAYS = /^(redisson_lock_token|nestjs_(latch|semaphore)_request):/;
 
 async function leftIn(topology: Topology, { staysBehind }: Kind, names: readonly string[]) {
@@ -100,7 +100,7 @@ describe.each<[string, () => Promise<Topology>]>([
   }, STARTING_MS);
   afterAll(() => topology.stop());
 
-  /** Of the topology's connections, which are known only when it is there. */
+  /** The numbers are places in the topology's connections, which are known only when it is there. */
   const WAYS: [string, number, PublishOption][] = [
     ['ioredis 5', -2, 'auto'],
     ['ioredis 6', -1, 'auto'],
@@ -234,7 +234,7 @@ class Trial {
   async end(topology: Topology): Promise<void> {
     const { held, names, waiting } = this;
     for (const [i, { state }] of held.entries()) {
-      // Kept or told. What no failure has touched is kept.
+      // A lease is kept or reported lost. A lease that no failure has touched is kept.
       const isHit = this.#isHit(names[i] ?? '', topology);
       if (state !== undefined)
         expect(isHit ? ['held', 'suspect', 'lost'] : ['held']).toContain(state);

@@ -13,7 +13,7 @@ import { pause } from './support/pace.js';
 import { survive } from './support/survive.js';
 import { ROUND_TRIP_MS } from './support/lab.js';
 
-/** So long that whoever got in was not found by the poll. */
+/** The poll comes so late that it did not find the lock for a waiter that got in. */
 const NEVER_POLL_MS = 60_000;
 /** The longest pause of the message connection between two tries to connect. */
 const RECONNECT_MS = 250;

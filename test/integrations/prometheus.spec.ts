@@ -113,7 +113,7 @@ describe('collectLockMetrics', () => {
   it('knows nothing of holds and calls that began before', async () => {
     const shop = await start();
     const lease = await shop.locks.acquire('a');
-    // Somebody else has listened before.
+    // Another collector has listened before.
     const stopOthers = collectLockMetrics(new Registry());
     const waiting = shop.locks.acquire('a');
     const register = collect();

@@ -57,7 +57,7 @@ const api = {
     await app.listen(0, '127.0.0.1');
     return app.getUrl();
   },
-  /** What throttler's own storage answers, by a clock that is put forward. */
+  /** Throttler's own storage answers this, by a clock that is put forward. */
   answersOfTheirs: async (visits: Visit[]) => {
     const storage = new ThrottlerStorageService();
     const { now } = Date;

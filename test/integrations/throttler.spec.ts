@@ -22,7 +22,7 @@ const NEVER = { isBlocked: true, totalHits: NaN, timeToExpire: NaN, timeToBlockE
 /** Seconds that some have passed of; the machine may be slow. */
 const about = (seconds: number): unknown => expect.closeTo(seconds, -1);
 
-/** What is in Redis becomes older, as if so much time had passed. */
+/** The entries in Redis become older, as if so much time had passed. */
 async function pass(ms: number): Promise<void> {
   for (const key of await keys()) {
     for (const member of await redis.admin.zrange(key, 0, '-1')) {
@@ -360,10 +360,10 @@ describe('ThrottlerGuard in two processes', () => {
         const { isBlocked, totalHits, timeToExpire, timeToBlockExpire } = theirs[i] ?? NEVER;
         expect(ours).toEqual({
           isBlocked,
-          // During a block nobody reads it, and theirs shrinks.
+          // No caller reads the number of hits during a block, and theirs shrinks.
           totalHits: isBlocked ? expect.any(Number) : totalHits,
           timeToExpire: about(timeToExpire),
-          // What is over is long over.
+          // A block that is over has no time left.
           timeToBlockExpire: isBlocked ? about(timeToBlockExpire) : 0,
         });
       }

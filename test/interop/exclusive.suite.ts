@@ -17,7 +17,7 @@ import {
   type Sides,
 } from './sides.js';
 
-/** What holds of every lock that one side has and the other has not. */
+/** Every lock that only one side has at a time passes these specs. */
 export function describeExclusive<Locks>(sides: Sides<Locks>): void {
   describeJavaHolds(sides);
   describeNodeHolds(sides);

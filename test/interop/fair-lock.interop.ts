@@ -159,7 +159,7 @@ describe('FairLockService and RFairLock', () => {
       die();
       await held.release().catch(() => undefined);
       expect(await waiting).toBe(true);
-      // What was left of the lease, and what the dead one was ready to wait.
+      // The waiter waited for the rest of the lease, and for the time the dead one wanted to wait.
       expect(sinceArrival.realMs).toBeGreaterThan(1_500);
       expect(sinceArrival.ms).toBeLessThan(4_000 + BY_MESSAGE_MS);
       await java.current.call('A', ON, 'unlock');

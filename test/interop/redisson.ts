@@ -7,7 +7,7 @@ import type { RedisFixture } from '../support/redis-server.js';
 
 const WATCHDOG_MS = 30_000;
 
-/** What a method of Redisson takes and gives, as far as it is text. */
+/** A method of Redisson takes and gives such values, as far as they are text. */
 export type JavaValue = null | boolean | number | string | JavaValue[];
 
 /** The kind of an object: what follows `get` in Redisson's factory methods, and the two of a pair. */
@@ -23,7 +23,7 @@ export type JavaObject =
   | 'permitExpirableSemaphore'
   | 'countDownLatch';
 
-/** What a method of Redisson threw, by the simple name of its class. */
+/** A method of Redisson threw this, by the simple name of its class. */
 export class JavaError extends Error {
   constructor(
     readonly type: string,

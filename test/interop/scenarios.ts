@@ -2,7 +2,7 @@ import type { JavaObject, JavaValue } from './redisson.js';
 import { MS } from './sides.js';
 import type { Stage } from './stage.js';
 
-/** What is played by Redisson alone, per primitive; the lock is called `a`. */
+/** Redisson alone plays these scenarios, per primitive; the lock is called `a`. */
 export type Scenarios = Readonly<Record<string, Scenario>>;
 export type Scenario = (stage: Stage) => Promise<void>;
 

@@ -5,7 +5,7 @@ import type { RedisFixture } from '../support/redis-server.js';
 import type { HandedLocks } from '../contract/handed.js';
 import type { JavaFixture, JavaObject } from './redisson.js';
 
-/** What both sides know under the name `a`. */
+/** Both sides know these objects under the name `a`. */
 export interface Sides<Locks> {
   readonly redis: RedisFixture;
   readonly java: JavaFixture;
@@ -25,7 +25,7 @@ export interface Sides<Locks> {
 export const MS = 'MILLISECONDS';
 /** So long does Java wait where the spec is over long before. */
 export const LONG_MS = 25_000;
-/** Ours hears of a release by a message only. */
+/** Our waiters learn of a release only by a message. */
 export const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
 /** Far below the leases of 30 s whose end would wake a waiter without a message. */
 export const BY_MESSAGE_MS = 2_500;

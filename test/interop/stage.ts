@@ -50,7 +50,7 @@ export class Stage {
     await this.#write(label, await answer);
   }
 
-  /** A call that waits for somebody else; `goesOn` is its end. */
+  /** A call that waits for another caller; `goesOn` is its end. */
   async waits(thread: string, target: Target, method: string, ...args: JavaValue[]): Promise<void> {
     const before = await subscriptions(this.redis);
     const begun = await this.#begin(thread, target, method, args);

@@ -37,7 +37,7 @@ describe.each(Object.entries(SCENARIOS))('the trace of %s', (primitive, scenario
     if (RECORD) await write(primitive, recorded);
   });
 
-  /** What Redisson does, or null when this version cannot do it. */
+  /** The trace of Redisson, or null when this version cannot play the scenario. */
   const play = async (scenario: Scenario): Promise<TraceStep[] | null> => {
     const stage = new Stage(redis, ears, [java.current, ofB]);
     try {
@@ -62,7 +62,7 @@ describe.each(Object.entries(SCENARIOS))('the trace of %s', (primitive, scenario
   });
 });
 
-/** What this version of Redisson did when the traces were recorded. */
+/** This version of Redisson did this when the traces were recorded. */
 async function known(primitive: string, scenario: string) {
   const own = (await readTrace(primitive, Redisson.version))?.scenarios[scenario];
   return own === undefined ? (await readTrace(primitive))?.scenarios[scenario] : own;

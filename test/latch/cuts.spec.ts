@@ -78,7 +78,7 @@ describe('LatchService when an answer is lost', () => {
       expect(waiting.state).toBe('pending');
 
       await healed();
-      // The count-down whose caller was left without an answer has been told after all, once.
+      // The count-down whose caller was left without an answer has arrived after all, once.
       await eventually(async () => (await redis.admin.get('a')) === '4');
       for (let left = 3; left >= 0; left -= 1) expect(await latch.countDown()).toBe(left);
       expect(await waiting.promise).toBe(true);

@@ -8,7 +8,7 @@ import { useRedis } from '../support/redis-server.js';
 const NAMES = ['sale', '{shop}:sale'] as const;
 const CLIENTS = 2;
 
-/** What is left of each latch; none of one that is open. */
+/** The count that is left of each latch; an open latch has none. */
 interface Model {
   readonly left: Map<string, number>;
 }

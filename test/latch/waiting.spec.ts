@@ -108,7 +108,7 @@ describe('LatchService: waiting', () => {
     const answer = proxy.current.hold('toClient');
     const early = watch(latch.wait({ waitTimeMs: LONG_MS }));
     await eventually(() => answer.hits > 0);
-    // What Redis has answered is of a time before the latch was set, and before the second waiter.
+    // Redis' answer is from a time before the latch was set, and before the second waiter.
     await redis.admin.set('a', 1);
     const late = watch(latch.wait({ waitTimeMs: LONG_MS }));
     answer.heal();

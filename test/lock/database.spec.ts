@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
 
-/** ioredis works on in database 0 when Redis refuses another: a lock there would keep nobody out. */
+/** ioredis works on in database 0 when Redis refuses another: a lock there would exclude no other client. */
 describe('the database of a connection', () => {
   const redis = useRedis();
   const proxy = useProxy(redis);

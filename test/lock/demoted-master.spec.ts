@@ -9,7 +9,7 @@ import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
 
 /** Five times what is promised. */
 const IN_USE = { withinMs: 15_000 };
-/** Nobody gets in by a poll. */
+/** No waiter gets in by a poll. */
 const NO_POLL = { pollIntervalMs: 60_000 };
 
 /** As with a managed Redis, HAProxy or a service of Kubernetes: connections that are open stay where they are. */
@@ -41,7 +41,7 @@ describe('a master that is demoted behind one address', () => {
       },
     ]),
   ];
-  /** The old one hears nothing of what happens on the new one. */
+  /** The old master gets no data of the new one. */
   const failOver = async (): Promise<Node> => {
     const next = group.replicas[0] as Node;
     await next.admin.replicaof('NO', 'ONE');

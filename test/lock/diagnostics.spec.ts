@@ -13,7 +13,7 @@ describe('the tracing channel of acquisitions', () => {
 
   afterEach(() => stop());
 
-  /** What the channel has said, each as `start` or `end` and the message at that time. */
+  /** The messages of the channel, each as `start` or `end` and the message at that time. */
   function listen() {
     const heard: unknown[] = [];
     const subscribers = {

@@ -45,7 +45,7 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
   });
 
   it('when it is waited for', async () => {
-    // Else a waiter of ours would be given the lock; and only where an outsider listens it is told.
+    // Without this, a release would give the lock to our waiter, and publish only where an outsider listens.
     const holder = open({ interop: 'redisson' });
     const waiter = open({ interop: 'redisson', pollIntervalMs: 60_000 });
     const trace = await golden.scenario('waited for');

@@ -31,7 +31,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
   };
   type Client = Awaited<ReturnType<typeof opened>>;
 
-  /** Everybody asks for a lock of his own, and nobody stays for the answer. */
+  /** Each caller asks for a lock of its own, and no caller stays for the answer. */
   const giveUp = async ({ locks }: Client) => {
     const abort = new AbortController();
     const ask = (i: number) => [

@@ -26,13 +26,13 @@ type How = Pick<AcquireOptions, 'waitTimeMs' | 'signal'>;
 /** One kind of waiting. */
 interface Kind {
   readonly name: string;
-  /** Another client makes whoever comes wait; the returned function lets them in. */
+  /** Another client takes the name, so callers have to wait; the returned function lets them in. */
   occupy(by: Services, name: string): Promise<() => Promise<unknown>>;
   /** Waits for it; what it resolves with may be given back. */
   wait(services: Services, name: string, how?: How): Promise<unknown>;
   /** One attempt, or one look. */
   try(services: Services, name: string): Promise<unknown>;
-  /** What it resolves with is kept until it is given back. */
+  /** The caller keeps the result until it gives it back. */
   readonly isLease: boolean;
 }
 

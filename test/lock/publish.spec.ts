@@ -119,7 +119,7 @@ describe('publish, in a cluster', () => {
   describe.each(PRIMITIVES.map((kind): [string, Kind] => [kind.title, kind]))(
     'of a %s',
     (_, kind) => {
-      /** Somebody waits for it, subscribed; then `before` happens, and it is given back. */
+      /** A waiter is subscribed and waits; then `before` happens, and the holder gives the name back. */
       const handOn = async (name: string, before: () => Promise<unknown>) => {
         const waitTimeMs = NEVER_POLL_MS;
         const held = await holder.against(name, waitTimeMs);

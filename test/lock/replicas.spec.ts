@@ -24,13 +24,13 @@ const NAME = 'product_1';
 const REPLICAS = 2;
 const OTHER_NAME = 'product_2';
 
-/** What one holds at a time here, by whatever primitive. */
+/** One owner at a time holds this, by whatever primitive. */
 interface Holdable {
   acquire(options?: AcquireOptions): Promise<Lease>;
   tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
 }
 
-/** Of each: how to get it, and the keys that are there while it is held, and only then. */
+/** Each primitive: its keys, which are there only while it is held, and how to get it. */
 const OTHERS: [string, string[], (context: LockContext) => Holdable | Promise<Holdable>][] = [
   ['fair lock', [NAME], (context) => new FairLockService(context).get(NAME)],
   ['read lock', [NAME], (context) => new ReadWriteLockService(context).get(NAME).read],
@@ -195,7 +195,7 @@ describe('minReplicas', () => {
         const { message } = error as ReplicationError;
         expect(message).toContain(`${String(replicas)} of the ${String(minReplicas)} replicas`);
       }
-      // What was granted is given back, long before the lease of half a minute ends.
+      // The client gives the grant back, long before the lease of 30 s ends.
       await eventually(async () => expect(await master.admin.exists(NAME)).toBe(0));
       await (await locks.acquire(NAME, { waitTimeMs: 0 })).release();
     });
@@ -250,7 +250,7 @@ describe('minReplicas', () => {
       const refusal = { minReplicas: 3, replicas: 2, code: 'LOCK_REPLICATION', outcome: 'unknown' };
       const refused = expect(held.acquire({ minReplicas: 3 })).rejects.toMatchObject(refusal);
       await eventually(async () => expect(await onMaster()).toBeGreaterThan(0));
-      // By another process, so that nobody but Redis can have told it.
+      // The waiter is in another process, so it can learn of the lock only from Redis.
       const waiter = await of((await opened(master.server.url)).context);
       const waiting = waiter.acquire({ minReplicas: 2 });
       await refused;
@@ -272,7 +272,7 @@ describe('minReplicas', () => {
         const waiter = process === 'another' ? await opened(master.server.url) : holder;
         const held = await of(holder.context).acquire();
         const waiting = of(waiter.context).acquire({ minReplicas: REPLICAS });
-        // Whoever waits for longer than a moment listens to what it is handed.
+        // A waiter that waits for longer than a moment listens on the channel of its grants.
         const channels = async () => (await master.admin.pubsub('CHANNELS')) as string[];
         await eventually(async () => (await channels()).some((name) => name.startsWith('nestjs_')));
         await held.release();

@@ -17,7 +17,7 @@ describe('LockService: whose scope it is in which something is told', () => {
   const open = useLocks(redis, (context) => new LockService(context));
   const request = new AsyncLocalStorage<string>();
 
-  /** A client whose every listener asks for the lock `hot` as soon as it hears of a loss. */
+  /** A client whose every listener asks for the lock `hot` as soon as it gets the event of a loss. */
   const openEager = () => {
     const time = { aheadMs: 0 };
     const attempts: Promise<Lease | null>[] = [];
@@ -58,7 +58,7 @@ describe('LockService: whose scope it is in which something is told', () => {
     });
   });
 
-  /** Everything that was told, and in which request. */
+  /** Every event, and the request in which it came. */
   const listening = () => {
     const told: [LockEvent['type'], string | undefined][] = [];
     const observe = ({ type }: LockEvent) => void told.push([type, request.getStore()]);

@@ -29,7 +29,7 @@ const SCRIPTS = MODULES.flatMap((module) => Object.values(module))
   .flatMap((script) => ('fenced' in script ? [script, script.fenced as AnyScript] : [script]));
 const MODES: readonly PublishMode[] = ['plain', 'sharded', 'both'];
 
-/** What is there under `a` can be had, `b` is of other types, and `c` is held by the first caller. */
+/** Scripts can take the keys of `a`; `b` has other values, and the first caller holds `c`. */
 const NAMES = ['a', 'b', 'c', 'b', 'a', 'c'];
 const CALLERS = ['1', '2'];
 
@@ -78,7 +78,7 @@ describe('every script', () => {
     await redis.admin.pexpire('c:lock', 20_000);
   };
 
-  /** What times and tokens are is not the same twice. */
+  /** The times and tokens of two runs differ, so they are left out. */
   const state = async () => {
     const keys = (await redis.admin.keys('*')).sort();
     const seen = keys.map(async (key) => {

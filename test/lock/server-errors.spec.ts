@@ -27,13 +27,14 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
   const open = useLocks(redis, (context) => new LockService(context));
 
-  /** The call has to fail in this way, and whoever reads the error learns no secret from it. */
+  /** The call has to fail in this way, and its error contains no secret. */
   const fails = async (
     call: () => Promise<unknown>,
     expected: { retryable: boolean; outcome: 'none' | 'unknown'; word?: string },
   ) => {
     const { retryable, outcome, word = '' } = expected;
-    // Time may be up while a request is on its way: then nobody knows, and it has to fail again.
+    // The time may be up while a request is on its way. Then the outcome is unknown, and the call has to
+    // fail again.
     const error = await eventually(async () => {
       const thrown = await call().catch((e: unknown) => e);
       return thrown instanceof LockBackendError && thrown.outcome !== outcome ? false : thrown;
@@ -185,7 +186,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   it('MISCONF: gives up at once: somebody has to repair the server', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'misconf-'));
     const server = await startRedisServer({ dir });
-    // What cannot be written over.
+    // Redis cannot write over this directory.
     await mkdir(join(dir, 'dump.rdb'));
     const admin = new Redis(server.url);
     const client = open({ connection: server.url });
@@ -392,7 +393,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
         expect(client.eventsOf('release-failed')).toHaveLength(1);
         return client;
       };
-      /** A release that nobody waits for is told of when it is given up. */
+      /** The client reports a release that no caller waits for when it gives that release up. */
       const isGivenUp = (client: Awaited<ReturnType<typeof refusedRelease>>) =>
         eventually(() => client.eventsOf('release-failed').length === 2);
 

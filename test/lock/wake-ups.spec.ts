@@ -16,7 +16,7 @@ describe('LockService when a wake-up is lost', () => {
   const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
   const listening = (count = 1) => redis.listening(channelOf('a'), count);
 
-  /** Somebody who waits for a lock that Java holds, and whose subscription stands. */
+  /** A waiter waits for a lock that Java holds, and its subscription stands. */
   const waiter = async (pollIntervalMs: number) => {
     const client = open({ connection: proxy.current.url, pollIntervalMs });
     await redisson.tryLock(redis.admin, 'a');
@@ -59,7 +59,7 @@ describe('LockService when a wake-up is lost', () => {
   it('asks again as soon as a killed subscription stands again', async () => {
     const { waiting } = await waiter(NO_POLL_MS);
     await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    // Nobody hears this.
+    // No client receives this message.
     await redisson.unlock(redis.admin, 'a');
     await grantedWithin(waiting.promise, 5 * 500);
   });

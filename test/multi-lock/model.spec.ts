@@ -26,7 +26,7 @@ type Name = (typeof NAMES)[number];
 const CLIENTS = 2;
 const LEASE_MS = 60_000;
 
-/** What was granted together. */
+/** The leases that were granted together. */
 interface Grant extends LeaseGrant {
   readonly held: Map<Name, Lease>;
   readonly client: number;

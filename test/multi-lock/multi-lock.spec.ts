@@ -298,7 +298,7 @@ describe('LockService.multi', () => {
         expect(() => locks.multi(two)).toThrow(LockArgumentError);
         expect(() => locks.multi(two)).toThrow('"a" twice in different ways');
       }
-      // Of another server it is another key.
+      // The same name on another server is another key.
       const there = open({ connection: second.url }).locks.get('a');
       await locks.multi(['a', there]).using(() => undefined);
     });

@@ -18,7 +18,7 @@ let runs: string[] = [];
 let gate: Gate | undefined;
 const opened: RunningApp[] = [];
 
-// What was kept for its shortest time is there still when its application has gone.
+// A lock that is kept for its shortest time is still there when its application has gone.
 afterEach(async () => {
   await Promise.all(opened.splice(0).map(({ nest }) => nest.close()));
   await redis.admin.flushall();

@@ -87,7 +87,7 @@ describe('LockLogger', () => {
   it.each<[string, (level: string) => boolean, number]>([
     ['no texts that nobody reads', (level) => level !== 'debug', 0],
     ['those that somebody reads', () => true, 1],
-    // As Nest 11 does until somebody sets the levels.
+    // Nest 11 does so until the application sets the levels.
     ['those of a log that denies every level', () => false, 1],
   ])('makes %s', (_which, isEnabled, texts) => {
     const asked = jest.spyOn(Logger, 'isLevelEnabled').mockImplementation(isEnabled);

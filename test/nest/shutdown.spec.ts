@@ -70,7 +70,7 @@ describe('app.close()', () => {
     expect(new Set(await outcomes(waiters))).toEqual(new Set(['LockShutdownError']));
     await expect(jobs.run('new')).rejects.toThrow(LockShutdownError);
     expect(closing.state).toBe('pending');
-    // What they began they may end, nested calls included.
+    // The holders may end the work that they began, nested calls included.
     jobs.gate.open();
     expect(await outcomes(holders)).toEqual(keys.map((key) => `job_${key}`));
     await closing.promise;

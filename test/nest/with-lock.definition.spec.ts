@@ -3,7 +3,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { LockConfigurationError, LockKey, WithLock } from 'nestjs-redis-lock';
 import { BehaviorSubject, of, type Observable } from 'rxjs';
 
-/** What JavaScript lets through, and what only shows in the emitted types. */
+/** A caller in JavaScript may pass anything, and some faults show only in the emitted types. */
 const Loose = WithLock as unknown as (key: unknown, options?: unknown) => MethodDecorator;
 
 function refused(define: () => unknown, ...texts: string[]): void {

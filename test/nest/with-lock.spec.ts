@@ -177,7 +177,7 @@ describe('a method with @WithLock', () => {
     expect(await stock.buy('7', 'ann')).toBe('product_7');
     await expect(stock.fail('7')).rejects.toBe(failure);
     await expect(stock.nameless()).rejects.toThrow(LockKeyError);
-    // A rejection that nobody hears of would end the process.
+    // A rejection that no caller handles would end the process.
     await expect(stock.late()).rejects.toThrow(LockKeyError);
   });
 

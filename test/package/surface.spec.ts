@@ -10,7 +10,7 @@ const { now, due } = manifest();
 const peers = Object.keys(now.peerDependencies as object);
 const optional = Object.keys(now.peerDependenciesMeta as object);
 
-/** What a source imports: files of the library by their path, packages by their name. */
+/** The imports of a source: files of the library by their path, packages by their name. */
 function importsOf(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const named = [...text.matchAll(/(?:^|\s)(?:from|import) '([^']+)'|import\('([^']+)'\)/g)];

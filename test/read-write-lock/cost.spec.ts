@@ -14,7 +14,7 @@ describe('what a read-write lock costs in Redis commands', () => {
   it('is what the page says', async () => {
     const { read, write } = open().locks.get('a');
     let [reading, second, writing]: (Lease | undefined)[] = [];
-    // Of two leases that end in the same millisecond, the second need not prolong the lock.
+    // The second of two leases that end in the same millisecond need not prolong the lock.
     const longer = { leaseTimeMs: 35_000 };
     await expectCosts(redis, 'read-write-lock.md', [
       ['read, free', async () => (reading = await read.acquire())],

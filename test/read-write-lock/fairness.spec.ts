@@ -20,7 +20,7 @@ describe('who goes first at a read-write lock', () => {
   const areWaiting = (readers: number) =>
     eventually(async () => (await redis.admin.zcard(READERS)) === readers);
   const helperKeys = () => redis.admin.keys('nestjs_*');
-  /** Enters its name when it is granted, and gives back when it is told. */
+  /** Notes the name of each waiter when its lease is granted. */
   const entering = (order: string[], name: string, granted: Promise<Lease>) =>
     granted.then((lease) => {
       order.push(name);
@@ -253,7 +253,7 @@ describe('who goes first at a read-write lock', () => {
       const reading = watch(read.acquire({ ...FOR_LONG, signal: abort.signal }));
       // At first, and once more when it listens.
       await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) >= 2);
-      // The turn of a reader that does not hear of it, since it is about to leave.
+      // The reader gets no message of its turn, since it is about to leave.
       await redis.admin.rename(READERS, TURN);
       await redis.admin.del('a');
       const writing = lockOf({ pollIntervalMs: 60_000 }).write.acquire(FOR_LONG);
@@ -312,7 +312,7 @@ describe('who goes first at a read-write lock', () => {
       );
       await areWaiting(3);
       await passPatience();
-      // Whoever notices first tells the others.
+      // The first reader to notice wakes the others.
       const leases = await Promise.all(readers);
       expect(writing.state).toBe('pending');
       expect(await redis.admin.pttl(PATIENCE)).toBeGreaterThan(3_000);

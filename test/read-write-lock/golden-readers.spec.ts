@@ -11,7 +11,7 @@ const redis = useRedis();
 const golden = useGolden(redis, 'read-write-lock', { ours: /^nestjs_rwlock_/ });
 const { open } = useReadWriteLocks(redis);
 const lockOf = () => open().locks.get('a');
-/** A client whose waiters hear of a release by its message. */
+/** The waiters of this client learn of a release only by its message. */
 const deafLockOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
 
 /** A reads for a minute, and B for less. */

@@ -14,7 +14,7 @@ const golden = useGolden(redis, 'read-write-lock', {
 });
 const { open } = useReadWriteLocks(redis);
 const lockOf = () => open().locks.get('a');
-/** A client whose waiters hear of a release by its message. */
+/** The waiters of this client learn of a release only by its message. */
 const deafLockOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
 
 /** A writer that reads has another owner for that with us; in Java both are the thread. */

@@ -70,7 +70,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     for (const one of [ofA, nodesChannel(ofA), ofB]) await redis.listening(one);
     abort.abort(new Error('enough'));
     await Promise.all(reading);
-    // Channels that nobody hears any more are left together.
+    // The client leaves the channels that it no longer needs together.
     await redis.listening(ofB, 0);
     expect(await redis.admin.pubsub('NUMSUB', ofA, nodesChannel(ofA))).toEqual([
       ...[ofA, 1],
@@ -280,7 +280,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
         }),
       );
       const keys = ['a', timeoutKey('a', THREAD_1, 1)];
-      /** Redisson's tryLock of a reader, which nobody comes between. */
+      /** Redisson's tryLock of a reader: it is 1 script, so no other command comes between. */
       const tryRead = `if redis.call('hget', KEYS[1], 'mode') == 'write' then return 0 end
 redis.call('hset', KEYS[1], 'mode', 'read', ARGV[1], 1)
 redis.call('set', KEYS[2], 1, 'px', 30000)

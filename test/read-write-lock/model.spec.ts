@@ -96,7 +96,7 @@ describe('ReadWriteLockService and its model', () => {
           return;
         }
         const granted = await reading;
-        // Who lost the write without knowing reads like anybody.
+        // A writer that does not know of its loss reads like any other caller.
         expect(granted === null).toBe(isLost && holders(model, name, 'write').length > 0);
         if (granted !== null) {
           model.grants.add({ name, side: 'read', lease: granted, client, isLost: false });

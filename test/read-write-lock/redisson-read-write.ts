@@ -38,7 +38,7 @@ export async function look(redis: Redis): Promise<Record<string, unknown>> {
   return seen;
 }
 
-/** What the scripts of a thread have in common. */
+/** The scripts of a thread have this in common. */
 const THREAD = `
 local key, prefix, owner = KEYS[1], ARGV[1], ARGV[2]
 local writer, leaseMs, channel = owner .. ':write', tonumber(ARGV[3]), ARGV[4]

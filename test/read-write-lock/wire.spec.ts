@@ -35,7 +35,7 @@ describe('a read-write lock on the wire', () => {
   // In order: nothing that was published before is heard by the next spec.
   afterEach(() => listener.quit());
   const { open } = useReadWriteLocks(redis);
-  /** What was announced since the last look. */
+  /** The messages since the last look. */
   const heard = async () => {
     await roundTrips(redis, 3);
     await listener.ping();

@@ -30,9 +30,9 @@ class FickleConnection extends PassThrough {
     if (this.way === 'down') throw failure('none');
     let reply = await run();
     for (let i = 1; i < this.deliveries; i += 1) reply = await run();
-    // Read again: it may have become deaf meanwhile.
+    // The way may have become `deaf` meanwhile, so it is read again.
     if ((this.way as Way) === 'deaf') throw failure('unknown');
-    // What was sent twice counts for no vote; here the repeated scripts are to count.
+    // A client counts the answer to a resent script for no vote; here the repeated scripts are to count.
     return { ...reply, resent: this.deliveries > 1 && script === RELEASE.name };
   }
 
@@ -145,7 +145,7 @@ describe('RedLockProtocol and its model', () => {
     const answer = await renewing.then(({ value }) => value[0], asBackendError);
     if (reachable === NODES) expect(answer).toBe(false);
     else expect(answer).not.toBe(true);
-    // Whoever is not told gives it back when it is over by the local clock.
+    // A client that did not learn of the loss gives the lock back at its end by the local clock.
     if (answer !== false)
       await protocol.release({ key: KEY, owner: holder.owner }, 0).catch(asBackendError);
     model.holder = undefined;

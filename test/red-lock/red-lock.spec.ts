@@ -30,7 +30,7 @@ import type { RedisFixture } from '../support/redis-server.js';
 const STRANGER = 'c0ffee00-0000-4000-8000-000000000009:1';
 const LEASE_MS = 2_000;
 
-/** Who holds the lock on each node, or ''. */
+/** The holder of the lock on each node, or ''. */
 const holdersOn = (servers: readonly RedisFixture[], name = 'a') =>
   Promise.all(servers.map(async ({ admin }) => (await admin.hkeys(name)).join()));
 

@@ -137,7 +137,7 @@ describe('a node that has restarted', () => {
   });
 
   it('would make two holders, did it vote at once', async () => {
-    // Planted: a guard that lets everybody vote.
+    // A planted bug: the guard lets every node vote.
     const longLeases = { leaseTimeMs: 30_000, longestLeaseMs: 30_000 };
     const other = open(longLeases);
     await known(other);

@@ -28,7 +28,7 @@ describe('CountingSemaphore when an answer is lost', () => {
   };
   const free = async () => Number(await redis.admin.get('a'));
 
-  /** What forbids a request to take anything, should it arrive once more. */
+  /** A note in Redis forbids a request to take anything, should it arrive once more. */
   const expectCancelled = () =>
     eventually(async () => {
       const notes = await redis.admin.keys('nestjs_semaphore_request:{a}:*');
@@ -145,7 +145,7 @@ describe('CountingSemaphore when an answer is lost', () => {
       expect(waiting.state).toBe('pending');
 
       await healed();
-      // What was given back has arrived after all, once; those who gave up have nothing.
+      // The release has arrived after all, once; the callers that gave up have nothing.
       await waiting.promise;
       await eventually(async () => (await free()) === 1);
       await semaphore.release(4);

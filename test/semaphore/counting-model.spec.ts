@@ -8,7 +8,7 @@ import { eventually, useRedis } from '../support/set-up.js';
 const NAMES = ['payment', '{shop}:payment'] as const;
 const CLIENTS = 2;
 
-/** What is free of each semaphore that there is. */
+/** The free permits of each semaphore that there is. */
 interface Model {
   readonly free: Map<string, number>;
 }

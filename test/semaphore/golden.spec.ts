@@ -17,7 +17,7 @@ const doing = (what: string) => `permitExpirableSemaphore.${what}`;
 const a = (what: string) => `A: ${doing(what)}`;
 const b = (what: string) => `B: ${doing(what)}`;
 
-/** What never ends in Java has a lease with us, which the watchdog renews. */
+/** A permit that never ends in Java has a lease with us, which the watchdog renews. */
 const keys = (redissons: WireKeys): WireKeys =>
   JSON.parse(JSON.stringify(redissons).replaceAll(NO_LEASE, 'now + 30000')) as WireKeys;
 const heard = (...payloads: string[]) => payloads.map((payload) => [CHANNEL, payload] as const);

@@ -11,7 +11,7 @@ describe('a request for many permits at once', () => {
 
   const marked = () => eventually(async () => (await redis.admin.exists(MARK)) === 1);
   const listeners = async () => (await redis.admin.pubsub('CHANNELS')).length;
-  /** Four permits, two of them in use, and somebody who waits for three. */
+  /** The semaphore has 4 permits, 2 of them in use, and a waiter for 3. */
   const withLargeWaiter = async (settings: Parameters<typeof open>[0] = {}) => {
     const [holder, large, small] = [open(), open(settings), open({ pollIntervalMs: 60_000 })];
     const semaphore = holder.locks.get('a');
@@ -62,7 +62,7 @@ describe('a request for many permits at once', () => {
     const { semaphore, waiting, small } = await withLargeWaiter({ pollIntervalMs: 60_000 });
     await eventually(async () => (await listeners()) === 1);
     await roundTrips(redis, 3);
-    // Now there are as many as it waits for, and one more; nobody has told it yet.
+    // Now there are as many as the waiter wants, and 1 more; no message was published yet.
     await redis.admin.incrby('a', 2);
     expect(await small.tryAcquire()).not.toBeNull();
     expect(await small.tryAcquire()).toBeNull();

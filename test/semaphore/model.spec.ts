@@ -16,7 +16,7 @@ const NAME = 'gateway';
 const CLIENTS = 2;
 const LEASE_MS = 60_000;
 
-/** What was granted to one of our callers. */
+/** Redis granted this lease to one of our callers. */
 interface Grant {
   readonly lease: PermitLease;
   readonly client: number;
@@ -120,7 +120,7 @@ describe('SemaphoreService and its model', () => {
       const id = [...model.held][n % model.held.size] ?? '';
       await redis.admin.zadd(timeoutOf(NAME), 1, Buffer.from(id, 'hex'));
       give(model, [id]);
-      // Somebody who asks for it gets it: from then on it is gone for its holder too.
+      // The Java call takes the permit back: from then on it is gone for its holder too.
       await java.availablePermits(redis.admin, NAME);
     },
   }));

@@ -16,7 +16,7 @@ describe('SemaphoreService on the wire', () => {
   let messages: [channel: string, payload: string][];
   let listener: Redis;
 
-  /** Hears what a Java waiter of this semaphore would hear. */
+  /** Receives the messages that a Java waiter of this semaphore would receive. */
   const listen = (key: string) => listener.subscribe(permitChannelOf(key));
   /** The messages so far, once everything that is on its way has arrived. */
   const heard = async () => {
@@ -162,7 +162,7 @@ describe('SemaphoreService on the wire', () => {
       await lease.release();
       expect((await waiting.promise).permitIds[0]).toBe(id);
       expect(await redis.admin.exists('nestjs_semaphore_waiting:{a}')).toBe(0);
-      // Of what is told once only, a marker stays until the answer is there.
+      // A request that must take effect only once leaves a marker until its answer is there.
       await semaphore.addPermits(1);
       await semaphore.tryRelease('0'.repeat(32));
       await eventually(async () => (await redis.admin.keys('nestjs_*')).length === 0);

@@ -24,7 +24,7 @@ export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): strin
   ];
 }
 
-/** What the channels of all locks begin with, as an ACL rule says it. */
+/** The channels of all locks begin with these, as an ACL rule says it. */
 export const CHANNEL_PATTERNS = ['redisson_*', 'nestjs_*'] as const;
 
 /** As above for keys; the prefix is that of the module. */

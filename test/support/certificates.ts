@@ -14,7 +14,7 @@ interface Subject {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** An authority that nobody trusts who was not told to. Node can sign, and has no more than that. */
+/** A client trusts this authority only if its settings say so. Node can sign, and has no more than that. */
 export class Authority implements Certificate {
   readonly cert: string;
   readonly key: string;

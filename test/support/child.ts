@@ -29,9 +29,9 @@ type Calls<Api extends WorkerApi> = {
 export class Worker<Api extends WorkerApi> {
   /** The functions of the worker's api, each answering by a promise. */
   readonly call: Calls<Api>;
-  /** What the worker said by `report(value)`, in order. */
+  /** The worker reported these values by `report(value)`, in order. */
   readonly reports: unknown[] = [];
-  /** Promises of the worker that were rejected and that nobody handled. */
+  /** Promises of the worker that were rejected and not handled. */
   readonly unhandled: Error[] = [];
   readonly exited: Promise<WorkerExit>;
   readonly ready: Promise<void>;
@@ -190,7 +190,7 @@ export function useWorkers(): WorkerHerd {
   };
 }
 
-/** Whether a process runs or is stopped. An ended one that nobody has waited for is not alive. */
+/** Whether a process runs or is stopped. An ended process whose parent has not waited for it is not alive. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

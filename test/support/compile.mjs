@@ -41,7 +41,7 @@ export async function compile() {
 }
 
 /**
- * What users import: the files beside the rooms.
+ * Applications import the files beside the rooms.
  * @param {string} library
  */
 async function entriesOf(library) {

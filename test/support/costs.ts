@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { eventually } from './eventually.js';
 import type { RedisFixture } from './redis-server.js';
 
-/** What a client does once when it opens, and how scripts travel. */
+/** A client sends some of these once when it opens; the others carry the scripts. */
 const NOT_COUNTED = /^(evalsha|eval|client\|.*|info|hello|select|script\|load)$/;
 
-/** What one operation costs Redis, such as `1 script: DECR, GET × 2, SET`. */
+/** The commands of one operation, such as `1 script: DECR, GET × 2, SET`. */
 async function costOf(redis: RedisFixture, work: () => Promise<unknown>): Promise<string> {
   const sent = await redis.commandsDuring(work);
   const commands = Object.entries(sent)
@@ -20,7 +20,7 @@ async function costOf(redis: RedisFixture, work: () => Promise<unknown>): Promis
 /** A second after them, the notes of requests are cleared away by a script of its own. */
 const UNDISTURBED_MS = 800;
 
-/** What `first` does is not counted. */
+/** The commands of `first` are not counted. */
 export type Operation = readonly [
   what: string,
   work: () => Promise<unknown>,

@@ -16,8 +16,8 @@ export async function deliver<K extends string, A extends string, R>(
 }
 
 /**
- * Delivers a step so often: answers and state have to be those of the first time, and nobody is told
- * of it again. Where it answers something else from the second time on, that is `later`.
+ * Delivers a step so often. Answers and state have to be those of the first time, and no message is
+ * published again. Where the step answers something else from the second time on, that is `later`.
  */
 export function deliveries(redis: RedisFixture, times: number, look: () => Promise<unknown>) {
   return async <T>(step: () => Promise<T>, later?: T): Promise<T> => {
@@ -40,7 +40,7 @@ function lenient(answer: unknown): unknown {
   return isBusy ? expect.objectContaining({ kind: 'busy' }) : answer;
 }
 
-/** Of the time that is left: seconds begun, of which a slow test may use up one. */
+/** The time that is left, in seconds begun; a slow test may use up 1 of them. */
 export function secondsOf(leftMs: number): number {
   return Math.ceil(leftMs / 1_000);
 }
@@ -55,11 +55,11 @@ export async function look(redis: Redis): Promise<Record<string, unknown>> {
   return seen;
 }
 
-/** What no script takes for a whole number that is not negative. */
+/** No script takes one of these for a whole number that is not negative. */
 export const NO_NUMBERS = [
   ...['NaN', '1.5', '-1', '1e3', '', ' 100', '100 ', '0x10', 'nan', 'inf', '-inf', 'Infinity'],
   ...['9223372036854775807', '1'.repeat(400), '1000000000000000', '１００', '1\n', 'abc', '1,5'],
 ];
 
-/** What a key may hold that counts nothing. */
+/** A key may hold one of these values, which count nothing. */
 export const NO_COUNTS = ['abc', '1e3', '', '1.5', ' 1', '01', '-0', '+1', '99999999999999999999'];

@@ -140,7 +140,7 @@ export class FaultProxy implements Referee {
     return this.#addRule('toServer', options, () => ({ do: 'cut', kind, after: 0 }));
   }
 
-  /** Of so many runs of the script. */
+  /** The proxy loses the answers to so many runs of the script. */
   loseAnswerTo({ sha1 }: { readonly sha1: string }, times = 1): Fault {
     return this.loseReply({ containing: sha1, times });
   }

@@ -4,7 +4,7 @@ import { LockStateError } from 'nestjs-redis-lock';
 import { NO_COUNTS } from './deliver.js';
 import type { RedisFixture } from './redis-server.js';
 
-/** What somebody else may have under the key `a`, and how it gets there. */
+/** Another application may have this under the key `a`; `write` puts it there. */
 export type ForeignKey = readonly [what: string, write: (redis: Redis) => Promise<unknown>];
 
 /** Keys that are no counter. */

@@ -11,7 +11,7 @@ import { eventually } from './eventually.js';
 import type { LockClient, LockClientOptions, OpenLocks } from './lock-client.js';
 import { PassThrough } from './pass-through.js';
 
-/** What the contract suites do to Redis, done to what takes its place in unit tests. */
+/** The contract specs control the in-process server by this, as they control Redis elsewhere. */
 export class InProcessStage implements Stage {
   #server: InProcessServer;
   #resumed: Promise<void> | undefined;

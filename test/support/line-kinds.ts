@@ -36,7 +36,7 @@ export interface LineKindUnderTest {
   readonly takeTurns: Leaves;
   readonly withdraw: Leaves;
   readonly channel: string;
-  /** What is announced when it is free. */
+  /** The messages that announce a free lock. */
   readonly freed: readonly string[];
   /** Keys and arguments that only this kind has. */
   readonly keys: Readonly<Record<string, string>>;

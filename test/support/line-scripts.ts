@@ -6,10 +6,10 @@ import type { LineKindUnderTest } from './line-kinds.js';
 import { LineView, ownerOf, processOf, useListeners } from './line-view.js';
 import { useRedis } from './redis-server.js';
 
-/** What the specs of the scripts of the lock that is handed on call, write and expect. */
+/** The specs of the scripts of a lock that is handed on call, write and expect these. */
 
 export const LEASE_MS = 30_000;
-/** What a grant by a claim is worth, and for how long whoever claims is believed to wait. */
+/** A grant by a claim lasts for `CLAIM_MS`; a process that claims counts as waiting for `ALIVE_MS`. */
 export const CLAIM_MS = 5_000;
 export const ALIVE_MS = 8_000;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;

@@ -22,7 +22,7 @@ export function ownerOf(short: string): string {
   return `${processOf(short.charAt(0))}:${short.slice(1)}`;
 }
 
-/** What `ownerOf` or `processOf` was asked for. */
+/** The argument with which `ownerOf` or `processOf` was called. */
 export function shortOf(owner: string): string {
   const [, code, number] = /-0*([0-9a-f]{2})(?::(.+))?$/.exec(owner) ?? [];
   return code === undefined ? owner : String.fromCharCode(parseInt(code, 16)) + (number ?? '');
@@ -37,7 +37,7 @@ const LONGEST_MS = {
 /** A lock and its line, as they are in Redis, for those who run the scripts themselves. */
 export class LineView {
   readonly keys: Record<string, string>;
-  /** Keys that somebody else has written, of which no TTL is expected. */
+  /** Keys that another client has written; the view expects no TTL of them. */
   readonly foreign = new Set<string>();
   readonly #longestMs: Readonly<Record<string, number>>;
 
@@ -119,7 +119,7 @@ export class LineView {
     };
   }
 
-  /** Every key byte by byte, and when it ends: the same for as long as nobody writes. */
+  /** Every key byte by byte, and when it ends: the same for as long as no client writes. */
   written(): Promise<unknown[]> {
     const { admin } = this.redis;
     const keys = Object.values(this.keys);
@@ -136,7 +136,7 @@ export class LineView {
     await this.redis.admin.pexpire(lock, leaseMs);
   }
 
-  /** What is there beside the holders of this kind is seen as it is. */
+  /** The view shows fields that are not of this kind as they are. */
   #holdersIn(fields: Record<string, string>) {
     const { beside, fieldOf } = this.kind;
     const isOfKind = Object.entries(beside).every(([field, value]) => fields[field] === value);
@@ -239,7 +239,7 @@ export class Listeners {
     this.#heard = [];
   }
 
-  /** The processes of these letters are told of grants from now on. */
+  /** The processes of these letters receive the messages of grants from now on. */
   async listen(letters: string): Promise<void> {
     const channels = Array.from(letters, (letter) =>
       grantChannel(this.key, processOf(letter), this.kind.line),
@@ -247,7 +247,7 @@ export class Listeners {
     if (channels.length > 0) await this.#ear.subscribe(...channels);
   }
 
-  /** Somebody hears when the lock is free. */
+  /** A client listens for the message that the lock is free. */
   async listenToAll(): Promise<void> {
     await this.#ear.subscribe(this.kind.channel);
   }
@@ -256,7 +256,7 @@ export class Listeners {
     await this.#ear.unsubscribe(this.kind.channel);
   }
 
-  /** What was heard, such as `B: 1 b1`, or `all: 0`. */
+  /** The messages that arrived, such as `B: 1 b1`, or `all: 0`. */
   async heard(): Promise<readonly string[]> {
     // Whatever was published before is there before this answer.
     await this.#ear.ping();

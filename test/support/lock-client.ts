@@ -77,7 +77,7 @@ export function useLocks<Locks>(
   };
 }
 
-/** Resolves once somebody of each client stands in line for the lock, and not only asks for it. */
+/** Resolves once a waiter of each client stands in line for the lock, and not only asks for it. */
 export async function untilInLine(
   redis: RedisFixture,
   name: string,
@@ -103,13 +103,13 @@ function contextOn(port: RedisConnection, settings: Partial<LockSettings>, clock
 export const ENDLESS = /^redisson_lock_token:/;
 
 /**
- * What a repeated request, a later grant or a later write is compared with, what is known of waiters that died, and
- * what counts requests. It ends by itself.
+ * Redis keeps some of these keys to compare a repeated request, a later grant or a later write with.
+ * Other keys record waiters that died, or count requests. Each key ends by itself.
  */
 const LASTS =
   /^(nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_throttle|nestjs_rwlock_patience|nestjs_(lock|rwlock)_opened):/;
 
-/** What other clients wrote, such as a Java service, may stay. */
+/** Keys of other clients, such as a Java service, may stay. */
 export async function expectNothingLeft(redis: RedisFixture): Promise<void> {
   const channels = (await redis.admin.pubsub('CHANNELS')) as string[];
   if (channels.length > 0) throw new Error(`Subscriptions are left: ${channels.join(', ')}`);
@@ -130,7 +130,7 @@ async function expectNotLeft(redis: RedisFixture, key: string): Promise<void> {
 
 const UUID = /^[0-9a-f-]{36}:/;
 
-/** Whether somebody but a Java service holds a lock or a permit in this key. */
+/** Whether an owner that is no Java service holds a lock or a permit in this key. */
 async function isOurs({ admin }: RedisFixture, key: string): Promise<boolean> {
   const type = await admin.type(key);
   if (type === 'hash') {

@@ -27,7 +27,7 @@ class RepeatingConnection extends PassThrough {
   }
 }
 
-/** What runs the steps of a sequence for real. */
+/** A stage that runs the steps of a sequence for real. */
 export interface Repeating {
   /** So often is every script delivered from now on. */
   deliver(times: number): void;

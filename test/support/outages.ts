@@ -19,7 +19,7 @@ export function outagesOf(redis: RedisFixture, proxy: { readonly current: FaultP
   const healed = async () => {
     redis.resume();
     await proxy.current.heal();
-    // Nobody else will ever end a connection of which one side has gone unnoticed.
+    // Neither side ends a connection of which one side has gone unnoticed: the proxy has to.
     proxy.current.cut();
   };
   return { faults, healed };

@@ -25,7 +25,7 @@ export class PassThrough implements RedisConnection {
     );
   }
 
-  /** What happens instead of one run of a script. */
+  /** A connection may do this instead of one run of a script. */
   protected around<R>(_script: string, run: () => Promise<Reply<R>>): Promise<Reply<R>> {
     return run();
   }

@@ -14,7 +14,7 @@ const titlesOf = new Map<string, string[]>();
 export interface Proof {
   /** As the page names it: a path, or the end of one where that is enough. */
   file: string;
-  /** What its title holds; empty when all of the file is the proof. */
+  /** The title of the spec contains this; it is empty when all of the file is the proof. */
   title: string;
 }
 
@@ -61,7 +61,7 @@ function titlesIn(path: string): string[] {
   return titles;
 }
 
-/** What stands at the beginning of `it(…)`, `it.each(…)(…)` and the like. */
+/** The name at the beginning of `it(…)`, `it.each(…)(…)` and the like. */
 function calledBy(node: ts.Node): string {
   if (ts.isCallExpression(node) || ts.isPropertyAccessExpression(node)) {
     return calledBy(node.expression);

@@ -55,7 +55,7 @@ export class ProxiedConnection {
       new Pipe(referee, this, { direction: 'toServer', from: client, to: server }),
       new Pipe(referee, this, { direction: 'toClient', from: server, to: client }),
     ];
-    // Nobody behind the proxy: the client must not be left with a connection to nowhere.
+    // No server is behind the proxy: the client must not be left with a connection to nowhere.
     server.once('error', () => {
       if (server.connecting || server.bytesRead === 0) reset(client);
     });
@@ -103,7 +103,7 @@ interface Item {
   then?: () => void;
 }
 
-/** One direction of one connection. What waits in it keeps its order, as TCP does. */
+/** One direction of one connection. Frames that wait in it keep their order, as TCP does. */
 class Pipe {
   readonly #referee: Referee;
   readonly #connection: ProxiedConnection;
@@ -217,7 +217,7 @@ class Pipe {
   }
 }
 
-/** Of a socket that is reset while its own end is on its way, Node 20 never says that it is closed. */
+/** Node 20 never says that a socket is closed if a reset overtakes its own end. */
 function reset(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished;
   if (isEnding) socket.once('finish', () => socket.resetAndDestroy());

@@ -31,7 +31,7 @@ export interface RedLockClient extends LockClient<RedLockService> {
   readonly connection: QuorumConnection;
 }
 
-/** Nobody waits half a minute for servers that were started for a spec: they say they are older. */
+/** The specs do not wait 30 s for servers that were started for them: these answers make a server older. */
 export class AgedServer extends PassThrough {
   protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
     const reply = await run();

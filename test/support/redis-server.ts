@@ -67,7 +67,7 @@ export class RedisFixture {
     await this.start();
   }
 
-  /** The process stands still: connections stay open and nobody answers. */
+  /** The process stands still: connections stay open and the server does not answer. */
   pause(): void {
     this.server.pause();
   }
@@ -76,7 +76,7 @@ export class RedisFixture {
     this.server.resume();
   }
 
-  /** What clients other than `admin` called since the last `resetCommandStats()`. */
+  /** The commands that clients other than `admin` called since the last `resetCommandStats()`. */
   async commandStats(): Promise<CommandCounts> {
     const counts: CommandCounts = {};
     const info = await this.admin.info('commandstats');
@@ -90,20 +90,20 @@ export class RedisFixture {
     await this.admin.config('RESETSTAT');
   }
 
-  /** What reached the server during `work`; `{}` is nothing. */
+  /** The commands that reached the server during `work`; `{}` is none. */
   async commandsDuring(work: () => unknown): Promise<CommandCounts> {
     await this.resetCommandStats();
     await work();
     return this.commandStats();
   }
 
-  /** What commands and scripts have changed since Redis has started: also to what it was before. */
+  /** The changes by commands and scripts since Redis has started; a change to the same value counts. */
   async changes(): Promise<number> {
     const info = await this.admin.info('persistence');
     return Number(/rdb_changes_since_last_save:(\d+)/.exec(info)?.[1]);
   }
 
-  /** The channels of Redisson's on which somebody listens: one for each key that is waited for. */
+  /** The channels of Redisson's on which a client listens: one for each key that a caller waits for. */
   async wakeUpChannels(): Promise<string[]> {
     const channels = (await this.admin.pubsub('CHANNELS')) as string[];
     return channels.filter((channel) => !/^nestjs_|:nodes$/.test(channel));

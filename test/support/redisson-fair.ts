@@ -16,7 +16,7 @@ export async function serverNow(redis: Redis): Promise<number> {
   return seconds * 1_000 + Math.floor(micros / 1_000);
 }
 
-/** What the scripts of a thread have in common. */
+/** The scripts of a thread have this in common. */
 const THREAD = `
 local key, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner, channel = ARGV[1], ARGV[2]
@@ -103,7 +103,7 @@ export class JavaFairLock {
     this.channel = `${channelOf(key)}:${this.owner}`;
   }
 
-  /** Null when it got the lock; else it is in the queue and is told how long to wait. */
+  /** Null when it got the lock; else it is in the queue, and the answer is how long to wait. */
   async tryLock(waitMs = 300_000, leaseMs = 30_000): Promise<number | null> {
     return (await this.#run(TRY_LOCK, waitMs, leaseMs)) as number | null;
   }
@@ -122,7 +122,7 @@ export class JavaFairLock {
     await this.#run(UNLOCK);
   }
 
-  /** What it begins with, whenever it locks or unlocks. */
+  /** A Java thread begins with this, whenever it locks or unlocks. */
   async sweep(): Promise<void> {
     await this.#run('sweep()');
   }

@@ -1,4 +1,4 @@
-/** What most specs begin with. */
+/** Most specs begin with these imports. */
 export { useWorkers, type Worker } from './child.js';
 export { eventually } from './eventually.js';
 export {

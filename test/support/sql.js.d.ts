@@ -1,4 +1,4 @@
-/** What the specs use of sql.js: SQLite as WebAssembly, in memory. */
+/** The specs use these parts of sql.js: SQLite as WebAssembly, in memory. */
 declare module 'sql.js' {
   export type Value = string | number | null;
 

@@ -17,8 +17,8 @@ function look(): void {
 }
 
 /**
- * Measures how long something took in the time that this process was given: on a machine that is
- * busy with something else every timer is late, and that is no fault of whoever set it.
+ * Measures how long something took in the time that this process was given. On a machine that is busy
+ * with something else every timer is late. The code that set the timer is not at fault.
  */
 export class Stopwatch {
   readonly #startedAt = performance.now();

@@ -239,7 +239,7 @@ export class ClusterGroup {
     return [...this.masters, ...this.replicas];
   }
 
-  /** What the client of a caller begins with. */
+  /** The client of a caller begins with these addresses. */
   get addresses() {
     return this.masters.map(({ server }) => ({ host: HOST, port: server.port }));
   }

@@ -1,4 +1,4 @@
-/** What the specs use of ws: a client, since Node 20 has none of its own. */
+/** The specs use these parts of ws: a client, since Node 20 has none of its own. */
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
 

@@ -26,7 +26,7 @@ import { useVirtualTime } from '../support/virtual-time.js';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** What the contract says of locks on Redis, it says of those of nestjs-redis-lock/testing. */
+/** The locks of nestjs-redis-lock/testing pass the contract of locks on Redis. */
 describe('without Redis', () => {
   useVirtualTime();
   const redis = new InProcessStage();

@@ -41,7 +41,7 @@ import {
 import { RedisThrottlerModule, RedisThrottlerStorage } from 'nestjs-redis-lock/throttler';
 import { watch } from '../contract/suite.js';
 
-/** Where nobody listens. */
+/** No server listens here. */
 const NOWHERE = 'redis://127.0.0.1:1';
 
 const nothing = () => undefined;

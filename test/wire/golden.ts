@@ -94,8 +94,8 @@ export class Replay {
   }
 
   /**
-   * Ours plays the step, and `sees` what Redisson saw. Who has a lease by it is called as the step
-   * begins, or its permits come next in the trace.
+   * Our client plays the step, and `sees` what Redisson saw. An owner that gets a lease by it has the
+   * name with which the step begins. Permits that it gets come next in the trace.
    */
   async plays<T>(step: string, played: T, difference?: Difference): Promise<Awaited<T>> {
     const got = await played;
@@ -107,8 +107,8 @@ export class Replay {
   }
 
   /**
-   * The step was played by ours: Redis has to hold, and to have been told, what it was with
-   * Redisson. Steps that changed nothing may be left out.
+   * Our client played the step: Redis has to have the same keys and messages as with Redisson. Steps
+   * that changed nothing may be left out.
    */
   async sees(step: string, difference: Difference = {}): Promise<void> {
     const { ours, mortal } = this.options;

@@ -3,14 +3,14 @@ import { REDISSON_VERSIONS } from '../interop/versions.mjs';
 import type { WireKeys, WireMessage } from './wire-state.js';
 
 /**
- * What the real Redisson does to Redis, step by step, as `npm run interop -- --record` saw it. The
+ * The real Redisson does this to Redis, step by step; `npm run interop -- --record` saw it. The
  * files are in `test/interop/traces`: `<primitive>.<version>.json` for the newest version; an older
  * one has a file with those of its scenarios that differ, and with `null` for what it cannot do.
  *
  * Owners are written `<A>`, `<B>`, … (a thread of a Java service), permits `<permit 1>`, … Times are
  * rounded up to 5 s; `ttl` is -1 where there is none; a score that is a time reads `now + 30000`, or
  * `past`. The lock is called `a`. The latches of Redisson's unlock are left out: they concern
- * nobody else.
+ * no other client.
  */
 export interface Trace {
   readonly redisson: string;
@@ -18,15 +18,15 @@ export interface Trace {
 }
 
 export interface TraceStep {
-  /** What was done, such as `A: lock.lock()`; `… waits` began something that has not ended. */
+  /** The step, such as `A: lock.lock()`; `… waits` began a call that has not ended. */
   readonly do: string;
-  /** What Redisson answered, or the class of the exception that it threw. */
+  /** The answer of Redisson, or the class of the exception that it threw. */
   readonly answer?: unknown;
   /** Everything that is in Redis afterwards; what is left out is as it was after the step before. */
   readonly keys?: WireKeys;
-  /** What was published. */
+  /** The messages that were published. */
   readonly messages?: readonly WireMessage[];
-  /** The channels that clients of Redisson listen on, once anybody does. */
+  /** The channels on which clients of Redisson listen, once one of them does. */
   readonly listening?: readonly string[];
 }
 

@@ -3,11 +3,11 @@ import { eventually } from '../support/eventually.js';
 
 /** A time of the server is given as this and the milliseconds that it is ahead of the present. */
 const NOW = 'now + ';
-/** Times are rounded up to this. What a step asks for is a multiple of it, and takes less time. */
+/** Times are rounded up to this. The times in a step are multiples of it, and the step takes less time. */
 const GRAIN_MS = 5_000;
 /** Scores from here on are no times. Redisson's score of a permit without a lease is one of them. */
 const NO_TIME = 1e14;
-/** A permit's id as everybody but Redis sees it. */
+/** A permit's id as clients see it; Redis may have its bytes instead. */
 export const PERMIT = /^[0-9a-f]{32}$/;
 
 /** `ttl` is in milliseconds, rounded up to 5 000; -1 is none. A score is a number or "now + 5000". */
@@ -161,7 +161,7 @@ function absolute(score: string, now: number): string {
   return score.startsWith(NOW) ? String(now + Number(score.slice(NOW.length))) : score;
 }
 
-/** Hears every message of a server, as `PSUBSCRIBE *` does. */
+/** Receives every message of a server, as `PSUBSCRIBE *` does. */
 export class Eavesdropper {
   readonly #redis: Redis;
   readonly #subscriber: Redis;
@@ -185,7 +185,7 @@ export class Eavesdropper {
     this.#subscriber.disconnect();
   }
 
-  /** What was published since the last call, in order; nothing that was sent before is still out. */
+  /** The messages published since the last call, in order; no earlier message is still on its way. */
   async take(): Promise<WireMessage[]> {
     const mark = `mark ${(this.#marks += 1)}`;
     await this.#redis.publish('eavesdropper', mark);

@@ -12,7 +12,7 @@ const WAIT_MS = 20_000;
 
 export interface Sections {
   names: readonly string[];
-  /** Of each semaphore. */
+  /** The permits of each semaphore. */
   permits: number;
   callers: number;
   /** In all; the last ones to finish may exceed it by a few. */

@@ -18,7 +18,7 @@ export interface Opening {
   settings?: Partial<LockSettings>;
   /** The file in which it is written what the callers see; else it is in their reports. */
   journal?: string;
-  /** What is wrong with the library in this process. */
+  /** The bug that is planted in the library of this process. */
   bug?: PlantedBug;
   /** Its wall clock is set back again and again. */
   isSetBack?: boolean;
@@ -83,7 +83,7 @@ const api = {
     for (const crowd of crowds) crowd.stop();
   },
 
-  /** Also in the middle of the work: then its callers are sent home. */
+  /** Also in the middle of the work: then its callers get an error. */
   async close(): Promise<void> {
     api.stop();
     await Promise.all(instances.map(({ application }) => application.close()));

@@ -15,7 +15,7 @@ let resources: Redis;
 let resource: FencedResource;
 let lease: Lease;
 
-/** What `assertHeld()` says: `held`, or why not. */
+/** The outcome of `assertHeld()`: `held`, or the reason why not. */
 function held(): string {
   try {
     lease.assertHeld();
@@ -37,13 +37,13 @@ const api = {
     return lease.fencingToken;
   },
 
-  /** As everybody should write. */
+  /** Every caller should write like this. */
   async write(): Promise<string> {
     const verdict = held();
     return verdict === 'held' ? resource.write(lease.fencingToken, ME) : verdict;
   },
 
-  /** As nobody should write. */
+  /** A caller should never write like this. */
   writeWithoutLooking: () => resource.write(lease.fencingToken, ME),
 
   isAborted: () => lease.signal.aborted,
@@ -74,7 +74,7 @@ const api = {
     }
   },
 
-  /** Waits for the lock without anybody waiting for the answer. */
+  /** Waits for the lock; no caller waits for the answer. */
   queueUp(name: string): void {
     void application.locks.acquire(name, { waitTimeMs: Infinity }).then(() => {
       report('inside');

@@ -37,7 +37,7 @@ async function meet(latch: CountDownLatch, processes: number): Promise<string[]>
   await untilAnswered(() => latch.trySetCount(processes));
   await referee.incr(`came:${latch.name}`);
   await latch.countDown().catch((error: unknown) => {
-    // Redis is told all the same.
+    // Redis counts down all the same.
     if (!(error instanceof LockBackendError)) throw error;
   });
   const isOpen = await untilAnswered(() => latch.wait({ waitTimeMs: WAIT_MS }));

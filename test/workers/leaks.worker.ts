@@ -16,7 +16,7 @@ const TOGETHER = 100;
 
 let context: LockContext;
 let locks: LockService;
-/** Somebody else, who has what is refused. */
+/** Another client, which has the locks that are refused. */
 let rival: LockContext;
 let rivals: LockService;
 let services: ReturnType<typeof servicesOf>;
@@ -29,7 +29,7 @@ const servicesOf = (on: LockContext) => ({
   latches: new LatchService(on),
 });
 
-/** What a process holds on to, after everything that can go has gone. */
+/** The process holds on to this, after everything that can go has gone. */
 async function footprint() {
   // Clean-ups and finalisers run between collections.
   for (let round = 0; round < 4; round += 1) {
@@ -96,7 +96,7 @@ async function takeAll(name: string) {
   await Promise.all([latch.wait(), latch.countDown()]);
 }
 
-/** In a request of its own each: what comes first on a connection that nobody has opened yet. */
+/** Each call runs in a request of its own, as the first on a connection that is not opened yet. */
 async function inRequests(url: string) {
   const first = new LockContext(prepareIoredisConnection(url));
   const request = new AsyncLocalStorage<object>();
@@ -138,7 +138,7 @@ const api = {
   footprint,
   /** Waiters of locks that are held all the time. */
   wait: (cycles: number) => abandon(cycles, (i) => `held:${i % 10}`),
-  /** Attempts on names that nobody has ever used. */
+  /** Attempts on names that no caller has ever used. */
   names: (cycles: number, from: number) => abandon(cycles, (i) => `free:${from + i}`),
   take: async (cycles: number) => {
     const take = (name: string) =>
@@ -147,7 +147,7 @@ const api = {
       await Promise.all(Array.from({ length: TOGETHER }, (_, i) => take(`mine:${done + i}`)));
     }
   },
-  /** Locks of names that nobody has ever used. */
+  /** Locks of names that no caller has ever used. */
   use: (cycles: number, from: number) =>
     forNames(cycles, from, async (name) => (await locks.acquire(name)).release()),
   refuse: (cycles: number, from: number) => forNames(cycles, from, refuse),

@@ -11,7 +11,7 @@ const connection = new InProcessConnection(server);
 const locks = new LockService(new LockContext(connection));
 const rivals = new LockService(new LockContext(new InProcessConnection(server)));
 
-/** What is seen of a wait that this process has lived through. */
+/** A process that has lived through a wait writes this. */
 const tell = () => {
   process.stderr.write('over');
 };

@@ -16,9 +16,9 @@ import { serve } from '../support/worker.js';
 export interface PermitWork {
   name: string;
   callers: number;
-  /** Of one call at most. */
+  /** The permits of one call at most. */
   permits: number;
-  /** Of all processes together, as the referee counts them. */
+  /** The sections of all processes together, as the referee counts them. */
   sections: number;
   waitTimeMs: number;
 }

@@ -18,7 +18,7 @@ const api = {
     return (await semaphores.get(name).acquire(options)).permitIds;
   },
 
-  /** Waits without anybody waiting for the answer. */
+  /** Waits for permits; no caller waits for the answer. */
   queueUp(name: string, options: SemaphoreAcquireOptions): void {
     void semaphores
       .get(name)

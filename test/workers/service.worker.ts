@@ -6,15 +6,15 @@ import { callersClient, openApplication, type Application } from '../faults/supp
 import { report, serve } from '../support/worker.js';
 
 export interface Load {
-  /** Holders that finish when they are told that the service shuts down. */
+  /** Holders that finish once the service begins to shut down. */
   obedient: number;
-  /** Holders that never finish, and hear of it when their lock is taken from them. */
+  /** Holders that never finish; their signal aborts when their lock is taken from them. */
   stubborn: number;
   /** Callers that wait for ever for the locks of stubborn holders, here or elsewhere. */
   waiters: number;
 }
 
-/** What became of everybody, by error code or `done`. */
+/** The number of callers for each outcome: an error code or `done`. */
 export interface Farewell {
   tookMs: number;
   obedient: Record<string, number>;
@@ -76,7 +76,7 @@ const api = {
     process.once('SIGTERM', () => void shutDown());
   },
 
-  /** Resolves once everybody holds or waits. */
+  /** Resolves once every caller holds or waits. */
   async work({ obedient, stubborn, waiters }: Load): Promise<void> {
     const { locks } = application;
     const inside: Promise<void>[] = [];

@@ -16,10 +16,10 @@ export interface ApplicationOptions {
   decorate?: (connection: RedisConnection) => RedisConnection;
 }
 
-/** What happens all the time is not kept. */
+/** The application does not keep events that happen all the time. */
 const EVERYDAY: ReadonlySet<LockEvent['type']> = new Set(['acquired', 'released', 'renewed']);
 
-/** What one instance of a service has of this library. */
+/** One instance of a service has these parts of the library. */
 export interface Application {
   readonly locks: LockService;
   readonly context: LockContext;

@@ -88,7 +88,7 @@ describe('findingsIn', () => {
       const overlap = [expect.stringMatching(/^overlap/)];
       expect(findings(section(told), taken('a:1', 18), section(early))).toEqual(overlap);
       expect(findings(section(told), taken('c:1', 12), section(early))).toEqual(overlap);
-      // Whoever was let in after the loss is as safe as ever.
+      // An owner that was let in after the loss is as safe as ever.
       expect(findings(section(told), everythingLost(2, 3, 0), section(early))).toEqual(overlap);
     });
 
@@ -102,7 +102,7 @@ describe('findingsIn', () => {
       // It was promised it anew, and came in after the others.
       const anew = { ...slow, from: 1_060 };
       expect(findings(section(anew), taken('a:1', 12), section(inside))).toEqual([]);
-      // It was sure until then, or nobody else was inside from then on.
+      // The owner was sure until then, or no other owner was inside from then on.
       const sure = { ...slow, to: 1_010 };
       expect(findings(section(sure), taken('a:1', 12), section(inside))).toEqual([]);
       expect(findings(section(slow), taken('a:1', 12), section(early))).toEqual([]);
@@ -137,7 +137,7 @@ describe('findingsIn', () => {
     expect(findings(section(A), everythingLost(12, 15))).toEqual(untold);
     // It may have given the lock back before.
     expect(findings(section(A), taken('a:1', 19, 21))).toEqual([]);
-    // A release of which Redis knew no more whether it was the first is told as one that may be.
+    // A client reports a release as perhaps not the first one when Redis no longer knew that.
     const unknown = { kind: 'released-unknown', process: 0, lock: LOCK, atUs: 20.5 * MS } as const;
     expect(findings(section(A), taken('a:1', 15), unknown)).toEqual([]);
     expect(findings(section(A), taken('a:1', 15), { ...unknown, process: 1 })).toEqual(untold);
@@ -151,9 +151,9 @@ describe('findingsIn', () => {
         `it was free for 970 ms of waiting for ${LOCK}`,
       ]);
       expect(findings(section(A), free(25, 500), section(waiting))).toEqual([]);
-      // Nobody looked for most of the time.
+      // The watch did not look for most of the time.
       expect(findings(section(A), free(25, 995, 300), section(waiting))).toEqual([]);
-      // Nobody waited.
+      // No caller waited for most of the time.
       expect(findings(section(A), free(25, 995), section({ ...waiting, waitedFrom: 700 }))).toEqual(
         [],
       );

@@ -23,7 +23,7 @@ export function findingsIn(history: ContestHistory, limits: Limits): string[] {
   ];
 }
 
-/** What third parties took away, by whom they took it from. */
+/** The takings of third parties, by the owner that lost the lock. */
 class Takings {
   readonly #byOwner = new Map<string, Taking[]>();
 
@@ -63,9 +63,9 @@ class Takings {
 }
 
 /**
- * As long as nobody else may have been let in: a third party may have ended that, or prevented it. Of
- * what was taken nobody can be sure for longer than the promise that was made last: who is still sure
- * then was promised it anew, and nobody else may be inside.
+ * The times in which no other owner may have been let in. A third party may have ended them, or prevented
+ * them. An owner whose lock was taken can be sure for no longer than the last promise lasts. An owner
+ * that is still sure then was promised the lock anew, and no other owner may be inside.
  */
 function undisputed(stay: Stay, takings: Takings, { leaseMs }: Limits): Section[] {
   const taken = takings.from(stay);
@@ -77,14 +77,14 @@ function undisputed(stay: Stay, takings: Takings, { leaseMs }: Limits): Section[
   return [before, after].filter(({ startUs, endUs }) => startUs <= endUs);
 }
 
-/** What callers saw with their own eyes. Until they are told, they do not know what was taken. */
+/** Callers saw these violations themselves. A caller does not know of a taking before it gets the error. */
 function violationsIn(history: ContestHistory, takings: Takings): string[] {
   return history
     .of('violated')
     .filter(({ owner, atUs }) => {
       if (owner === undefined) return true;
       const stay = history.stayOf(owner);
-      // It may have looked after its section, and before it was told.
+      // The owner may have looked after its section, and before it learned of the loss.
       const until = stay && { ...stay, endUs: Math.max(stay.endUs, atUs) };
       const taken = until === undefined ? takings.lately(atUs) : takings.from(until);
       return ![...taken, ...takings.byName(owner)].some((taking) => taking.atUs <= atUs);
@@ -92,7 +92,7 @@ function violationsIn(history: ContestHistory, takings: Takings): string[] {
     .map(({ text, atUs }) => `${text}, at ${String(atUs)} µs`);
 }
 
-/** Whoever loses the lock in the middle of a section has to be told, at its release at the latest. */
+/** An owner that loses the lock in a section has to learn it, at its release at the latest. */
 function unnoticedLossesIn(history: ContestHistory, takings: Takings): string[] {
   const unknown = history.of('released-unknown');
   const mayBeReleased = ({ process, lock, endUs, outcomeUs }: Stay) =>

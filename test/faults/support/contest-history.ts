@@ -2,7 +2,7 @@ import type { ProcessFate } from './fleet.js';
 import type { Section } from './history.js';
 import type { Entry } from './journal.js';
 
-/** A third party took a lock from whoever had it; `*` is all of them, and whoever that was. */
+/** A third party took a lock from its owner; `*` is all locks, from each of their owners. */
 export interface Taking {
   kind: 'taken';
   lock: string;
@@ -10,17 +10,17 @@ export interface Taking {
   /** Somewhere in between. */
   atUs: number;
   untilUs: number;
-  /** Of the server's clock, when all was lost: later tokens, which have its time in them, are larger. */
+  /** The server's clock when all was lost. Later tokens contain a later time, so they are larger. */
   largestToken?: number;
 }
 
-/** Redis had no such key whenever somebody looked. */
+/** Redis had no such key at any look. */
 export interface FreeTime {
   kind: 'free';
   lock: string;
   atUs: number;
   untilUs: number;
-  /** How much of that somebody really looked. */
+  /** The watch really looked for so much of that time. */
   lookedUs: number;
 }
 
@@ -39,12 +39,12 @@ export interface Stay extends Section {
   grantedUs: number;
   /** Whether it was left, and not just over since its process was killed. */
   isLeft: boolean;
-  /** What its caller was told in the end, and when. */
+  /** The outcome that the caller got in the end, and when. */
   outcome: string | undefined;
   outcomeUs: number;
 }
 
-/** Somebody waited for the lock, whether it was granted in the end or not. */
+/** A caller waited for the lock, whether it was granted in the end or not. */
 export interface Wait {
   process: number;
   lock: string;
@@ -89,7 +89,7 @@ export class ContestHistory {
     return owner === undefined ? undefined : this.#stays.get(owner);
   }
 
-  /** Who was killed inside had the lock until then, or until the end of its lease. */
+  /** An owner killed inside had the lock until then, or until the end of its lease. */
   #enter(record: Of<'entered'>, killed: ReadonlyMap<number, number>): void {
     const { process, lock, owner, token, waitedFromUs, grantedUs, validUntilUs } = record;
     const startUs = record.atUs;
@@ -100,7 +100,7 @@ export class ContestHistory {
     };
     this.#stays.set(owner, stay);
     this.stays.push(stay);
-    // Of several locks as one, nobody knows from when on it was this one that was waited for.
+    // The record of several locks as one does not say since when the caller waited for this one.
     if (owner.includes(',')) return;
     this.waits.push({ process, lock, fromUs: waitedFromUs, untilUs: grantedUs });
   }

@@ -6,7 +6,7 @@ import { FAULTS, type Pace, type Plans } from './fault-schedule.js';
 import { ROUND_TRIP_MS } from './lab.js';
 import type { Manners } from './ways.js';
 
-/** Of what one process has to do, and on which way to Redis. */
+/** The work of one process, and its way to Redis. */
 export interface PlannedPost {
   readonly proxy: 0 | 1;
   /** Each with a client of its own; one unless given. */
@@ -14,13 +14,13 @@ export interface PlannedPost {
   readonly work: Omit<Work, 'guard'>;
 }
 
-/** What a contest is about: who wants what, and what goes wrong meanwhile. */
+/** The work of each process in a contest, and the faults meanwhile. */
 export interface ContestPlan {
   readonly settings: Pick<LockSettings, 'leaseTimeMs' | 'pollIntervalMs' | 'claimTimeMs'>;
   readonly posts: readonly PlannedPost[];
   readonly faults: Plans;
   readonly pace: Pace;
-  /** What goes wrong from the beginning to the end. */
+  /** These faults last from the beginning to the end. */
   readonly prevailing?: (proxies: readonly [FaultProxy, FaultProxy]) => void;
   /** The wall clock of every process is set back again and again. */
   readonly isSetBack?: boolean;
@@ -29,7 +29,7 @@ export interface ContestPlan {
   readonly longestLeaseMs: number;
 }
 
-/** The one that everybody wants, and two that are there to be taken along with it. */
+/** The first lock is the one that all callers want; two more are there to be taken along with it. */
 export const LOCKS = ['product_0', 'product_1', 'product_2'] as const;
 const WANTED = [...Array.from({ length: 18 }, () => 'product_0'), 'product_1', 'product_2'];
 

@@ -30,7 +30,7 @@ const QUIET_WITHIN_MS = 2_500;
 const LASTS = /^nestjs_lock_opened:/;
 /** So often is looked at what was found so far. */
 const LOOK_EVERY_MS = 100;
-/** Beyond what a lock may be of no use: so long nobody begins only if something is wrong. */
+/** If no caller begins a section for so long beyond `idleMs`, something is wrong. */
 const STUCK_MS = 500;
 
 export interface Contest {
@@ -44,7 +44,7 @@ export interface Contest {
   readonly sections: number;
   /** How long all of them may take, and whatever comes after them. */
   readonly withinMs: number;
-  /** What is wrong with the library. */
+  /** The bug that is planted in the library. */
   readonly bug?: PlantedBug;
   /** Whether there is no need to go on: what it is about has been found. */
   readonly isFound?: (findings: readonly string[]) => boolean;
@@ -110,7 +110,7 @@ class Round {
     await this.#try('the work', () => this.#work());
     this.#isOver = true;
     await this.#try('the end of the faults', () => this.#injector.end());
-    // Whoever waits in vain is sent home.
+    // Waiters of a broken contest may wait in vain: their applications are closed, and not stopped before.
     const isBroken = this.#isStuck || this.#look.times > 0;
     if (!isBroken) await this.#try('the end of the work', () => this.#fleet.stop());
     this.#tookMs = performance.now() - startedAt;
@@ -136,7 +136,7 @@ class Round {
     };
   }
 
-  /** Until there were enough sections, or nobody has begun one for too long. */
+  /** Goes on until there were enough sections, or no caller has begun one for too long. */
   async #work(): Promise<void> {
     const { random, sections, plan } = this.contest;
     const schedule = faultSchedule(random.fork('faults'), plan.faults, plan.pace);
@@ -190,7 +190,7 @@ class Round {
     await eventually(() => this.#isQuiet(), { withinMs: QUIET_WITHIN_MS });
   }
 
-  /** Nobody holds anything or waits for it: nobody has anything to say to Redis. */
+  /** No client holds a lock or waits for one, so no client sends a script to Redis. */
   async #isQuiet(): Promise<boolean> {
     const { redis, plan } = this.contest;
     const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_PART * plan.settings.leaseTimeMs);

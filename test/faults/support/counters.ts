@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import type { Lease } from 'nestjs-redis-lock';
 
 /**
- * What keeps two holders from spoiling a counter: `lock` is nothing but the lock; `token` refuses
- * whoever has an older fencing token than somebody before, for holders that stand still.
+ * A guard keeps two holders from spoiling a counter. `lock` is nothing but the lock. `token` refuses a
+ * holder with an older fencing token than one before it, for holders that stand still.
  */
 export type Guard = 'lock' | 'token';
 
@@ -21,7 +21,7 @@ export const countKey = (lock: string) => `count:${lock}`;
 const newestKey = (lock: string) => `newest:${lock}`;
 const acceptedKey = (lock: string) => `accepted:${lock}`;
 
-/** Who has read is the newest: an older one may not write between that and the next write. */
+/** A holder that has read is the newest. An older holder may not write between that and the next write. */
 const READ = `
 redis.call('incr', KEYS[3])
 if tonumber(ARGV[1]) < tonumber(redis.call('get', KEYS[1]) or '0') then return false end

@@ -24,7 +24,7 @@ export interface Work {
   slowMs?: number;
   /** The lease of those that stay until its end. */
   stayMs?: number;
-  /** What guards the counters; `lock` unless given. */
+  /** The guard of the counters; `lock` unless given. */
   guard?: Guard;
   /** How often a caller asks for a fencing token whose manners do not say; 0 unless given. */
   fenced?: number;
@@ -35,7 +35,7 @@ export interface Report {
   sections: number;
   /** Increments of the unguarded counters that went through. */
   increments: Record<string, number>;
-  /** Sections during which the lease was lost, and said so. */
+  /** Sections during which the lease was lost and reported it. */
   lost: number;
   timeouts: number;
   backendErrors: number;

@@ -61,7 +61,7 @@ export interface Verdict {
   grants: number;
   /** Grants to owners that had waited. */
   handOffs: number;
-  /** Who got the lock after somebody who had come later. */
+  /** Owners that got the lock after an owner that had come later. */
   overtakes: string[];
   /** Entries of owners that had been thrown out, or had lost their place. */
   again: number;

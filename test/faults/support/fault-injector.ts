@@ -15,7 +15,7 @@ export interface Arena {
   /** Ways to Redis: on the second one requests may come after their connection. */
   readonly proxies: readonly [FaultProxy, FaultProxy];
   readonly fleet: Fleet;
-  /** The one that everybody wants comes first. */
+  /** The lock that all callers want comes first. */
   readonly locks: readonly string[];
   readonly note: (record: HistoryRecord) => void;
 }

@@ -17,7 +17,7 @@ export interface Pace {
   readonly calmSections: Range;
 }
 
-/** What happens to a crowd on a contended lock; how it is done is in `fault-injector.ts`. */
+/** A crowd on a contended lock meets these faults; `fault-injector.ts` makes them. */
 export const FAULTS = {
   // Connections, of commands or of messages.
   reset: { times: 5 },
@@ -61,7 +61,7 @@ export interface PlannedFault {
   /** So many sections after the one before it, and then so long. */
   readonly afterSections: number;
   readonly afterMs: number;
-  /** Whom it hits: which of those that there are then, from 0 to below 1. */
+  /** The fault hits this one of those that there are then, from 0 to below 1. */
   readonly victim: number;
   readonly ms: number;
   readonly bytes: number;

@@ -20,7 +20,7 @@ export class FencedResource {
     return answer === 1 ? 'accepted' : 'stale';
   }
 
-  /** Who has written, in order. */
+  /** The writers in the order of their writes. */
   writers(): Promise<string[]> {
     return this.redis.lrange(`writers:${this.name}`, 0, -1);
   }

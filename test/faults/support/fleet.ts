@@ -9,7 +9,7 @@ import { pause } from './pace.js';
 
 export const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
 
-/** What happened to a process. */
+/** A process was killed, or stood still, at this time. */
 export type ProcessFate =
   | { kind: 'killed'; process: number; atUs: number }
   | { kind: 'stood-still'; process: number; atUs: number; untilUs: number };
@@ -34,7 +34,7 @@ export interface FleetPlan {
   readonly staff: Staff;
   /** Where each process keeps its journal. */
   readonly folder: string;
-  /** What the processes of the fleet are, one after the other; a new one follows its predecessor. */
+  /** The work of each process of the fleet; a new process follows its predecessor. */
   readonly posts: readonly { readonly opening: Opening; readonly work: Work }[];
   readonly random: Random;
   readonly note: (fate: ProcessFate) => void;
@@ -73,7 +73,7 @@ export class Fleet {
     await this.#man(member.post);
   }
 
-  /** The callers of one process are sent home in the middle of their work, and it has to end. */
+  /** The applications of one process close while its callers work, and the process has to end. */
   async retire(victim: number): Promise<void> {
     const member = this.#dismiss(victim, ({ standsStill }) => !standsStill);
     if (member === undefined) return;
@@ -113,7 +113,7 @@ export class Fleet {
     const worker = await staff.hire();
     await worker.call.open({ ...post.opening, journal });
     const running = worker.call.run(post.work, String(random.fork(process).next()));
-    // Should it break down, that is told when it is awaited.
+    // Should the worker break down, awaiting `running` reports it.
     running.catch(() => undefined);
     this.#members.push({ process, post, worker, running, standsStill: false });
   }
@@ -129,7 +129,7 @@ export class Fleet {
     return members[Math.floor(victim * members.length)];
   }
 
-  /** The last one stays: somebody has to go on. */
+  /** The last process stays: one has to go on. */
   #dismiss(victim: number, isMeant: (member: Member) => boolean): Member | undefined {
     const member = this.#members.length > 1 ? this.#pick(victim, isMeant) : undefined;
     if (member !== undefined) this.#members.splice(this.#members.indexOf(member), 1);

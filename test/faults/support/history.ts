@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { Recorder, Visit } from './visit.js';
 
-/** What failed is kept here, and by nobody else. */
+/** The specs keep the histories of failures here, and nowhere else. */
 const FOLDER = fileURLToPath(new URL('../../../fault-histories/', import.meta.url));
 /** Numbers of one section in a packed history: lock, start, end, fencing token or 0. */
 const WIDTH = 4;
@@ -15,7 +15,7 @@ export function nowUs(): number {
   return seconds * 1e6 + nanoseconds / 1e3;
 }
 
-/** What travels from a worker to the spec. */
+/** A worker sends this to the spec. */
 export interface PackedHistory {
   locks: string[];
   sections: Float64Array;
@@ -89,8 +89,8 @@ export function staleTokensIn(sections: readonly Section[]): string[] {
 }
 
 /**
- * What happened in one spec: sections, and the faults that were made. Written to a file when the
- * spec fails, and only then.
+ * The events of one spec: sections, and the faults that were made. The spec writes them to a file when it
+ * fails, and only then.
  */
 export class Story {
   readonly #notes: { atUs: number }[] = [];

@@ -1,9 +1,9 @@
 import type { ContestHistory, Wait } from './contest-history.js';
 
 export interface IdleLimits {
-  /** How long a lock may be free although somebody waits for it. */
+  /** A lock may be free for so long although a caller waits for it. */
   readonly freeMs: number;
-  /** How long nobody may get in although somebody waits for it: its holder may be dead. */
+  /** A caller may wait for so long while no caller gets in: the holder may be dead. */
   readonly idleMs: number;
 }
 
@@ -12,7 +12,7 @@ interface Span {
   readonly untilUs: number;
 }
 
-/** Every time in which a lock was of no use, for too long and although somebody wanted it. */
+/** Every time in which a lock was of no use for too long, although a caller wanted it. */
 export function idleTimesIn(history: ContestHistory, { freeMs, idleMs }: IdleLimits): string[] {
   const waits = new Waits(history);
   const locks = new Set(history.waits.map(({ lock }) => lock));
@@ -60,7 +60,7 @@ class Waits {
   }
 }
 
-/** The times in which nobody was in the lock, as far as those who were inside know. */
+/** The times in which no caller was in the lock, as far as the callers inside know. */
 function gapsOf(history: ContestHistory, lock: string): Span[] {
   const gaps: Span[] = [];
   let atUs = -Infinity;

@@ -16,7 +16,7 @@ interface Entered {
   validUntilUs: number;
 }
 
-/** What a process saw of its own callers. */
+/** A process saw this of its own callers. */
 export type Entry =
   | Entered
   /** At the last moment at which the section held the lock for sure. */
@@ -24,7 +24,7 @@ export type Entry =
   | { kind: 'ended'; atUs: number; owner: string; outcome: string }
   | { kind: 'refused'; atUs: number; lock: string; waitedFromUs: number; outcome: string }
   | { kind: 'violated'; atUs: number; text: string; owner?: string | undefined }
-  /** A release was told to have gone well although Redis no longer knew the owner. */
+  /** A release was reported to have gone well although Redis no longer knew the owner. */
   | { kind: 'released-unknown'; atUs: number; lock: string };
 
 /**

@@ -5,7 +5,7 @@ import { nowUs } from './history.js';
 import { pause } from './pace.js';
 
 const EVERY_MS = 5;
-/** What is between two looks counts as seen up to here: this process may stand still as well. */
+/** The watch counts a gap between two looks as seen up to here: its process may stand still as well. */
 const MOST_BETWEEN_US = 100_000;
 /** Shorter times without a holder are part of handing a lock over. */
 const WORTH_TELLING_US = 100_000;

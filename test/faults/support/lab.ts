@@ -14,7 +14,7 @@ import type { Bug } from './planted.js';
 /** On a machine that is busy with other things. */
 export const ROUND_TRIP_MS = 200;
 
-/** What a workload finds when the lock does not keep a promise. */
+/** A workload throws this when the lock does not keep a promise. */
 export class Violation extends Error {
   override name = 'Violation';
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { queueKeys } from '../../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 
-/** What a process that was killed has left in line, as CLAIM would have written it. */
+/** A killed process has left this claim in line, as CLAIM would have written it. */
 const STAND_IN_LINE = `
 local queue, claims = KEYS[1], KEYS[2]
 local process, aliveMs, terms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -18,7 +18,7 @@ end`;
 /** For so long it is taken for alive. */
 const ALIVE_MS = 5_000;
 
-/** Nobody hears when it is told of its grant, which lasts for so long. */
+/** The dead process gets no message of its grant, which lasts for so long. */
 export async function queueDeadProcess(
   { admin }: RedisFixture,
   lock: string,

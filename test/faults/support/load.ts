@@ -2,7 +2,7 @@ import type { LockErrorCode } from '../../../libs/redis-lock/src/core/api/errors
 import type { Primitive, Take } from './primitives.js';
 
 const WAIT_MS = 5_000;
-/** What may happen to a call while a server is replaced, and once at most since it is how it ends. */
+/** A call may end with one of these errors while a server is replaced, and once at most. */
 const PASSING: readonly LockErrorCode[] = ['LOCK_BACKEND', 'LOCK_TIMEOUT', 'LEASE_LOST'];
 
 /**
@@ -11,7 +11,7 @@ const PASSING: readonly LockErrorCode[] = ['LOCK_BACKEND', 'LOCK_TIMEOUT', 'LEAS
  */
 export class Load {
   readonly failed: unknown[] = [];
-  /** What no caller should ever see. */
+  /** No caller should ever see these errors. */
   readonly unexpected: unknown[] = [];
   readonly overlaps: string[] = [];
   readonly #done = new Map<string, number>();

@@ -12,7 +12,7 @@ interface Receivers {
 /** On each channel, in each forgery. */
 const FORGERIES = 20;
 
-/** Somebody says things on all channels that anybody listens to, some of which sound true. */
+/** A client publishes messages on the channels of all listeners and locks; some of them look valid. */
 export async function forge({ redis, locks }: Receivers, seed: number): Promise<void> {
   const random = new Random(String(seed));
   const heard = (await redis.admin.pubsub('CHANNELS')) as string[];
@@ -28,7 +28,7 @@ function somethingOf(random: Random): string {
   return random.pick(['0', '1', number, '', `${number}:${number}`, '{}', '\0', 'x'.repeat(10_000)]);
 }
 
-/** Whatever is said within this time is said once more, later and to everybody. */
+/** All messages within this time are published once more, later and on the same channels. */
 export async function repeatMessages({ redis }: Receivers, ms: number): Promise<void> {
   const listener = redis.admin.duplicate();
   const said: [channel: string, message: string][] = [];
@@ -42,10 +42,10 @@ export async function repeatMessages({ redis }: Receivers, ms: number): Promise<
   await Promise.all(said.map(([channel, message]) => redis.admin.publish(channel, message)));
 }
 
-/** By what all nonces of a process begin with; nobody can guess the rest. */
+/** All nonces of a process begin with the same characters, so many; no other client can guess the rest. */
 const MARK = 16;
 
-/** Everybody in line is told that it has got the lock, by a claim that it has not made last. */
+/** Every process in line gets the message of a grant, by a claim that it has not made last. */
 export async function forgeGrants({ redis, locks }: Receivers): Promise<void> {
   for (const lock of locks) {
     const claims = await redis.admin.hgetall(queueKeys(lock).claims);

@@ -21,7 +21,7 @@ return redis.call('incr', 'sections')`;
 
 /**
  * Counts the permits in use in a Redis of its own, that no fault touches and that knows nothing of
- * semaphores. What a killed process has noted counts until its lease would have ended.
+ * semaphores. The notes of a killed process count until its lease would have ended.
  */
 export class PermitReferee {
   /** Sections of all processes, as of the last one of this process. */

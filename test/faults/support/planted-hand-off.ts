@@ -9,7 +9,7 @@ import {
 import { member, scripts, together, wallClock, type Bug } from './planted.js';
 import { setBackClock } from './set-back-clock.js';
 
-/** Whoever is made the owner is believed to have heard of it. */
+/** The release makes a waiter the owner, even when no client received the message. */
 export const DEAD_ARE_GRANTED: Bug = scripts(
   [RELEASE, PASS_IN_ORDER, CANCEL],
   'if receivers and receivers ~= 0 then',
@@ -33,7 +33,7 @@ interface Newest {
   readonly claim: Claim;
 }
 
-/** A push is read in another way, by whoever knows the newest claim. */
+/** The client reads a push in another way, with the newest claim at hand. */
 function pushes(understood: (push: Push, newest: Newest) => Push): Bug {
   const { claimFor, read } = Claims.prototype;
   const newest = new WeakMap<Claims, Newest>();

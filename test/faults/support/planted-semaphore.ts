@@ -27,7 +27,7 @@ export const ENTRY_COUNTS_AGAIN: Bug = script(
   `if true then\n  local counted = redis.pcall('decrby', counter, #ids)`,
 );
 
-/** The last permits are refused to whoever has them already. */
+/** Redis refuses the last permits to an owner that has them already. */
 export const ENTRY_DOES_NOT_KNOW_ITS_OWN: Bug = script(ACQUIRE, 'missing = missing - 1', '');
 
 export const NOTHING_IS_TAKEN_BACK: Bug = script(

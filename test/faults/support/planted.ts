@@ -150,7 +150,7 @@ export const RELEASE_OF_WHOEVER_HOLDS: Bug = together(
   ),
 );
 
-/** Who finds that somebody has taken the lock says nothing. */
+/** A client that finds its lock taken reports a normal release. */
 export const RELEASE_HIDES_THE_LOSS: Bug = connection(
   class extends PassThrough {
     protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
@@ -212,7 +212,7 @@ export const NO_WATCHDOG: Bug = connection(
   },
 );
 
-/** What was renewed once is renewed for ever. */
+/** A lease that was renewed once is renewed for ever. */
 export const RESTLESS_WATCHDOG: Bug = connection(
   class extends PassThrough {
     readonly #timers: NodeJS.Timeout[] = [];
@@ -238,7 +238,7 @@ export const DEADLINE_FROM_THE_ANSWER: Bug = connection(
   },
 );
 
-/** Who does not know that a script was sent twice takes the second answer for the only one. */
+/** A client that does not know of a resent script takes the second answer for the only one. */
 export const CUTS_UNNOTICED: Bug = connection(
   class extends PassThrough {
     protected override async around<R>(_: string, run: () => Promise<Reply<R>>) {
@@ -263,7 +263,7 @@ export const NO_RETRY_AFTER_RECONNECT: Bug = connection(
   },
 );
 
-/** Whoever waits asks again only when it is told something. */
+/** A waiter asks again only after a message. */
 export const NO_POLL: Bug = member(WakeUps.prototype, 'pollAfter', {
   value: () => undefined,
 });
@@ -292,7 +292,7 @@ export const SIBLINGS_TAKE_NO_TURNS: Bug = member(HeldLease.prototype, 'waitForT
   value: () => Promise.resolve(true),
 });
 
-/** What was granted before one of several locks was refused is kept. */
+/** A caller keeps the leases that it got before one of several locks was refused. */
 export const PARTIAL_MULTI_LOCK_KEPT: Bug = member(HeldMultiLease.prototype, 'release', {
   value: () => Promise.resolve(),
 });

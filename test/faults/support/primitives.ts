@@ -9,11 +9,11 @@ import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaph
 
 import type { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 
-/** Somebody has it, and keeps others out. */
+/** A caller has the name, and keeps others out. */
 export interface Held {
-  /** Of what is held by a lease. */
+  /** Only a lease has a state. */
   readonly state?: 'held' | 'suspect' | 'lost' | 'released';
-  /** Of what gives such tokens. */
+  /** Only a fenced lease has a token. */
   readonly fencingToken?: number | undefined;
   release(): Promise<unknown>;
 }
@@ -25,7 +25,7 @@ export type Take = (name: string, waitTimeMs: number) => Promise<Held>;
 export interface Primitive {
   readonly take: Take;
   readonly against: Take;
-  /** Brings back what nobody else does, should Redis have lost its data. */
+  /** Brings back the keys that no other call restores, should Redis have lost its data. */
   prepare?(name: string): Promise<unknown>;
 }
 
@@ -35,18 +35,18 @@ export interface Kind {
   of(context: LockContext): Primitive;
   /** The keys of Redis that a name stands for. */
   keysOf?(name: string): readonly string[];
-  /** The key stays when nobody has it, or when a failure has left nobody who would give it back. */
+  /** The key stays when no owner has it, or when a failure has left no owner to give it back. */
   readonly staysBehind?: boolean;
 }
 
 const alone = (take: Take): Primitive => ({ take, against: take });
 
 const CAPACITY = 2;
-/** How long whoever has opened a latch stands back. */
+/** A caller that has opened a latch stands back for so long. */
 const OPEN_MS = 20;
 const otherOf = (name: string) => `${name}:2`;
 
-/** What all topologies are tried with. */
+/** All topologies are tried with these primitives. */
 export const PRIMITIVES: readonly Kind[] = [
   {
     title: 'lock',
@@ -110,7 +110,7 @@ function permits(context: LockContext): Primitive {
       await prepare(name);
       return semaphores.get(name).acquire({ permits: count, waitTimeMs });
     };
-  /** Nobody but the next to acquire takes back a permit whose release died with its server. */
+  /** Only the next caller to acquire takes back a permit whose release died with its server. */
   const prepareAndReclaim = async (name: string) => {
     await prepare(name);
     await (await semaphores.get(name).tryAcquire())?.release();
@@ -119,8 +119,8 @@ function permits(context: LockContext): Primitive {
 }
 
 /**
- * One permit is all there is: when Redis has lost the number, the first that is given back makes it
- * anew, and whoever wanted more than that would wait for ever.
+ * There is only 1 permit: when Redis has lost the number, the first release makes it anew. A caller that
+ * wanted more than 1 would then wait for ever.
  */
 function counted(context: LockContext): Primitive {
   const semaphores = new SemaphoreService(context);
@@ -135,8 +135,8 @@ function counted(context: LockContext): Primitive {
 }
 
 /**
- * Whoever has set the latch is the one that opens it again; the others wait for that. A latch that is
- * set anew at once has never been open for them.
+ * The caller that has set the latch opens it again; the others wait for that. A latch that is set anew at
+ * once has never been open for them.
  */
 function latched(context: LockContext): Primitive {
   const latches = new LatchService(context);
@@ -161,7 +161,7 @@ function latched(context: LockContext): Primitive {
   });
 }
 
-/** Nobody knows who has set a latch: what may still be set must not stay closed. */
+/** A latch does not record who set it. A latch that a failed call may still set must not stay closed. */
 async function setOrGiveUp(
   set: () => Promise<boolean>,
   giveUp: () => Promise<unknown>,

@@ -2,7 +2,7 @@
 const WIDTH = 5;
 const WRITING = 1;
 
-/** Somebody was inside from start to end, by its own clock, which all processes share. */
+/** A caller was inside from start to end, by the clock that all processes share. */
 export interface Visit {
   lock: number;
   side: 'read' | 'write';
@@ -39,7 +39,7 @@ export function clashesIn(visits: readonly Visit[]): string[] {
     { atUs: visit.startUs, isStart: true, visit },
     { atUs: visit.endUs, isStart: false, visit },
   ]);
-  // Who leaves at the very moment at which another one enters has left.
+  // A caller that leaves at the very moment at which another one enters has left.
   events.sort((a, b) => a.atUs - b.atUs || Number(a.isStart) - Number(b.isStart));
   const inside = new Map<number, Set<Visit>>();
   for (const { isStart, visit } of events) {

@@ -10,9 +10,9 @@ export interface ReadWriteWork {
   callers: number;
   /** Sections of all callers together; the last ones to finish may exceed it by a few. */
   sections: number;
-  /** What part of the sections reads. */
+  /** The part of the sections that reads. */
   reads: number;
-  /** What part of the writes goes on reading. */
+  /** The part of the writes that goes on reading. */
   downgrades: number;
 }
 
@@ -87,7 +87,7 @@ export class ReadersAndWriters {
     }
   }
 
-  /** What a reader sees does not change while it looks. */
+  /** A reader sees no change while it looks. */
   async #look(lock: number, lease: Lease, party: number): Promise<void> {
     const { referee } = this.place;
     const startUs = nowUs();

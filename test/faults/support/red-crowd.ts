@@ -7,7 +7,7 @@ import { History, nowUs } from './history.js';
 import { isHeld } from './lab.js';
 import { pause } from './pace.js';
 
-/** What the callers of one client have seen. */
+/** The callers of one client have seen this. */
 export interface RedReport {
   readonly history: History;
   sections: number;
@@ -19,7 +19,7 @@ interface Turns {
   readonly name: string;
   readonly random: Random;
   readonly isOver: () => boolean;
-  /** What has to be so, beyond a grant, before the lock counts as held. */
+  /** The lock counts as held only when it is granted and this is true. */
   readonly isSettled?: (lease: Lease) => Promise<boolean>;
 }
 

@@ -2,9 +2,9 @@ import { LOCKS, type ContestPlan, type PlannedPost } from './contest-plan.js';
 import { ROUND_TRIP_MS } from './lab.js';
 
 /**
- * The contest of contended.spec.ts in small: two processes with two applications each, and only what
- * has to do with one kind of bug. What takes longest there is to wait until nobody can get in any
- * more, so the leases are as short, or as long, as that allows.
+ * The contest of contended.spec.ts in small: 2 processes with 2 applications each. Each contest has only
+ * the work and faults of one kind of bug. The longest part is to wait until no caller can get in any
+ * more. So the leases are as short, or as long, as that allows.
  */
 type Times = ContestPlan['settings'] & { longestLeaseMs: number; promptMs?: number };
 type Differences = Omit<ContestPlan, 'settings' | 'limits' | 'longestLeaseMs' | 'pace'> & {
@@ -76,7 +76,7 @@ const STAYS = plan(
   },
 );
 
-/** Some hear of what they are granted when it is over. */
+/** Some processes get the message of a grant when the grant is over. */
 const LATE = plan(
   { leaseTimeMs: 100, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 100 },
   {
@@ -109,7 +109,7 @@ const MESSAGES = plan(
   },
 );
 
-/** Leases that nobody can wait for: whatever is granted has to be used, or given back. */
+/** A waiter cannot wait for these leases to end: a caller has to use each grant, or give it back. */
 const LEASES = plan(
   {
     ...{ leaseTimeMs: 20_000, pollIntervalMs: 100, claimTimeMs: 20_000 },

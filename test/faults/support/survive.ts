@@ -12,7 +12,7 @@ import { judge, totalsOf, type Totals } from './verdict.js';
 
 const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
 const PROCESSES = 2;
-/** What a run may take to notice that the longest lease is over. */
+/** A run may take so long to notice that the longest lease is over. */
 const SLACK_MS = 5_000;
 
 export const ALL_MANNERS: Manners = {
@@ -77,7 +77,7 @@ export async function survive(trial: Trial, faults: () => Promise<void>): Promis
     workMs: trial.workMs ?? 2,
   };
   const running = Promise.all(crowds.map(({ call }) => call.run(work, String(random.next()))));
-  // Should a worker break down, that is told when it is awaited below.
+  // Should a worker break down, awaiting `running` below reports it.
   running.catch(() => undefined);
   await faults();
   await Promise.all(crowds.map(({ call }) => call.stop()));
@@ -86,7 +86,7 @@ export async function survive(trial: Trial, faults: () => Promise<void>): Promis
   expect(totals.violations).toEqual([]);
   expect(overlapsIn(story.sections)).toEqual([]);
   expect(staleTokensIn(story.sections)).toEqual([]);
-  // A lost lease is told, and its increment may meet another one; without any, all must be there.
+  // A lost lease is reported, and its increment may meet another one; without any, all must be there.
   if (totals.lost === 0) expect(await judge(referee.admin, totals)).toEqual([]);
   const leftBehind = async () => {
     expect(await redis.admin.keys('product_*')).toEqual([]);

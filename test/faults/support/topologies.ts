@@ -13,7 +13,7 @@ import {
 
 /** Servers, and how applications come to them. */
 export interface Topology {
-  /** What the `connection` of an application may be here. Clients have to be ended. */
+  /** An application may have one of these as its `connection` here. Clients have to be ended. */
   readonly connections: readonly [string, () => unknown][];
   /** Whether what was acknowledged is still there when a master was killed. */
   readonly keepsData: boolean;
@@ -25,7 +25,7 @@ export interface Topology {
   isHit(name: string): boolean;
   /** How many replicas the master of this name has, once another one has taken over. */
   replicasOf(name: string): number;
-  /** What is left in Redis. */
+  /** The keys that are left in Redis. */
   keys(): Promise<string[]>;
   /** Takes all of it away, while every master is there. */
   clear(): Promise<unknown>;

@@ -22,9 +22,9 @@ export interface Visit {
 export interface Recorder {
   entered?(visit: Visit): void;
   left(visit: Visit): void;
-  /** What the caller was told in the end: `released`, or the code of an error. */
+  /** The caller got this outcome in the end: `released`, or the code of an error. */
   ended?(visit: Visit, outcome: string): void;
-  /** Of a caller that was not let in. */
+  /** A caller was not let in. */
   refused?(lock: string, waitedFromUs: number, outcome: string): void;
   violated?(text: string, owner?: string): void;
 }

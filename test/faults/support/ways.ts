@@ -6,7 +6,7 @@ import type { Work } from './crowd.js';
 import { pause } from './pace.js';
 import { attempt, confirm, passThrough, type Recorder, type Visit } from './visit.js';
 
-/** What a caller may do with a lock, and how often relative to the rest. */
+/** A caller may do this with a lock, so often relative to the rest. */
 export interface Manners {
   plain: number;
   nested?: number;
@@ -20,9 +20,9 @@ export interface Manners {
   try?: number;
   /** Gives the lock back twice, while it asks for a renewal. */
   hasty?: number;
-  /** Stays for longer than everybody else. */
+  /** Stays for longer than all other callers. */
   slow?: number;
-  /** Stays until it is told that its lease is over, which nobody renews. */
+  /** Stays until it learns that its lease is over; no watchdog renews that lease. */
   staying?: number;
   /** Waits for a moment only. */
   impatient?: number;
@@ -234,7 +234,7 @@ class Ways {
     }
   }
 
-  /** What Redis says must be what this owner knows, unless the lease is lost and says so. */
+  /** The holds in Redis must be those of this owner, unless `assertHeld()` reports a loss. */
   async #expectHolds(lock: string, lease: Lease, holds: number): Promise<void> {
     const seen = await this.place.witness.hget(lock, lease.owner);
     lease.assertHeld();
@@ -245,7 +245,7 @@ class Ways {
   }
 }
 
-/** What callers do, by the name of their manners. */
+/** The ways of callers, by the name of their manners. */
 export function waysOf(place: Place, work: Work, tally: Tally): Record<keyof Manners, Way> {
   return new Ways(place, work, tally).all;
 }

@@ -26,7 +26,7 @@ import {
 import { redisson, Section, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
-// The files of its web page: Jest cannot load them on Node 20, and nobody asks for the page.
+// The files of its web page: Jest cannot load them on Node 20, and no spec asks for the page.
 jest.mock('@fastify/static', () => ({}));
 const { MercuriusDriver } = await import('@nestjs/mercurius');
 

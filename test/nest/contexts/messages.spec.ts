@@ -24,7 +24,7 @@ const apps = useApplications(redis);
 
 const events: string[] = [];
 
-/** What the filter of the library tells of a busy lock. */
+/** The filter of the library sends this for a busy lock. */
 const busy = {
   message: 'Somebody else is using this; try again later',
   code: 'LOCK_TIMEOUT',
@@ -154,7 +154,7 @@ describe('a microservice over TCP', () => {
     await expect(send('filtered', 7)).rejects.toEqual({ status: 'error', ...busy });
     expect(await send('told', 8)).toBe(8);
 
-    // Nobody hears that the first is lost.
+    // The client gets no error when the first event is lost.
     for (const id of [7, 8]) await lastValueFrom(client.emit('sold', { id }), { defaultValue: 0 });
     await eventually(() => {
       expect(events).toEqual(['busy_8 8']);
