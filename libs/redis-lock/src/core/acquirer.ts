@@ -30,7 +30,10 @@ export class Acquirer {
   private readonly defaults: ResolvedAcquireOptions;
   private readonly onceDefaults: ResolvedAcquireOptions;
 
-  /** V8 drops the code that it compiled for a class with the last instance: one of each stays. */
+  /**
+   * V8 drops the code that it compiled for a class with the last instance: one of each stays. A field that
+   * once held a fraction gives its class a new shape, so that the times of these are fractions, too.
+   */
   private readonly kept: readonly object[];
 
   constructor(
@@ -44,11 +47,15 @@ export class Acquirer {
     this.defaults = Object.freeze(resolveAcquireOptions(undefined, settings, settings.waitTimeMs));
     this.onceDefaults = Object.freeze(resolveAcquireOptions(undefined, settings, 0));
     const hold = new Hold(context, protocol, '', '', this.defaults);
-    const waiter = new Waiter(context, hold, hold, 0, undefined, 0);
-    const lease = new HeldLease(hold, 0, undefined, undefined, 0, 0, this.releases);
+    hold.confirm(TIME, settings.leaseTimeMs);
+    hold.renewAt = TIME;
+    const waiter = new Waiter(context, hold, hold, settings.waitTimeMs, undefined, TIME);
+    waiter.sentAt = TIME;
+    const lease = new HeldLease(hold, 0, undefined, undefined, TIME, 0, this.releases);
     const use = new KeyUse('', new ByKey());
     const release = new Release(this.releases, lease, NOTHING, NOTHING);
-    this.kept = [waiter, lease, release, queueFor(this.queues, hold, use)];
+    release.askedAt = TIME;
+    this.kept = [waiter, lease, release, use, queueFor(this.queues, hold, use)];
   }
 
   acquire(name: string, given: AnyAcquireOptions | undefined): Promise<HeldLease> {
@@ -229,3 +236,4 @@ function refuse(acquisition: Acquisition, refusal: Refusal): never {
 }
 
 const NOTHING = () => undefined;
+const TIME = 0.5;

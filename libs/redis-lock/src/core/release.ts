@@ -32,7 +32,7 @@ export class Release extends Patience implements Leaving {
   private holdCount = 0;
   /** The waiter of this process that is next, if there is one. */
   private successor: Waiter | undefined = undefined;
-  private askedAt = 0;
+  askedAt = 0;
   private isOver = false;
   private onOver: (() => void) | undefined = undefined;
 

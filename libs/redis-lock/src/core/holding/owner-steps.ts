@@ -8,7 +8,8 @@ const FIRST_LEAD = systemClock.wall() - systemClock.now();
 
 /** The lead of the wall clock over the monotonic one, which stands still in a suspension (ms). */
 export function leadOf(clock: Clock, now = clock.now()): number {
-  return Math.round(clock.wall() - now - FIRST_LEAD);
+  // Math.round answers -0, too, which is no small whole number.
+  return Math.round(clock.wall() - now - FIRST_LEAD) + 0;
 }
 
 /**
