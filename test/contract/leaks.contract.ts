@@ -3,9 +3,9 @@ import { useWorkers, type Worker } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis, type RedisFixture } from '../support/redis-server.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
-import type { Api } from '../workers/leaks.worker.js';
+import type { Api } from '../support/workers/leaks.worker.js';
 
-const FILE = new URL('../workers/leaks.worker.ts', import.meta.url);
+const FILE = new URL('../support/workers/leaks.worker.ts', import.meta.url);
 const MEGABYTE = 2 ** 20;
 const HELD = 10;
 /** Each of the 2 clients has 1 socket for commands, and 1 for messages since it first had to wait. */

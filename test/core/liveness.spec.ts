@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { useWorkers } from '../support/child.js';
-import type { Api } from '../workers/liveness.worker.js';
+import type { Api } from '../support/workers/liveness.worker.js';
 
-const FILE = new URL('../workers/liveness.worker.ts', import.meta.url);
+const FILE = new URL('../support/workers/liveness.worker.ts', import.meta.url);
 /** Long enough that a process which nothing keeps alive has ended before. */
 const WAIT_MS = 1_000;
 /** A hold is renewed again and again, for as long as its process lives. */

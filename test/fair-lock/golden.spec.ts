@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, type Lease } from 'nestjs-redis-lock';
 import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden } from '../support/wire/golden.js';
 import { FairView } from './fair-view.js';
 
 const LEASE_LOST = { code: 'LEASE_LOST' };

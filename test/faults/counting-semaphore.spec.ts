@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
-import type { Api } from '../workers/counting.worker.js';
+import type { Api } from '../support/workers/counting.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 
-const WORKER = new URL('../workers/counting.worker.ts', import.meta.url);
+const WORKER = new URL('../support/workers/counting.worker.ts', import.meta.url);
 const [PROCESSES, INSTANCES, CALLERS] = [2, 4, 8];
 const SECTIONS = 10_000;
 /** A quick machine is done with its sections before so many. */

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 
 import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import { fairKeysOf } from '../support/redisson-fair.js';
-import type { Api } from '../workers/fair.worker.js';
+import type { Api } from '../support/workers/fair.worker.js';
 import { verdictOf } from './support/fair-record.js';
 
-const WORKER = new URL('../workers/fair.worker.ts', import.meta.url);
+const WORKER = new URL('../support/workers/fair.worker.ts', import.meta.url);
 const NAMES = Array.from({ length: 8 }, (_, i) => `product_${String(i)}`);
 const PROCESSES = 3;
 const CALLERS = 2;

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import initSqlJs, { type Database } from 'sql.js';
 
 import { useRedis, useWorkers, type Worker } from '../support/set-up.js';
-import type { Api } from '../workers/guarded.worker.js';
+import type { Api } from '../support/workers/guarded.worker.js';
 
-const GUARDED = new URL('../workers/guarded.worker.ts', import.meta.url);
+const GUARDED = new URL('../support/workers/guarded.worker.ts', import.meta.url);
 const settings = { leaseTimeMs: 600, pollIntervalMs: 50, waitTimeMs: 20_000 };
 
 /** The story of docs/fencing.md, with real processes. */

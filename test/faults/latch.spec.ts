@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
-import type { Api } from '../workers/latch.worker.js';
+import type { Api } from '../support/workers/latch.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 
-const WORKER = new URL('../workers/latch.worker.ts', import.meta.url);
+const WORKER = new URL('../support/workers/latch.worker.ts', import.meta.url);
 const PROCESSES = 4;
 const [LANES, ROUNDS] = [200, 10];
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
-import type { Api } from '../workers/crowd.worker.js';
+import type { Api } from '../support/workers/crowd.worker.js';
 import type { Work } from './support/crowd.js';
 import { overlapsIn, staleTokensIn, telling } from './support/history.js';
 import { judge, totalsOf } from './support/verdict.js';
 
-const CROWD = new URL('../workers/crowd.worker.ts', import.meta.url);
+const CROWD = new URL('../support/workers/crowd.worker.ts', import.meta.url);
 const PROCESSES = 4;
 const CALLERS = 32;
 const WAIT_MS = 100_000;

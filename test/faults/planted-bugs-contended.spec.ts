@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { seededRandom, useRedis } from '../support/set-up.js';
-import type { PlantedBug } from '../workers/crowd.worker.js';
+import type { PlantedBug } from '../support/workers/crowd.worker.js';
 import { contend, type Contest } from './support/contest.js';
 import { useCrew } from './support/crew.js';
 import { Story, telling } from './support/history.js';

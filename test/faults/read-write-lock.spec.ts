@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
-import type { Api } from '../workers/readers-and-writers.worker.js';
+import type { Api } from '../support/workers/readers-and-writers.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 import { clashesIn, unpack, type Visit } from './support/read-write-history.js';
 import { counterOf } from './support/readers-and-writers.js';
 
-const WORKER = new URL('../workers/readers-and-writers.worker.ts', import.meta.url);
+const WORKER = new URL('../support/workers/readers-and-writers.worker.ts', import.meta.url);
 const PROCESSES = 4;
 const LOCKS = 6;
 

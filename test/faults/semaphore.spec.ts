@@ -3,11 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
-import type { Api, PermitWork } from '../workers/permit-crowd.worker.js';
+import type { Api, PermitWork } from '../support/workers/permit-crowd.worker.js';
 import { pause } from './support/pace.js';
 import { PermitReferee } from './support/permit-referee.js';
 
-const FILE = new URL('../workers/permit-crowd.worker.ts', import.meta.url);
+const FILE = new URL('../support/workers/permit-crowd.worker.ts', import.meta.url);
 const NAME = 'gateway';
 const CAPACITY = 12;
 const PROCESSES = 3;

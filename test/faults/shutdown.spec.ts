@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
-import type { Api, Farewell, Load } from '../workers/service.worker.js';
+import type { Api, Farewell, Load } from '../support/workers/service.worker.js';
 
-const SERVICE = new URL('../workers/service.worker.ts', import.meta.url);
+const SERVICE = new URL('../support/workers/service.worker.ts', import.meta.url);
 const LOAD = { obedient: 50, stubborn: 50, waiters: 200 };
 const SHUTDOWN_MS = 500;
 /** Closing may take so much longer when Redis does not answer: two waits of 1 or 2 s each. */

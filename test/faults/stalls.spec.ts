@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
-import type { Api } from '../workers/holder.worker.js';
+import type { Api } from '../support/workers/holder.worker.js';
 import { openApplication, type Application } from './support/application.js';
 import { FencedResource } from './support/fenced-resource.js';
 import { ROUND_TRIP_MS } from './support/lab.js';
 
-const HOLDER = new URL('../workers/holder.worker.ts', import.meta.url);
+const HOLDER = new URL('../support/workers/holder.worker.ts', import.meta.url);
 const LEASE_MS = 800;
 const POLL_MS = 100;
 const WAIT_MS = 20_000;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockSettings } from 'nestjs-redis-lock';
 import { useRedis, useWorkers } from '../support/set-up.js';
-import type { Api, Load } from '../workers/share.worker.js';
+import type { Api, Load } from '../support/workers/share.worker.js';
 import { useRedisson } from './redisson.js';
 
-const WORKER = new URL('../workers/share.worker.ts', import.meta.url);
+const WORKER = new URL('../support/workers/share.worker.ts', import.meta.url);
 const WORK_MS = 2;
 const LAST_MS = 6_000;
 /** A wait may take so many times one line of all callers. */

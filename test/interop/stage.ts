@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../support/eventually.js';
 import type { RedisFixture } from '../support/redis-server.js';
-import type { TraceStep } from '../wire/trace.js';
+import type { TraceStep } from '../support/wire/trace.js';
 import {
   Aliases,
   AS_TEXT,
@@ -12,7 +12,7 @@ import {
   type Eavesdropper,
   type WireKeys,
   type WireMessage,
-} from '../wire/wire-state.js';
+} from '../support/wire/wire-state.js';
 import { MS, subscriptions } from './sides.js';
 import { JavaError, type JavaObject, type JavaValue, type Redisson } from './redisson.js';
 

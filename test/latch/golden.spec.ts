@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LatchService } from 'nestjs-redis-lock';
 import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden } from '../support/wire/golden.js';
 
 const CHANNEL = 'redisson_countdownlatch__channel__{a}';
 const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };

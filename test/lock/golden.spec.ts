@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden } from '../support/wire/golden.js';
 
 const redis = useRedis();
 const golden = useGolden(redis, 'lock', { ours: /^nestjs_lock_/ });

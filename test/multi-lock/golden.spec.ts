@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type MultiLease } from 'nestjs-redis-lock';
 import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
-import { useGolden, type Replay } from '../wire/golden.js';
-import type { WireKeys } from '../wire/wire-state.js';
+import { useGolden, type Replay } from '../support/wire/golden.js';
+import type { WireKeys } from '../support/wire/wire-state.js';
 
 const redis = useRedis();
 const golden = useGolden(redis, 'multi-lock');

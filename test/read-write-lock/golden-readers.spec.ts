@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStateError } from 'nestjs-redis-lock';
 import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
-import { useGolden, type Replay } from '../wire/golden.js';
+import { useGolden, type Replay } from '../support/wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 
 const LEASE_LOST = { code: 'LEASE_LOST' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden } from '../support/wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 
 const LEASE_LOST = { code: 'LEASE_LOST' };

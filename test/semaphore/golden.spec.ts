@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { LockStateError, SemaphoreService } from 'nestjs-redis-lock';
 import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
 import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
-import { useGolden, type Replay } from '../wire/golden.js';
-import type { WireKeys } from '../wire/wire-state.js';
+import { useGolden, type Replay } from '../support/wire/golden.js';
+import type { WireKeys } from '../support/wire/wire-state.js';
 
 const CHANNEL = permitChannelOf('a');
 

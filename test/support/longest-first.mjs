@@ -8,10 +8,10 @@ import sequencer from '@jest/test-sequencer';
 const LONGEST = [
   'lock/contract',
   'read-write-lock/write-contract',
-  'connections/permissions',
-  'lock/leaks',
+  'redis/permissions',
+  'core/leaks',
   'read-write-lock/read-contract',
-  'lock/server-errors',
+  'redis/server-errors',
   'hand-off-model',
   'faults/contended',
   'faults/leaks',

@@ -7,7 +7,7 @@ import { FaultProxy } from '../../support/fault-proxy.js';
 import { ENDLESS } from '../../support/lock-client.js';
 import type { Random } from '../../support/random.js';
 import type { RedisFixture } from '../../support/redis-server.js';
-import type { PlantedBug } from '../../workers/crowd.worker.js';
+import type { PlantedBug } from '../../support/workers/crowd.worker.js';
 import { findingsIn } from './contest-checks.js';
 import { ContestHistory, type HistoryRecord } from './contest-history.js';
 import { LOCKS, type ContestPlan, type PlannedPost } from './contest-plan.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from '@jest/globals';
 
 import { Worker } from '../../support/child.js';
-import type { Api } from '../../workers/crowd.worker.js';
+import type { Api } from '../../support/workers/crowd.worker.js';
 import { CROWD, type Staff } from './fleet.js';
 
 /**

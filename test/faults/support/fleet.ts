@@ -2,12 +2,12 @@ import { join } from 'node:path';
 
 import type { Worker, WorkerHerd } from '../../support/child.js';
 import type { Random } from '../../support/random.js';
-import type { Api, Opening } from '../../workers/crowd.worker.js';
+import type { Api, Opening } from '../../support/workers/crowd.worker.js';
 import type { Work } from './crowd.js';
 import { nowUs } from './history.js';
 import { pause } from './pace.js';
 
-export const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
+export const CROWD = new URL('../../support/workers/crowd.worker.ts', import.meta.url);
 
 /** A process was killed, or stood still, at this time. */
 export type ProcessFate =

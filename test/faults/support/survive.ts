@@ -5,12 +5,12 @@ import type { WorkerHerd } from '../../support/child.js';
 import { eventually } from '../../support/eventually.js';
 import type { Random } from '../../support/random.js';
 import type { RedisFixture } from '../../support/redis-server.js';
-import type { Api } from '../../workers/crowd.worker.js';
+import type { Api } from '../../support/workers/crowd.worker.js';
 import type { Manners } from './ways.js';
 import { overlapsIn, staleTokensIn, type Story } from './history.js';
 import { judge, totalsOf, type Totals } from './verdict.js';
 
-const CROWD = new URL('../../workers/crowd.worker.ts', import.meta.url);
+const CROWD = new URL('../../support/workers/crowd.worker.ts', import.meta.url);
 const PROCESSES = 2;
 /** A run may take so long to notice that the longest lease is over. */
 const SLACK_MS = 5_000;

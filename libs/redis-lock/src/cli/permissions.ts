@@ -21,7 +21,7 @@ export const CLUSTER = [
 
 /**
  * The rights that a Redis user needs for each service, or option. docs/security.md has its rules from
- * here; test/connections/permissions.spec.ts compares both with what scripts and client do.
+ * here; test/redis/permissions.spec.ts compares both with what scripts and client do.
  */
 export const PERMISSIONS = {
   LockService: LOCK_FOOTPRINT,

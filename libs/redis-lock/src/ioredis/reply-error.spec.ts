@@ -10,7 +10,7 @@ const replyError = (message: string) =>
     command: { name: 'evalsha', args: ['sha', '1', 'k', 'owner-of-the-lock', '30000'] },
   });
 
-// test/lock/server-errors.spec.ts has the answers of real servers. This file has the rest.
+// test/redis/server-errors.spec.ts has the answers of real servers. This file has the rest.
 describe('lockErrorOf', () => {
   const RETRY = { code: 'LOCK_BACKEND', retryable: true, outcome: 'none' };
   const UNKNOWN = { code: 'LOCK_BACKEND', retryable: true, outcome: 'unknown' };

@@ -1,10 +1,14 @@
 import { Redis } from 'ioredis';
-import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LockBackendError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import type { CountDownLatch } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
-import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { callersClient, openApplication, type Application } from '../faults/support/application.js';
-import { serve } from '../support/worker.js';
+import type { CountDownLatch } from '../../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
+import { LatchService } from '../../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import {
+  callersClient,
+  openApplication,
+  type Application,
+} from '../../faults/support/application.js';
+import { serve } from '../worker.js';
 
 const WAIT_MS = 20_000;
 

@@ -1,15 +1,19 @@
 import { Redis } from 'ioredis';
 
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { callersClient, openApplication, type Application } from '../faults/support/application.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
+import {
+  callersClient,
+  openApplication,
+  type Application,
+} from '../../faults/support/application.js';
 import {
   ReadersAndWriters,
   type ReadWriteReport,
   type ReadWriteWork,
-} from '../faults/support/readers-and-writers.js';
-import { Random } from '../support/random.js';
-import { serve } from '../support/worker.js';
+} from '../../faults/support/readers-and-writers.js';
+import { Random } from '../random.js';
+import { serve } from '../worker.js';
 
 let application: Application;
 let client: Redis;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lock } from '../../libs/redis-lock/src/core/api/lock.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { openApplication, type Application } from '../faults/support/application.js';
-import { serve } from '../support/worker.js';
+import type { Lock } from '../../../libs/redis-lock/src/core/api/lock.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
+import { openApplication, type Application } from '../../faults/support/application.js';
+import { serve } from '../worker.js';
 
 export interface Load {
   readonly kind: 'lock' | 'writeLock' | 'spinLock';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { REDISSON_VERSIONS } from '../interop/versions.mjs';
+import { REDISSON_VERSIONS } from '../../interop/versions.mjs';
 import type { WireKeys, WireMessage } from './wire-state.js';
 
 /**
@@ -31,7 +31,7 @@ export interface TraceStep {
 }
 
 export const NEWEST_REDISSON = REDISSON_VERSIONS[0];
-const FOLDER = new URL('../interop/traces/', import.meta.url);
+const FOLDER = new URL('../../interop/traces/', import.meta.url);
 
 export function traceFile(primitive: string, version: string): URL {
   return new URL(`${primitive}.${version}.json`, FOLDER);

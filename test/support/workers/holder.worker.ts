@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 
 import { Redis } from 'ioredis';
 import type { AcquireOptions, Lease, LockSettings } from 'nestjs-redis-lock';
-import { LeaseLostError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import { openApplication, type Application } from '../faults/support/application.js';
-import { FencedResource } from '../faults/support/fenced-resource.js';
-import { report, serve } from '../support/worker.js';
+import { openApplication, type Application } from '../../faults/support/application.js';
+import { FencedResource } from '../../faults/support/fenced-resource.js';
+import { report, serve } from '../worker.js';
 
 const ME = 'worker';
 

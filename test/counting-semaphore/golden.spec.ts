@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from 'nestjs-redis-lock';
 import { PROMPT_MS, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
-import { useGolden } from '../wire/golden.js';
+import { useGolden } from '../support/wire/golden.js';
 
 const redis = useRedis();
 const golden = useGolden(redis, 'semaphore', { ours: /^nestjs_semaphore_request:/ });

@@ -1,14 +1,18 @@
 import { Redis } from 'ioredis';
 import type { LockEvent, LockSettings } from 'nestjs-redis-lock';
 
-import { callersClient, openApplication, type Application } from '../faults/support/application.js';
-import { Crowd, type Report, type Work } from '../faults/support/crowd.js';
-import { Journal } from '../faults/support/journal.js';
-import * as handOffBugs from '../faults/support/planted-hand-off.js';
-import * as lockBugs from '../faults/support/planted.js';
-import { setBackClock } from '../faults/support/set-back-clock.js';
-import { Random } from '../support/random.js';
-import { serve } from '../support/worker.js';
+import {
+  callersClient,
+  openApplication,
+  type Application,
+} from '../../faults/support/application.js';
+import { Crowd, type Report, type Work } from '../../faults/support/crowd.js';
+import { Journal } from '../../faults/support/journal.js';
+import * as handOffBugs from '../../faults/support/planted-hand-off.js';
+import * as lockBugs from '../../faults/support/planted.js';
+import { setBackClock } from '../../faults/support/set-back-clock.js';
+import { Random } from '../random.js';
+import { serve } from '../worker.js';
 
 export interface Opening {
   /** One application for each url, with a client of its own. */

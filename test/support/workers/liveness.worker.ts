@@ -1,9 +1,9 @@
-import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
-import { InProcessConnection } from '../../libs/redis-lock/src/testing/in-process-connection.js';
-import { InProcessServer } from '../../libs/redis-lock/src/testing/in-process-server.js';
-import { serve } from '../support/worker.js';
+import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
+import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
+import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
+import { InProcessConnection } from '../../../libs/redis-lock/src/testing/in-process-connection.js';
+import { InProcessServer } from '../../../libs/redis-lock/src/testing/in-process-server.js';
+import { serve } from '../worker.js';
 
 // Without sockets: timers alone keep this process alive.
 const server = new InProcessServer(systemClock);

@@ -1,8 +1,8 @@
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { openApplication, type Application } from '../faults/support/application.js';
-import { RecordingConnection } from '../faults/support/fair-record.js';
-import { serve } from '../support/worker.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import { FairLockService } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { openApplication, type Application } from '../../faults/support/application.js';
+import { RecordingConnection } from '../../faults/support/fair-record.js';
+import { serve } from '../worker.js';
 
 let application: Application;
 let isStopped = false;

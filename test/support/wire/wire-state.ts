@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { eventually } from '../support/eventually.js';
+import { eventually } from '../eventually.js';
 
 /** A time of the server is given as this and the milliseconds that it is ahead of the present. */
 const NOW = 'now + ';

@@ -1,9 +1,9 @@
 import type { Lease, LockSettings } from 'nestjs-redis-lock';
-import { LeaseLostError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
-import { openApplication, type Application } from '../faults/support/application.js';
-import { serve } from '../support/worker.js';
+import { FencingGuard } from '../../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
+import { openApplication, type Application } from '../../faults/support/application.js';
+import { serve } from '../worker.js';
 
 let application: Application;
 let guard: FencingGuard;

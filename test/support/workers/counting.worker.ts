@@ -1,12 +1,19 @@
 import { Redis } from 'ioredis';
-import { LockBackendError, LockTimeoutError } from '../../libs/redis-lock/src/core/api/errors.js';
+import {
+  LockBackendError,
+  LockTimeoutError,
+} from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
-import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
-import { callersClient, openApplication, type Application } from '../faults/support/application.js';
-import { pause } from '../faults/support/pace.js';
-import { Random } from '../support/random.js';
-import { serve } from '../support/worker.js';
+import type { CountingSemaphore } from '../../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { CountingSemaphores } from '../../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
+import {
+  callersClient,
+  openApplication,
+  type Application,
+} from '../../faults/support/application.js';
+import { pause } from '../../faults/support/pace.js';
+import { Random } from '../random.js';
+import { serve } from '../worker.js';
 
 const WAIT_MS = 20_000;
 

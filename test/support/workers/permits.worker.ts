@@ -1,9 +1,9 @@
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import type { SemaphoreAcquireOptions } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
-import { report, serve } from '../support/worker.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
+import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
+import type { SemaphoreAcquireOptions } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
+import { report, serve } from '../worker.js';
 
 let context: LockContext;
 let semaphores: SemaphoreService;

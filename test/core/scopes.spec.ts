@@ -6,9 +6,9 @@ import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { eventually, useLocks, useProxy, useRedis, useWorkers } from '../support/set-up.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
-import type { Api } from '../workers/leaks.worker.js';
+import type { Api } from '../support/workers/leaks.worker.js';
 
-const FILE = new URL('../workers/leaks.worker.ts', import.meta.url);
+const FILE = new URL('../support/workers/leaks.worker.ts', import.meta.url);
 
 describe('LockService: whose scope it is in which something is told', () => {
   const redis = useRedis();

@@ -3,15 +3,15 @@ import {
   LeaseLostError,
   LockBackendError,
   LockTimeoutError,
-} from '../../libs/redis-lock/src/core/api/errors.js';
+} from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { PermitReferee } from '../faults/support/permit-referee.js';
-import { Random } from '../support/random.js';
-import { serve } from '../support/worker.js';
+import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
+import { PermitReferee } from '../../faults/support/permit-referee.js';
+import { Random } from '../random.js';
+import { serve } from '../worker.js';
 
 export interface PermitWork {
   name: string;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { PermitLease } from 'nestjs-redis-lock';
-import { FOREIGN_PERMIT } from '../support/redisson-permits.js';
-import { FOREIGN_CLIENT } from '../support/redisson.js';
-import type { RedisFixture } from '../support/redis-server.js';
+import { FOREIGN_PERMIT } from '../redisson-permits.js';
+import { FOREIGN_CLIENT } from '../redisson.js';
+import type { RedisFixture } from '../redis-server.js';
 import { readTrace, type TraceStep } from './trace.js';
 import {
   Aliases,

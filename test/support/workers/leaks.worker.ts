@@ -1,15 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
-import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
-import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
+import { LatchService } from '../../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
+import { FairLockService } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
+import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
+import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
+import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
+import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import {
   openIoredisConnection,
   prepareIoredisConnection,
-} from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { serve } from '../support/worker.js';
+} from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { serve } from '../worker.js';
 
 /** Callers side by side. */
 const TOGETHER = 100;

@@ -1,9 +1,13 @@
 import type { Redis } from 'ioredis';
-import { LockError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LockError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
-import { callersClient, openApplication, type Application } from '../faults/support/application.js';
-import { report, serve } from '../support/worker.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import {
+  callersClient,
+  openApplication,
+  type Application,
+} from '../../faults/support/application.js';
+import { report, serve } from '../worker.js';
 
 export interface Load {
   /** Holders that finish once the service begins to shut down. */
