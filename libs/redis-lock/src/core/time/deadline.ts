@@ -1,11 +1,4 @@
-import {
-  isAbort,
-  listenTo,
-  reasonOf,
-  refuseAborted,
-  unlistenTo,
-  type AbortListener,
-} from './abort.js';
+import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from './abort.js';
 import type { Timed, TimerHeap } from './timer-heap.js';
 
 /** Time is up. */
@@ -35,18 +28,9 @@ export class Deadline {
     return Math.max(0, this.limitMs - this.waitedMs);
   }
 
-  get isAborted(): boolean {
-    return this.signal?.aborted === true;
-  }
-
   /** @throws the signal's reason, if the signal has ended the call */
   refuseAborted(): void {
     refuseAborted(this.signal);
-  }
-
-  /** Whether the signal has ended the call with this error. */
-  isAbort(error: unknown): boolean {
-    return isAbort(this.signal, error);
   }
 
   /**
