@@ -14,6 +14,10 @@ export class PassThrough implements RedisConnection {
     return this.inner.isUp;
   }
 
+  get sendCount(): number | undefined {
+    return this.inner.sendCount;
+  }
+
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: readonly string[],

@@ -7,4 +7,4 @@ local function announce(channel, message)
 end
 if not redis.call('hget', lock, owner) then return 'absent' end
 redis.call('del', lock)
-return announce(channel, '0') and 'done' or 'unannounced'
+return announce(channel, '0') and 1 or 'unannounced'

@@ -159,11 +159,11 @@ leaveQueue(owner)
 if not isOurs then return 'absent' end
 
 if isAlone then
-  return announce(channel, '0') and 'done' or 'unannounced'
+  return announce(channel, '0') and 1 or 'unannounced'
 end
 
 leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openWindow, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
-return announce(channel, '0') and 'done' or 'unannounced'
+return announce(channel, '0') and 1 or 'unannounced'

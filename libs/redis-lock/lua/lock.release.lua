@@ -21,7 +21,7 @@ local leftMs = not isAlone and redis.pcall('pttl', lock)
 redis.call('del', lock)
 
 if isAlone then
-  return announce(channel, '0') and 'done' or 'unannounced'
+  return announce(channel, '0') and 1 or 'unannounced'
 end
 
 local now
@@ -161,4 +161,4 @@ leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openWindow, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
-return announce(channel, '0') and 'done' or 'unannounced'
+return announce(channel, '0') and 1 or 'unannounced'

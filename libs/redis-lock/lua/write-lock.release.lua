@@ -250,11 +250,11 @@ if isForReaders(letGo(field)) then
 end
 
 if isAlone then
-  return announceToAll() and 'done' or 'unannounced'
+  return announceToAll() and 1 or 'unannounced'
 end
 
 leaveQueue(owner, true)
 local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
 if tried(openWindow, since, 0) then return 'opened' end
 if since and tried(handOver) then return 'done' end
-return announceToAll() and 'done' or 'unannounced'
+return announceToAll() and 1 or 'unannounced'

@@ -7,19 +7,19 @@ import {
 } from './api/options.js';
 import { HeldLease } from './holding/held-lease.js';
 import { Hold } from './holding/hold.js';
+import { leadOf } from './holding/owner-steps.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { checkWork, runLocked, surroundingLease } from './holding/scope.js';
 import { Joiner } from './join.js';
 import { waitedMs, type Acquisition } from './acquisition.js';
 import type { LockContext } from './lock-context.js';
-import { Release, Releases } from './release.js';
+import { Releases } from './release.js';
+import { shapesOf } from './kept-shapes.js';
 import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
-import { ByKey } from './waiting/by-key.js';
-import { KeyUse } from './waiting/keys-in-use.js';
 import { timeoutError, type Refusal } from './waiting/known.js';
 import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
-import { queueFor, type WaitQueues } from './waiting/wait-queues.js';
+import type { WaitQueues } from './waiting/wait-queues.js';
 
 /** The three verbs by which leases are acquired, for everything of one kind on one connection. */
 export class Acquirer {
@@ -30,10 +30,6 @@ export class Acquirer {
   private readonly defaults: ResolvedAcquireOptions;
   private readonly onceDefaults: ResolvedAcquireOptions;
 
-  /**
-   * V8 drops the code that it compiled for a class with the last instance: one of each stays. A field that
-   * once held a fraction gives its class a new shape, so that the times of these are fractions, too.
-   */
   private readonly kept: readonly object[];
 
   constructor(
@@ -46,16 +42,7 @@ export class Acquirer {
     this.joiner = new Joiner(context, protocol, this.leaseOf);
     this.defaults = Object.freeze(resolveAcquireOptions(undefined, settings, settings.waitTimeMs));
     this.onceDefaults = Object.freeze(resolveAcquireOptions(undefined, settings, 0));
-    const hold = new Hold(context, protocol, '', '', this.defaults);
-    hold.confirm(TIME, settings.leaseTimeMs);
-    hold.renewAt = TIME;
-    const waiter = new Waiter(context, hold, hold, settings.waitTimeMs, undefined, TIME);
-    waiter.sentAt = TIME;
-    const lease = new HeldLease(hold, 0, undefined, undefined, TIME, 0, this.releases);
-    const use = new KeyUse('', new ByKey());
-    const release = new Release(this.releases, lease, NOTHING, NOTHING);
-    release.askedAt = TIME;
-    this.kept = [waiter, lease, release, use, queueFor(this.queues, hold, use)];
+    this.kept = shapesOf(this.releases, protocol, this.defaults);
   }
 
   acquire(name: string, given: AnyAcquireOptions | undefined): Promise<HeldLease> {
@@ -80,9 +67,18 @@ export class Acquirer {
     defaults: ResolvedAcquireOptions,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
+    const { context, protocol } = this;
     let acquisition: Acquisition;
     try {
-      acquisition = this.acquisition(name, given, defaults);
+      const options =
+        given === undefined
+          ? defaults
+          : resolveAcquireOptions(given, context.settings, defaults.waitTimeMs, protocol.options);
+      const key = context.keys.key(name);
+      refuseAborted(options.signal);
+      const { kind } = protocol;
+      const startedAt = context.clock.now();
+      acquisition = { session: context, name, kind, label: options.label, key, options, startedAt };
     } catch (error) {
       const reason = error as Error;
       return Promise.reject(reason);
@@ -92,45 +88,28 @@ export class Acquirer {
     return traced(acquisition, take, (taken) => !(taken instanceof HeldLease));
   }
 
-  private acquisition(
-    name: string,
-    given: AnyAcquireOptions | undefined,
-    defaults: ResolvedAcquireOptions,
-  ): Acquisition {
-    const { context, protocol } = this;
-    const { settings, clock } = context;
-    const options =
-      given === undefined
-        ? defaults
-        : resolveAcquireOptions(given, settings, defaults.waitTimeMs, protocol.options);
-    const key = context.keys.key(name);
-    refuseAborted(options.signal);
-    const { kind } = protocol;
-    const startedAt = clock.now();
-    return { session: context, name, kind, label: options.label, key, options, startedAt };
-  }
-
   private async settle<R>(
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { session, name, options, startedAt } = acquisition;
-    const { signal } = options;
+    const { protocol, queues } = this;
+    const { session, name, key, options, startedAt } = acquisition;
+    const { signal, waitTimeMs } = options;
     let taken: HeldLease | Refusal | undefined;
     let isAdmitted = false;
     try {
       while (taken === undefined) {
-        const parent = this.parentOf(acquisition);
+        // While the call waited, the hold that it would have joined may have been released.
+        const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
         if (parent !== undefined) {
           taken = await this.joiner.join(acquisition, parent);
           continue;
         }
         const hold = this.holdFor(acquisition);
-        const { waitTimeMs } = options;
         const waiter = new Waiter(session, hold, hold, waitTimeMs, signal, startedAt);
         // An enclosing hold lets the call in, whatever number waits.
         const isLetIn = isAdmitted || hold.companion !== undefined;
-        let outcome = await waiter.waitIn(this.queues, isAdmitted, isLetIn);
+        let outcome = await waiter.waitIn(queues, isAdmitted, isLetIn);
         if (outcome === SLOW) outcome = await waiter.goOn();
         taken = outcome === GRANTED ? this.granted(waiter, hold) : (outcome as Refusal);
         isAdmitted = true;
@@ -158,12 +137,6 @@ export class Acquirer {
     tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
   }
 
-  /** While the call waited, the hold that it would have joined may have been released. */
-  private parentOf({ key }: Acquisition): HeldLease | undefined {
-    const { protocol } = this;
-    return protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
-  }
-
   /** The hold of a new owner, which asks for the lock. */
   private holdFor({ name, key, options }: Acquisition): Hold {
     const { context, protocol } = this;
@@ -186,7 +159,7 @@ export class Acquirer {
       use.granted = undefined;
       hold.countedKey = use;
     }
-    if (now >= hold.validUntil || hold.isSuspended(now)) {
+    if (now >= hold.validUntil || hold.isSuspended(leadOf(context.clock, now))) {
       use?.end();
       void waiter.cancel();
       return undefined;
@@ -234,6 +207,3 @@ export class Acquirer {
 function refuse(acquisition: Acquisition, refusal: Refusal): never {
   throw timeoutError({ name: acquisition.name, waitedMs: waitedMs(acquisition) }, refusal);
 }
-
-const NOTHING = () => undefined;
-const TIME = 0.5;

@@ -50,19 +50,13 @@ export class Release extends Patience implements Leaving {
     const now = releases.session.clock.now();
     this.begin(now);
     hold.drop(lease);
-    try {
-      releases.holds.refuseDead(hold, now);
-    } catch (error) {
-      this.over(error);
-      return;
+    if (hold.isLive && now >= hold.validUntil) releases.holds.lose(hold, 'expired');
+    if (!hold.isBusy || !hold.isLive) this.send(now);
+    else {
+      void hold.whenFree(() => {
+        this.send(releases.session.clock.now());
+      });
     }
-    if (!hold.isBusy) {
-      this.send(now);
-      return;
-    }
-    void hold.whenFree(() => {
-      this.send(releases.session.clock.now());
-    });
   }
 
   /** The leases are counted now: a nested call may have joined meanwhile. */

@@ -5,7 +5,7 @@ import { Background } from './redis/background.js';
 import { ANSWER_MS, type RedisConnection, type Reply } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
 import { KeySpace } from './redis/key-names.js';
-import { queueMicrotask, systemClock, type Clock } from './time/clock.js';
+import { systemClock, type Clock } from './time/clock.js';
 import { TimerHeap } from './time/timer-heap.js';
 
 const NONCE_BYTES = 8;
@@ -20,8 +20,6 @@ export class Session {
   /** Names this client among all that share a Redis. */
   readonly id = randomUUID();
   private lastOwner = 0;
-  private ticks = 0;
-  private isTicking = false;
   private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
   /** Random bytes for nonces, made many at a time. */
   private readonly random = Buffer.alloc(64 * NONCE_BYTES);
@@ -43,15 +41,6 @@ export class Session {
     return `${this.id}:${String(++this.lastOwner)}`;
   }
 
-  /** A number that stays the same until the microtasks of this moment have run. */
-  get tick(): number {
-    if (!this.isTicking) {
-      this.isTicking = true;
-      queueMicrotask(this.endTick);
-    }
-    return this.ticks;
-  }
-
   /** 32 hexadecimal digits: 16 mark this session, and 16 are random, so that no other client can guess them. */
   newNonce(): string {
     if (this.randomAt === this.random.length) {
@@ -66,11 +55,6 @@ export class Session {
   isOurNonce(nonce: string): boolean {
     return nonce.startsWith(this.mark);
   }
-
-  private readonly endTick = () => {
-    this.isTicking = false;
-    this.ticks += 1;
-  };
 
   /** Unique names: 16 random bytes each, as hexadecimal digits. */
   newIds(count: number): string[] {

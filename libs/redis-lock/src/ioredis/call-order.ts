@@ -48,7 +48,7 @@ export class CallOrder {
 
   /** Adds a single call that does not have to wait. */
   lead(batch: Batch): void {
-    const [call] = batch;
+    const call = batch[0];
     if (call.script.inOrder) this.#ahead.set(firstKeyOf(call), batch);
   }
 
@@ -143,21 +143,18 @@ export function tagOf(call: Call): string {
   return hashTag(firstKeyOf(call));
 }
 
-function firstKeyOf({ keys: [key = ''] }: Call): string {
-  return key;
+function firstKeyOf({ keys }: Call): string {
+  return keys[0] ?? '';
 }
 
 function isInOrder(call: Call): boolean {
   return call.script.inOrder;
 }
 
-/**
- * It has the keys and arguments that its script declares, as calls that travel together must have. A Cluster
- * cannot tell where a call without a key belongs.
- */
+/** It has the keys and arguments that its script declares, as calls that travel together must have. */
 export function isUniform({ script, keys, args }: Call): boolean {
   return (
-    keys.length > 0 && keys.length === script.keys.length && args.length === script.args.length
+    script.readsByName && keys.length === script.keys.length && args.length === script.args.length
   );
 }
 

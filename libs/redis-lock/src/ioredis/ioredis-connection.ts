@@ -132,6 +132,10 @@ export class IoredisConnection implements RedisConnection {
     return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
   }
 
+  get sendCount(): number {
+    return this.#batches.sendCount;
+  }
+
   get isHearing(): boolean {
     return this.messages.isHearing;
   }
@@ -192,6 +196,7 @@ export class IoredisConnection implements RedisConnection {
     minReplicas: number,
   ): Promise<Reply<R>> {
     await this.#prepare();
+    this.#batches.sendCount += 1;
     const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
     return { value: script.decode(raw), ...reply };
   }

@@ -7,7 +7,7 @@ import { useRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup } from '../../../../test/support/topology.js';
 import { RENEW } from '../primitives/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
-import { defineScript, forMany } from '../core/redis/script.js';
+import { defineScript, forMany, type RawReply, type Script } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
 import { openIoredisConnection } from './ioredis-connection.js';
 
@@ -23,10 +23,11 @@ const ANOTHER_PUSH = defineScript({
   ...{ name: 'another-push', keys: ['list'], args: ['text'], reply: (raw) => raw },
   body: `redis.call('rpush', list, text) return 1`,
 });
-const LENGTHS = defineScript({
-  ...{ name: 'lengths', keys: ['a', 'b'], args: ['x', 'y'], reply: (raw) => raw },
-  body: `return {#KEYS, #ARGV}`,
-});
+const [BY_NAME, BY_NUMBER] = ['return {a, x}', 'return {#KEYS, #ARGV}'].map((body) =>
+  defineScript({
+    ...{ name: 'lists', keys: ['a', 'b'], args: ['x', 'y'], body, reply: (raw) => raw },
+  }),
+) as [Script<string, string, RawReply>, Script<string, string, RawReply>];
 const MANY = forMany(PUSH);
 
 describe('scripts that are asked for in one turn', () => {
@@ -116,13 +117,15 @@ describe('scripts that are asked for in one turn', () => {
     const extra = () => connection.run(PUSH, ['a'], ['x', 'more']);
     const mixed = () => Promise.all([push(['k0']), extra(), extra(), push(['k1'])]);
     expect(await sentBy(mixed)).toEqual({ evalsha: 3 });
-    const two = (keys: string[], args: string[]) => {
-      const run = () => connection.run(LENGTHS, keys, args);
+    const two = (keys: string[], args: string[], script = BY_NAME) => {
+      const run = () => connection.run(script, keys, args);
       return sentBy(() => Promise.all([run(), run()]));
     };
     expect(await two(['a', 'b'], ['x', 'y'])).toEqual({ evalsha: 1 });
     expect(await two(['a', 'b', 'c'], ['x', 'y'])).toEqual({ evalsha: 2 });
     expect(await two(['a', 'b'], ['x'])).toEqual({ evalsha: 2 });
+    // In a script for many, its numbers would be those of the others.
+    expect(await two(['a', 'b'], ['x', 'y'], BY_NUMBER)).toEqual({ evalsha: 2 });
   });
 
   it('go one by one without a key: a Cluster could not tell where they belong', async () => {

@@ -54,6 +54,8 @@ type Evaluate = (
 export class ScriptBatches {
   readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
   readonly #order: CallOrder;
+  /** How often it has sent calls. */
+  sendCount = 0;
   /** The calls that are not sent yet. */
   #due: Batch | undefined;
   /** They can travel together, in any number. */
@@ -154,20 +156,27 @@ export class ScriptBatches {
 
   #sendDue(calls: Batch): void {
     this.#due = undefined;
-    if (calls.length === 1) this.#order.lead(calls);
-    const isCut = this.#isOneKind || calls.length === 1;
-    for (const batch of isCut ? cut(calls) : this.#order.batchesOf(calls)) this.#send(batch);
+    this.sendCount += 1;
+    if (calls.length === 1) {
+      this.#order.lead(calls);
+      this.#send(calls);
+    } else {
+      const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);
+      for (const batch of batches) this.#send(batch);
+    }
   }
 
   /** By its digest; a server that has forgotten the script gets the text. */
   #send(batch: Batch, isKnown = true): void {
-    const [first] = batch;
-    if (batch.length > 1 && this.#isMoving(first)) {
+    const first = batch[0];
+    const isAlone = batch.length === 1;
+    if (!isAlone && this.#isMoving(first)) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
-    this.#stamp(batch);
-    const { lua, sha1, keys, args } = batch.length === 1 ? first : this.#together(batch);
+    const now = performance.now();
+    if (isAlone) this.#stamp(first, now);
+    const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch, now);
     const reply = isKnown
       ? this.#client.evalsha(sha1, keys.length, keys, args)
       : this.#client.eval(lua, keys.length, keys, args);
@@ -183,20 +192,18 @@ export class ScriptBatches {
   }
 
   /** A call that is sent again keeps its first time: Redis may have executed it then. */
-  #stamp(batch: Batch): void {
-    const now = performance.now();
-    for (const call of batch) {
-      if (call.sentAt > 0) continue;
-      call.sentAt = now;
-      call.breaks = this.#breaks;
-    }
+  #stamp(call: Call, now: number): void {
+    if (call.sentAt > 0) return;
+    call.sentAt = now;
+    call.breaks = this.#breaks;
   }
 
-  #together(batch: Batch): ScriptCall {
+  #together(batch: Batch, now: number): ScriptCall {
     const { lua, sha1 } = this.#formFor(batch[0]);
     const keys: string[] = [];
     const args: (string | number)[] = [];
     for (const call of batch) {
+      this.#stamp(call, now);
       keys.push(...call.keys);
       args.push(...call.args);
     }
@@ -209,9 +216,7 @@ export class ScriptBatches {
     else {
       const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
       batch.forEach((call, i) => {
-        const answer = answers[i];
-        if (typeof answer === 'object' && isReply(answer)) this.#fail(call, answer);
-        else this.#answer(call, answer);
+        this.#answer(call, answers[i]);
       });
     }
     if (batch[0].script.inOrder) this.#goOn(batch);
@@ -252,10 +257,14 @@ export class ScriptBatches {
   }
 
   #answer(call: Call, raw: unknown): void {
-    const resent = this.#breaks !== call.breaks;
+    const { script, sentAt, breaks } = call;
+    const resent = this.#breaks !== breaks;
+    if ((resent && this.connection.mayGoAstray()) || (typeof raw === 'object' && isReply(raw))) {
+      this.#fail(call, raw);
+      return;
+    }
     try {
-      if (resent && this.connection.mayGoAstray()) throw brokenError();
-      call.resolve({ value: call.script.decode(raw) as never, sentAt: call.sentAt, resent });
+      call.resolve({ value: script.decode(raw) as never, sentAt, resent });
     } catch (error) {
       call.reject(error);
     }

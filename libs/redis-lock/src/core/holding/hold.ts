@@ -6,7 +6,7 @@ import type { Reply } from '../redis/connection.js';
 import { nodesChannel } from '../redis/key-names.js';
 import type { Tries } from '../redis/retry.js';
 import type { Session } from '../session.js';
-import type { Timed } from '../time/timer-heap.js';
+import type { Group, Timed } from '../time/timer-heap.js';
 import type { Asker, Channels } from './asker.js';
 import { leadOf, OwnerSteps } from './owner-steps.js';
 import type { AcquireAnswer, Claim, HoldProtocol, Owned, OwnerId, Renewal } from './protocol.js';
@@ -27,7 +27,7 @@ export interface HoldListener {
 
 /** Called when something of a hold is due. */
 export interface HoldGuard {
-  look(hold: Hold): void;
+  look(hold: Hold, now: number): void;
 }
 
 /** The key of a hold, counted among the keys in use until the hold is over. */
@@ -45,8 +45,10 @@ function driftOf(leaseTimeMs: number): number {
 
 /** How far the wall clock must run ahead of the monotonic one before a suspension is assumed. */
 function suspensionOf(leaseTimeMs: number): number {
-  return Math.min(1_000, Math.max(50, leaseTimeMs / 10));
+  return Math.min(1_000, Math.max(SHORTEST_SUSPENSION_MS, leaseTimeMs / 10));
 }
+
+const SHORTEST_SUSPENSION_MS = 50;
 
 const NO_LEASES: readonly LeaseListener[] = [];
 
@@ -56,6 +58,7 @@ const NO_LEASES: readonly LeaseListener[] = [];
  */
 export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tries {
   heapIndex = -1;
+  group: Group | undefined = undefined;
   /** The watchdog, while it is held. */
   guard: HoldGuard | undefined = undefined;
   /** When the watchdog renews next, if it renews at all. */
@@ -79,6 +82,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   refusal: LockBackendError | undefined = undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown = undefined;
+  /** The latest of its leases: the watchdog reads it for all holds, and memory is slow. */
+  watchedUntil = -Infinity;
+  /** How many replicas must have a renewal for it to count. */
+  minReplicas = 0;
   /** The leases that are not released. Scripts name their absolute number: a lost script does no harm. */
   leases: readonly LeaseListener[] = NO_LEASES;
   lostError: LeaseLostError | undefined = undefined;
@@ -188,23 +195,28 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   // While it is held.
 
-  /** How many replicas must have a renewal for it to count. */
-  get minReplicas(): number {
-    let most = 0;
-    for (const { minReplicas } of this.leases) most = Math.max(most, minReplicas);
-    return most;
+  /** The watchdog renews it. */
+  isWatched(now: number): boolean {
+    return now < this.watchedUntil || this.owedLeaseMs > 0;
   }
 
   add(lease: LeaseListener): void {
     // Nearly always there is one: an array that grows takes room for 16 more.
     this.leases = this.leases.length === 0 ? [lease] : [...this.leases, lease];
+    this.watchedUntil = Math.max(this.watchedUntil, lease.watchedUntil);
+    this.minReplicas = Math.max(this.minReplicas, lease.minReplicas);
   }
 
   drop(lease: LeaseListener): void {
-    this.leases =
-      this.leases.length === 1 && this.leases[0] === lease
-        ? NO_LEASES
-        : this.leases.filter((other) => other !== lease);
+    const { leases } = this;
+    if (leases.length === 1 && leases[0] === lease) {
+      this.leases = NO_LEASES;
+      return;
+    }
+    this.leases = [];
+    this.watchedUntil = -Infinity;
+    this.minReplicas = 0;
+    for (const other of leases) if (other !== lease) this.add(other);
   }
 
   get state(): LeaseState {
@@ -236,17 +248,19 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /** The wall clock went on while the monotonic one stood still. */
-  isSuspended(now = this.session.clock.now()): boolean {
-    return leadOf(this.session.clock, now) - this.confirmedLead > suspensionOf(this.leaseMs);
+  isSuspended(lead = leadOf(this.session.clock)): boolean {
+    const standstillMs = lead - this.confirmedLead;
+    return standstillMs > SHORTEST_SUSPENSION_MS && standstillMs > suspensionOf(this.leaseMs);
   }
 
-  onDue(): void {
-    this.guard?.look(this);
+  onDue(now: number): void {
+    this.guard?.look(this, now);
   }
 
   /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
   confirm(sentAt: number, leaseTimeMs: number): void {
-    const validUntil = sentAt + leaseTimeMs - driftOf(leaseTimeMs);
+    // V8 keeps whole numbers in the object.
+    const validUntil = Math.floor(sentAt + leaseTimeMs - driftOf(leaseTimeMs));
     if (validUntil >= this.validUntil) {
       this.validUntil = validUntil;
       this.leaseMs = leaseTimeMs;
@@ -270,7 +284,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     if (this.lostError !== undefined) return this.lostError;
     const cause = this.doubt === undefined ? {} : { cause: this.doubt };
     this.lostError = new LeaseLostError(this.name, reason, cause);
-    if (this.known !== 'released') this.over('lost');
+    if (this.known !== 'released') {
+      this.known = 'lost';
+      this.countedKey?.end();
+    }
     for (const lease of this.leases) lease.onLost(this.lostError);
     for (const listener of this.lossListeners ?? []) listener(this.lostError);
     this.leases = NO_LEASES;
@@ -286,12 +303,9 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     };
   }
 
+  /** Its last lease was released, and it was live. */
   end(): void {
-    if (this.isLive) this.over('released');
-  }
-
-  private over(state: 'lost' | 'released'): void {
-    this.known = state;
+    this.known = 'released';
     this.countedKey?.end();
   }
 }

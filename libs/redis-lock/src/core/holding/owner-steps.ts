@@ -31,7 +31,8 @@ export class OwnerSteps {
 
   /** A script of this owner is sent at this moment. */
   begin(): void {
-    this.beginStep(leadOf(this.session.clock));
+    this.askedLead = leadOf(this.session.clock);
+    this.steps += 1;
   }
 
   /** As `begin`, at a lead that was read before: many owners may share one script. */

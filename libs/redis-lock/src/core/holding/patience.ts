@@ -1,6 +1,6 @@
 import { quoteName, withLockName } from '../api/errors.js';
 import { notAnswered } from '../redis/retry.js';
-import type { Timed } from '../time/timer-heap.js';
+import type { Group, Timed } from '../time/timer-heap.js';
 import type { Hold } from './hold.js';
 
 /** A caller of `release` or `renew` waits for Redis for this time. A release is sent on after that. */
@@ -9,6 +9,7 @@ export const PATIENCE_MS = 2_000;
 /** A caller that waits for an answer about its hold, for 2 s at most. */
 export class Patience implements Timed {
   heapIndex = -1;
+  group: Group | undefined = undefined;
   private isSettled = false;
   private running: Promise<unknown> | undefined = undefined;
 
@@ -21,9 +22,7 @@ export class Patience implements Timed {
 
   /** The wait begins now. */
   begin(now: number): this {
-    const { times } = this.hold.session;
-    times.set(this, now + PATIENCE_MS);
-    times.beginWait();
+    this.hold.session.times.beginWait(this, now + PATIENCE_MS);
     return this;
   }
 
@@ -76,9 +75,7 @@ export class Patience implements Timed {
   private end(): boolean {
     if (this.isSettled) return false;
     this.isSettled = true;
-    const { times } = this.hold.session;
-    times.delete(this);
-    times.endWait();
+    this.hold.session.times.endWait(this);
     return true;
   }
 }

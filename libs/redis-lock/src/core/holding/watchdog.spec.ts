@@ -124,7 +124,7 @@ describe('Watchdog', () => {
   });
   afterEach(() => {
     watchdog.close();
-    expect(session.times.size).toBe(0);
+    expect(session.times.items()).toEqual([]);
     session.times.clear();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();

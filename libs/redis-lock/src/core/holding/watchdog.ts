@@ -16,6 +16,13 @@ const SHORTEST_PAUSE_MS = 20;
 /** A lock that was handed over with a shorter lease is renewed after this time: short work is over by then. */
 const OWED_MS = 50;
 
+/** When a renewal was sent and answered, and the lead of the wall clock by then. */
+interface Renewed {
+  readonly sentAt: number;
+  readonly now: number;
+  readonly lead: number;
+}
+
 /** How renewals are sent. */
 interface Way {
   readonly minReplicas: number;
@@ -93,13 +100,12 @@ export class Watchdog implements HoldGuard {
     this.lanes.clear();
   }
 
-  look(hold: Hold): void {
-    const now = this.session.clock.now();
+  look(hold: Hold, now: number): void {
     if (now >= hold.validUntil) {
       this.onLost(hold, 'expired');
       return;
     }
-    if (this.isWatched(hold, now)) {
+    if (hold.isWatched(now)) {
       const isUnanswered = hold.renewing || hold.isBusy;
       if (isUnanswered && now >= doubtAt(hold)) {
         this.doubt(hold, NO_ANSWER());
@@ -111,18 +117,12 @@ export class Watchdog implements HoldGuard {
     this.plan(hold, now);
   }
 
-  private isWatched(hold: Hold, now: number): boolean {
-    if (hold.owedLeaseMs > 0) return true;
-    for (const lease of hold.leases) if (now < lease.watchedUntil) return true;
-    return false;
-  }
-
   /** Sets the next time at which something has to happen. */
   private plan(hold: Hold, now = this.session.clock.now()): void {
     let next = hold.validUntil;
-    if (this.isWatched(hold, now)) {
-      if (now < doubtAt(hold)) next = Math.min(next, doubtAt(hold));
-      if (!hold.renewing) next = Math.min(next, hold.renewAt);
+    if (hold.isWatched(now)) {
+      if (now < doubtAt(hold)) next = doubtAt(hold);
+      if (!hold.renewing && hold.renewAt < next) next = hold.renewAt;
     }
     this.session.times.set(hold, next);
   }
@@ -198,19 +198,22 @@ export class Watchdog implements HoldGuard {
     const [first] = holds;
     if (first === undefined) return;
     const { clock, settings } = this.session;
-    for (const hold of holds) hold.renewMs = this.wantedMs(hold);
+    const askedAt = clock.now();
+    for (const hold of holds) hold.renewMs = this.wantedMs(hold, askedAt);
     const running = first.protocol.renew(holds, way.minReplicas);
     const end = () => {
       for (const hold of holds) hold.endStep();
     };
     running.then(end, end);
-    const lead = leadOf(clock);
-    for (const hold of holds) hold.beginStep(lead);
+    const askedLead = leadOf(clock);
+    for (const hold of holds) hold.beginStep(askedLead);
     try {
       const { value, sentAt } = await running;
       tell(settings.observer, { type: 'renewed', leases: holds.length });
+      const now = clock.now();
+      const answer = { sentAt, now, lead: leadOf(clock, now) };
       holds.forEach((hold, i) => {
-        this.onAnswer(hold, value[i] ?? false, sentAt);
+        if (this.isConfirmed(hold, value[i] ?? false)) this.onRenewed(hold, answer);
       });
     } catch (error) {
       if (holds.length > 1 && mayBeOfOne(error)) {
@@ -244,30 +247,29 @@ export class Watchdog implements HoldGuard {
   }
 
   /** Never asks for less than Redis has promised already. */
-  private wantedMs(hold: Hold): number {
-    const wanted = hold.owedLeaseMs > 0 ? hold.owedLeaseMs : this.session.settings.leaseTimeMs;
-    return Math.max(wanted, Math.ceil(hold.remainingMs));
+  private wantedMs({ owedLeaseMs, validUntil }: Hold, now: number): number {
+    const wanted = owedLeaseMs > 0 ? owedLeaseMs : this.session.settings.leaseTimeMs;
+    return Math.max(wanted, Math.ceil(validUntil - now));
   }
 
-  private onAnswer(hold: Hold, answer: RenewalAnswer, sentAt: number): void {
+  private isConfirmed(hold: Hold, answer: RenewalAnswer): boolean {
     hold.renewing = false;
-    if (!hold.isLive || hold.guard !== this) return;
-    if (answer instanceof LockBackendError) {
-      this.onFailure(hold, answer);
-      return;
-    }
-    if (!answer) {
-      this.onLost(hold, 'gone');
-      return;
-    }
+    if (!hold.isLive || hold.guard !== this) return false;
+    if (answer === true) return true;
+    if (answer === false) this.onLost(hold, 'gone');
+    else this.onFailure(hold, answer);
+    return false;
+  }
+
+  private onRenewed(hold: Hold, { sentAt, now, lead }: Renewed): void {
     const { doubt } = hold;
     hold.confirm(sentAt, hold.renewMs);
     // An answer to a script sent before the machine stood still confirms nothing later.
-    const isSuspended = hold.isSuspended();
+    const isSuspended = hold.isSuspended(lead);
     hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
     if (isSuspended) hold.doubt = doubt;
     else if (doubt !== undefined) this.tellRecovered(hold);
-    this.plan(hold);
+    this.plan(hold, now);
   }
 
   private tellRecovered({ name, kind, label }: Hold): void {
@@ -281,8 +283,8 @@ export class Watchdog implements HoldGuard {
 }
 
 /** From here on, a step that Redis has not answered puts the hold in doubt. */
-function doubtAt(hold: Hold): number {
-  return hold.validUntil - hold.leaseMs / 3;
+function doubtAt({ validUntil, leaseMs }: Hold): number {
+  return validUntil - leaseMs / 3;
 }
 
 function newLane(minReplicas: number): Lane {

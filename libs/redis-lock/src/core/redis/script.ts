@@ -21,6 +21,8 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
+  /** Its body reads no key and no argument but by its name: several calls can be one script. */
+  readonly readsByName: boolean;
   /** Redis executes calls with the same first key in the order of the calls, also after a cut. */
   readonly inOrder: boolean;
   /** The same script with another command than PUBLISH for its announcements. */
@@ -74,21 +76,19 @@ export function defineScript<K extends string, A extends string, R>(declaration:
     name,
     keys,
     args,
+    readsByName: keys.length > 0 && !/\b(KEYS|ARGV)\b/.test(body),
     inOrder: declaration.inOrder ?? false,
     inMode: inOtherModes(textIn),
-    decode: (raw) => decodedBy(name, reply, raw),
+    decode(raw) {
+      const decoded = isRawReply(raw) ? reply(raw) : undefined;
+      if (decoded !== undefined) return decoded;
+      // The script was executed all the same.
+      throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
+        retryable: false,
+        outcome: 'unknown',
+      });
+    },
   };
-}
-
-/** @throws {LockBackendError} the answer makes no sense */
-function decodedBy<R>(name: string, reply: (raw: RawReply) => R | undefined, raw: unknown): R {
-  const decoded = isRawReply(raw) ? reply(raw) : undefined;
-  if (decoded !== undefined) return decoded;
-  // The script was executed all the same.
-  throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
-    retryable: false,
-    outcome: 'unknown',
-  });
 }
 
 /** Made on first use: most of them are never needed. */
@@ -110,8 +110,8 @@ export function textIn(script: Script<string, string, unknown>, mode: PublishMod
 }
 
 /**
- * The script for several calls at once, which answers a list. Every call has its own KEYS and ARGV,
- * and fails alone; its earlier writes stay, as when it is alone.
+ * The script for several calls at once, which answers a list. The body sees only its own keys and arguments,
+ * by their names. Every call fails alone; its earlier writes stay, as when it is alone.
  */
 export function forMany({
   lua,
@@ -119,15 +119,15 @@ export function forMany({
   args,
 }: Pick<ScriptCall, 'lua' | 'keys' | 'args'>): ScriptText {
   const [keyCount, argCount] = [String(keys.length), String(args.length)];
-  return textOf(`local allKeys, allArgs, KEYS, ARGV = KEYS, ARGV, {}, {}
-local function call()
-${lua}
+  const body = lua
+    .replace(/^(local \w+ = KEYS\[)/gm, '$1keysBefore + ')
+    .replace(/^(local \w+ = ARGV\[)/gm, '$1argsBefore + ');
+  return textOf(`local function call(keysBefore, argsBefore)
+${body}
 end
 local answers = {}
-for i = 0, #allKeys / ${keyCount} - 1 do
-  for k = 1, ${keyCount} do KEYS[k] = allKeys[i * ${keyCount} + k] end
-  for a = 1, ${argCount} do ARGV[a] = allArgs[i * ${argCount} + a] end
-  local isDone, answer = pcall(call)
+for i = 0, #KEYS / ${keyCount} - 1 do
+  local isDone, answer = pcall(call, i * ${keyCount}, i * ${argCount})
   -- Before Redis 7 the error of a command is a text here; an error of Lua itself always is.
   if not isDone and type(answer) ~= 'table' then
     answer = tostring(answer)
@@ -193,6 +193,5 @@ function isScalar(value: unknown): value is string | number {
 }
 
 function isRawReply(raw: unknown): raw is RawReply {
-  if (typeof raw === 'string' || typeof raw === 'number') return true;
-  return Array.isArray(raw) && raw.every(isScalar);
+  return isScalar(raw) || (Array.isArray(raw) && raw.every(isScalar));
 }

@@ -1,5 +1,5 @@
 import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from './abort.js';
-import type { Timed, TimerHeap } from './timer-heap.js';
+import type { Group, Timed, TimerHeap } from './timer-heap.js';
 
 /** Time is up. */
 export const OVER = Symbol('over');
@@ -69,6 +69,7 @@ export class Deadline {
 /** One wait: it ends once, by the event that comes first. */
 class Wait implements Timed, AbortListener {
   heapIndex = -1;
+  group: Group | undefined = undefined;
   isOver = false;
   stop: () => void = NOTHING_TO_UNDO;
 
@@ -80,8 +81,7 @@ class Wait implements Timed, AbortListener {
     const { times, signal, startedAt, limitMs } = deadline;
     // The signal comes first: if it cannot be listened to, nothing is armed or begun.
     if (signal !== undefined) listenTo(signal, this);
-    if (limitMs < Infinity) times.set(this, startedAt + limitMs);
-    times.beginWait();
+    times.beginWait(this, startedAt + limitMs);
   }
 
   onDue(): void {
@@ -101,8 +101,7 @@ class Wait implements Timed, AbortListener {
     if (this.isOver) return false;
     this.isOver = true;
     const { times, signal } = this.deadline;
-    times.delete(this);
-    times.endWait();
+    times.endWait(this);
     if (signal !== undefined) unlistenTo(signal, this);
     this.stop();
     return true;

@@ -15,6 +15,7 @@ describe('TimerHeap', () => {
   const visit = (name: string, onDue = () => {}): Visit => ({
     name,
     heapIndex: -1,
+    group: undefined,
     onDue: () => {
       due.push(name);
       onDue();
@@ -102,7 +103,7 @@ describe('TimerHeap', () => {
     expect(() => jest.advanceTimersByTime(10)).toThrow('cannot be looked at');
     jest.advanceTimersByTime(20);
     expect(due).toEqual(['a', 'b', 'c']);
-    expect(heap.size).toBe(0);
+    expect(heap.items()).toEqual([]);
   });
 
   it('may be changed by whoever looks at an item', () => {
@@ -125,39 +126,45 @@ describe('TimerHeap', () => {
   describe('keeps the process alive', () => {
     const keepsAlive = () => timers.at(-1)?.hasRef();
 
-    it('while somebody waits, and not by what is due', () => {
+    it('while a caller waits, and not by what is due', () => {
+      const [one, other] = [visit('one'), visit('other')];
       heap.set(visit('a'), inMs(10));
       expect(keepsAlive()).toBe(false);
-      heap.beginWait();
+      heap.beginWait(one, inMs(20));
       expect(keepsAlive()).toBe(true);
-      heap.beginWait();
-      heap.endWait();
+      heap.beginWait(other, Infinity);
+      heap.endWait(one);
       expect(keepsAlive()).toBe(true);
-      heap.endWait();
+      heap.endWait(other);
       expect(keepsAlive()).toBe(false);
       expect(timers).toHaveLength(1);
     });
 
     it('also by a timer that is armed later', () => {
-      heap.beginWait();
+      const wait = visit('b');
+      heap.beginWait(wait, inMs(20));
       heap.set(visit('a'), inMs(10));
-      heap.set(visit('b'), inMs(20));
       expect(keepsAlive()).toBe(true);
       jest.advanceTimersByTime(10);
-      expect(timers).toHaveLength(2);
+      expect(timers).toHaveLength(3);
       expect(keepsAlive()).toBe(true);
-      heap.endWait();
+      heap.endWait(wait);
       expect(keepsAlive()).toBe(false);
     });
 
-    it('no longer than whoever ends its wait when its time comes', () => {
-      heap.beginWait();
-      heap.set(
-        visit('a', () => {
-          heap.endWait();
-        }),
-        inMs(10),
-      );
+    it('also while the wait has no limit', () => {
+      const wait = visit('wait');
+      heap.beginWait(wait, Infinity);
+      expect(keepsAlive()).toBe(true);
+      heap.endWait(wait);
+      expect(keepsAlive()).toBe(false);
+    });
+
+    it('no longer than a wait that ends when its time comes', () => {
+      const wait = visit('wait', () => {
+        heap.endWait(wait);
+      });
+      heap.beginWait(wait, inMs(10));
       heap.set(visit('b'), inMs(20));
       jest.advanceTimersByTime(10);
       expect(timers).toHaveLength(2);
@@ -180,7 +187,8 @@ describe('TimerHeap', () => {
     const a = visit('a');
     heap.set(a, Infinity);
     heap.set(visit('far'), inMs(2 ** 40));
-    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(2 ** 30);
+    expect(due).toEqual([]);
     heap.set(a, inMs(10));
     jest.advanceTimersByTime(10);
     expect(due).toEqual(['a']);

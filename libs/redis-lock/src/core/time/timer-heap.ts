@@ -1,88 +1,113 @@
 import { outOfScope, type Clock, type Timer } from './clock.js';
 
-/** An item of the heap with a due time. */
+/** An item of the heap with a due time. Only the heap writes its place. */
 export interface Timed {
-  /** Its place, which only the heap writes: -1 outside the heap, below -1 among the young. */
+  /** -1 outside the heap, below -1 among the young, otherwise the index in the group. */
   heapIndex: number;
+  group: Group | undefined;
   /** The item is due. It leaves the heap after this call unless it was set again. */
-  onDue(): void;
+  onDue(now: number): void;
+}
+
+/** The items that are due in one millisecond. */
+export interface Group {
+  readonly dueAt: number;
+  readonly items: Timed[];
+  /** The items before this index have left. */
+  first: number;
+  /** Its index in the heap. */
+  index: number;
 }
 
 /** An item that calls back. */
 export class Moment implements Timed {
   heapIndex = -1;
+  group: Group | undefined = undefined;
 
   constructor(readonly onDue: () => void) {}
 }
 
+/** Less than the longest timer of Node. */
+const LONGEST_PAUSE_MS = 2 ** 30;
+
 /**
  * One timer for any number of items. An item is young until the timer fires, and most are deleted before:
- * they cost no comparison. The others are in a binary heap that knows the place of each, so that setting
- * and deleting one cost O(log n). The timer keeps the process alive exactly while a caller waits.
+ * they cost no comparison. The others are in a binary heap of groups, one for each millisecond: many
+ * renewals are due together. The timer keeps the process alive exactly while a caller waits.
  */
 export class TimerHeap {
-  private readonly heap: Timed[] = [];
-  /** The due times, in the same places: a comparison fetches no item from afar. */
-  private readonly times: number[] = [];
+  private readonly heap: Group[] = [];
+  private readonly groups = new Map<number, Group>();
   /** Items that were set since the timer fired, in no order, and their due times. */
   private readonly young: Timed[] = [];
   private readonly youngTimes: number[] = [];
   /** No young item is due earlier. */
   private youngAt = Infinity;
-  /** The item that is looked at, unless it was set again meanwhile. */
-  private looked: Timed | undefined = undefined;
+  /** The group whose items are being called. */
+  private due: Group | undefined = undefined;
   private timer: Timer | undefined = undefined;
   private timerAt = Infinity;
   private waiting = 0;
 
   constructor(readonly clock: Clock) {}
 
-  get size(): number {
-    return this.heap.length + this.young.length;
-  }
-
   /** In no order. */
   items(): Timed[] {
-    return [...this.heap, ...this.young];
+    const groups = this.heap.map(({ items, first }) => items.slice(first));
+    return groups.concat(this.young).flat();
   }
 
-  set(item: Timed, dueAt: number): void {
+  /** Its time is rounded up to a whole millisecond, as Node's timers are; `Infinity` never comes. */
+  set(item: Timed, time: number): void {
+    const dueAt = Math.min(Math.ceil(time), Number.MAX_VALUE);
     const { heapIndex } = item;
-    if (item === this.looked) this.looked = undefined;
-    if (heapIndex >= 0) this.place(item, dueAt, heapIndex);
-    else this.putYoung(item, dueAt, heapIndex === -1 ? this.young.length : -2 - heapIndex);
+    if (heapIndex < 0) {
+      this.putYoung(item, dueAt, heapIndex === -1 ? this.young.length : -2 - heapIndex);
+    } else {
+      this.leave(item);
+      this.join(item, dueAt);
+    }
     // A timer that is armed too early is left alone: it finds nothing due and is armed again.
     if (dueAt < this.timerAt) this.arm();
   }
 
   delete(item: Timed): void {
-    const index = item.heapIndex;
-    if (index === -1) return;
+    const { heapIndex } = item;
+    if (heapIndex === -1) return;
+    if (heapIndex >= 0) {
+      this.leave(item);
+      return;
+    }
     item.heapIndex = -1;
-    const isYoung = index < 0;
-    const last = isYoung ? this.young.pop() : this.heap.pop();
-    const dueAt = isYoung ? this.youngTimes.pop() : this.times.pop();
-    if (last === undefined || dueAt === undefined || last === item) return;
-    if (isYoung) this.putYoung(last, dueAt, -2 - index);
-    else this.place(last, dueAt, index);
+    const last = this.young.pop();
+    const dueAt = this.youngTimes.pop();
+    if (last === item || last === undefined || dueAt === undefined) return;
+    this.putYoung(last, dueAt, -2 - heapIndex);
   }
 
   clear(): void {
-    for (const item of this.items()) item.heapIndex = -1;
-    for (const list of [this.heap, this.times, this.young, this.youngTimes]) list.length = 0;
+    for (const item of this.items()) {
+      item.heapIndex = -1;
+      item.group = undefined;
+    }
+    for (const list of [this.heap, this.young, this.youngTimes]) list.length = 0;
+    this.groups.clear();
     this.youngAt = Infinity;
     this.disarm();
   }
 
-  /** A caller waits: the timer keeps the process alive until `endWait`. */
-  beginWait(): void {
+  /** Sets the item of a caller that waits: the timer keeps the process alive until `endWait`. */
+  beginWait(item: Timed, time: number): void {
     this.waiting += 1;
     if (this.waiting === 1) this.timer?.ref();
+    this.set(item, time);
   }
 
-  endWait(): void {
+  /** Deletes the item. */
+  endWait(item: Timed): void {
     this.waiting -= 1;
     if (this.waiting === 0) this.timer?.unref();
+    this.delete(item);
   }
 
   private fire(): void {
@@ -90,8 +115,9 @@ export class TimerHeap {
     this.timerAt = -Infinity;
     try {
       this.sortYoung();
-      this.lookAtDue();
+      this.callDue();
     } finally {
+      this.due = undefined;
       this.disarm();
       this.arm();
     }
@@ -100,24 +126,27 @@ export class TimerHeap {
   private sortYoung(): void {
     this.youngAt = Infinity;
     const times = this.youngTimes.splice(0);
-    for (const [i, item] of this.young.splice(0).entries()) {
-      const dueAt = times[i] ?? 0;
-      this.put(item, dueAt, this.rise(dueAt, this.heap.length));
+    for (const [i, item] of this.young.splice(0).entries()) this.join(item, times[i] ?? 0);
+  }
+
+  private callDue(): void {
+    for (let left = this.heap.length; left > 0; left -= 1) {
+      const group = this.heap[0];
+      const now = this.clock.now();
+      if (group === undefined || group.dueAt > now) break;
+      this.due = group;
+      for (let calls = group.items.length; calls > 0; calls -= 1) this.callFirst(group, now);
     }
   }
 
-  private lookAtDue(): void {
-    for (let left = this.heap.length; left > 0; left -= 1) {
-      const [first] = this.heap;
-      if (first === undefined || this.timeAt(0) > this.clock.now()) break;
-      // The item keeps its place: its callback must not find it missing.
-      this.looked = first;
-      try {
-        first.onDue();
-      } finally {
-        if (this.looked === first) this.delete(first);
-        this.looked = undefined;
-      }
+  /** The item keeps its place: its callback must not find it missing. */
+  private callFirst(group: Group, now: number): void {
+    const { first } = group;
+    const item = group.items[first];
+    try {
+      item?.onDue(now);
+    } finally {
+      if (item?.group === group && item.heapIndex === first) this.leave(item);
     }
   }
 
@@ -126,8 +155,9 @@ export class TimerHeap {
     if (this.timerAt <= dueAt) return;
     this.disarm();
     this.timerAt = dueAt;
+    const pauseMs = Math.min(dueAt - this.clock.now(), LONGEST_PAUSE_MS);
     this.timer = outOfScope(() =>
-      this.clock.after(dueAt - this.clock.now(), () => {
+      this.clock.after(pauseMs, () => {
         this.fire();
       }),
     );
@@ -140,30 +170,63 @@ export class TimerHeap {
     this.timerAt = Infinity;
   }
 
-  /** `Infinity` behind the last item. */
-  private timeAt(index: number): number {
-    return this.times[index] ?? Infinity;
+  private putYoung(item: Timed, dueAt: number, index: number): void {
+    this.young[index] = item;
+    this.youngTimes[index] = dueAt;
+    item.heapIndex = -2 - index;
+    if (dueAt < this.youngAt) this.youngAt = dueAt;
   }
 
-  /** Puts an item into its place, up or down from a free place or its own. */
-  private place(item: Timed, dueAt: number, free: number): void {
-    const index = this.rise(dueAt, free);
-    this.put(item, dueAt, index === free ? this.sink(dueAt, free) : index);
-  }
-
-  /** Moves later items down; answers the free place. */
-  private rise(dueAt: number, free: number): number {
-    let index = free;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (this.timeAt(parent) <= dueAt) break;
-      this.move(parent, index);
-      index = parent;
+  private join(item: Timed, dueAt: number): void {
+    let group = this.groups.get(dueAt);
+    if (group === undefined) {
+      group = { dueAt, items: [], first: 0, index: this.heap.length };
+      this.groups.set(dueAt, group);
+      this.place(group, group.index);
     }
-    return index;
+    item.group = group;
+    item.heapIndex = group.items.push(item) - 1;
   }
 
-  /** Moves earlier items up; answers the free place. */
+  private leave(item: Timed): void {
+    const { group, heapIndex } = item;
+    if (group === undefined) return;
+    item.heapIndex = -1;
+    item.group = undefined;
+    const { items } = group;
+    if (group === this.due && heapIndex === group.first) {
+      // The others are called in their order.
+      group.first += 1;
+    } else {
+      const last = items.pop();
+      if (last !== item && last !== undefined) {
+        items[heapIndex] = last;
+        last.heapIndex = heapIndex;
+      }
+    }
+    if (group.first === items.length) this.drop(group);
+  }
+
+  private drop(group: Group): void {
+    this.groups.delete(group.dueAt);
+    const last = this.heap.pop();
+    if (last !== group && last !== undefined) this.place(last, group.index);
+  }
+
+  /** Puts a group into its place, up or down from a free place. */
+  private place(group: Group, free: number): void {
+    const { dueAt } = group;
+    let index = free;
+    for (let up = (index - 1) >> 1; index > 0 && this.timeAt(up) > dueAt; up = (index - 1) >> 1) {
+      this.move(up, index);
+      index = up;
+    }
+    if (index === free) index = this.sink(dueAt, free);
+    this.heap[index] = group;
+    group.index = index;
+  }
+
+  /** Moves earlier groups up; answers the free place. */
   private sink(dueAt: number, free: number): number {
     let index = free;
     for (let left = 2 * index + 1; left < this.heap.length; left = 2 * index + 1) {
@@ -176,20 +239,14 @@ export class TimerHeap {
   }
 
   private move(from: number, to: number): void {
-    const item = this.heap[from];
-    if (item !== undefined) this.put(item, this.timeAt(from), to);
+    const group = this.heap[from];
+    if (group === undefined) return;
+    this.heap[to] = group;
+    group.index = to;
   }
 
-  private putYoung(item: Timed, dueAt: number, index: number): void {
-    this.young[index] = item;
-    this.youngTimes[index] = dueAt;
-    item.heapIndex = -2 - index;
-    if (dueAt < this.youngAt) this.youngAt = dueAt;
-  }
-
-  private put(item: Timed, dueAt: number, index: number): void {
-    this.heap[index] = item;
-    this.times[index] = dueAt;
-    item.heapIndex = index;
+  /** `Infinity` behind the last group. */
+  private timeAt(index: number): number {
+    return this.heap[index]?.dueAt ?? Infinity;
   }
 }

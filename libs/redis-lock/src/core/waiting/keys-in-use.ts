@@ -1,4 +1,3 @@
-import { LockLimitError } from '../api/errors.js';
 import type { CountedKey, Hold } from '../holding/hold.js';
 import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
@@ -9,11 +8,10 @@ import type { Waiter } from './waiter.js';
 export class KeysInUse {
   private readonly uses = new ByKey<KeyUse>();
 
-  constructor(private readonly most: number) {}
+  constructor(readonly most: number) {}
 
-  /** @throws {LockLimitError} `maxKeys` keys are in use */
-  admitNew(name: string): void {
-    if (this.uses.size >= this.most) throw new LockLimitError(name, 'maxKeys', this.most);
+  get size(): number {
+    return this.uses.size;
   }
 
   get(key: string): KeyUse | undefined {

@@ -24,8 +24,8 @@ export class WaitQueue implements WakeUpListener {
   private askedAt = 0;
   private askAgain = false;
   private attempts = 0;
-  /** The tick in which the last attempt was sent: it serves all callers of that tick. */
-  private sentTick = -1;
+  /** The connection had sent as often when the last attempt was made, which serves all callers until it sends. */
+  private sendCount: number | undefined = undefined;
   /** In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter. */
   private isBehindOwn = false;
   protected last: Known = NONE;
@@ -70,8 +70,10 @@ export class WaitQueue implements WakeUpListener {
         return;
       }
     }
-    const isAsked = this.sentTick === this.queues.session.tick;
-    waiter.since = isAsked ? this.attempts : this.attempts + 1;
+    const { sendCount } = this;
+    const isUnsent =
+      sendCount !== undefined && sendCount === this.queues.session.connection.sendCount;
+    waiter.since = isUnsent ? this.attempts : this.attempts + 1;
     waiters.add(waiter);
     if (isFirst) this.begin(waiter);
   }
@@ -96,7 +98,7 @@ export class WaitQueue implements WakeUpListener {
       return;
     }
     this.expectAnswer(first);
-    this.sentTick = this.queues.session.tick;
+    this.sendCount = this.queues.session.connection.sendCount;
     first.ask(this.claimOf?.(first), ++this.attempts);
   }
 
@@ -107,7 +109,7 @@ export class WaitQueue implements WakeUpListener {
     this.asking = waiter;
     this.askedAt = waiter.startedAt;
     this.attempts = waiter.since;
-    this.sentTick = waiter.askedTick;
+    this.sendCount = waiter.sendCount;
   }
 
   onReply(waiter: Waiter, attempt: number, { value, sentAt }: Reply<AcquireAnswer>): void {

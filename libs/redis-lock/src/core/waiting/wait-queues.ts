@@ -58,21 +58,26 @@ export class WaitQueues implements HoldListener {
   }
 
   /**
-   * Checks that the caller may wait. Answers whether its key is in use.
+   * Checks that the caller may wait. Answers the use of its key, if there is one.
    * @param isLetIn the limits do not concern it
    * @throws {LockShutdownError} the application is closing
    * @throws {LockLimitError} there is no room for another waiter, or for another key
    */
-  admit({ name, once, asker }: Waiter, isLetIn: boolean): boolean {
-    const { settings } = this.session;
-    if (this.isClosed) throw new LockShutdownError(name);
-    const isInUse = this.keysInUse.get(asker.key) !== undefined;
-    if (isLetIn) return isInUse;
-    if (!isInUse) this.keysInUse.admitNew(name);
-    else if (!once && this.waitersOf(asker.key, asker.queueId) >= settings.maxWaitersPerKey) {
-      throw new LockLimitError(name, 'maxWaitersPerKey', settings.maxWaitersPerKey);
+  admit(waiter: Waiter, isLetIn: boolean): KeyUse | undefined {
+    const { asker } = waiter;
+    if (this.isClosed) throw new LockShutdownError(waiter.name);
+    const use = this.keysInUse.get(asker.key);
+    if (isLetIn) return use;
+    if (use === undefined) {
+      const { most } = this.keysInUse;
+      if (this.keysInUse.size >= most) throw new LockLimitError(waiter.name, 'maxKeys', most);
+    } else if (!waiter.once) {
+      const { maxWaitersPerKey: most } = this.session.settings;
+      if (this.waitersOf(asker.key, asker.queueId) >= most) {
+        throw new LockLimitError(waiter.name, 'maxWaitersPerKey', most);
+      }
     }
-    return isInUse;
+    return use;
   }
 
   /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
@@ -82,11 +87,12 @@ export class WaitQueues implements HoldListener {
     return outcome as typeof GRANTED | Refusal;
   }
 
-  add(waiter: Waiter, isInUse: boolean): void {
+  /** @param use the use of its key */
+  add(waiter: Waiter, use: KeyUse | undefined): void {
     const { asker } = waiter;
     const { key, queueId } = asker;
     waiter.queues = this;
-    if (!isInUse && this.mayAskAlone(asker)) {
+    if (use === undefined && this.mayAskAlone(asker)) {
       this.askAlone(waiter);
       return;
     }
@@ -270,7 +276,7 @@ export class WaitQueues implements HoldListener {
     use.alone = waiter;
     waiter.use = use;
     waiter.since = 1;
-    waiter.askedTick = this.session.tick;
+    waiter.sendCount = this.session.connection.sendCount;
     waiter.ask(undefined, 1);
   }
 

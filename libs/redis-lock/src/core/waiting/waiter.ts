@@ -13,7 +13,7 @@ import {
   type AbortListener,
 } from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
-import type { Timed } from '../time/timer-heap.js';
+import type { Group, Timed } from '../time/timer-heap.js';
 import { backendErrorOf, noAnswerError, NONE, type Known, type Refusal } from './known.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
@@ -21,9 +21,6 @@ import type { WaitQueues } from './wait-queues.js';
 
 /** After this time the observer gets a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
-
-/** Less than the longest timer of Node. */
-const LONGEST_PAUSE_MS = 2 ** 30;
 
 /** Redis has granted what the waiter wants. */
 export const GRANTED = Symbol('granted');
@@ -35,6 +32,7 @@ export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
 /** One call that may have to wait, from its start until it is granted, refused or aborted. */
 export class Waiter implements Timed, AbortListener, Successor {
   heapIndex = -1;
+  group: Group | undefined = undefined;
   /** Links of the queue's list. */
   next: Waiter | undefined = undefined;
   previous: Waiter | undefined = undefined;
@@ -45,8 +43,8 @@ export class Waiter implements Timed, AbortListener, Successor {
   use: KeyUse | undefined = undefined;
   /** The number of the first attempt of its queue that was sent during its call. */
   since = 0;
-  /** The tick in which it asked alone. */
-  askedTick = 0;
+  /** How often the connection had sent when it asked alone. */
+  sendCount: number | undefined = undefined;
   /** The claim of its process, if a release names it while others go first. */
   claim: Claim | undefined = undefined;
   hasLock = false;
@@ -121,25 +119,25 @@ export class Waiter implements Timed, AbortListener, Successor {
    */
   waitIn(queues: WaitQueues, isAdmitted = false, isLetIn = isAdmitted): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const { times, clock } = this.session;
-      const isInUse = this.enter(queues, isLetIn);
+      const { session, signal, startedAt } = this;
+      const use =
+        signal === undefined
+          ? queues.admit(this, isLetIn)
+          : this.listenIn(signal, () => queues.admit(this, isLetIn));
       this.resolve = resolve;
       this.reject = reject;
-      times.beginWait();
-      this.arm(isAdmitted ? clock.now() : this.startedAt);
-      queues.add(this, isInUse);
+      session.times.beginWait(this, this.dueAt(isAdmitted ? session.clock.now() : startedAt));
+      queues.add(this, use);
     });
   }
 
   /** Before anything is armed: a signal may abort, throw, close the session or use the key as it is listened to. */
-  private enter(queues: WaitQueues, isLetIn: boolean): boolean {
-    const { signal } = this;
-    if (signal === undefined) return queues.admit(this, isLetIn);
+  private listenIn<T>(signal: AbortSignal, admit: () => T): T {
     refuseAborted(signal);
     listenTo(signal, this);
     try {
       refuseAborted(signal);
-      return queues.admit(this, isLetIn);
+      return admit();
     } catch (error) {
       unlistenTo(signal, this);
       throw error;
@@ -211,7 +209,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const now = clock.now();
     if (now < this.startedAt + this.limitMs) {
       this.slow();
-      this.arm(now);
+      this.session.times.set(this, this.dueAt(now));
     } else {
       // On a busy machine, an answer that came in time may not have been read yet.
       clock.afterReading(() => {
@@ -236,12 +234,11 @@ export class Waiter implements Timed, AbortListener, Successor {
     return this.asker.cancel();
   }
 
-  private arm(now: number): void {
+  /** The end of the wait, or the time from which on it is slow. */
+  private dueAt(now: number): number {
     const { startedAt, limitMs } = this;
     const isSlow = this.rest !== undefined || now - startedAt >= SLOW_WAIT_MS;
-    const waitMs = isSlow || limitMs < SLOW_WAIT_MS ? limitMs : SLOW_WAIT_MS;
-    // Without a limit the wait still keeps the process alive.
-    this.session.times.set(this, waitMs < Infinity ? startedAt + waitMs : now + LONGEST_PAUSE_MS);
+    return startedAt + (isSlow || limitMs < SLOW_WAIT_MS ? limitMs : SLOW_WAIT_MS);
   }
 
   private slow(): void {
@@ -280,9 +277,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     if (this.isOver) return false;
     this.isOver = true;
     const { signal } = this;
-    const { times } = this.session;
-    times.delete(this);
-    times.endWait();
+    this.session.times.endWait(this);
     if (signal !== undefined) unlistenTo(signal, this);
     const queue = this.hasLock ? this.queue : this.queues?.queueFor(this);
     const isAsking = queue?.asking === this;

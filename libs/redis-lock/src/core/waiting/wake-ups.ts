@@ -3,7 +3,7 @@ import type { ChannelListener } from '../redis/connection.js';
 import type { Session } from '../session.js';
 import { queueMicrotask } from '../time/clock.js';
 import { FIRST_BACKOFF_MS, jittered, LAST_BACKOFF_MS } from '../time/polls.js';
-import { Moment, type Timed } from '../time/timer-heap.js';
+import { Moment, type Group, type Timed } from '../time/timer-heap.js';
 import type { Known } from './known.js';
 import { SHORTER } from './outsiders.js';
 
@@ -33,6 +33,7 @@ export interface WakeUpListener {
 export class WakeUps implements Timed {
   /** The next poll's. */
   heapIndex = -1;
+  group: Group | undefined = undefined;
   /** Messages of grants arrive: a grant to an earlier claim would reach no listener. */
   hearsGrants = false;
   /** The subscription is not confirmed in time: polls find grants. */

@@ -334,8 +334,8 @@ describe('the scripts of the fair lock', () => {
   it.each([
     [ACQUIRE, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
     [ACQUIRE.fenced, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
-    [RELEASE, [0, 1, 'other', null, []]],
-    [CANCEL, [0, 1, 'other', null, []]],
+    [RELEASE, [0, 2, 'other', null, []]],
+    [CANCEL, [0, 2, 'other', null, []]],
   ] as [Script<string, string, unknown>, unknown[]][])(
     '$name takes no answer it does not know for a success',
     (script, replies) => {

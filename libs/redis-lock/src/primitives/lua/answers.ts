@@ -67,6 +67,10 @@ const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([
   ...(['opened', 'unannounced', 'absent'] as const),
 ]);
 
+/** Lua: most releases answer this for `done`: the client reads a number faster than a text. */
+export const DONE = 1;
+
 export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {
+  if (raw === DONE) return 'done';
   return RELEASE_ANSWERS.has(raw) ? (raw as ReleaseAnswer) : undefined;
 }

@@ -1,3 +1,4 @@
+import { DONE } from './answers.js';
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
 import { helperKey, prefixOf } from '../../core/redis/key-names.js';
@@ -261,7 +262,7 @@ local function handOver(from)
   return false
 end`;
 
-const announced = ({ freed }: HandedLock) => `return ${freed} and 'done' or 'unannounced'`;
+const announced = ({ freed }: HandedLock) => `return ${freed} and ${String(DONE)} or 'unannounced'`;
 
 /** Lua: whether the queue is empty, and otherwise `leftMs`, the PTTL of the lock. */
 export const LOOK_AT_QUEUE = `

@@ -300,7 +300,7 @@ describe('the scripts of a lock that is a hash', () => {
   it.each([
     [ACQUIRE, [2, '1', 'x', '1795226423156991', [], ['x'], null, undefined, {}, [1.5, null]]],
     [ACQUIRE.fenced, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
-    [RELEASE, [0, 1, 'other', null, []]],
+    [RELEASE, [0, 2, 'other', null, []]],
     [RENEW, [1, 'x', null, [null]]],
     [INSPECT, [1, 'x', [], ['x'], null]],
   ] as [Script<string, string, unknown>, unknown[]][])(

@@ -1,7 +1,7 @@
 import type { Renewal } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { defineScript } from '../../core/redis/script.js';
-import { inspection, LOST, releaseAnswer } from './answers.js';
+import { DONE, inspection, LOST, releaseAnswer } from './answers.js';
 import { fencedPair } from './fencing-token.js';
 
 /**
@@ -129,7 +129,7 @@ export const RELEASE = defineScript({
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
 redis.call('del', lock)
-return announce(channel, '0') and 'done' or 'unannounced'`,
+return announce(channel, '0') and ${String(DONE)} or 'unannounced'`,
   reply: releaseAnswer,
 });
 

@@ -1,0 +1,35 @@
+import type { ResolvedAcquireOptions } from './api/options.js';
+import { HeldLease } from './holding/held-lease.js';
+import { Hold } from './holding/hold.js';
+import type { HoldProtocol } from './holding/protocol.js';
+import { Release, type Releases } from './release.js';
+import { ByKey } from './waiting/by-key.js';
+import { KeyUse } from './waiting/keys-in-use.js';
+import { Waiter } from './waiting/waiter.js';
+import { queueFor } from './waiting/wait-queues.js';
+
+/**
+ * One instance of each class that comes and goes with a call, to be kept as long as the session: V8 drops
+ * the code that it compiled for a class with the last instance. A field that once held a fraction gives its
+ * class another shape, so that the times of these are fractions, too.
+ */
+export function shapesOf(
+  releases: Releases,
+  protocol: HoldProtocol,
+  options: ResolvedAcquireOptions,
+): readonly object[] {
+  const { session, queues } = releases;
+  const hold = new Hold(session, protocol, '', '', options);
+  hold.confirm(TIME, options.leaseTimeMs);
+  hold.renewAt = TIME;
+  const waiter = new Waiter(session, hold, hold, options.waitTimeMs, undefined, TIME);
+  waiter.sentAt = TIME;
+  const lease = new HeldLease(hold, 0, undefined, undefined, TIME, 0, releases);
+  const release = new Release(releases, lease, NOTHING, NOTHING);
+  release.askedAt = TIME;
+  const use = new KeyUse('', new ByKey());
+  return [waiter, lease, release, use, queueFor(queues, hold, use)];
+}
+
+const NOTHING = () => undefined;
+const TIME = 0.5;
