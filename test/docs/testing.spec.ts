@@ -5,7 +5,7 @@ import { pageOf } from '../support/proofs.js';
 it.each(['reports', 'checkout', 'application'])(
   'docs/testing.md shows a spec that runs: %s',
   (name) => {
-    const spec = new URL(`../testing/examples/${name}.spec.ts`, import.meta.url);
+    const spec = new URL(`../nest/testing-examples/${name}.spec.ts`, import.meta.url);
     expect(pageOf('docs/testing.md')).toContain(readFileSync(spec, 'utf8'));
   },
 );

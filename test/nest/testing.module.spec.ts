@@ -239,7 +239,7 @@ describe('RedisLockTestingModule', () => {
 
   it('refuses what would be two of one name, or two clocks, and says where', async () => {
     const place = expect.stringMatching(
-      /redis-lock-testing\.module\.spec\.ts.*redis-lock-testing\.module\.spec\.ts/,
+      /testing\.module\.spec\.ts.*testing\.module\.spec\.ts/,
     );
     const [first, second] = [RedisLockTestingModule.forRoot(), RedisLockTestingModule.forRoot()];
     const wrong: [DynamicModule, unknown][] = [

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/terminus';
 import { RedisLockModule } from 'nestjs-redis-lock';
 import { LockHealthIndicator } from 'nestjs-redis-lock/terminus';
-import { useApplications } from '../nest/applications.js';
+import { useApplications } from './applications.js';
 import { eventually, useProxy, useRedis } from '../support/set-up.js';
 
 const redis = useRedis();

@@ -16,7 +16,7 @@ import {
 import { LockConfigurationError, LockService, WithLock, type Lease } from 'nestjs-redis-lock';
 import { instrumentLocks, type LockInstrumentationOptions } from 'nestjs-redis-lock/otel';
 import { inspect } from 'node:util';
-import { useApplications } from '../nest/applications.js';
+import { useApplications } from './applications.js';
 import { useRedis } from '../support/redis-server.js';
 import { publishTroubles } from './events.js';
 

@@ -5,7 +5,7 @@ import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { Registry, register as globalRegister } from 'prom-client';
 import { publish, publishTroubles } from './events.js';
 import { useRedis } from '../support/redis-server.js';
-import { useApplications } from '../nest/applications.js';
+import { useApplications } from './applications.js';
 
 const redis = useRedis();
 const apps = useApplications(redis);
