@@ -57,8 +57,8 @@ const ROOMS = [
   },
   {
     files: ADAPTER,
-    allows: () => [NODE, CORE, ADAPTER, /^ioredis$/],
-    says: 'the ioredis room imports core and ioredis only',
+    allows: () => [NODE, ...upTo(FLOORS.indexOf('redis/')), ADAPTER, /^ioredis$/],
+    says: 'the ioredis room imports core/api, core/time, core/redis and ioredis only',
   },
   {
     files: new RegExp(`^${LIB}/nest/redis-lock\\.module\\.ts$`),

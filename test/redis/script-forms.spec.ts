@@ -28,6 +28,10 @@ const MODULES: readonly Record<string, unknown>[] = [
 const SCRIPTS = MODULES.flatMap((module) => Object.values(module))
   .filter(isScript)
   .flatMap((script) => ('fenced' in script ? [script, script.fenced as AnyScript] : [script]));
+const ALONE = [
+  ...['fencing-guard.write', 'hash-lock.renew', 'read-lock.renew'],
+  ...['red-lock.identify', 'semaphore.renew'],
+];
 const MODES: readonly PublishMode[] = ['plain', 'sharded', 'both'];
 
 /** Scripts can take the keys of `a`; `b` has other values, and the first caller holds `c`. */
@@ -48,6 +52,11 @@ describe('every script', () => {
       const { lua, sha1 } = forMany({ ...script, ...textIn(script, mode) });
       expect(await redis.admin.script('LOAD', lua)).toBe(sha1);
     }
+  });
+
+  it('travels with others of its kind, unless it takes lists', () => {
+    const alone = cases.filter(([, { readsByName }]) => !readsByName).map(([name]) => name);
+    expect(alone.sort()).toEqual(ALONE);
   });
 
   const together = cases.filter(([, script]) => script.readsByName);

@@ -30,6 +30,7 @@ export class Acquirer {
   private readonly defaults: ResolvedAcquireOptions;
   private readonly onceDefaults: ResolvedAcquireOptions;
 
+  /** Read by none: `kept-shapes.ts` says why they stay. */
   private readonly kept: readonly object[];
 
   constructor(

@@ -224,7 +224,7 @@ export class ScriptBatches {
 
   #onError(batch: Batch, error: unknown, isKnown: boolean): void {
     this.watch?.answered();
-    const [first] = batch;
+    const first = batch[0];
     if (isMovingSlot(error)) this.#movingUntil.set(tagOf(first), performance.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);
     else if (batch.length > 1 && isRefusedUnrun(error)) {
@@ -259,11 +259,12 @@ export class ScriptBatches {
   #answer(call: Call, raw: unknown): void {
     const { script, sentAt, breaks } = call;
     const resent = this.#breaks !== breaks;
-    if ((resent && this.connection.mayGoAstray()) || (typeof raw === 'object' && isReply(raw))) {
+    if (typeof raw === 'object' && isReply(raw)) {
       this.#fail(call, raw);
       return;
     }
     try {
+      if (resent && this.connection.mayGoAstray()) throw brokenError();
       call.resolve({ value: script.decode(raw) as never, sentAt, resent });
     } catch (error) {
       call.reject(error);

@@ -92,3 +92,25 @@ describe('the scripts of one owner', () => {
     expect(promises).toBeLessThan(20 * count);
   });
 });
+
+it('a hold is watched, and waits for replicas, as its leases that are left ask for', () => {
+  const hold = fakeHold();
+  const lease = (watchedUntil: number, minReplicas: number) => ({
+    ...{ watchedUntil, minReplicas, onLost: () => undefined },
+  });
+  const [watched, fixed] = [lease(Infinity, 2), lease(-Infinity, 1)];
+  const asked = () => [hold.isWatched(0), hold.minReplicas];
+  expect(asked()).toEqual([false, 0]);
+  hold.add(watched);
+  hold.add(fixed);
+  expect(asked()).toEqual([true, 2]);
+  hold.drop(watched);
+  expect(asked()).toEqual([false, 1]);
+  hold.drop(fixed);
+  expect(asked()).toEqual([false, 0]);
+  // A nested call may join while the release of the last lease is on its way.
+  hold.add(watched);
+  hold.drop(watched);
+  hold.add(fixed);
+  expect(asked()).toEqual([false, 1]);
+});

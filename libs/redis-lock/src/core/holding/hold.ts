@@ -27,7 +27,7 @@ export interface HoldListener {
 
 /** Called when something of a hold is due. */
 export interface HoldGuard {
-  look(hold: Hold, now: number): void;
+  look(hold: Hold): void;
 }
 
 /** The key of a hold, counted among the keys in use until the hold is over. */
@@ -45,10 +45,8 @@ function driftOf(leaseTimeMs: number): number {
 
 /** How far the wall clock must run ahead of the monotonic one before a suspension is assumed. */
 function suspensionOf(leaseTimeMs: number): number {
-  return Math.min(1_000, Math.max(SHORTEST_SUSPENSION_MS, leaseTimeMs / 10));
+  return Math.min(1_000, Math.max(50, leaseTimeMs / 10));
 }
-
-const SHORTEST_SUSPENSION_MS = 50;
 
 const NO_LEASES: readonly LeaseListener[] = [];
 
@@ -82,7 +80,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   refusal: LockBackendError | undefined = undefined;
   /** Why the state is `suspect`, or was when the lease ran out. */
   doubt: unknown = undefined;
-  /** The latest of its leases: the watchdog reads it for all holds, and memory is slow. */
+  /**
+   * Until then the watchdog renews it: the latest of its leases. A field, since the watchdog looks at all
+   * holds, and fetching their leases from memory would take longer than the rest.
+   */
   watchedUntil = -Infinity;
   /** How many replicas must have a renewal for it to count. */
   minReplicas = 0;
@@ -209,13 +210,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   drop(lease: LeaseListener): void {
     const { leases } = this;
-    if (leases.length === 1 && leases[0] === lease) {
-      this.leases = NO_LEASES;
-      return;
-    }
-    this.leases = [];
+    this.leases = NO_LEASES;
     this.watchedUntil = -Infinity;
     this.minReplicas = 0;
+    if (leases.length === 1 && leases[0] === lease) return;
     for (const other of leases) if (other !== lease) this.add(other);
   }
 
@@ -249,17 +247,16 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   /** The wall clock went on while the monotonic one stood still. */
   isSuspended(lead = leadOf(this.session.clock)): boolean {
-    const standstillMs = lead - this.confirmedLead;
-    return standstillMs > SHORTEST_SUSPENSION_MS && standstillMs > suspensionOf(this.leaseMs);
+    return lead - this.confirmedLead > suspensionOf(this.leaseMs);
   }
 
-  onDue(now: number): void {
-    this.guard?.look(this, now);
+  onDue(): void {
+    this.guard?.look(this);
   }
 
   /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
   confirm(sentAt: number, leaseTimeMs: number): void {
-    // V8 keeps whole numbers in the object.
+    // Rounded down, which only shortens the promise: V8 keeps whole numbers in the object itself.
     const validUntil = Math.floor(sentAt + leaseTimeMs - driftOf(leaseTimeMs));
     if (validUntil >= this.validUntil) {
       this.validUntil = validUntil;

@@ -100,7 +100,8 @@ export class Watchdog implements HoldGuard {
     this.lanes.clear();
   }
 
-  look(hold: Hold, now: number): void {
+  look(hold: Hold): void {
+    const now = this.session.clock.now();
     if (now >= hold.validUntil) {
       this.onLost(hold, 'expired');
       return;
@@ -211,9 +212,9 @@ export class Watchdog implements HoldGuard {
       const { value, sentAt } = await running;
       tell(settings.observer, { type: 'renewed', leases: holds.length });
       const now = clock.now();
-      const answer = { sentAt, now, lead: leadOf(clock, now) };
+      const renewed = { sentAt, now, lead: leadOf(clock, now) };
       holds.forEach((hold, i) => {
-        if (this.isConfirmed(hold, value[i] ?? false)) this.onRenewed(hold, answer);
+        this.onAnswer(hold, value[i] ?? false, renewed);
       });
     } catch (error) {
       if (holds.length > 1 && mayBeOfOne(error)) {
@@ -252,13 +253,12 @@ export class Watchdog implements HoldGuard {
     return Math.max(wanted, Math.ceil(validUntil - now));
   }
 
-  private isConfirmed(hold: Hold, answer: RenewalAnswer): boolean {
+  private onAnswer(hold: Hold, answer: RenewalAnswer, renewed: Renewed): void {
     hold.renewing = false;
-    if (!hold.isLive || hold.guard !== this) return false;
-    if (answer === true) return true;
-    if (answer === false) this.onLost(hold, 'gone');
+    if (!hold.isLive || hold.guard !== this) return;
+    if (answer === true) this.onRenewed(hold, renewed);
+    else if (answer === false) this.onLost(hold, 'gone');
     else this.onFailure(hold, answer);
-    return false;
   }
 
   private onRenewed(hold: Hold, { sentAt, now, lead }: Renewed): void {

@@ -31,7 +31,7 @@ export interface ChannelListener {
 export interface RedisConnection {
   /** Whether commands can be sent, as far as the client knows. */
   readonly isUp: boolean;
-  /** How often it has sent: scripts that were run since the last time are not sent yet. */
+  /** Rises before anything is sent: while it is the same, a script that was run is not sent yet. */
   readonly sendCount?: number | undefined;
   /** Whether messages of all channels arrive; absent where messages cannot fail. */
   readonly isHearing?: boolean;

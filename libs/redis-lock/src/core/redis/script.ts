@@ -21,7 +21,10 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
-  /** Its body reads no key and no argument but by its name: several calls can be one script. */
+  /**
+   * Several calls can be one script: its body reads keys and arguments by their names alone. It has a key, since
+   * a Cluster could not tell where the calls belong.
+   */
   readonly readsByName: boolean;
   /** Redis executes calls with the same first key in the order of the calls, also after a cut. */
   readonly inOrder: boolean;

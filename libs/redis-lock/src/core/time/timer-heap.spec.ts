@@ -183,6 +183,19 @@ describe('TimerHeap', () => {
     expect(due).toEqual(['8', '7', '6', '5', '4', '3', '2', '1', '0']);
   });
 
+  it('may be cleared by an item that is due', () => {
+    for (const name of ['a', 'b', 'c']) {
+      heap.set(
+        visit(name, () => {
+          heap.clear();
+        }),
+        inMs(10),
+      );
+    }
+    jest.advanceTimersByTime(20);
+    expect(due).toEqual(['a']);
+  });
+
   it('takes items that are due later than a timer can count', () => {
     const a = visit('a');
     heap.set(a, Infinity);

@@ -6,7 +6,7 @@ export interface Timed {
   heapIndex: number;
   group: Group | undefined;
   /** The item is due. It leaves the heap after this call unless it was set again. */
-  onDue(now: number): void;
+  onDue(): void;
 }
 
 /** The items that are due in one millisecond. */
@@ -44,7 +44,7 @@ export class TimerHeap {
   /** No young item is due earlier. */
   private youngAt = Infinity;
   /** The group whose items are being called. */
-  private due: Group | undefined = undefined;
+  private dueGroup: Group | undefined = undefined;
   private timer: Timer | undefined = undefined;
   private timerAt = Infinity;
   private waiting = 0;
@@ -59,6 +59,7 @@ export class TimerHeap {
 
   /** Its time is rounded up to a whole millisecond, as Node's timers are; `Infinity` never comes. */
   set(item: Timed, time: number): void {
+    // Also a wait without a limit needs a timer, which keeps the process alive.
     const dueAt = Math.min(Math.ceil(time), Number.MAX_VALUE);
     const { heapIndex } = item;
     if (heapIndex < 0) {
@@ -90,6 +91,7 @@ export class TimerHeap {
       item.heapIndex = -1;
       item.group = undefined;
     }
+    for (const { items } of this.heap) items.length = 0;
     for (const list of [this.heap, this.young, this.youngTimes]) list.length = 0;
     this.groups.clear();
     this.youngAt = Infinity;
@@ -117,7 +119,7 @@ export class TimerHeap {
       this.sortYoung();
       this.callDue();
     } finally {
-      this.due = undefined;
+      this.dueGroup = undefined;
       this.disarm();
       this.arm();
     }
@@ -132,19 +134,18 @@ export class TimerHeap {
   private callDue(): void {
     for (let left = this.heap.length; left > 0; left -= 1) {
       const group = this.heap[0];
-      const now = this.clock.now();
-      if (group === undefined || group.dueAt > now) break;
-      this.due = group;
-      for (let calls = group.items.length; calls > 0; calls -= 1) this.callFirst(group, now);
+      if (group === undefined || group.dueAt > this.clock.now()) break;
+      this.dueGroup = group;
+      for (let calls = group.items.length; calls > 0; calls -= 1) this.callFirst(group);
     }
   }
 
   /** The item keeps its place: its callback must not find it missing. */
-  private callFirst(group: Group, now: number): void {
+  private callFirst(group: Group): void {
     const { first } = group;
     const item = group.items[first];
     try {
-      item?.onDue(now);
+      item?.onDue();
     } finally {
       if (item?.group === group && item.heapIndex === first) this.leave(item);
     }
@@ -194,8 +195,8 @@ export class TimerHeap {
     item.heapIndex = -1;
     item.group = undefined;
     const { items } = group;
-    if (group === this.due && heapIndex === group.first) {
-      // The others are called in their order.
+    if (group === this.dueGroup && heapIndex === group.first) {
+      // The rest keeps its order.
       group.first += 1;
     } else {
       const last = items.pop();

@@ -173,6 +173,23 @@ describe('WaitQueue', () => {
       ahead.leave();
     });
 
+    it('not by an old answer, when nobody who waits is ahead', async () => {
+      const queues = open();
+      const [first, ahead, last] = [new Caller(), new Caller(true), new Caller(true)];
+      first.enter(queues);
+      await reply(first);
+      first.leave();
+      ahead.enter(queues);
+      send();
+      // The lock may have been released since its attempt was answered by Redis.
+      last.enter(queues);
+      await turn();
+      expect(last.outcomes).toEqual([]);
+      await reply(ahead);
+      await reply(last, GRANT);
+      expect(last.outcomes).toEqual([GRANTED]);
+    });
+
     it('when a caller of the same process gets the lock', async () => {
       const queues = open();
       const [ahead, last] = [new Caller(), new Caller(true)];

@@ -24,8 +24,11 @@ export class WaitQueue implements WakeUpListener {
   private askedAt = 0;
   private askAgain = false;
   private attempts = 0;
-  /** The connection had sent as often when the last attempt was made, which serves all callers until it sends. */
-  private sendCount: number | undefined = undefined;
+  /**
+   * The connection's `sendCount` when the last attempt was made. While it is the same, the attempt is not
+   * sent yet, and serves a caller that comes now as well.
+   */
+  private sendCountAtAsk: number | undefined = undefined;
   /** In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter. */
   private isBehindOwn = false;
   protected last: Known = NONE;
@@ -62,17 +65,17 @@ export class WaitQueue implements WakeUpListener {
     const { waiters } = this;
     const isFirst = waiters.size === 0;
     waiter.queue = this;
-    if (!isFirst && waiter.once) {
+    if (waiter.once && waiters.waiting > 0) {
       const { known } = this;
       if (known.kind === 'busy') {
-        // Others are ahead, and the lock is taken: another script would answer the same.
+        // A waiter is ahead, which acquires the lock if it is free by now.
         waiter.refuse(this.leftOf(known.until));
         return;
       }
     }
-    const { sendCount } = this;
-    const isUnsent =
-      sendCount !== undefined && sendCount === this.queues.session.connection.sendCount;
+    const { sendCountAtAsk } = this;
+    const { sendCount } = this.queues.session.connection;
+    const isUnsent = sendCountAtAsk !== undefined && sendCountAtAsk === sendCount;
     waiter.since = isUnsent ? this.attempts : this.attempts + 1;
     waiters.add(waiter);
     if (isFirst) this.begin(waiter);
@@ -98,7 +101,7 @@ export class WaitQueue implements WakeUpListener {
       return;
     }
     this.expectAnswer(first);
-    this.sendCount = this.queues.session.connection.sendCount;
+    this.sendCountAtAsk = this.queues.session.connection.sendCount;
     first.ask(this.claimOf?.(first), ++this.attempts);
   }
 
@@ -109,7 +112,7 @@ export class WaitQueue implements WakeUpListener {
     this.asking = waiter;
     this.askedAt = waiter.startedAt;
     this.attempts = waiter.since;
-    this.sendCount = waiter.sendCount;
+    this.sendCountAtAsk = waiter.sendCountAtAsk;
   }
 
   onReply(waiter: Waiter, attempt: number, { value, sentAt }: Reply<AcquireAnswer>): void {

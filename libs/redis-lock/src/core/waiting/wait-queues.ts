@@ -276,7 +276,7 @@ export class WaitQueues implements HoldListener {
     use.alone = waiter;
     waiter.use = use;
     waiter.since = 1;
-    waiter.sendCount = this.session.connection.sendCount;
+    waiter.sendCountAtAsk = this.session.connection.sendCount;
     waiter.ask(undefined, 1);
   }
 

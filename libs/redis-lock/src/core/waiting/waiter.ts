@@ -43,8 +43,8 @@ export class Waiter implements Timed, AbortListener, Successor {
   use: KeyUse | undefined = undefined;
   /** The number of the first attempt of its queue that was sent during its call. */
   since = 0;
-  /** How often the connection had sent when it asked alone. */
-  sendCount: number | undefined = undefined;
+  /** The connection's `sendCount` when it asked alone. */
+  sendCountAtAsk: number | undefined = undefined;
   /** The claim of its process, if a release names it while others go first. */
   claim: Claim | undefined = undefined;
   hasLock = false;

@@ -67,7 +67,7 @@ const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([
   ...(['opened', 'unannounced', 'absent'] as const),
 ]);
 
-/** Lua: most releases answer this for `done`: the client reads a number faster than a text. */
+/** Lua: the usual answers of releases say `done` by this number, which the client reads faster than a text. */
 export const DONE = 1;
 
 export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {

@@ -62,6 +62,10 @@ export class QuorumConnection implements RedisConnection {
     if (message !== undefined) tell(observer, { type: 'warning', message });
   }
 
+  get sendCount(): number {
+    return this.nodes.reduce((sum, { connection }) => sum + (connection.sendCount ?? NaN), 0);
+  }
+
   /**
    * Resolves once every node that answers has identified itself.
    * @throws {LockConfigurationError} a node is a replica or part of a Cluster, or two are one
