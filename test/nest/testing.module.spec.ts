@@ -238,9 +238,7 @@ describe('RedisLockTestingModule', () => {
   });
 
   it('refuses what would be two of one name, or two clocks, and says where', async () => {
-    const place = expect.stringMatching(
-      /testing\.module\.spec\.ts.*testing\.module\.spec\.ts/,
-    );
+    const place = expect.stringMatching(/testing\.module\.spec\.ts.*testing\.module\.spec\.ts/);
     const [first, second] = [RedisLockTestingModule.forRoot(), RedisLockTestingModule.forRoot()];
     const wrong: [DynamicModule, unknown][] = [
       [second, expect.objectContaining({ message: place })],

@@ -125,7 +125,7 @@ describe('Watchdog', () => {
   afterEach(() => {
     watchdog.close();
     expect(session.times.items()).toEqual([]);
-    session.times.clear();
+    jest.runOnlyPendingTimers();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });

@@ -268,12 +268,11 @@ export class Watchdog implements HoldGuard {
     const isSuspended = hold.isSuspended(lead);
     hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
     if (isSuspended) hold.doubt = doubt;
-    else if (doubt !== undefined) this.tellRecovered(hold);
+    else if (doubt !== undefined) {
+      const { name, kind, label } = hold;
+      tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
+    }
     this.plan(hold, now);
-  }
-
-  private tellRecovered({ name, kind, label }: Hold): void {
-    tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
   }
 
   private together(at: number): number {

@@ -28,7 +28,7 @@ describe('Deadline', () => {
     // Without waiters, a timer does not keep the process alive.
     times.set({ heapIndex: -1, group: undefined, onDue: () => undefined }, times.clock.now());
     expect(last?.hasRef()).toBe(false);
-    times.clear();
+    jest.runOnlyPendingTimers();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });

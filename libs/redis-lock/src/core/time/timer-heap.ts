@@ -86,18 +86,6 @@ export class TimerHeap {
     this.putYoung(last, dueAt, -2 - heapIndex);
   }
 
-  clear(): void {
-    for (const item of this.items()) {
-      item.heapIndex = -1;
-      item.group = undefined;
-    }
-    for (const { items } of this.heap) items.length = 0;
-    for (const list of [this.heap, this.young, this.youngTimes]) list.length = 0;
-    this.groups.clear();
-    this.youngAt = Infinity;
-    this.disarm();
-  }
-
   /** Sets the item of a caller that waits: the timer keeps the process alive until `endWait`. */
   beginWait(item: Timed, time: number): void {
     this.waiting += 1;

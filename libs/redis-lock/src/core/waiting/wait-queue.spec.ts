@@ -68,7 +68,7 @@ describe('WaitQueue', () => {
   afterEach(() => {
     expect(context.waiting).toBe(0);
     expect(context.times.items()).toEqual([]);
-    context.times.clear();
+    jest.runOnlyPendingTimers();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });

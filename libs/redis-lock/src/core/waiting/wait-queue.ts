@@ -73,9 +73,8 @@ export class WaitQueue implements WakeUpListener {
         return;
       }
     }
-    const { sendCountAtAsk } = this;
     const { sendCount } = this.queues.session.connection;
-    const isUnsent = sendCountAtAsk !== undefined && sendCountAtAsk === sendCount;
+    const isUnsent = sendCount !== undefined && this.sendCountAtAsk === sendCount;
     waiter.since = isUnsent ? this.attempts : this.attempts + 1;
     waiters.add(waiter);
     if (isFirst) this.begin(waiter);
