@@ -69,8 +69,8 @@ export class WaitQueues implements HoldListener {
     const use = this.keysInUse.get(asker.key);
     if (isLetIn) return use;
     if (use === undefined) {
-      const { most } = this.keysInUse;
-      if (this.keysInUse.size >= most) throw new LockLimitError(waiter.name, 'maxKeys', most);
+      const { most, size } = this.keysInUse;
+      if (size >= most) throw new LockLimitError(waiter.name, 'maxKeys', most);
     } else if (!waiter.once) {
       const { maxWaitersPerKey: most } = this.session.settings;
       if (this.waitersOf(asker.key, asker.queueId) >= most) {
