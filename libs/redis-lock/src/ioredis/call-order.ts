@@ -36,8 +36,8 @@ export class CallOrder {
 
   constructor(readonly isCluster: boolean) {}
 
+  /** For a call that is `inOrder`. */
   hasToWait(call: Call): boolean {
-    if (!call.script.inOrder) return false;
     const key = firstKeyOf(call);
     return this.#ahead.has(key) || this.#behind.has(key);
   }
@@ -46,10 +46,9 @@ export class CallOrder {
     addTo(this.#behind, call);
   }
 
-  /** Adds a single call that does not have to wait. */
+  /** Adds a single call that is `inOrder` and does not have to wait. */
   lead(batch: Batch): void {
-    const call = batch[0];
-    if (call.script.inOrder) this.#ahead.set(firstKeyOf(call), batch);
+    this.#ahead.set(firstKeyOf(batch[0]), batch);
   }
 
   /**

@@ -158,7 +158,7 @@ export class ScriptBatches {
     this.#due = undefined;
     this.sendCount += 1;
     if (calls.length === 1) {
-      this.#order.lead(calls);
+      if (calls[0].script.inOrder) this.#order.lead(calls);
       this.#send(calls);
     } else {
       const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);

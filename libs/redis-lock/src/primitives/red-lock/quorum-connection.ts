@@ -63,7 +63,7 @@ export class QuorumConnection implements RedisConnection {
   }
 
   get sendCount(): number {
-    return this.nodes.reduce((sum, { connection }) => sum + (connection.sendCount ?? NaN), 0);
+    return this.nodes.reduce((sum, { connection }) => sum + Number(connection.sendCount), 0);
   }
 
   /**
