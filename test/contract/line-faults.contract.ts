@@ -98,7 +98,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         [kind.claimFenced, [1, 2, 'x', '', '0', '9007199254740993', [], null]],
         ...[kind.leave, kind.passOn, kind.takeTurns, kind.withdraw].map((script) => [
           script,
-          [0, 1, 'other', '', null],
+          [0, 2, 'other', '', null],
         ]),
       ] as [Script<string, string, unknown>, unknown[]][])(
         '$name takes no answer it does not know for a success',
