@@ -29,6 +29,15 @@ describe('LockService when the caller has given up before the grant arrives', ()
       }
     return client;
   };
+
+  /** Holds the next attempt that comes on a later connection. */
+  const holdLater = () => {
+    const present = proxy.current.counts.accepted;
+    return proxy.current.hold('toServer', {
+      containing: ACQUIRE.sha1,
+      where: ({ index }) => index > present,
+    });
+  };
   type Client = Awaited<ReturnType<typeof opened>>;
 
   /** Each caller asks for a lock of its own, and no caller stays for the answer. */
@@ -113,11 +122,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     });
     await (await client.locks.acquire('w')).release();
     proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
-    const present = proxy.current.counts.accepted;
-    const second = proxy.current.hold('toServer', {
-      containing: ACQUIRE.sha1,
-      where: ({ index }) => index > present,
-    });
+    const second = holdLater();
     const acquiring = client.locks.acquire('a', { waitTimeMs: 500 });
     await eventually(() => second.hits === 1);
     await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
@@ -134,11 +139,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
   it('gives back what the first delivery got when the second is refused', async () => {
     const client = await opened();
     proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
-    const present = proxy.current.counts.accepted;
-    const second = proxy.current.hold('toServer', {
-      containing: ACQUIRE.sha1,
-      where: ({ index }) => index > present,
-    });
+    const second = holdLater();
     const acquiring = client.locks.acquire('a', { waitTimeMs: 1_500 });
     await eventually(() => second.hits === 1);
     // As in a failover: the lock was replicated, and the server that is asked again is a replica.

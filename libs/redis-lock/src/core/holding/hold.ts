@@ -281,10 +281,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     if (this.lostError !== undefined) return this.lostError;
     const cause = this.doubt === undefined ? {} : { cause: this.doubt };
     this.lostError = new LeaseLostError(this.name, reason, cause);
-    if (this.known !== 'released') {
-      this.known = 'lost';
-      this.countedKey?.end();
-    }
+    if (this.known !== 'released') this.end('lost');
     for (const lease of this.leases) lease.onLost(this.lostError);
     for (const listener of this.lossListeners ?? []) listener(this.lostError);
     this.leases = NO_LEASES;
@@ -300,9 +297,9 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     };
   }
 
-  /** Its last lease was released, and it was live. */
-  end(): void {
-    this.known = 'released';
+  /** It was live until now. */
+  end(state: 'released' | 'lost' = 'released'): void {
+    this.known = state;
     this.countedKey?.end();
   }
 }

@@ -29,14 +29,11 @@ export class OwnerSteps {
     return this.steps > 0 || this.inTurn !== undefined;
   }
 
-  /** A script of this owner is sent at this moment. */
-  begin(): void {
-    this.askedLead = leadOf(this.session.clock);
-    this.steps += 1;
-  }
-
-  /** As `begin`, at a lead that was read before: many owners may share one script. */
-  beginStep(lead: number): void {
+  /**
+   * A script of this owner is sent at this moment.
+   * @param lead read once where many owners share the script
+   */
+  begin(lead = leadOf(this.session.clock)): void {
     this.askedLead = lead;
     this.steps += 1;
   }

@@ -207,7 +207,7 @@ export class Watchdog implements HoldGuard {
     };
     running.then(end, end);
     const askedLead = leadOf(clock);
-    for (const hold of holds) hold.beginStep(askedLead);
+    for (const hold of holds) hold.begin(askedLead);
     try {
       const { value, sentAt } = await running;
       tell(settings.observer, { type: 'renewed', leases: holds.length });

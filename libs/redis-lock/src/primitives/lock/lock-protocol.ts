@@ -39,10 +39,8 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     holdCount: number,
     claim?: Claim,
   ): Promise<Reply<AcquireAnswer>> {
-    if (holdCount === 1 && claim === undefined && !terms.fenced) {
-      const args = [hold.owner, terms.leaseTimeMs];
-      return this.connection.run(hash.ACQUIRE, [hold.key], args, terms.minReplicas);
-    }
+    const isOfOneKey = holdCount === 1 && claim === undefined && !terms.fenced;
+    if (isOfOneKey) return this.acquireAlone(hold, terms);
     return super.acquire(hold, terms, holdCount, claim);
   }
 

@@ -98,7 +98,7 @@ export abstract class HashProtocol {
     return this.connection.run(INSPECT, [key], []);
   }
 
-  /** Acquires a lock whose slot is on its way, without a look at those who wait. */
+  /** Acquires by the key of the lock alone, without a look at the queue: also while its slot is on its way. */
   protected acquireAlone({ key, owner }: Owned, terms: AcquireTerms) {
     const { leaseTimeMs, minReplicas } = terms;
     return this.connection.run(ACQUIRE, [key], [owner, leaseTimeMs], minReplicas);
