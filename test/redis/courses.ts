@@ -66,6 +66,15 @@ export class Stage {
     return this.admin.zunionstore(leases, 1, leases, 'WEIGHTS', 0.5);
   }
 
+  /** A Java service listens to this channel meanwhile. */
+  async besideOutsider(channel: string, work: () => Promise<unknown>): Promise<void> {
+    const outsider = this.admin.duplicate();
+    await outsider.subscribe(channel);
+    await work().finally(() => {
+      outsider.disconnect();
+    });
+  }
+
   /** As a Java service may want it. */
   expire(key: string): Promise<unknown> {
     return this.admin.expire(key, 60);
@@ -99,8 +108,10 @@ const locks: Course = async (stage) => {
   await stage.gone(queue, 0);
   const waiting = [ours, ours, theirs].map((service) => stage.keep(service.acquire(name)));
   await stage.there(queue);
-  await held.release();
-  await Promise.all(waiting.map(async (one) => (await one).release()));
+  await stage.besideOutsider(`redisson_lock__channel:{app:${name}}`, async () => {
+    await held.release();
+    await Promise.all(waiting.map(async (one) => (await one).release()));
+  });
   await stage.keep(theirs.acquire(name));
   await ours.get(name).remainingTimeMs();
   await ours.get(name).forceRelease();
@@ -157,8 +168,10 @@ const readWriteLocks: Course = async (stage) => {
   await ours.write.remainingTimeMs();
   const next = [ours, theirs].map(({ write }) => stage.keep(write.acquire()));
   await stage.there(queue);
-  await writer.release();
-  await Promise.all([behind, ...next].map(async (one) => (await one).release()));
+  await stage.besideOutsider(`redisson_rwlock:{app:${name}}`, async () => {
+    await writer.release();
+    await Promise.all([behind, ...next].map(async (one) => (await one).release()));
+  });
   const leaving = new AbortController();
   const last = await stage.keep(ours.write.acquire());
   const gone = theirs.write.acquire({ signal: leaving.signal });

@@ -127,7 +127,6 @@ end
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0
-local leftMs = not isAlone and redis.pcall('pttl', lock)
 
 local function leaveQueue(one, hadIt)
   local process = processOf(one)
@@ -155,20 +154,16 @@ local function tried(step, ...)
   return isDone and answer
 end
 
-local share
-local function shareOfOutsiders()
-  if share == nil then
-    local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
-    local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
-    share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
-  end
-  return share
+local share = 0
+if not isAlone and openEveryMs > 0 then
+  local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
+  -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
+  local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
+  share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
 end
-
+local leftMs = share ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
-  local isShorter = type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs)
-  if isShorter and openEveryMs > 0 and shareOfOutsiders() ~= 0 then announce(channel, '00') end
+  if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
 end
 
 local shortestMs, longestMs = 20, 1000
@@ -200,12 +195,13 @@ local function openUntil(since, nowMs, callers, unused)
   return nowMs + math.max(dueMs, shortestMs)
 end
 local function openWindow(since, callers)
-  if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
+  if share == 0 then return false end
   -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
   -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = window()
   unused = unused or 0
+  since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
     local first = begun or since and math.floor(since / 1000)
@@ -254,7 +250,6 @@ if isAlone then
 end
 
 leaveQueue(owner, true)
-local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-if tried(openWindow, since, 0) then return 'opened' end
-if since and tried(handOver) then return 'done' end
+if tried(openWindow, nil, 0) then return 'opened' end
+if tried(handOver) then return 'done' end
 return announceToAll() and 1 or 'unannounced'

@@ -60,12 +60,15 @@ export const RELEASE = defineScript({
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
 ${handOff.LOOK_AT_QUEUE}
-redis.call('del', lock)
-${handOff.announceUncontended(handOff.HASH_LOCK)}
+if isAlone then
+  redis.call('del', lock)
+  ${handOff.announced(handOff.HASH_LOCK)}
+end
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.LEAVE_QUEUE}
 ${handOff.handOver(handOff.HASH_LOCK)}
+redis.call('del', lock)
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
@@ -117,8 +120,7 @@ ${handOff.refuseAbsent(handOff.HASH_LOCK)}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local leftMs = redis.pcall('pttl', lock)
-${handOff.handOver(handOff.HASH_LOCK)}
+${handOff.handOver(handOff.HASH_LOCK, 'true')}
 local since = serverTime() - waitedMs * 1000
 redis.call('del', lock)
 ${handOff.passInOrder(handOff.HASH_LOCK)}`,

@@ -2,7 +2,7 @@ import { DONE } from './answers.js';
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
 import { helperKey, prefixOf } from '../../core/redis/key-names.js';
-import { WINDOW, OUTSIDERS, openWindow, TELL_SHORTER } from './outsiders.lua.js';
+import { openWindow, outsiders, WINDOW } from './outsiders.lua.js';
 
 /**
  * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
@@ -226,15 +226,15 @@ end`;
 /**
  * Lua: `openWindow(since, callers)` leaves the lock to outsiders if they are due, never when
  * `openEveryMs` is 0. The queue has the lock since the time in `opened`, or else since `since`,
- * which may be nil. `callers` is the number of waiters of this process.
+ * which defaults to the time at which its first process joined. `callers` is the number of waiters
+ * of this process.
  * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both answer
- * whether they did it, and need `tried` around them. Needs `leftMs`, the PTTL of the lock before
- * its release.
+ * whether they did it, and need `tried` around them. The lock must not be released yet.
+ * @param isQueued Lua that tells whether the queue has entries
  */
-export const handOver = (kind: HandedLock) => `
+export const handOver = (kind: HandedLock, isQueued = 'not isAlone') => `
 ${giving(kind)}
-${OUTSIDERS}
-${TELL_SHORTER}
+${outsiders(isQueued)}
 ${WINDOW}
 ${openWindow(kind.freed)}
 local function grant(process, record)
@@ -262,16 +262,17 @@ local function handOver(from)
   return false
 end`;
 
-const announced = ({ freed }: HandedLock) => `return ${freed} and ${String(DONE)} or 'unannounced'`;
+/** Lua that ends a release by announcing that the lock is free. */
+export const announced = ({ freed }: HandedLock) =>
+  `return ${freed} and ${String(DONE)} or 'unannounced'`;
 
-/** Lua: whether the queue is empty, and otherwise `leftMs`, the PTTL of the lock. */
+/** Lua: whether the queue is empty. */
 export const LOOK_AT_QUEUE = `
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
-local isAlone = type(found) == 'table' or found == 0
-local leftMs = not isAlone and redis.pcall('pttl', lock)`;
+local isAlone = type(found) == 'table' or found == 0`;
 
-/** Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest. */
+/** Lua that ends a release behind `LOOK_AT_QUEUE`. */
 export const announceUncontended = (kind: HandedLock) => `
 if isAlone then
   ${announced(kind)}
@@ -283,9 +284,8 @@ end`;
  */
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leaveQueue(owner, true)
-local since = tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-if tried(openWindow, since, 0) then return 'opened' end
-if since and tried(handOver) then return 'done' end
+if tried(openWindow, nil, 0) then return 'opened' end
+if tried(handOver) then return 'done' end
 ${announced(kind)}`;
 
 /**

@@ -69,30 +69,22 @@ local function takeBack()
 end`;
 
 /**
- * Lua: `shareOfOutsiders()` is the number of outsiders that listen ÷ our processes that do. False
- * where Redis cannot count them: a node of a Cluster knows only its own. Java services subscribe
- * while a thread of theirs waits.
+ * Lua: `share` is the number of outsiders that listen ÷ our processes that do. False where Redis
+ * cannot count them: a node of a Cluster knows only its own. Java services subscribe while a thread
+ * of theirs waits. `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one.
+ * @param isQueued Lua that tells whether the queue has entries
  */
-export const OUTSIDERS = `
-local share
-local function shareOfOutsiders()
-  if share == nil then
-    local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
-    -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
-    local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
-    share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
-  end
-  return share
-end`;
-
-/**
- * Lua: `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs
- * `leftMs`, the PTTL of the lock before its release.
- */
-export const TELL_SHORTER = `
+export const outsiders = (isQueued: string) => `
+local share = 0
+if ${isQueued} and openEveryMs > 0 then
+  local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
+  -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
+  local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
+  share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
+end
+local leftMs = share ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
-  local isShorter = type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs)
-  if isShorter and openEveryMs > 0 and shareOfOutsiders() ~= 0 then announce(channel, '${SHORTER}') end
+  if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '${SHORTER}') end
 end`;
 
 /**
@@ -113,12 +105,13 @@ local function openUntil(since, nowMs, callers, unused)
   return nowMs + math.max(dueMs, shortestMs)
 end
 local function openWindow(since, callers)
-  if openEveryMs == 0 or shareOfOutsiders() == 0 then return false end
+  if share == 0 then return false end
   -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
   -- refuses.
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = window()
   unused = unused or 0
+  since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
     local first = begun or since and math.floor(since / 1000)

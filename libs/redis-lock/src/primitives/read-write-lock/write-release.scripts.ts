@@ -122,8 +122,7 @@ ${RELEASE}
 ${WAIT_TO_WRITE}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local leftMs = redis.pcall('pttl', lock)
-${handOff.handOver(WRITE_LOCK)}
+${handOff.handOver(WRITE_LOCK, 'true')}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
 ${handOff.passInOrder(WRITE_LOCK)}`,
