@@ -6,7 +6,7 @@ import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { eventually, untilInLine, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, untilQueued, useLocks, useRedis } from '../support/set-up.js';
 import { run } from './command.js';
 
 const redis = useRedis();
@@ -86,7 +86,7 @@ describe('inspect', () => {
       const [{ locks }, other] = [open({ keyPrefix: 'app:' }), open({ keyPrefix: 'app:' })];
       const lease = await locks.plain.acquire(name, { fenced: true, ...LEASE });
       const waiting = other.locks.plain.acquire(name);
-      await untilInLine(redis, `app:${name}`, [other]);
+      await untilQueued(redis, `app:${name}`, [other]);
       const { page, ...found } = await inspect(name, '--key-prefix', 'app:');
       const [client, number] = lease.owner.split(':');
       expect(found).toMatchObject({
@@ -159,7 +159,7 @@ describe('inspect', () => {
     const [a, b] = [open(), open()];
     const reading = await a.locks.readWrite.get('doc_1').read.acquire(LEASE);
     const writing = b.locks.readWrite.get('doc_1').write.acquire();
-    await untilInLine(redis, 'doc_1', [b], 'rwlock');
+    await untilQueued(redis, 'doc_1', [b], 'rwlock');
     const { kind, mode, holders, queues, page } = await inspect('doc_1');
     expect({ kind, mode }).toEqual({ kind: 'read-write lock', mode: 'read' });
     expect(holders).toMatchObject([{ owner: reading.owner, side: 'read', count: 1 }]);

@@ -229,7 +229,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
       },
     );
 
-    it('lets the next in line go on when the first is aborted', async () => {
+    it('lets the next in the queue go on when the first is aborted', async () => {
       const [{ locks }, rival] = [open(), openRival()];
       const lease = await rival.locks.acquire('a');
       const abort = new AbortController();

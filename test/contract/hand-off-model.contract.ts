@@ -9,8 +9,8 @@ import {
 } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { deliver } from '../support/deliver.js';
-import type { LineKindUnderTest } from '../support/line-kinds.js';
-import { LineView, ownerOf, useListeners, type Values } from '../support/line-view.js';
+import type { QueueKindUnderTest } from '../support/queue-kinds.js';
+import { QueueView, ownerOf, useListeners, type Values } from '../support/queue-view.js';
 import { expectToFollowModel, type Repeating, type Step } from '../support/model.js';
 import { useRedis } from '../support/redis-server.js';
 import { HandOffModel, type Terms } from './hand-off-model.js';
@@ -28,14 +28,14 @@ const WINDOW = {
   ...{ shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 },
 };
 const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: WINDOW.ttlMs };
-/** The scripts' own times are too short for a spec. With these, a line stands back until time is moved. */
+/** The scripts' own times are too short for a spec. With these, a queue stands back until time is moved. */
 const LONGER = [
   ['longestMs = 20, 1000', `longestMs = ${[WINDOW.shortestMs, WINDOW.longestMs].join()}`],
   ['= isTold and', `= isTold and ${String(WINDOW.share / FAVOUR)} *`],
   ["times, 'px', 3000", `times, 'px', ${String(WINDOW.ttlMs)}`],
 ] as const;
 
-/** Process D listens on no channel, and process X stands in no line. */
+/** Process D listens on no channel, and process X stands in no queue. */
 const LINED = ['A', 'B', 'C', 'D'] as const;
 const HEARING = 'ABC';
 
@@ -50,7 +50,7 @@ interface Call {
 }
 
 interface Model {
-  readonly lines: HandOffModel;
+  readonly queues: HandOffModel;
   readonly calls: Call[];
   /** The next number of a caller of each process, and of a nonce. */
   readonly numbers: Record<string, number>;
@@ -65,12 +65,12 @@ interface Model {
 }
 
 /** Any sequence of the calls of a lock that is handed on, and of time. */
-export function describeHandOffModel(name: string, kind: LineKindUnderTest): void {
-  describe(`the scripts of the line of ${name} and their model`, () => {
+export function describeHandOffModel(name: string, kind: QueueKindUnderTest): void {
+  describe(`the scripts of the queue of ${name} and their model`, () => {
     /** Writers leave no marks: those have specs of their own. */
     const unmarked = { ...kind, args: { ...kind.args, memoryMs: 0 } };
     const redis = useRedis({ flush: false });
-    const view = new LineView(redis, KEY, unmarked, LONGEST_MS);
+    const view = new QueueView(redis, KEY, unmarked, LONGEST_MS);
     const ear = useListeners(redis, KEY, kind);
     let deliveries = 1;
     const clients: Repeating = {
@@ -93,18 +93,18 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
 
     /** Delivers a call as often as this step says: only the first time changes anything. */
     const send = async (model: Model, call: Call, isLate = false) => {
-      const before = model.lines.lock?.owner;
-      const inLine = inLineNow(model);
+      const before = model.queues.lock?.owner;
+      const queued = queuedNow(model);
       let state: unknown;
       for (let time = 0; time < deliveries; time += 1) {
-        const expected = call.model(model.lines);
+        const expected = call.model(model.queues);
         const answer = await run(call);
         expect(answerOf(answer)).toEqual(expected);
         const after = { ...(await view.look()), leaseS: 0 };
         state ??= after;
         expect(after).toEqual(state);
       }
-      follow(model, call, { before, inLine, isLate });
+      follow(model, call, { before, queued, isLate });
       if (!isLate) model.calls.push(call);
     };
 
@@ -113,8 +113,8 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       return typeof answer === 'object' ? (answer as { kind: string }).kind : answer;
     };
 
-    const inLineNow = ({ lines }: Model) =>
-      lines.line.map(({ process, number }) => process + number);
+    const queuedNow = ({ queues }: Model) =>
+      queues.queue.map(({ process, number }) => process + number);
 
     /** The owner must have got the lock and must not have left, unless a late call brought it back. */
     const follow = (
@@ -122,25 +122,25 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       call: Call,
       {
         before,
-        inLine,
+        queued,
         isLate,
-      }: { before?: string | undefined; inLine: string[]; isLate: boolean },
+      }: { before?: string | undefined; queued: string[]; isLate: boolean },
     ) => {
-      const { lines, granted, left, returned, withdrawn } = model;
+      const { queues, granted, left, returned, withdrawn } = model;
       const isByOneThatReturned = before !== undefined && returned.has(before);
-      for (const one of inLineNow(model)) {
+      for (const one of queuedNow(model)) {
         const isLateCopy = isByOneThatReturned || (isLate && call.creates === one);
-        if (!inLine.includes(one) && isLateCopy) withdrawn.delete(one);
+        if (!queued.includes(one) && isLateCopy) withdrawn.delete(one);
       }
-      for (const owner of lines.takeGranted()) granted.add(owner);
-      const now = lines.lock?.owner;
+      for (const owner of queues.takeGranted()) granted.add(owner);
+      const now = queues.lock?.owner;
       if (now === undefined || now === before || !left.has(now)) return;
-      const wasInLine = inLine.includes(now);
+      const wasQueued = queued.includes(now);
       const isCreated = isLate && call.creates === now;
       expect({
         call: call.shows,
         now,
-        isLawful: wasInLine || isByOneThatReturned || isCreated,
+        isLawful: wasQueued || isByOneThatReturned || isCreated,
       }).toEqual({ call: call.shows, now, isLawful: true });
       returned.add(now);
     };
@@ -222,9 +222,9 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
     const aLease = fc.constantFrom(...LEASES_MS);
     const aMode = fc.constantFrom<Terms['mode']>('start', 'start', 'enter', 'poll');
     const anAge = fc.constantFrom(...ALIVE_MS);
-    const heldOf = ({ lines: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
-    const isHeld = ({ lines: { lock } }: Model) => lock !== undefined;
-    const isHeldInLine = (model: Model) => isHeld(model) && !heldOf(model).owner.startsWith('X');
+    const heldOf = ({ queues: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
+    const isHeld = ({ queues: { lock } }: Model) => lock !== undefined;
+    const isHeldInQueue = (model: Model) => isHeld(model) && !heldOf(model).owner.startsWith('X');
     /** An owner that may still want the lock, or have it. */
     const anyOf = ({ claimed, left }: Model, n: number) => {
       const owners = [...claimed].filter((owner) => !left.has(owner));
@@ -281,7 +281,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       .record({ lease: aLease, starts: fc.nat({ max: 1 }) })
       .map(({ lease, starts }): Step<Model> => ({
         shows: `the owner passes on (${String(starts)})`,
-        fits: isHeldInLine,
+        fits: isHeldInQueue,
         run: async (model) => {
           const { owner } = heldOf(model);
           model.left.add(owner);
@@ -293,7 +293,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       .record({ lease: aLease, waitedMs: fc.constantFrom(0, 30_000), mode: aMode, age: anAge })
       .map(({ lease, waitedMs, mode, age }): Step<Model> => ({
         shows: `the owner takes turns (after ${String(waitedMs)} ms)`,
-        fits: isHeldInLine,
+        fits: isHeldInQueue,
         run: async (model) => {
           const { owner } = heldOf(model);
           model.left.add(owner);
@@ -327,7 +327,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
 
     /**
      * Only a late first entry or a late claim may bring back an owner that has left. That owner gets a
-     * free lock for its lease, or a place in line for the time of its claim.
+     * free lock for its lease, or a place in the queue for the time of its claim.
      */
     const repeating = fc.nat({ max: 99 }).map((n): Step<Model> => ({
       shows: `call ${String(n)} is delivered late`,
@@ -337,16 +337,16 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
 
     const jumping = fc.integer({ min: 1, max: 3 }).map((jumps): Step<Model> => ({
       shows: `${String((jumps * JUMP_MS) / 1_000)} s go by`,
-      run: async ({ lines }) => {
-        lines.jump(jumps * JUMP_MS);
+      run: async ({ queues }) => {
+        queues.jump(jumps * JUMP_MS);
         await view.jump(jumps * JUMP_MS);
       },
     }));
 
     const hearing = fc.boolean().map((isHeard): Step<Model> => ({
       shows: `an outsider ${isHeard ? 'listens' : 'listens no more'}`,
-      run: async ({ lines }) => {
-        lines.hasOutsiders = isHeard;
+      run: async ({ queues }) => {
+        queues.hasOutsiders = isHeard;
         await (isHeard ? ear.listenToAll() : ear.stopListeningToAll());
       },
     }));
@@ -358,7 +358,7 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       await ear.listenToAll();
       const model: Model = {
         ...{
-          lines: new HandOffModel(HEARING, WINDOW, kind.freed),
+          queues: new HandOffModel(HEARING, WINDOW, kind.freed),
           calls: [],
           numbers: {},
           nonce: 0,
@@ -369,19 +369,22 @@ export function describeHandOffModel(name: string, kind: LineKindUnderTest): voi
       return { model, real: undefined };
     }
 
-    async function agree({ lines, granted, claimed, withdrawn }: Model) {
+    async function agree({ queues, granted, claimed, withdrawn }: Model) {
       const seen = await view.look();
-      const { lock } = lines;
+      const { lock } = queues;
       expect(seen.lock).toEqual(lock === undefined ? {} : { [lock.owner]: String(lock.count) });
-      expect(Math.abs(seen.leaseS - lines.leaseMs / 1_000)).toBeLessThan(5);
-      expect(seen.line).toEqual(lines.line.map(({ process }) => process));
-      expect(seen.isOpened).toBe(lines.opened !== undefined);
-      expect(await ear.heard()).toEqual(lines.messages);
+      expect(Math.abs(seen.leaseS - queues.leaseMs / 1_000)).toBeLessThan(5);
+      expect(seen.queue).toEqual(queues.queue.map(({ process }) => process));
+      expect(seen.isOpened).toBe(queues.opened !== undefined);
+      expect(await ear.heard()).toEqual(queues.messages);
       const [owner] = Object.keys(seen.lock);
       if (owner !== undefined) expect(granted).toContain(owner);
       for (const [process, record] of Object.entries(seen.claims)) {
         const [number = '', , nonce] = record.split(' ');
-        expect({ process, nonce }).toEqual({ process, nonce: lines.claimOf(process)?.terms.nonce });
+        expect({ process, nonce }).toEqual({
+          process,
+          nonce: queues.claimOf(process)?.terms.nonce,
+        });
         expect(claimed).toContain(process + number);
         expect(withdrawn).not.toContain(process + number);
       }

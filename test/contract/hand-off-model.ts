@@ -18,7 +18,7 @@ interface Opening {
   readonly unused: number;
 }
 
-/** The time of outsiders: their share of the time of the line, from the shortest to the longest. */
+/** The time of outsiders: their share of the time of the queue, from the shortest to the longest. */
 export interface OutsiderWindow {
   readonly share: number;
   /** Their share at least, while they listen. */
@@ -28,15 +28,15 @@ export interface OutsiderWindow {
   readonly ttlMs: number;
 }
 
-/** A lock, and the line before it; owners are written as `B2`, the second caller of the process B. */
+/** A lock, and the queue before it; owners are written as `B2`, the second caller of the process B. */
 export class HandOffModel {
   lock: { owner: string; count: number; endsAt: number } | undefined;
-  /** Since when the line has had it, and the time of outsiders. */
+  /** Since when the queue has had it, and the time of outsiders. */
   opened: (Opening & { readonly endsAt: number }) | undefined;
   hasOutsiders = true;
   readonly messages: string[] = [];
-  #line: Place[] = [];
-  #lineEndsAt = 0;
+  #queue: Place[] = [];
+  #queueEndsAt = 0;
   #granted: string[] = [];
   #now = 0;
   #leftMs = 0;
@@ -47,8 +47,8 @@ export class HandOffModel {
     private readonly freed: readonly string[],
   ) {}
 
-  get line(): readonly Place[] {
-    return this.#line;
+  get queue(): readonly Place[] {
+    return this.#queue;
   }
 
   get leaseMs(): number {
@@ -56,7 +56,7 @@ export class HandOffModel {
   }
 
   claimOf(process: string): Place | undefined {
-    return this.#line.find((place) => place.process === process);
+    return this.#queue.find((place) => place.process === process);
   }
 
   /** The owners that got the lock since the last call. */
@@ -68,7 +68,7 @@ export class HandOffModel {
     this.#now += ms;
     if ((this.lock?.endsAt ?? 0) <= this.#now) this.lock = undefined;
     if ((this.opened?.endsAt ?? 0) <= this.#now) this.opened = undefined;
-    if (this.#lineEndsAt <= this.#now) this.#line = [];
+    if (this.#queueEndsAt <= this.#now) this.#queue = [];
   }
 
   claim(owner: string, leaseMs: number, terms: Terms): string {
@@ -153,17 +153,17 @@ export class HandOffModel {
   /** The lock loses its owner: outsiders or the next waiter get it, or a message announces it to all. */
   #free(owner: string): string {
     this.#let();
-    const isContended = this.#line.length > 0 || this.opened !== undefined;
+    const isContended = this.#queue.length > 0 || this.opened !== undefined;
     const process = owner.charAt(0);
     // Those of its process who came before it have had it.
     if (Number(this.claimOf(process)?.number) <= Number(owner.slice(1))) this.#drop(process);
-    const [head] = this.#line;
+    const [head] = this.#queue;
     if (isContended && this.#openWindow(head?.since)) return 'opened';
     if (head === undefined || !this.#handOver('')) this.#announce();
     return 'done';
   }
 
-  /** While they have it, the line goes on standing back. */
+  /** While they have it, the queue goes on standing back. */
   #isLeftToOutsiders(): boolean {
     const { opened, lock } = this;
     if (opened === undefined || opened.end <= this.#now) return false;
@@ -195,7 +195,7 @@ export class HandOffModel {
     return true;
   }
 
-  /** For how long outsiders had it much too long, those in line have it before it is left again. */
+  /** For how long outsiders had it much too long, those in the queue have it before it is left again. */
   #takeBack({ since, end, unused }: Opening): void {
     const tooLong = this.#now - end - (end - since);
     const overMs = end > 0 && unused === 0 ? Math.max(0, tooLong) : 0;
@@ -209,7 +209,7 @@ export class HandOffModel {
 
   #handOver(from: string): boolean {
     for (;;) {
-      const next = this.#line.shift();
+      const next = this.#queue.shift();
       if (next === undefined) return false;
       const { process, number, terms } = next;
       if (process === from || next.aliveUntil < this.#now) continue;
@@ -243,14 +243,14 @@ export class HandOffModel {
     const aliveUntil = this.#now + terms.aliveMs;
     const since = this.claimOf(process)?.since ?? this.#now;
     const place = { process, number: owner.slice(1), since, aliveUntil, terms };
-    if (this.#line.length === 0) this.#lineEndsAt = 0;
-    const at = this.#line.findIndex((other) => other.process === process);
-    if (at < 0) this.#line.push(place);
-    else this.#line[at] = place;
-    this.#lineEndsAt = Math.max(this.#lineEndsAt, aliveUntil);
+    if (this.#queue.length === 0) this.#queueEndsAt = 0;
+    const at = this.#queue.findIndex((other) => other.process === process);
+    if (at < 0) this.#queue.push(place);
+    else this.#queue[at] = place;
+    this.#queueEndsAt = Math.max(this.#queueEndsAt, aliveUntil);
   }
 
   #drop(process: string): void {
-    this.#line = this.#line.filter((place) => place.process !== process);
+    this.#queue = this.#queue.filter((place) => place.process !== process);
   }
 }

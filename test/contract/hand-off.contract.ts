@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, ReplicationError } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
-import { untilInLine, type LockClient, type LockClientOptions } from '../support/lock-client.js';
+import { untilQueued, type LockClient, type LockClientOptions } from '../support/lock-client.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import { seededRandom } from '../support/random.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -26,8 +26,8 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       return client;
     };
 
-    const inLine = (...clients: LockClient<LockVerbs>[]) =>
-      untilInLine(redis, 'a', clients, handed.line);
+    const untilIn = (...clients: LockClient<LockVerbs>[]) =>
+      untilQueued(redis, 'a', clients, handed.queue);
 
     describe('within a process', () => {
       it.each([10, 100, 1_000])(
@@ -148,7 +148,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       });
     });
 
-    it('is left to those who are in no line, however long the sections are', async () => {
+    it('is left to those who are in no queue, however long the sections are', async () => {
       const { locks } = await opened();
       const outsider = redis.admin.duplicate();
       let heard = 0;
@@ -173,7 +173,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a');
         const atFirst = waiting.then(({ remainingMs }) => remainingMs);
-        await inLine(waiter);
+        await untilIn(waiter);
         const sent = await redis.commandsDuring(async () => {
           await held.release();
           const lease = await waiting;
@@ -192,7 +192,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', { leaseTimeMs: 20_000 });
-        await inLine(waiter);
+        await untilIn(waiter);
         await held.release();
         const lease = await waiting;
         await eventually(() => lease.remainingMs > 10_000);
@@ -205,7 +205,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a', { fenced: true });
         const waiting = waiter.locks.acquire('a', { fenced: true });
-        await inLine(waiter);
+        await untilIn(waiter);
         await held.release();
         const lease = await waiting;
         expect(lease.fencingToken).toBeGreaterThan(held.fencingToken ?? Infinity);
@@ -234,7 +234,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
             ),
           ),
         );
-        await inLine(...clients.slice(1));
+        await untilIn(...clients.slice(1));
         await start?.release();
         await Promise.all(callers);
         expect(section.most).toBe(1);
@@ -266,20 +266,20 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await eventually(() => sections > 20);
         const before = sections;
         await (await other.locks.acquire('a', PATIENT)).release();
-        // Those of the turn that was on when it came into line, and what went on meanwhile.
+        // Those of the turn that was on when it came into the queue, and what went on meanwhile.
         expect(sections - before).toBeLessThan(20 * TURN);
         isOn = false;
         await Promise.all(callers);
       });
 
-      it('and to its next caller at once, when the one for whom it stood in line has left', async () => {
+      it('and to its next caller at once, when the one for whom it stood in the queue has left', async () => {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const gone = watch(waiter.locks.acquire('a', { waitTimeMs: 200 }));
         const next = waiter.locks.acquire('a', PATIENT);
-        await inLine(waiter);
+        await untilIn(waiter);
         await expect(gone.promise).rejects.toThrow(LockTimeoutError);
-        await inLine(waiter);
+        await untilIn(waiter);
         const stopwatch = new Stopwatch();
         await held.release();
         const lease = await next;
@@ -291,7 +291,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened({ wakeUp: 'poll' })];
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', { fenced: true });
-        await inLine(waiter);
+        await untilIn(waiter);
         await held.release();
         const lease = await waiting;
         expect(lease.fencingToken).toBeGreaterThan(0);
@@ -303,7 +303,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const waiting = watch(waiter.locks.acquire('a', { waitTimeMs: 300 }));
-        await inLine(waiter);
+        await untilIn(waiter);
         for (const key of await redis.admin.keys('nestjs_*')) {
           expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
         }
@@ -378,7 +378,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         ears.on('message', (_, message) => heard.push(message));
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a');
-        await inLine(waiter);
+        await untilIn(waiter);
         await held.release();
         const lease = await waiting;
         await ears.ping();

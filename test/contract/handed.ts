@@ -20,7 +20,7 @@ import type { ServerSuite } from './suite.js';
 
 /** A kind of lock that a leaving owner gives to the next waiter. */
 export interface HandedLocks {
-  readonly line: QueueKind;
+  readonly queue: QueueKind;
   /** The fields of the lock in Redis when an owner holds it once. */
   held(owner: string): Record<string, string>;
   /** Redisson's channel, and what ours says there when it is free. */
@@ -73,7 +73,7 @@ return redis.call('pexpire', KEYS[1], 30000)`;
 
 const heldLock = (owner: string) => ({ [owner]: '1' });
 export const HANDED_LOCK: HandedLocks = {
-  line: 'lock',
+  queue: 'lock',
   held: heldLock,
   channel: channelOf,
   freed: ['0'],
@@ -86,7 +86,7 @@ export const HANDED_LOCK: HandedLocks = {
 
 const heldToWrite = (owner: string) => ({ mode: 'write', [`${owner}:write`]: '1' });
 export const HANDED_WRITE_LOCK: HandedLocks = {
-  line: 'rwlock',
+  queue: 'rwlock',
   held: heldToWrite,
   channel: writeChannelOf,
   freed: ['1', '0'],

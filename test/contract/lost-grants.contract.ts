@@ -5,7 +5,7 @@ import { LockBackendError, type Lease } from 'nestjs-redis-lock';
 import { grantChannel, queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';
-import { untilInLine, useProxy, type LockClient } from '../support/lock-client.js';
+import { untilQueued, useProxy, type LockClient } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import type { HandedSuite } from './handed.js';
@@ -20,7 +20,7 @@ const DEAD = 'dead0000-0000-4000-8000-000000000001';
 /** Every lock that is handed on passes these specs, even when the message of the hand-over is lost. */
 export function describeLostGrants(name: string, { redis, open, handed }: HandedSuite): void {
   describe(`${name} when what is handed over does not arrive`, () => {
-    const { queue, claims } = queueKeys('a', handed.line);
+    const { queue, claims } = queueKeys('a', handed.queue);
     const ears: Redis[] = [];
 
     afterEach(async () => {
@@ -30,12 +30,12 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
     const proxy = useProxy(redis);
     const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
 
-    const inLine = (...clients: LockClient<LockVerbs>[]) =>
-      untilInLine(redis, 'a', clients, handed.line);
+    const untilIn = (...clients: LockClient<LockVerbs>[]) =>
+      untilQueued(redis, 'a', clients, handed.queue);
 
     /** Resolves once the client knows that its subscription stands. */
     const isTold = async ({ connection, context }: LockClient<LockVerbs>) => {
-      await redis.listening(grantChannel('a', context.id, handed.line));
+      await redis.listening(grantChannel('a', context.id, handed.queue));
       await new Promise<void>((resolve) => {
         const confirmed = () => {
           stop();
@@ -51,8 +51,8 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       return Number(seconds) * 1_000_000 + Number(us);
     };
 
-    /** A dead process stands first in line, and will do nothing. */
-    const deadInLine = async (aliveForMs: number) => {
+    /** A dead process stands first in the queue, and will do nothing. */
+    const deadInQueue = async (aliveForMs: number) => {
       const now = await serverTimeUs();
       const aliveUntil = Math.round(now / 1_000) + aliveForMs;
       await redis.admin.zadd(queue, now, DEAD);
@@ -64,9 +64,9 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
     const deadListens = async () => {
       const ear = redis.admin.duplicate();
       ears.push(ear);
-      await ear.subscribe(grantChannel('a', DEAD, handed.line));
+      await ear.subscribe(grantChannel('a', DEAD, handed.queue));
     };
-    /** The lock is released with the dead one first in line, and a live one behind it. */
+    /** The lock is released with the dead one first in the queue, and a live one behind it. */
     const releasedToDead = async ({
       pollIntervalMs = NO_POLL.pollIntervalMs,
       isHeard = true,
@@ -75,9 +75,9 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs })];
       if (isHeard) await deadListens();
       const held = await holder.locks.acquire('a');
-      await deadInLine(aliveForMs);
+      await deadInQueue(aliveForMs);
       const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await inLine(waiter);
+      await untilIn(waiter);
       await held.release();
       return { waiter, waiting };
     };
@@ -132,7 +132,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         }
         await redis.admin.pexpire(queue, 60_000);
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await inLine(waiter);
+        await untilIn(waiter);
         await held.release();
         expect(await msUntil(waiting)).toBeLessThan(5 * 200);
       });
@@ -146,7 +146,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, pollIntervalMs: 200 });
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await inLine(waiter);
+        await untilIn(waiter);
         const fault = proxy.current.drop('toClient', { containing: grants });
         await held.release();
         expect(await msUntil(waiting)).toBeLessThan(5 * 200);
@@ -158,7 +158,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL });
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await inLine(waiter);
+        await untilIn(waiter);
         const fault = proxy.current.drop('toClient', { containing: grants });
         await held.release();
         await eventually(() => fault.hits > 0);
@@ -172,9 +172,9 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const held = await holder.locks.acquire('a');
         const left = new AbortController();
         const gone = watch(waiter.locks.acquire('a', { ...FOR_EVER, signal: left.signal }));
-        await inLine(waiter);
+        await untilIn(waiter);
         const waiting = next.locks.acquire('a', FOR_EVER);
-        await inLine(waiter, next);
+        await untilIn(waiter, next);
         const fault = proxy.current.hold('toClient', { containing: grants });
         await held.release();
         await eventually(() => fault.hits > 0);
@@ -195,7 +195,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL });
         const held = await holder.locks.acquire('a');
         const callers = [0, 1].map(() => waiter.locks.acquire('a', FOR_EVER));
-        await inLine(waiter);
+        await untilIn(waiter);
         const fault = proxy.current.hold('toClient', { where: isSubscriber, containing: '{a}' });
         const sayMore = await say(waiter);
         await held.release();
@@ -215,7 +215,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         expect(await redis.admin.exists('a', queue, claims)).toBe(0);
       };
 
-      it('that it is free: no place in line outlives its caller', async () => {
+      it('that it is free: no place in the queue outlives its caller', async () => {
         const callers = await granted(async () => {
           for (const message of handed.freed)
             await redis.admin.publish(handed.channel('a'), message);
@@ -228,7 +228,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const callers = await granted(async ({ context }) => {
           const ear = redis.admin.duplicate();
           ears.push(ear);
-          const channel = grantChannel('a', context.id, handed.line);
+          const channel = grantChannel('a', context.id, handed.queue);
           const heard = once(ear, 'message') as Promise<[string, string]>;
           await ear.subscribe(channel);
           return async () => redis.admin.publish(channel, (await heard)[1]);
@@ -243,7 +243,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL, claimTimeMs });
         const held = await holder.locks.acquire('a');
         const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-        await inLine(waiter);
+        await untilIn(waiter);
         const sinceClaim = new Stopwatch();
         const fault = proxy.current.hold('toClient', { containing: `${queue}:` });
         await held.release();
@@ -273,7 +273,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         await roundTrips(redis, 20);
         expect(waiting.state).toBe('pending');
         expect(await redis.admin.hgetall('a')).toEqual(handed.held(taken.owner));
-        await inLine(waiter);
+        await untilIn(waiter);
         await taken.release();
         await (await waiting.promise).release();
       });
@@ -288,12 +288,12 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await ear.psubscribe(`${queue}:*`);
       const first = await holder.locks.acquire('a');
       const honest = waiter.locks.acquire('a');
-      await inLine(waiter);
+      await untilIn(waiter);
       await first.release();
       await (await honest).release();
       const held = await holder.locks.acquire('a');
       const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-      await inLine(waiter);
+      await untilIn(waiter);
       await eventually(() => heard.length > 0);
       const [number = '', nonce = ''] = heard[0]?.split(' ') ?? [];
       for (let further = 0; further < 50; further++) {
@@ -301,7 +301,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
           .toString(16)
           .padStart(nonce.length, '0');
         const payload = `${Number(number) + 1} ${next}`;
-        await redis.admin.publish(grantChannel('a', waiter.context.id, handed.line), payload);
+        await redis.admin.publish(grantChannel('a', waiter.context.id, handed.queue), payload);
       }
       await roundTrips(redis, 20);
       expect(waiting.state).toBe('pending');
@@ -316,14 +316,14 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       let held = await ours.locks.acquire('a');
       const callers = Array.from({ length: 9 }, () => watch(ours.locks.acquire('a', FOR_EVER)));
       const elsewhere = theirs.locks.acquire('a', FOR_EVER);
-      await inLine(theirs);
+      await untilIn(theirs);
       for (let turn = 0; turn < 7; turn++) {
         await held.release();
         held = await (callers[turn] as (typeof callers)[0]).promise;
       }
       await isTold(ours);
       await redis.admin.script('LOAD', handed.takeTurns.lua);
-      // Its turn is over, and the answer that says so is lost; the next caller stands in line.
+      // Its turn is over, and the answer that says so is lost; the next caller stands in the queue.
       const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;
       const lost = proxy.current.loseReply({ containing: 'evalsha', times: 1, where: isCommand });
       const messages = proxy.current.hold('toClient', { containing: `${queue}:` });
@@ -346,13 +346,13 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await (await (callers[8] as (typeof callers)[0]).promise).release();
     });
 
-    it('leaves no place in line for a caller that is named, and whose own attempt is refused', async () => {
-      // So that its process stands in line when it is named.
+    it('leaves no place in the queue for a caller that is named, and whose own attempt is refused', async () => {
+      // So that its process stands in the queue when it is named.
       const byTurns = { ...NO_POLL, interop: 'redisson' } as const;
       const [ours, theirs] = [open(byTurns), open(byTurns)];
       const held = await ours.locks.acquire('a');
       const elsewhere = theirs.locks.acquire('a', FOR_EVER);
-      await inLine(theirs);
+      await untilIn(theirs);
       const { connection, context } = ours;
       const refusal = new Gate();
       let refused = 0;
@@ -403,7 +403,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
       const held = await holder.locks.acquire('a');
       const waiting = waiter.locks.acquire('a');
-      await inLine(waiter);
+      await untilIn(waiter);
       let failures = 0;
       const run = waiter.connection.run.bind(waiter.connection);
       waiter.connection.run = async (script, ...rest) => {
@@ -421,10 +421,10 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
       const held = await holder.locks.acquire('a');
       const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-      await inLine(waiter);
+      await untilIn(waiter);
       const record = await redis.admin.hget(claims, waiter.context.id);
       const [number = '', , nonce = ''] = record?.split(' ') ?? [];
-      const channel = grantChannel('a', waiter.context.id, handed.line);
+      const channel = grantChannel('a', waiter.context.id, handed.queue);
       await redis.resetCommandStats();
       const forged = [
         '',

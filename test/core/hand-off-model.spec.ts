@@ -1,5 +1,5 @@
 import { describeHandOffModel } from '../contract/hand-off-model.contract.js';
-import { LINE_KINDS } from '../support/line-kinds.js';
+import { QUEUE_KINDS } from '../support/queue-kinds.js';
 
-describeHandOffModel('the lock', LINE_KINDS.LOCK);
-describeHandOffModel('the write lock', LINE_KINDS.WRITE_LOCK);
+describeHandOffModel('the lock', QUEUE_KINDS.LOCK);
+describeHandOffModel('the write lock', QUEUE_KINDS.WRITE_LOCK);

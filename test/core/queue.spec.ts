@@ -60,7 +60,7 @@ describe('LockService with many callers in one process', () => {
     expect(await locks.tryAcquire('a')).not.toBeNull();
   });
 
-  it('answers a try at once while others wait in line', async () => {
+  it('answers a try at once while others wait in the queue', async () => {
     const { locks } = await opened({ pollIntervalMs: 60_000 });
     const lease = await locks.acquire('a');
     await redis.resetCommandStats();

@@ -1,4 +1,4 @@
-import { describeLineFaults } from '../contract/line-faults.contract.js';
-import { LINE_KINDS } from '../support/line-kinds.js';
+import { describeQueueFaults } from '../contract/queue-faults.contract.js';
+import { QUEUE_KINDS } from '../support/queue-kinds.js';
 
-describeLineFaults('the lock', LINE_KINDS.LOCK);
+describeQueueFaults('the lock', QUEUE_KINDS.LOCK);

@@ -1,4 +1,4 @@
-import { describeLineFaults } from '../contract/line-faults.contract.js';
-import { LINE_KINDS } from '../support/line-kinds.js';
+import { describeQueueFaults } from '../contract/queue-faults.contract.js';
+import { QUEUE_KINDS } from '../support/queue-kinds.js';
 
-describeLineFaults('the write lock', LINE_KINDS.WRITE_LOCK);
+describeQueueFaults('the write lock', QUEUE_KINDS.WRITE_LOCK);

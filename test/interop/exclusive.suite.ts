@@ -195,7 +195,7 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
       await handed.claim(context, 'a', gone, { ...claim, mode: 'poll' });
       const waiting = java.current.call('A', on, method, ...args);
       await java.current.parked('A');
-      // The line has it for a while yet: else the release would leave it to Java.
+      // The queue has it for a while yet: else the release would leave it to Java.
       const soon = String(Date.now() + 500);
       for (const kind of ['lock', 'rwlock'] as const) {
         await redis.admin.set(queueKeys('a', kind).opened, `${soon} 0 0 0`, 'PX', 500);

@@ -6,7 +6,7 @@ import { grantChannel } from '../../libs/redis-lock/src/primitives/lua/hand-off.
 import { RELEASE_LATER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { deliver } from '../support/deliver.js';
 import { eventually, roundTrips, watch } from '../support/set-up.js';
-import { untilInLine, useProxiedClients } from '../support/lock-client.js';
+import { untilQueued, useProxiedClients } from '../support/lock-client.js';
 
 describe('a lock with a shortest time', () => {
   const { redis, proxy, open } = useProxiedClients(LockService);
@@ -22,7 +22,7 @@ describe('a lock with a shortest time', () => {
     expect(ours.eventsOf('released')).toMatchObject([{ outcome: 'done' }]);
     expect(await ours.locks.tryAcquire('a')).toBeNull();
     const waiting = watch(others.locks.acquire('a'));
-    await untilInLine(redis, 'a', [others]);
+    await untilQueued(redis, 'a', [others]);
     expect(waiting.state).toBe('pending');
     await redis.admin.pexpire('a', 1);
     await (await waiting.promise).release();
@@ -45,7 +45,7 @@ describe('a lock with a shortest time', () => {
     const next = whose === 'another' ? others : ours;
     const waiting = next.locks.acquire('a');
     await eventually(async () => (await redis.wakeUpChannels()).length > 0);
-    if (next === others) await untilInLine(redis, 'a', [others]);
+    if (next === others) await untilQueued(redis, 'a', [others]);
     await lease.release();
     await (await waiting).release();
   });
@@ -54,7 +54,7 @@ describe('a lock with a shortest time', () => {
     const [holder, ours] = [open(), open({ pollIntervalMs: 50 })];
     const held = await holder.locks.acquire('a');
     const first = ours.locks.acquire('a', { minHoldMs: 20_000 });
-    await untilInLine(redis, 'a', [ours]);
+    await untilQueued(redis, 'a', [ours]);
     const channel = grantChannel('a', ours.context.id);
     await redis.listening(channel);
     const ear = redis.admin.duplicate();

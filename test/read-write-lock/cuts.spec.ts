@@ -20,7 +20,7 @@ import {
   WRITE_ACQUIRE_OR_QUEUE,
   WRITE_ACQUIRE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
-import { eventually, seededRandom, untilInLine, useProxy, watch } from '../support/set-up.js';
+import { eventually, seededRandom, untilQueued, useProxy, watch } from '../support/set-up.js';
 import { useRedis } from '../support/redis-server.js';
 import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
@@ -96,23 +96,26 @@ describe('a read-write lock when an answer is lost', () => {
   it.each([
     ['starts', {}],
     ['enters by itself', { fenced: true }],
-  ])('a claim that is sent again has one place in line: of one that %s', async (_, options) => {
-    const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
-    const fault = proxy.current.loseAnswerTo(
-      'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE.fenced : WRITE_ACQUIRE_OR_QUEUE,
-    );
-    const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
-    await eventually(() => fault.hits === 1);
-    await untilInLine(redis, 'a', [client], 'rwlock');
-    await holder.release();
-    const lease = await waiting;
-    expect(await redis.admin.hgetall('a')).toEqual({
-      mode: 'write',
-      [`${lease.owner}:write`]: '1',
-    });
-    await lease.release();
-    expect(await redis.admin.keys('nestjs_rwlock_[qcwrt]*')).toEqual([]);
-  });
+  ])(
+    'a claim that is sent again has one place in the queue: of one that %s',
+    async (_, options) => {
+      const [client, holder] = [await opened(), await open().locks.get('a').write.acquire()];
+      const fault = proxy.current.loseAnswerTo(
+        'fenced' in options ? WRITE_ACQUIRE_OR_QUEUE.fenced : WRITE_ACQUIRE_OR_QUEUE,
+      );
+      const waiting = client.locks.get('a').write.acquire({ ...options, waitTimeMs: 60_000 });
+      await eventually(() => fault.hits === 1);
+      await untilQueued(redis, 'a', [client], 'rwlock');
+      await holder.release();
+      const lease = await waiting;
+      expect(await redis.admin.hgetall('a')).toEqual({
+        mode: 'write',
+        [`${lease.owner}:write`]: '1',
+      });
+      await lease.release();
+      expect(await redis.admin.keys('nestjs_rwlock_[qcwrt]*')).toEqual([]);
+    },
+  );
 
   it('a write whose lease ends meanwhile lets others read, however long the writer itself reads', async () => {
     const { read, write } = (await opened()).locks.get('a');

@@ -5,7 +5,7 @@ import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js'
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
-import { untilInLine, type LockClientOptions } from '../support/lock-client.js';
+import { untilQueued, type LockClientOptions } from '../support/lock-client.js';
 import { eventually, PROMPT_MS, roundTrips, Section, useRedis, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { channelOf, THREAD_1, timeoutKey } from './redisson-read-write.js';
@@ -30,7 +30,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
   const opened = (settings: LockClientOptions = {}) => open({ ...NO_POLL, ...settings });
   const lockOf = (settings: LockClientOptions = {}) => opened(settings).locks.get('a');
   const inLine = (...clients: ReturnType<typeof open>[]) =>
-    untilInLine(redis, 'a', clients, 'rwlock');
+    untilQueued(redis, 'a', clients, 'rwlock');
   const areWaiting = (readers: number) =>
     eventually(async () => (await redis.admin.zcard(READERS)) === readers);
   const marks = () => redis.admin.zcard(MARK);
@@ -204,7 +204,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     await (await lockOf().read.acquire({ waitTimeMs: 0 })).release();
   });
 
-  it('leaves no trace of a writer that gives up in line', async () => {
+  it('leaves no trace of a writer that gives up in the queue', async () => {
     const [holder, waiter] = [opened(), opened()];
     const written = await holder.locks.get('a').write.acquire();
     const waiting = watch(waiter.locks.get('a').write.acquire({ waitTimeMs: 300 }));
@@ -252,7 +252,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const held = await new LockService(holder.context).acquire('a');
     const leaves = new AbortController();
     const waiting = watch(locks.acquire('a', { ...PATIENT, signal: leaves.signal }));
-    await untilInLine(redis, 'a', [other]);
+    await untilQueued(redis, 'a', [other]);
     await redis.admin.del('a');
     await (await writer.write.acquire()).release();
     expect(await redis.admin.exists('a')).toBe(0);

@@ -18,7 +18,7 @@ import { useMovingSlots } from './use-moving-slots.js';
 describe('while a slot of a Cluster is on its way', () => {
   const { group, process, beginToMove } = useMovingSlots();
 
-  it('the locks of other slots have their lines', async () => {
+  it('the locks of other slots have their queues', async () => {
     const [ours, others] = [await process(), await process()];
     const held = await ours.locks.acquire('moving');
     await beginToMove('moving');

@@ -43,7 +43,7 @@ describe('publish, in a cluster', () => {
     await eventually(() => client.status === 'ready');
     return client;
   };
-  // Else outsiders would be told of a shorter lease besides, if the waiter stands in line already.
+  // Else outsiders would be told of a shorter lease besides, if the waiter stands in the queue already.
   const settings = { pollIntervalMs: NEVER_POLL_MS, interop: 'none' } as const;
   const listeners = (channel: string) => group.listeners(channel);
   const publishedDuring = async (work: () => Promise<unknown>) => {

@@ -77,16 +77,16 @@ export function useLocks<Locks>(
   };
 }
 
-/** Resolves once a waiter of each client stands in line for the lock, and not only asks for it. */
-export async function untilInLine(
+/** Resolves once a waiter of each client stands in the queue for the lock, and not only asks for it. */
+export async function untilQueued(
   redis: RedisFixture,
   name: string,
   clients: readonly LockClient<unknown>[],
   kind: QueueKind = 'lock',
 ): Promise<void> {
   await eventually(async () => {
-    const line = await redis.admin.zrange(queueKeys(name, kind).queue, 0, '-1');
-    return clients.every(({ context: { id } }) => line.includes(id));
+    const queue = await redis.admin.zrange(queueKeys(name, kind).queue, 0, '-1');
+    return clients.every(({ context: { id } }) => queue.includes(id));
   });
 }
 

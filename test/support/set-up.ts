@@ -4,7 +4,7 @@ export { eventually } from './eventually.js';
 export {
   ENDLESS,
   expectNothingLeft,
-  untilInLine,
+  untilQueued,
   useClients,
   useLocks,
   useProxiedClients,

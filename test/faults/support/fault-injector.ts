@@ -5,7 +5,7 @@ import type { HistoryRecord, Taking } from './contest-history.js';
 import type { FaultKind, PlannedFault } from './fault-schedule.js';
 import type { Fleet } from './fleet.js';
 import { nowUs } from './history.js';
-import { queueDeadProcess } from './line-faults.js';
+import { queueDeadProcess } from './queue-faults.js';
 import { forge, forgeGrants, repeatMessages } from './message-faults.js';
 import { ArmedFaults, comeAfterConnection, WAYS_TO_CUT, type WayToCut } from './network-faults.js';
 import { pause } from './pace.js';
@@ -127,7 +127,7 @@ export class FaultInjector {
     },
     'keys deleted': () => this.#take(this.arena.locks, 'all'),
     'lock deleted': () => this.#take(this.arena.locks.slice(0, 1)),
-    'dead process in line': async ({ ms }) => {
+    'dead process in the queue': async ({ ms }) => {
       const { redis, locks } = this.arena;
       for (const lock of locks.slice(0, 1)) await queueDeadProcess(redis, lock, ms);
     },

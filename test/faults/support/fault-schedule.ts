@@ -46,7 +46,7 @@ export const FAULTS = {
   'server loses its data': { times: 1 },
   'keys deleted': { times: 1 },
   'lock deleted': { times: 4 },
-  'dead process in line': { times: 2, ms: [500, 3_000] },
+  'dead process in the queue': { times: 2, ms: [500, 3_000] },
   // Processes. One that stands still may do so for longer than its leases.
   'process killed': { times: 1 },
   'process stands still': { times: 1, ms: [300, 1_500] },

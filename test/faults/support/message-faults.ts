@@ -45,7 +45,7 @@ export async function repeatMessages({ redis }: Receivers, ms: number): Promise<
 /** All nonces of a process begin with the same characters, so many; no other client can guess the rest. */
 const MARK = 16;
 
-/** Every process in line gets the message of a grant, by a claim that it has not made last. */
+/** Every process in the queue gets the message of a grant, by a claim that it has not made last. */
 export async function forgeGrants({ redis, locks }: Receivers): Promise<void> {
   for (const lock of locks) {
     const claims = await redis.admin.hgetall(queueKeys(lock).claims);

@@ -123,7 +123,7 @@ const LEASES = plan(
     faults: {
       'replies come late': { times: 4, ms: [10, 60] },
       'grants forged': { times: 2 },
-      'dead process in line': { times: 1, ms: [20_000, 20_000] },
+      'dead process in the queue': { times: 1, ms: [20_000, 20_000] },
     },
     apartMs: [10, 30],
     prevailing: ([deaf]) => deaf.drop('toClient', { containing: '\r\nmessage\r\n' }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
-import { LINE_KINDS } from '../../../../../test/support/line-kinds.js';
+import { QUEUE_KINDS } from '../../../../../test/support/queue-kinds.js';
 import {
   busy,
   FREE,
@@ -9,9 +9,9 @@ import {
   heldBy,
   LEASE_MS,
   standing,
-  useLineScripts,
-} from '../../../../../test/support/line-scripts.js';
-import { ownerOf, shortOf } from '../../../../../test/support/line-view.js';
+  useQueueScripts,
+} from '../../../../../test/support/queue-scripts.js';
+import { ownerOf, shortOf } from '../../../../../test/support/queue-view.js';
 import { RENEW } from '../lua/hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
 import { RELEASE_ALONE } from './alone.scripts.js';
@@ -36,7 +36,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     redis,
     ear,
     view,
-  } = useLineScripts(LINE_KINDS.WRITE_LOCK);
+  } = useQueueScripts(QUEUE_KINDS.WRITE_LOCK);
   const key = (name: string) => view.keys[name] ?? '';
   const leaseOf = (reader: string) => `${key('prefix')}${ownerOf(reader)}:rwlock_timeout:1`;
 
@@ -298,7 +298,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     expect(await lookAtLine()).toEqual(heldBy('A1'));
   });
 
-  it('a claim stands in line behind readers, and is told how long they have it', async () => {
+  it('a claim stands in the queue behind readers, and is told how long they have it', async () => {
     await read('R1');
     const answer = await claim('A1');
     expect(answer).toMatchObject(busy);

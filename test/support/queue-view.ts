@@ -6,7 +6,7 @@ import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/waiting/outsiders.
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { inOrder } from './in-order.js';
 import { deliver } from './deliver.js';
-import { LINE_KINDS, type LineKindUnderTest } from './line-kinds.js';
+import { QUEUE_KINDS, type QueueKindUnderTest } from './queue-kinds.js';
 import type { RedisFixture } from './redis-server.js';
 
 export type Values = Readonly<Record<string, string | number>>;
@@ -28,14 +28,14 @@ export function shortOf(owner: string): string {
   return code === undefined ? owner : String.fromCharCode(parseInt(code, 16)) + (number ?? '');
 }
 
-/** No key of a lock and of its line ever lives longer than that, unless a spec says so. */
+/** No key of a lock and of its queue ever lives longer than that, unless a spec says so. */
 const LONGEST_MS = {
   ...{ lock: 60_000, queue: 10_000, claims: 10_000, opened: 3_000 },
   ...{ token: 7 * 24 * 60 * 60 * 1_000 },
 };
 
-/** A lock and its line, as they are in Redis, for those who run the scripts themselves. */
-export class LineView {
+/** A lock and its queue, as they are in Redis, for those who run the scripts themselves. */
+export class QueueView {
   readonly keys: Record<string, string>;
   /** Keys that another client has written; the view expects no TTL of them. */
   readonly foreign = new Set<string>();
@@ -44,11 +44,11 @@ export class LineView {
   constructor(
     private readonly redis: RedisFixture,
     key: string,
-    private readonly kind: LineKindUnderTest = LINE_KINDS.LOCK,
+    private readonly kind: QueueKindUnderTest = QUEUE_KINDS.LOCK,
     longestMs: Readonly<Record<string, number>> = LONGEST_MS,
   ) {
     this.#longestMs = { ...kind.longestMs, ...longestMs };
-    this.keys = { lock: key, ...queueKeys(key, kind.line), token: tokenKey(key), ...kind.keys };
+    this.keys = { lock: key, ...queueKeys(key, kind.queue), token: tokenKey(key), ...kind.keys };
   }
 
   /** Runs a script, which must leave every key with a TTL, whether it fails or not. */
@@ -98,7 +98,7 @@ export class LineView {
     const { admin } = this.redis;
     const none = (): undefined => undefined;
     // All at once, and what is of another type is not there.
-    const [nowMs, leaseMs, line, records, holders, doors] = await Promise.all([
+    const [nowMs, leaseMs, processes, records, holders, doors] = await Promise.all([
       this.now(),
       admin.pttl(lock),
       admin.zrange(queue, '0', '-1').catch(none),
@@ -109,7 +109,7 @@ export class LineView {
     return {
       lock: this.#holdersIn(holders ?? {}),
       leaseS: Math.max(0, Math.ceil(leaseMs / 1_000)),
-      line: (line ?? []).map(shortOf),
+      queue: (processes ?? []).map(shortOf),
       claims: mapKeys(records ?? {}, (record) => {
         const [number = '', aliveUntil, ...terms] = record.split(' ');
         const aliveS = Math.ceil((Number(aliveUntil) - nowMs) / 1_000 - 0.01);
@@ -150,7 +150,7 @@ export class LineView {
     return mapKeys(Object.fromEntries(byOwner) as Record<string, string>, (count) => count);
   }
 
-  /** Since when the line has it, up to when it stands back, and when the outsiders' time is over. */
+  /** Since when the queue has it, up to when it stands back, and when the outsiders' time is over. */
   async window() {
     const { opened = '' } = this.keys;
     const { admin } = this.redis;
@@ -163,7 +163,7 @@ export class LineView {
     return { sinceMs, untilMs, endMs, unused, ttlMs, now };
   }
 
-  /** The line has it for so long, and outsiders have time yet, of which a moment is left. */
+  /** The queue has it for so long, and outsiders have time yet, of which a moment is left. */
   async setWindow(lastedMs: number, leftMs = 0): Promise<void> {
     const now = await this.now();
     const times = leftMs === 0 ? [0, 0] : [now + Math.min(leftMs, STAND_BACK_MS), now + leftMs];
@@ -214,7 +214,7 @@ export class Listeners {
   constructor(
     private readonly redis: RedisFixture,
     private readonly key: string,
-    private readonly kind: LineKindUnderTest = LINE_KINDS.LOCK,
+    private readonly kind: QueueKindUnderTest = QUEUE_KINDS.LOCK,
   ) {}
 
   open(): void {
@@ -242,7 +242,7 @@ export class Listeners {
   /** The processes of these letters receive the messages of grants from now on. */
   async listen(letters: string): Promise<void> {
     const channels = Array.from(letters, (letter) =>
-      grantChannel(this.key, processOf(letter), this.kind.line),
+      grantChannel(this.key, processOf(letter), this.kind.queue),
     );
     if (channels.length > 0) await this.#ear.subscribe(...channels);
   }
@@ -272,7 +272,7 @@ export class Listeners {
 export function useListeners(
   redis: RedisFixture,
   key: string,
-  kind?: LineKindUnderTest,
+  kind?: QueueKindUnderTest,
 ): Listeners {
   const listeners = new Listeners(redis, key, kind);
   beforeAll(() => {

@@ -21,23 +21,23 @@ import {
   leaveArgs,
   passArgs,
   standing,
-  useLineScripts,
-} from '../support/line-scripts.js';
-import { ownerOf, processOf, type Values } from '../support/line-view.js';
-import type { LineKindUnderTest } from '../support/line-kinds.js';
+  useQueueScripts,
+} from '../support/queue-scripts.js';
+import { ownerOf, processOf, type Values } from '../support/queue-view.js';
+import type { QueueKindUnderTest } from '../support/queue-kinds.js';
 
 const OPENED_TTL_MS = 3_000;
 const EVERY_MS = openEveryMs({ interop: 'auto' });
 
 /** The state at the moment of a call, by the clock of the server. */
 interface Before {
-  /** The line has had it for so long. */
+  /** The queue has had it for so long. */
   readonly lastedMs?: number;
-  /** Up to when the line stands back, and when the outsiders' time is over. */
+  /** Up to when the queue stands back, and when the outsiders' time is over. */
   readonly open?: readonly [number, number];
   /** So many times in a row, the outsiders have not used their time. */
   readonly unused?: number;
-  /** B has stood in line for so long. */
+  /** B has stood in the queue for so long. */
   readonly waitedMs?: number;
 }
 
@@ -65,13 +65,13 @@ function timesOf(answer: AcquireAnswer) {
   return { remainingMs: answer.remainingMs, standBackMs: answer.standBackMs ?? 0 };
 }
 
-/** Those who are in no line, as Java services are. */
-export function describeLineOutsiders(name: string, kind: LineKindUnderTest): void {
-  describe(`outsiders, to whom the scripts of the line leave ${name} for their share of the time`, () => {
+/** Those who are in no queue, as Java services are. */
+export function describeOutsiders(name: string, kind: QueueKindUnderTest): void {
+  describe(`outsiders, to whom the scripts of the queue leave ${name} for their share of the time`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
     const { look, claim, enter, leave, takeTurns, stand, hold, redis, ear, view } =
-      useLineScripts(kind);
-    type AnyScript = LineKindUnderTest['claim'] | LineKindUnderTest['leave'];
+      useQueueScripts(kind);
+    type AnyScript = QueueKindUnderTest['claim'] | QueueKindUnderTest['leave'];
 
     /** Everything happens in one moment of the server, on which nothing comes in between. */
     const before = <S extends AnyScript>(
@@ -126,7 +126,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       successor: ownerOf('A2'),
       claim: claimOf('A2'),
     };
-    const RELEASES: [string, LineKindUnderTest['leave'], Values][] = [
+    const RELEASES: [string, QueueKindUnderTest['leave'], Values][] = [
       ['leave', kind.leave, ours],
       ['withdraw', kind.withdraw, ours],
       ['take-turns', kind.takeTurns, { ...ours, ...turn }],
@@ -148,7 +148,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         [300, 450],
         [667, LONGEST_OPEN_MS],
         [2 * LONGEST_OPEN_MS, LONGEST_OPEN_MS],
-      ])('leaves it, after the line has had it for %d ms, for %d ms', async (lastedMs, forMs) => {
+      ])('leaves it, after the queue has had it for %d ms, for %d ms', async (lastedMs, forMs) => {
         await begin();
         const sentAt = await view.now();
         expect(await release({ lastedMs })).toBe('opened');
@@ -300,13 +300,13 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         expect([endMs - sinceMs, unused]).toEqual([225, 2]);
       });
 
-      it('waits until the line has had it as long as outsiders had it too long', async () => {
+      it('waits until the queue has had it as long as outsiders had it too long', async () => {
         await begin();
         expect(await release({ lastedMs: -LONGEST_OPEN_MS })).toBe('done');
         expect(await look()).toEqual({ ...handedOver, isOpened: true });
       });
 
-      it('opens when it is time, also if nobody else is in line', async () => {
+      it('opens when it is time, also if nobody else is in the queue', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
         expect(await release({ lastedMs: 100 })).toBe('opened');
@@ -314,7 +314,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
         expect(await ear.heard()).toEqual(freed);
       });
 
-      it('does not if nobody else is in line, and it is not time', async () => {
+      it('does not if nobody else is in the queue, and it is not time', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
         expect(await release({ lastedMs: 0 })).toBe(isTurn ? 'passed' : 'done');
@@ -375,16 +375,16 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       expect(endMs - sinceMs).toBe(forMs);
     });
 
-    it('get it after the first in line has waited, not another', async () => {
+    it('get it after the first in the queue has waited, not another', async () => {
       await begin();
       await stand('C1', { sinceMs: -10 });
       const args = { ...ours, openEveryMs: EVERY_MS };
       expect(await view.run(before(kind.leave, { waitedMs: 50 }), args)).toBe('opened');
     });
 
-    describe('those in line', () => {
+    describe('those in the queue', () => {
       const CLAIMS = [kind.claim, kind.claimFenced];
-      const claimWith = (was: Before, owner: string, script: LineKindUnderTest['claim']) =>
+      const claimWith = (was: Before, owner: string, script: QueueKindUnderTest['claim']) =>
         view.run(before(script, was), claimArgs(owner));
 
       it.each([
@@ -508,7 +508,7 @@ export function describeLineOutsiders(name: string, kind: LineKindUnderTest): vo
       });
     });
 
-    it('are not kept from it by a first attempt, which gets it while the line stands back', async () => {
+    it('are not kept from it by a first attempt, which gets it while the queue stands back', async () => {
       await begin();
       await view.setWindow(300);
       await leave('A1', { openEveryMs: EVERY_MS });

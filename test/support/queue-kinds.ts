@@ -26,8 +26,8 @@ type Enters = Named<AnswerOf<typeof ACQUIRE_OR_QUEUE>>;
 type Leaves = Named<AnswerOf<typeof RELEASE>>;
 
 /** A kind of lock that is handed on, for those who run its scripts themselves. */
-export interface LineKindUnderTest {
-  readonly line: QueueKind;
+export interface QueueKindUnderTest {
+  readonly queue: QueueKind;
   readonly claim: Enters;
   readonly claimFenced: Enters;
   readonly enter: Enters;
@@ -58,8 +58,8 @@ export interface LineKindUnderTest {
 const OTHERS_OWNER = 'c0ffee00-0000-4000-8000-000000000057:1';
 const MEMORY_MS = 3_000;
 
-const LOCK: LineKindUnderTest = {
-  line: 'lock',
+const LOCK: QueueKindUnderTest = {
+  queue: 'lock',
   claim: ACQUIRE_OR_QUEUE,
   claimFenced: ACQUIRE_OR_QUEUE.fenced,
   enter: ACQUIRE,
@@ -81,8 +81,8 @@ const LOCK: LineKindUnderTest = {
   },
 };
 
-const WRITE_LOCK: LineKindUnderTest = {
-  line: 'rwlock',
+const WRITE_LOCK: QueueKindUnderTest = {
+  queue: 'rwlock',
   claim: WRITE_ACQUIRE_OR_QUEUE,
   claimFenced: WRITE_ACQUIRE_OR_QUEUE.fenced,
   enter: WRITE_ACQUIRE,
@@ -104,4 +104,4 @@ const WRITE_LOCK: LineKindUnderTest = {
   },
 };
 
-export const LINE_KINDS = { LOCK, WRITE_LOCK };
+export const QUEUE_KINDS = { LOCK, WRITE_LOCK };

@@ -12,18 +12,18 @@ import {
   leaveArgs,
   seen,
   standing,
-  type InLine,
-  useLineScripts,
-} from '../support/line-scripts.js';
-import { ownerOf, processOf } from '../support/line-view.js';
-import type { LineKindUnderTest } from '../support/line-kinds.js';
+  type Queued,
+  useQueueScripts,
+} from '../support/queue-scripts.js';
+import { ownerOf, processOf } from '../support/queue-view.js';
+import type { QueueKindUnderTest } from '../support/queue-kinds.js';
 
 const MOST_SWEPT = 32;
 
 /** Each script of a lock that is handed on does its work once, however often it is delivered. */
-export function describeLineScripts(name: string, kind: LineKindUnderTest): void {
+export function describeQueueScripts(name: string, kind: QueueKindUnderTest): void {
   describe(`the scripts of ${name} that is handed on`, () => {
-    const scripts = useLineScripts(kind);
+    const scripts = useQueueScripts(kind);
     const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
     const { look, stand, standDead, hold, redis, ear, view } = scripts;
     const freed = kind.freed.map((message) => `all: ${message}`);
@@ -48,37 +48,37 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
     };
     type LockState = keyof typeof LOCKS;
 
-    /** Each state of the line before a script runs, and the view of it. */
-    const LINES: Record<string, readonly [write: () => Promise<unknown>, line: InLine]> = {
-      'nobody in line': [async () => undefined, standing()],
-      'others in line': [
+    /** Each state of the queue before a script runs, and the view of it. */
+    const QUEUES: Record<string, readonly [write: () => Promise<unknown>, queue: Queued]> = {
+      'nobody in the queue': [async () => undefined, standing()],
+      'others in the queue': [
         async () => {
           await stand('B1');
           await stand('C1');
         },
         standing('B1', 'C1'),
       ],
-      'ourselves and another in line': [
+      'ourselves and another in the queue': [
         async () => {
           await stand('A1');
           await stand('B1');
         },
         standing('A1', 'B1'),
       ],
-      'another caller of our process in line': [() => stand('A9'), standing('A9')],
-      'somebody dead in line': [
+      'another caller of our process in the queue': [() => stand('A9'), standing('A9')],
+      'somebody dead in the queue': [
         () => stand('D1', { aliveMs: -1_000 }),
-        { line: ['D'], claims: { D: seen('D1', -1) } },
+        { queue: ['D'], claims: { D: seen('D1', -1) } },
       ],
     };
 
     describe.each([1, 3])('delivered %d times in a row', (times) => {
       const repeatedly = deliveries(redis, times, look);
 
-      describe.each(Object.entries(LINES))('%s', (_, [writeLine, line]) => {
+      describe.each(Object.entries(QUEUES))('%s', (_, [writeQueue, queue]) => {
         /** Without the place and the claim of A. */
-        const withoutUs = ({ line, claims: { A: _ours, ...others } }: InLine): InLine => ({
-          line: line.filter((process) => process !== 'A'),
+        const withoutUs = ({ queue, claims: { A: _ours, ...others } }: Queued): Queued => ({
+          queue: queue.filter((process) => process !== 'A'),
           claims: others,
         });
 
@@ -87,13 +87,16 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           ['our lock', { A1: '1' }],
           ['our lock, entered three times', { A1: '3' }],
           ['our lock, handed over and not entered', { A1: '1' }],
-        ] as [LockState, object][])('claim takes %s, and leaves the line', async (state, after) => {
-          await LOCKS[state]?.[0]();
-          await writeLine();
-          expect(await repeatedly(() => claim('A1'))).toEqual(granted);
-          const expected = { ...FREE, lock: after, leaseS: 30, ...withoutUs(line) };
-          expect(await look()).toEqual(expected);
-        });
+        ] as [LockState, object][])(
+          'claim takes %s, and leaves the queue',
+          async (state, after) => {
+            await LOCKS[state]?.[0]();
+            await writeQueue();
+            expect(await repeatedly(() => claim('A1'))).toEqual(granted);
+            const expected = { ...FREE, lock: after, leaseS: 30, ...withoutUs(queue) };
+            expect(await look()).toEqual(expected);
+          },
+        );
 
         it.each([
           ['another kind of lock', kind.other.refused],
@@ -103,9 +106,9 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           async (state, why) => {
             const [write, lock] = LOCKS[state] ?? [];
             await write?.();
-            await writeLine();
+            await writeQueue();
             await expect(repeatedly(() => claim('A1'))).rejects.toThrow(why);
-            expect(await look()).toEqual({ ...FREE, lock, leaseS: 30, ...line });
+            expect(await look()).toEqual({ ...FREE, lock, leaseS: 30, ...queue });
           },
         );
 
@@ -115,7 +118,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         ] as LockState[])('no release changes %s, or tells anybody', async (state) => {
           const [write, lock] = LOCKS[state] ?? [];
           await write?.();
-          await writeLine();
+          await writeQueue();
           await ear.listen('BC');
           await ear.listenToAll();
           const [before, written] = [await look(), await view.written()];
@@ -134,7 +137,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
 
         it('releases refuse a string, and withdraw leaves it alone', async () => {
           await LOCKS['a string']?.[0]();
-          await writeLine();
+          await writeQueue();
           const before = await view.written();
           for (const call of [leave('A1'), passOn('A1', 'A2'), takeTurns('A1', 'A2')]) {
             await expect(call).rejects.toThrow('WRONGTYPE');
@@ -175,7 +178,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
         expect(Number(await redis.admin.get(view.keys.token ?? ''))).toBe(second);
       });
 
-      it('claim-fenced takes no lock when the token of the line is none', async () => {
+      it('claim-fenced takes no lock when the token of the queue is none', async () => {
         await redis.admin.set(view.keys.token ?? '', 'abc');
         view.foreign.add('token');
         await expect(repeatedly(() => claimFenced('A1'))).rejects.toThrow('LOCKSTATE');
@@ -183,7 +186,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
       });
 
       it.each(['leave', 'withdraw'])(
-        '%s takes out of the line who has had it before, and nobody who waits',
+        '%s takes out of the queue who has had it before, and nobody who waits',
         async (name) => {
           const release = name === 'leave' ? leave : withdraw;
           await ear.listen('AB');
@@ -199,7 +202,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
             for (let time = 0; time < times; time += 1) await release('A2');
             const rest = next === 'B1' ? FREE : standing('B1');
             expect((await look()).lock).toEqual({ [next]: '0' });
-            expect((await look()).line).toEqual(rest.line);
+            expect((await look()).queue).toEqual(rest.queue);
           }
         },
       );
@@ -343,7 +346,7 @@ export function describeLineScripts(name: string, kind: LineKindUnderTest): void
           await release('A1');
           const after = await look();
           expect(after.lock).toEqual({ B1: '1' });
-          expect(after.line).toEqual(isTurn ? ['C', 'E', 'A'] : ['C', 'E']);
+          expect(after.queue).toEqual(isTurn ? ['C', 'E', 'A'] : ['C', 'E']);
           expect(after.claims).toMatchObject({ C: seen('C1', -2), E: seen('E1') });
         });
 

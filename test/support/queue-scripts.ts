@@ -2,8 +2,8 @@ import { beforeEach } from '@jest/globals';
 import { RELEASE_SOME } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { writtenClaim } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { Claim } from '../../libs/redis-lock/src/core/holding/protocol.js';
-import type { LineKindUnderTest } from './line-kinds.js';
-import { LineView, ownerOf, processOf, useListeners } from './line-view.js';
+import type { QueueKindUnderTest } from './queue-kinds.js';
+import { QueueView, ownerOf, processOf, useListeners } from './queue-view.js';
 import { useRedis } from './redis-server.js';
 
 /** The specs of the scripts of a lock that is handed on call, write and expect these. */
@@ -16,7 +16,7 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export const granted = { kind: 'granted', fencingToken: undefined };
 export const busy = { kind: 'busy' };
-export const FREE = { lock: {}, leaseS: 0, line: [], claims: {}, isOpened: false };
+export const FREE = { lock: {}, leaseS: 0, queue: [], claims: {}, isOpened: false };
 export const heldBy = (owner: string, count = 1, leaseS = LEASE_MS / 1_000) => ({
   ...FREE,
   ...{ lock: { [owner]: String(count) }, leaseS },
@@ -24,13 +24,13 @@ export const heldBy = (owner: string, count = 1, leaseS = LEASE_MS / 1_000) => (
 /** Handed over, for as long as its claim says. */
 export const handedTo = (owner: string, count = 1) => heldBy(owner, count, CLAIM_MS / 1_000);
 
-export interface InLine {
-  readonly line: string[];
+export interface Queued {
+  readonly queue: string[];
   readonly claims: Record<string, string>;
 }
-/** How these owners stand in line, as it is looked at. */
-export const standing = (...owners: string[]): InLine => ({
-  line: owners.map((owner) => owner.charAt(0)),
+/** How these owners stand in the queue, as it is looked at. */
+export const standing = (...owners: string[]): Queued => ({
+  queue: owners.map((owner) => owner.charAt(0)),
   claims: Object.fromEntries(owners.map((owner) => [owner.charAt(0), seen(owner)])),
 });
 /** A claim, as it is looked at, next to its process. */
@@ -55,11 +55,11 @@ interface Claiming {
   readonly record?: string;
 }
 
-/** The lock `k` on a server of its own; its owners and processes are those of `LineView`. */
-export function useLineScripts(kind: LineKindUnderTest) {
+/** The lock `k` on a server of its own; its owners and processes are those of `QueueView`. */
+export function useQueueScripts(kind: QueueKindUnderTest) {
   const redis = useRedis();
   const ear = useListeners(redis, 'k', kind);
-  const view = new LineView(redis, 'k', kind);
+  const view = new QueueView(redis, 'k', kind);
   let order = 0;
   beforeEach(() => {
     view.foreign.clear();
@@ -96,7 +96,7 @@ export function useLineScripts(kind: LineKindUnderTest) {
   const endLater = (...keys: string[]) =>
     Promise.all(keys.map((key) => redis.admin.pexpire(view.keys[key] ?? '', ALIVE_MS)));
 
-  /** Puts a claim into the line as it would be after `sinceMs`, without a script. */
+  /** Puts a claim into the queue as it would be after `sinceMs`, without a script. */
   const stand = async (
     owner: string,
     { sinceMs = 0, aliveMs = ALIVE_MS, mode = 'start', record = '' }: Claiming = {},

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { queueKeys } from '../../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { RedisFixture } from '../../support/redis-server.js';
 
-/** A killed process has left this claim in line, as CLAIM would have written it. */
+/** A killed process has left this claim in the queue, as CLAIM would have written it. */
 const STAND_IN_LINE = `
 local queue, claims = KEYS[1], KEYS[2]
 local process, aliveMs, terms = ARGV[1], tonumber(ARGV[2]), ARGV[3]

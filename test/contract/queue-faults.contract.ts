@@ -12,19 +12,19 @@ import {
   leaveArgs,
   passArgs,
   turnArgs,
-  useLineScripts,
-} from '../support/line-scripts.js';
-import { ownerOf, type Values } from '../support/line-view.js';
+  useQueueScripts,
+} from '../support/queue-scripts.js';
+import { ownerOf, type Values } from '../support/queue-view.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
-import type { LineKindUnderTest } from '../support/line-kinds.js';
-export function describeLineFaults(name: string, kind: LineKindUnderTest): void {
+import type { QueueKindUnderTest } from '../support/queue-kinds.js';
+export function describeQueueFaults(name: string, kind: QueueKindUnderTest): void {
   const SCRIPTS = [
     ...[kind.claim, kind.claimFenced, kind.leave],
     ...[kind.passOn, kind.takeTurns, kind.withdraw],
   ];
   describe(`the scripts of ${name} that is handed on, when something is wrong`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
-    const scripts = useLineScripts(kind);
+    const scripts = useQueueScripts(kind);
     const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
     const { look, stand, hold, redis, ear, view } = scripts;
 
@@ -110,7 +110,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       );
     });
 
-    describe('a line that is something else', () => {
+    describe('a queue that is something else', () => {
       const foreign: [string, string, (key: string) => Promise<unknown>][] = [
         ['queue', 'a string', (key) => redis.admin.set(key, 'x')],
         ['queue', 'a hash', (key) => redis.admin.hset(key, 'x', 1)],
@@ -189,7 +189,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         expect(await withdraw('C1')).toBe('done');
         expect((await look()).lock).toEqual({ E1: '1' });
         expect(await passOn('E1', 'E2', { starts: 0 })).toBe('passed');
-        expect(await look()).toMatchObject({ lock: { E2: '0' }, line: ['B'], leaseS: 30 });
+        expect(await look()).toMatchObject({ lock: { E2: '0' }, queue: ['B'], leaseS: 30 });
         await ear.listenToAll();
         await redis.admin.del(view.keys.opened ?? '');
         const opening = { openEveryMs: 1_000, waitedMs: 1_000 };
@@ -250,7 +250,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       const states: [string, () => Promise<unknown>][] = [
         ['alone', async () => undefined],
         [
-          'with others in line',
+          'with others in the queue',
           async () => {
             await stand('D1', { aliveMs: -1, sinceMs: 3_000 });
             await stand('B1', { sinceMs: 2_000 });
@@ -260,7 +260,7 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
       ];
 
       const ourselves = [
-        'with ourselves in line',
+        'with ourselves in the queue',
         async () => {
           await stand('A1');
           await stand('B1');
@@ -277,13 +277,13 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
               ["of somebody else's lock", () => hold('X1', 1)],
             ]
           : [['of our lock', () => hold('A1', 1)]];
-        const lines = [
+        const queues = [
           ...states,
           ...(/^claim|^withdraw/.test(name) ? [ourselves] : []),
           ...(name.endsWith('opening') ? [isTime] : []),
         ];
         const cases = befores.flatMap(([what, write]) =>
-          lines.map(([line, writeLine]) => [what, line, write, writeLine] as const),
+          queues.map(([queue, writeQueue]) => [what, queue, write, writeQueue] as const),
         );
 
         it('needs no right but these', async () => {
@@ -291,10 +291,10 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
           await redis.admin.acl('LOG', 'RESET');
           const none = ['~*', '-@all', 'resetchannels', '+eval'];
           await redis.admin.acl('SETUSER', 'poor', ...none, ...rules);
-          for (const [, , write, writeLine] of cases) {
+          for (const [, , write, writeQueue] of cases) {
             await redis.admin.flushall();
             await write();
-            await writeLine();
+            await writeQueue();
             await view.run(script, values, poor);
           }
           const log = (await redis.admin.acl('LOG')) as unknown[];
@@ -306,9 +306,9 @@ export function describeLineFaults(name: string, kind: LineKindUnderTest): void 
         );
 
         it.each(lacking)('without %s %s, %s: done or refused', async (command, ...given) => {
-          const [, , write, writeLine] = given;
+          const [, , write, writeQueue] = given;
           await write();
-          await writeLine();
+          await writeQueue();
           await ear.listen('B');
           if (name.endsWith('opening')) await ear.listenToAll();
           const before = await look();
