@@ -8,7 +8,7 @@ const SPECS = ['**/*.spec.ts', 'test/**'];
 
 export default defineConfig(
   // Vitest is installed in the consumer alone.
-  { ignores: ['**/dist/', 'coverage/', 'test/consumers/*/vitest/'] },
+  { ignores: ['**/dist/', 'coverage/', 'test/package/*/vitest/'] },
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {
@@ -54,7 +54,7 @@ export default defineConfig(
     // Benchmarks import the built library, which need not be there; consumers have packages of their own.
     files: [
       ...['**/*.config.mjs', 'scripts/eslint-walls.mjs', 'bench/**'],
-      'test/consumers/nest-*/**',
+      'test/package/nest-*/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: { parserOptions: { projectService: false } },

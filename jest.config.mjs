@@ -13,7 +13,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '/test/faults/', '/test/consumers/'],
+  // Those of the packed library have a run of their own.
+  testPathIgnorePatterns: ['/node_modules/', '/test/faults/', '/test/package/(contents|nest-)'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // A copy, because @swc/jest writes into its options.
