@@ -69,10 +69,12 @@ export class Stage {
   /** A Java service listens to this channel meanwhile. */
   async besideOutsider(channel: string, work: () => Promise<unknown>): Promise<void> {
     const outsider = this.admin.duplicate();
-    await outsider.subscribe(channel);
-    await work().finally(() => {
+    try {
+      await outsider.subscribe(channel);
+      await work();
+    } finally {
       outsider.disconnect();
-    });
+    }
   }
 
   /** As a Java service may want it. */

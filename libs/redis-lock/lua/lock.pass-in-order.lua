@@ -141,9 +141,11 @@ local function openWindow(since, callers)
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = window()
   unused = unused or 0
-  since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
+    if not begun then
+      since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+    end
     local first = begun or since and math.floor(since / 1000)
     endMs = first and openUntil(first, nowMs, callers, unused)
     if first and not endMs and not begun then setWindow(first, 0, 0, 0) end

@@ -17,6 +17,7 @@ if not redis.call('hget', lock, owner) then return 'absent' end
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0
+
 if isAlone then
   redis.call('del', lock)
   return announce(channel, '0') and 1 or 'unannounced'
@@ -113,9 +114,11 @@ local function openWindow(since, callers)
   local nowMs = math.floor(serverTime() / 1000)
   local begun, untilMs, endMs, unused = window()
   unused = unused or 0
-  since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
   if not isOpen(endMs, nowMs) or untilMs <= nowMs then
     if endMs and endMs > 0 then unused = unused + 1 end
+    if not begun then
+      since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
+    end
     local first = begun or since and math.floor(since / 1000)
     endMs = first and openUntil(first, nowMs, callers, unused)
     if first and not endMs and not begun then setWindow(first, 0, 0, 0) end

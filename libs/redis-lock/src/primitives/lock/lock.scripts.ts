@@ -50,6 +50,8 @@ removeProcess(processOf(owner))
 return ${granted}`,
 });
 
+const FREE = `redis.call('del', lock)`;
+
 /** Ours → free and announced, or held by the process that has waited longest. */
 export const RELEASE = defineScript({
   name: 'lock.release',
@@ -60,15 +62,12 @@ export const RELEASE = defineScript({
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
 ${handOff.LOOK_AT_QUEUE}
-if isAlone then
-  redis.call('del', lock)
-  ${handOff.announced(handOff.HASH_LOCK)}
-end
+${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.LEAVE_QUEUE}
 ${handOff.handOver(handOff.HASH_LOCK)}
-redis.call('del', lock)
+${FREE}
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
@@ -122,7 +121,7 @@ ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
 ${handOff.handOver(handOff.HASH_LOCK, 'true')}
 local since = serverTime() - waitedMs * 1000
-redis.call('del', lock)
+${FREE}
 ${handOff.passInOrder(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
@@ -145,7 +144,7 @@ local held = redis.pcall('hget', lock, owner)
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 local isOurs = type(held) == 'string'
 -- DEL comes first: a user without the right to it changes nothing.
-if isOurs then redis.call('del', lock) end
+if isOurs then ${FREE} end
 leaveQueue(owner)
 if not isOurs then return 'absent' end
 ${handOff.announceUncontended(handOff.HASH_LOCK)}

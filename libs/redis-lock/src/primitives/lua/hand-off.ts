@@ -262,9 +262,7 @@ local function handOver(from)
   return false
 end`;
 
-/** Lua that ends a release by announcing that the lock is free. */
-export const announced = ({ freed }: HandedLock) =>
-  `return ${freed} and ${String(DONE)} or 'unannounced'`;
+const announced = ({ freed }: HandedLock) => `return ${freed} and ${String(DONE)} or 'unannounced'`;
 
 /** Lua: whether the queue is empty. */
 export const LOOK_AT_QUEUE = `
@@ -272,9 +270,13 @@ export const LOOK_AT_QUEUE = `
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0`;
 
-/** Lua that ends a release behind `LOOK_AT_QUEUE`. */
-export const announceUncontended = (kind: HandedLock) => `
+/**
+ * Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest.
+ * @param free Lua that frees the lock, where that is not done yet
+ */
+export const announceUncontended = (kind: HandedLock, free = '') => `
 if isAlone then
+  ${free}
   ${announced(kind)}
 end`;
 
