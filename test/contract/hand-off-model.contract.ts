@@ -50,7 +50,7 @@ interface Call {
 }
 
 interface Model {
-  readonly queues: HandOffModel;
+  readonly handOff: HandOffModel;
   readonly calls: Call[];
   /** The next number of a caller of each process, and of a nonce. */
   readonly numbers: Record<string, number>;
@@ -93,11 +93,11 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
 
     /** Delivers a call as often as this step says: only the first time changes anything. */
     const send = async (model: Model, call: Call, isLate = false) => {
-      const before = model.queues.lock?.owner;
+      const before = model.handOff.lock?.owner;
       const queued = queuedNow(model);
       let state: unknown;
       for (let time = 0; time < deliveries; time += 1) {
-        const expected = call.model(model.queues);
+        const expected = call.model(model.handOff);
         const answer = await run(call);
         expect(answerOf(answer)).toEqual(expected);
         const after = { ...(await view.look()), leaseS: 0 };
@@ -113,8 +113,8 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       return typeof answer === 'object' ? (answer as { kind: string }).kind : answer;
     };
 
-    const queuedNow = ({ queues }: Model) =>
-      queues.queue.map(({ process, number }) => process + number);
+    const queuedNow = ({ handOff }: Model) =>
+      handOff.queue.map(({ process, number }) => process + number);
 
     /** The owner must have got the lock and must not have left, unless a late call brought it back. */
     const follow = (
@@ -126,14 +126,14 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
         isLate,
       }: { before?: string | undefined; queued: string[]; isLate: boolean },
     ) => {
-      const { queues, granted, left, returned, withdrawn } = model;
+      const { handOff, granted, left, returned, withdrawn } = model;
       const isByOneThatReturned = before !== undefined && returned.has(before);
       for (const one of queuedNow(model)) {
         const isLateCopy = isByOneThatReturned || (isLate && call.creates === one);
         if (!queued.includes(one) && isLateCopy) withdrawn.delete(one);
       }
-      for (const owner of queues.takeGranted()) granted.add(owner);
-      const now = queues.lock?.owner;
+      for (const owner of handOff.takeGranted()) granted.add(owner);
+      const now = handOff.lock?.owner;
       if (now === undefined || now === before || !left.has(now)) return;
       const wasQueued = queued.includes(now);
       const isCreated = isLate && call.creates === now;
@@ -222,8 +222,8 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
     const aLease = fc.constantFrom(...LEASES_MS);
     const aMode = fc.constantFrom<Terms['mode']>('start', 'start', 'enter', 'poll');
     const anAge = fc.constantFrom(...ALIVE_MS);
-    const heldOf = ({ queues: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
-    const isHeld = ({ queues: { lock } }: Model) => lock !== undefined;
+    const heldOf = ({ handOff: { lock } }: Model) => lock ?? { owner: 'X0', count: 1 };
+    const isHeld = ({ handOff: { lock } }: Model) => lock !== undefined;
     const isHeldInQueue = (model: Model) => isHeld(model) && !heldOf(model).owner.startsWith('X');
     /** An owner that may still want the lock, or have it. */
     const anyOf = ({ claimed, left }: Model, n: number) => {
@@ -337,16 +337,16 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
 
     const jumping = fc.integer({ min: 1, max: 3 }).map((jumps): Step<Model> => ({
       shows: `${String((jumps * JUMP_MS) / 1_000)} s go by`,
-      run: async ({ queues }) => {
-        queues.jump(jumps * JUMP_MS);
+      run: async ({ handOff }) => {
+        handOff.jump(jumps * JUMP_MS);
         await view.jump(jumps * JUMP_MS);
       },
     }));
 
     const hearing = fc.boolean().map((isHeard): Step<Model> => ({
       shows: `an outsider ${isHeard ? 'listens' : 'listens no more'}`,
-      run: async ({ queues }) => {
-        queues.hasOutsiders = isHeard;
+      run: async ({ handOff }) => {
+        handOff.hasOutsiders = isHeard;
         await (isHeard ? ear.listenToAll() : ear.stopListeningToAll());
       },
     }));
@@ -358,7 +358,7 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       await ear.listenToAll();
       const model: Model = {
         ...{
-          queues: new HandOffModel(HEARING, WINDOW, kind.freed),
+          handOff: new HandOffModel(HEARING, WINDOW, kind.freed),
           calls: [],
           numbers: {},
           nonce: 0,
@@ -369,21 +369,21 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       return { model, real: undefined };
     }
 
-    async function agree({ queues, granted, claimed, withdrawn }: Model) {
+    async function agree({ handOff, granted, claimed, withdrawn }: Model) {
       const seen = await view.look();
-      const { lock } = queues;
+      const { lock } = handOff;
       expect(seen.lock).toEqual(lock === undefined ? {} : { [lock.owner]: String(lock.count) });
-      expect(Math.abs(seen.leaseS - queues.leaseMs / 1_000)).toBeLessThan(5);
-      expect(seen.queue).toEqual(queues.queue.map(({ process }) => process));
-      expect(seen.isOpened).toBe(queues.opened !== undefined);
-      expect(await ear.heard()).toEqual(queues.messages);
+      expect(Math.abs(seen.leaseS - handOff.leaseMs / 1_000)).toBeLessThan(5);
+      expect(seen.queue).toEqual(handOff.queue.map(({ process }) => process));
+      expect(seen.isOpened).toBe(handOff.opened !== undefined);
+      expect(await ear.heard()).toEqual(handOff.messages);
       const [owner] = Object.keys(seen.lock);
       if (owner !== undefined) expect(granted).toContain(owner);
       for (const [process, record] of Object.entries(seen.claims)) {
         const [number = '', , nonce] = record.split(' ');
         expect({ process, nonce }).toEqual({
           process,
-          nonce: queues.claimOf(process)?.terms.nonce,
+          nonce: handOff.claimOf(process)?.terms.nonce,
         });
         expect(claimed).toContain(process + number);
         expect(withdrawn).not.toContain(process + number);

@@ -26,7 +26,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
       return client;
     };
 
-    const untilIn = (...clients: LockClient<LockVerbs>[]) =>
+    const inQueue = (...clients: LockClient<LockVerbs>[]) =>
       untilQueued(redis, 'a', clients, handed.queue);
 
     describe('within a process', () => {
@@ -173,7 +173,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a');
         const atFirst = waiting.then(({ remainingMs }) => remainingMs);
-        await untilIn(waiter);
+        await inQueue(waiter);
         const sent = await redis.commandsDuring(async () => {
           await held.release();
           const lease = await waiting;
@@ -192,7 +192,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', { leaseTimeMs: 20_000 });
-        await untilIn(waiter);
+        await inQueue(waiter);
         await held.release();
         const lease = await waiting;
         await eventually(() => lease.remainingMs > 10_000);
@@ -205,7 +205,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a', { fenced: true });
         const waiting = waiter.locks.acquire('a', { fenced: true });
-        await untilIn(waiter);
+        await inQueue(waiter);
         await held.release();
         const lease = await waiting;
         expect(lease.fencingToken).toBeGreaterThan(held.fencingToken ?? Infinity);
@@ -234,7 +234,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
             ),
           ),
         );
-        await untilIn(...clients.slice(1));
+        await inQueue(...clients.slice(1));
         await start?.release();
         await Promise.all(callers);
         expect(section.most).toBe(1);
@@ -277,9 +277,9 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const held = await holder.locks.acquire('a');
         const gone = watch(waiter.locks.acquire('a', { waitTimeMs: 200 }));
         const next = waiter.locks.acquire('a', PATIENT);
-        await untilIn(waiter);
+        await inQueue(waiter);
         await expect(gone.promise).rejects.toThrow(LockTimeoutError);
-        await untilIn(waiter);
+        await inQueue(waiter);
         const stopwatch = new Stopwatch();
         await held.release();
         const lease = await next;
@@ -291,7 +291,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened({ wakeUp: 'poll' })];
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', { fenced: true });
-        await untilIn(waiter);
+        await inQueue(waiter);
         await held.release();
         const lease = await waiting;
         expect(lease.fencingToken).toBeGreaterThan(0);
@@ -303,7 +303,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const waiting = watch(waiter.locks.acquire('a', { waitTimeMs: 300 }));
-        await untilIn(waiter);
+        await inQueue(waiter);
         for (const key of await redis.admin.keys('nestjs_*')) {
           expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
         }
@@ -378,7 +378,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         ears.on('message', (_, message) => heard.push(message));
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a');
-        await untilIn(waiter);
+        await inQueue(waiter);
         await held.release();
         const lease = await waiting;
         await ears.ping();

@@ -30,7 +30,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
     const proxy = useProxy(redis);
     const isSubscriber = ({ subscriber }: ProxiedConnection) => subscriber;
 
-    const untilIn = (...clients: LockClient<LockVerbs>[]) =>
+    const inQueue = (...clients: LockClient<LockVerbs>[]) =>
       untilQueued(redis, 'a', clients, handed.queue);
 
     /** Resolves once the client knows that its subscription stands. */
@@ -77,7 +77,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const held = await holder.locks.acquire('a');
       await deadInQueue(aliveForMs);
       const waiting = waiter.locks.acquire('a', FOR_EVER);
-      await untilIn(waiter);
+      await inQueue(waiter);
       await held.release();
       return { waiter, waiting };
     };
@@ -132,7 +132,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         }
         await redis.admin.pexpire(queue, 60_000);
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await untilIn(waiter);
+        await inQueue(waiter);
         await held.release();
         expect(await msUntil(waiting)).toBeLessThan(5 * 200);
       });
@@ -146,7 +146,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, pollIntervalMs: 200 });
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await untilIn(waiter);
+        await inQueue(waiter);
         const fault = proxy.current.drop('toClient', { containing: grants });
         await held.release();
         expect(await msUntil(waiting)).toBeLessThan(5 * 200);
@@ -158,7 +158,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL });
         const held = await holder.locks.acquire('a');
         const waiting = waiter.locks.acquire('a', FOR_EVER);
-        await untilIn(waiter);
+        await inQueue(waiter);
         const fault = proxy.current.drop('toClient', { containing: grants });
         await held.release();
         await eventually(() => fault.hits > 0);
@@ -172,9 +172,9 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const held = await holder.locks.acquire('a');
         const left = new AbortController();
         const gone = watch(waiter.locks.acquire('a', { ...FOR_EVER, signal: left.signal }));
-        await untilIn(waiter);
+        await inQueue(waiter);
         const waiting = next.locks.acquire('a', FOR_EVER);
-        await untilIn(waiter, next);
+        await inQueue(waiter, next);
         const fault = proxy.current.hold('toClient', { containing: grants });
         await held.release();
         await eventually(() => fault.hits > 0);
@@ -195,7 +195,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL });
         const held = await holder.locks.acquire('a');
         const callers = [0, 1].map(() => waiter.locks.acquire('a', FOR_EVER));
-        await untilIn(waiter);
+        await inQueue(waiter);
         const fault = proxy.current.hold('toClient', { where: isSubscriber, containing: '{a}' });
         const sayMore = await say(waiter);
         await held.release();
@@ -243,7 +243,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         const waiter = open({ connection: proxy.current.url, ...NO_POLL, claimTimeMs });
         const held = await holder.locks.acquire('a');
         const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-        await untilIn(waiter);
+        await inQueue(waiter);
         const sinceClaim = new Stopwatch();
         const fault = proxy.current.hold('toClient', { containing: `${queue}:` });
         await held.release();
@@ -273,7 +273,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         await roundTrips(redis, 20);
         expect(waiting.state).toBe('pending');
         expect(await redis.admin.hgetall('a')).toEqual(handed.held(taken.owner));
-        await untilIn(waiter);
+        await inQueue(waiter);
         await taken.release();
         await (await waiting.promise).release();
       });
@@ -288,12 +288,12 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await ear.psubscribe(`${queue}:*`);
       const first = await holder.locks.acquire('a');
       const honest = waiter.locks.acquire('a');
-      await untilIn(waiter);
+      await inQueue(waiter);
       await first.release();
       await (await honest).release();
       const held = await holder.locks.acquire('a');
       const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-      await untilIn(waiter);
+      await inQueue(waiter);
       await eventually(() => heard.length > 0);
       const [number = '', nonce = ''] = heard[0]?.split(' ') ?? [];
       for (let further = 0; further < 50; further++) {
@@ -316,7 +316,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       let held = await ours.locks.acquire('a');
       const callers = Array.from({ length: 9 }, () => watch(ours.locks.acquire('a', FOR_EVER)));
       const elsewhere = theirs.locks.acquire('a', FOR_EVER);
-      await untilIn(theirs);
+      await inQueue(theirs);
       for (let turn = 0; turn < 7; turn++) {
         await held.release();
         held = await (callers[turn] as (typeof callers)[0]).promise;
@@ -352,7 +352,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [ours, theirs] = [open(byTurns), open(byTurns)];
       const held = await ours.locks.acquire('a');
       const elsewhere = theirs.locks.acquire('a', FOR_EVER);
-      await untilIn(theirs);
+      await inQueue(theirs);
       const { connection, context } = ours;
       const refusal = new Gate();
       let refused = 0;
@@ -403,7 +403,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
       const held = await holder.locks.acquire('a');
       const waiting = waiter.locks.acquire('a');
-      await untilIn(waiter);
+      await inQueue(waiter);
       let failures = 0;
       const run = waiter.connection.run.bind(waiter.connection);
       waiter.connection.run = async (script, ...rest) => {
@@ -421,7 +421,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
       const held = await holder.locks.acquire('a');
       const waiting = watch(waiter.locks.acquire('a', FOR_EVER));
-      await untilIn(waiter);
+      await inQueue(waiter);
       const record = await redis.admin.hget(claims, waiter.context.id);
       const [number = '', , nonce = ''] = record?.split(' ') ?? [];
       const channel = grantChannel('a', waiter.context.id, handed.queue);

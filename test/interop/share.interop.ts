@@ -70,9 +70,9 @@ describe('callers of two Java services and of two Node processes', () => {
     const sections = waits.java.length + waits.node.length;
     expect(waits.java.length / sections).toBeGreaterThanOrEqual(threads / all / 2);
     expect(waits.node.length / sections).toBeGreaterThanOrEqual(callers / all / 2);
-    const queueMs = (LAST_MS / sections) * all;
-    expect(median(waits.java)).toBeLessThanOrEqual(LINES * queueMs);
-    expect(median(waits.node)).toBeLessThanOrEqual(LINES * queueMs);
+    const lineMs = (LAST_MS / sections) * all;
+    expect(median(waits.java)).toBeLessThanOrEqual(LINES * lineMs);
+    expect(median(waits.node)).toBeLessThanOrEqual(LINES * lineMs);
   };
 
   describe.each(['lock', 'writeLock'] as const)('of the %s', (kind) => {

@@ -29,7 +29,7 @@ describeHandOff('the write side of a read-write lock', {
 describe('a write lock that is handed on, and readers, which go first', () => {
   const opened = (settings: LockClientOptions = {}) => open({ ...NO_POLL, ...settings });
   const lockOf = (settings: LockClientOptions = {}) => opened(settings).locks.get('a');
-  const inLine = (...clients: ReturnType<typeof open>[]) =>
+  const inQueue = (...clients: ReturnType<typeof open>[]) =>
     untilQueued(redis, 'a', clients, 'rwlock');
   const areWaiting = (readers: number) =>
     eventually(async () => (await redis.admin.zcard(READERS)) === readers);
@@ -84,7 +84,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const [holder, waiter] = [opened(), opened()];
     const written = await holder.locks.get('a').write.acquire();
     const waiting = watch(waiter.locks.get('a').write.acquire(PATIENT));
-    await inLine(waiter);
+    await inQueue(waiter);
     const reading = lockOf().read.acquire(PATIENT);
     await areWaiting(1);
     await written.release();
@@ -143,7 +143,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
       write.using(() => order.push('ours'), PATIENT),
       waiter.locks.get('a').write.using(() => order.push('theirs'), PATIENT),
     ];
-    await inLine(waiter);
+    await inQueue(waiter);
     await written.release();
     await roundTrips(redis, 5);
     expect(order).toEqual([]);
@@ -192,7 +192,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const written = await write.acquire();
     const ours = write.acquire({ ...PATIENT, ...options });
     const theirs = waiter.locks.get('a').write.acquire({ ...PATIENT, ...options });
-    await inLine(waiter);
+    await inQueue(waiter);
     await eventually(async () => (await marks()) === 2);
     await written.release();
     const first = await ours;
@@ -208,7 +208,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const [holder, waiter] = [opened(), opened()];
     const written = await holder.locks.get('a').write.acquire();
     const waiting = watch(waiter.locks.get('a').write.acquire({ waitTimeMs: 300 }));
-    await inLine(waiter);
+    await inQueue(waiter);
     expect(await marks()).toBe(1);
     for (const key of await redis.admin.keys('nestjs_*')) {
       expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
@@ -222,7 +222,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     const [holder, waiter] = [opened(), opened({ claimTimeMs: 20_000 })];
     const written = await holder.locks.get('a').write.acquire();
     const waiting = waiter.locks.get('a').write.acquire({ ...PATIENT, fenced: true });
-    await inLine(waiter);
+    await inQueue(waiter);
     let enter: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (enter = resolve));
     const run = waiter.connection.run.bind(waiter.connection);
