@@ -12,7 +12,7 @@ import { LIBRARY } from './surface.mjs';
 const BUDGET = {
   /** The size of the download from npm; a third of it is the docs. */
   tarball: 435_000,
-  /** What `import 'nestjs-redis-lock'` loads of this package, after gzip. */
+  /** The files of this package that `import 'nestjs-redis-lock'` loads, after gzip. */
   root: 112_000,
 };
 

@@ -81,7 +81,7 @@ export const COMMANDS = {
   names: NAMES,
 } as const satisfies Record<string, readonly string[]>;
 
-/** What one service, or option, needs; keys and channels as an example of each, by the pattern for a rule. */
+/** The rights for one service or option: an example of each key and channel, by the pattern of its rule. */
 export interface Need {
   readonly name: PermissionsOf;
   readonly commands: readonly string[];

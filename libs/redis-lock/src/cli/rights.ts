@@ -139,7 +139,7 @@ function argumentsOf(
 
 const NO_SCRIPT = '0'.repeat(40);
 
-/** Where it takes more than a key. What writes has an argument too many, or one that makes no sense. */
+/** Commands that take more than a key. Redis refuses those that write: an argument is wrong, or one too many. */
 const SAFE: readonly (readonly [commands: string, args: (key: string) => (string | number)[]])[] = [
   ['time ping cluster|slots cluster|info pubsub|numsub pubsub|shardnumsub', () => []],
   ['hget hmget hexists hdel lpos zrem zscore', (key) => [key, '']],

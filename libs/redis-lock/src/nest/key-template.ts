@@ -178,7 +178,7 @@ function badValue(
 ): LockKeyError {
   return new LockKeyError(
     `The lock name ${quoteName(template)} cannot be made: <${text}> ${what}; ` +
-      'it takes a string that is not empty, a finite number, a bigint or a boolean',
+      `it takes a string of 1 to ${String(MAX_KEY_BYTES)} bytes, a finite number, a bigint or a boolean`,
     details,
   );
 }

@@ -41,7 +41,7 @@ class ReadWriteHold extends Held {
   }
 }
 
-/** Brings a reader down to so many holds. What it was promised by any of them, the last one keeps. */
+/** Brings a reader down to this many holds. The last one keeps the longest lease of all of them. */
 function shrink(ends: number[], holdCount: number): void {
   if (ends.length <= holdCount) return;
   const until = Math.max(...ends);

@@ -49,7 +49,7 @@ if not left then
   return {0, 1}
 end`;
 
-/** One less; the last one deletes the key and says so. Of an absent latch nothing is left. */
+/** One less; the last one deletes the key and publishes that. An absent latch stays absent. */
 export const COUNT_DOWN = defineScript({
   name: 'latch.count-down',
   ...CHANGING,
