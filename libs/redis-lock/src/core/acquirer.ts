@@ -127,7 +127,7 @@ export class Acquirer {
       await taken[Symbol.asyncDispose]();
       refuseAborted(signal);
     }
-    taken.hold.keepFor(options.minHoldMs);
+    if (options.minHoldMs > 0) taken.hold.keepFor(options.minHoldMs);
     return taken;
   }
 

@@ -50,7 +50,7 @@ export class Release extends Patience implements Leaving {
     const now = releases.session.clock.now();
     this.begin(now);
     hold.drop(lease);
-    if (hold.isLive && now >= hold.validUntil) releases.holds.lose(hold, 'expired');
+    if (now >= hold.validUntil && hold.isLive) releases.holds.lose(hold, 'expired');
     if (!hold.isBusy || !hold.isLive) this.send(now);
     else {
       void hold.whenFree(() => {
@@ -135,7 +135,7 @@ export class Release extends Patience implements Leaving {
   /** Redis has answered, or will not answer. */
   private answered(reply: Reply<ReleaseAnswer> | undefined): void {
     const { hold, successor } = this;
-    hold.endStep();
+    hold.answered();
     if (successor !== undefined) this.releases.queues.released(hold, successor, reply);
   }
 
@@ -154,8 +154,8 @@ export class Release extends Patience implements Leaving {
   }
 
   protected override succeed(): void {
-    this.lease.onReleased();
-    super.succeed();
+    this.lease.isReleased = true;
+    this.resolve();
   }
 
   protected override giveUp(error: Error): void {
@@ -168,7 +168,7 @@ export class Release extends Patience implements Leaving {
       // A person may repair the cause before the lease ends.
       if (!hold.isLive && !error.retryable) void this.releaseLater();
     }
-    lease.onReleased();
+    lease.isReleased = true;
     super.giveUp(error);
   }
 

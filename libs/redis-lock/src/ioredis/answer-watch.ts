@@ -34,7 +34,9 @@ export class AnswerWatch {
   }
 
   sent(): void {
-    if (this.#owed++ === 0) this.#start();
+    if (this.#owed++ > 0) return;
+    this.#beats = 0;
+    if (this.#timer === undefined) this.#start();
   }
 
   answered(): void {

@@ -14,6 +14,8 @@ export const MOST_CALLS = 16;
  */
 export interface Call extends ScriptCall {
   readonly script: Script<string, string, unknown>;
+  /** It has the keys and arguments that its script declares, as calls that travel together must have. */
+  readonly isUniform: boolean;
   readonly resolve: (reply: Reply<never>) => void;
   readonly reject: (error: unknown) => void;
   /** The time of the first send, and the number of broken connections by then. */
@@ -64,7 +66,7 @@ export class CallOrder {
     const staying = new Map<string, Call[]>();
     for (const call of calls) {
       const key = firstKeyOf(call);
-      const group = isUniform(call) ? this.#groupOf(call) : undefined;
+      const group = call.isUniform ? this.#groupOf(call) : undefined;
       let index = (group === undefined ? undefined : lastOf.get(group)) ?? -1;
       if (index < (lastWith.get(key) ?? 0) || batches[index]?.length === most) {
         index = batches.length;
@@ -148,13 +150,6 @@ function firstKeyOf({ keys }: Call): string {
 
 function isInOrder(call: Call): boolean {
   return call.script.inOrder;
-}
-
-/** It has the keys and arguments that its script declares, as calls that travel together must have. */
-export function isUniform({ script, keys, args }: Call): boolean {
-  return (
-    script.readsByName && keys.length === script.keys.length && args.length === script.args.length
-  );
 }
 
 function addTo(calls: Map<string, Call[]>, call: Call): void {

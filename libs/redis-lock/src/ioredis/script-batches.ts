@@ -3,15 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { MOVING_MS, type Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import type { AnswerWatch } from './answer-watch.js';
-import {
-  CallOrder,
-  cut,
-  isUniform,
-  MOST_CALLS,
-  tagOf,
-  type Batch,
-  type Call,
-} from './call-order.js';
+import { CallOrder, cut, MOST_CALLS, tagOf, type Batch, type Call } from './call-order.js';
 import { isCluster } from './redis-client.js';
 import {
   brokenError,
@@ -87,7 +79,21 @@ export class ScriptBatches {
     args: readonly (string | number)[],
   ): Promise<Reply<R>> {
     return new Promise((resolve, reject) => {
-      const call = { script, lua, sha1, keys, args, resolve, reject, sentAt: 0, breaks: 0 };
+      const call = {
+        script,
+        lua,
+        sha1,
+        keys,
+        args,
+        isUniform:
+          script.readsByName &&
+          keys.length === script.keys.length &&
+          args.length === script.args.length,
+        resolve,
+        reject,
+        sentAt: 0,
+        breaks: 0,
+      };
       if (script.inOrder && this.#order.hasToWait(call)) this.#wait(call);
       else if (this.#enqueue(call) >= MOST_DUE) this.#flush();
     });
@@ -101,11 +107,11 @@ export class ScriptBatches {
   #enqueue(call: Call): number {
     const due = this.#due;
     if (due !== undefined) {
-      this.#isOneKind &&= call.script === due[0].script && isUniform(call);
+      this.#isOneKind &&= call.script === due[0].script && call.isUniform;
       return due.push(call);
     }
     this.#due = [call];
-    this.#isOneKind = isUniform(call) && !call.script.inOrder && !this.#order.isCluster;
+    this.#isOneKind = call.isUniform && !call.script.inOrder && !this.#order.isCluster;
     // Until then the promises that were settled in this turn have gone on, and made calls as well.
     process.nextTick(this.#flush);
     return 1;
@@ -123,13 +129,32 @@ export class ScriptBatches {
   }
 
   readonly #flush = (): void => {
-    if (this.#due === undefined || this.#isPreparing) return;
+    const calls = this.#due;
+    if (calls === undefined || this.#isPreparing) return;
     try {
       const preparation = this.connection.prepare();
-      if (preparation === undefined) this.#sendDue(this.#due);
-      else void this.#flushAfter(preparation);
+      if (preparation !== undefined) {
+        void this.#flushAfter(preparation);
+        return;
+      }
     } catch (error) {
       this.#failDue(error);
+      return;
+    }
+    this.#due = undefined;
+    this.sendCount += 1;
+    const now = performance.now();
+    for (const call of calls) {
+      // A call that is sent again keeps them: Redis may have executed it before.
+      call.sentAt = now;
+      call.breaks = this.#breaks;
+    }
+    if (calls.length > 1) {
+      const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);
+      for (const batch of batches) this.#send(batch);
+    } else {
+      if (calls[0].script.inOrder) this.#order.lead(calls);
+      this.#send(calls);
     }
   };
 
@@ -154,18 +179,6 @@ export class ScriptBatches {
     for (const call of this.#order.skip(calls)) this.#enqueue(call);
   }
 
-  #sendDue(calls: Batch): void {
-    this.#due = undefined;
-    this.sendCount += 1;
-    if (calls.length === 1) {
-      if (calls[0].script.inOrder) this.#order.lead(calls);
-      this.#send(calls);
-    } else {
-      const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);
-      for (const batch of batches) this.#send(batch);
-    }
-  }
-
   /** By its digest; a server that has forgotten the script gets the text. */
   #send(batch: Batch, isKnown = true): void {
     const first = batch[0];
@@ -174,9 +187,7 @@ export class ScriptBatches {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
-    const now = performance.now();
-    if (isAlone) this.#stamp(first, now);
-    const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch, now);
+    const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch);
     const reply = isKnown
       ? this.#client.evalsha(sha1, keys.length, keys, args)
       : this.#client.eval(lua, keys.length, keys, args);
@@ -191,19 +202,11 @@ export class ScriptBatches {
     );
   }
 
-  /** A call that is sent again keeps its first time: Redis may have executed it then. */
-  #stamp(call: Call, now: number): void {
-    if (call.sentAt > 0) return;
-    call.sentAt = now;
-    call.breaks = this.#breaks;
-  }
-
-  #together(batch: Batch, now: number): ScriptCall {
+  #together(batch: Batch): ScriptCall {
     const { lua, sha1 } = this.#formFor(batch[0]);
     const keys: string[] = [];
     const args: (string | number)[] = [];
     for (const call of batch) {
-      this.#stamp(call, now);
       keys.push(...call.keys);
       args.push(...call.args);
     }

@@ -13,7 +13,7 @@ describe('HeldLease', () => {
     const release = (lease: HeldLease) => {
       released.push(lease);
       again.push(lease.release());
-      lease.onReleased();
+      lease.isReleased = true;
       return Promise.reject(lost);
     };
     const leaseIn = (parent?: HeldLease) =>

@@ -30,7 +30,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   /** Set as soon as it is released. */
   private releasing: Promise<void> | undefined = undefined;
   /** Redis has answered the release. */
-  private isReleased = false;
+  isReleased = false;
   /** Final, also when only the release has found the loss. */
   private lostError: LeaseLostError | undefined = undefined;
   /** A child, or something nested in one, has the turn. */
@@ -114,7 +114,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     // A listener of its loss may release it again meanwhile.
     this.releasing = DONE;
     this.releasing = this.keeper.release(this);
-    this.endTurn();
+    if (this.parent !== undefined) this.endTurn();
     return this.releasing;
   }
 
@@ -130,10 +130,6 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
 
   [inspect.custom]() {
     return this.toJSON();
-  }
-
-  onReleased(): void {
-    this.isReleased = true;
   }
 
   onLost(error: LeaseLostError): void {

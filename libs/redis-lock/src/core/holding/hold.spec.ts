@@ -56,10 +56,10 @@ describe('the scripts of one owner', () => {
       return Promise.resolve('answer');
     });
     hold.begin();
-    hold.endStep();
+    hold.answered();
     await Promise.resolve();
     expect(isSent).toBe(false);
-    hold.endStep();
+    hold.answered();
     expect(await waiting).toBe('answer');
   });
 

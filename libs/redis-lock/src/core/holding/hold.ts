@@ -38,16 +38,6 @@ export interface CountedKey {
   end(): void;
 }
 
-/** How much shorter than the server's lease ours is: clocks may differ by 1 %, and tick in steps. */
-function driftOf(leaseTimeMs: number): number {
-  return leaseTimeMs * 0.01 + 2;
-}
-
-/** How far the wall clock must run ahead of the monotonic one before a suspension is assumed. */
-function suspensionOf(leaseTimeMs: number): number {
-  return Math.min(1_000, Math.max(50, leaseTimeMs / 10));
-}
-
 const NO_LEASES: readonly LeaseListener[] = [];
 
 /**
@@ -159,15 +149,11 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return { wakeUp, grants, nodes: grants === wakeUp ? undefined : nodes };
   }
 
-  /** Its answer ends with `answered`. */
+  /** `answered` has to follow its answer. */
   ask(claim?: Claim): Promise<Reply<AcquireAnswer>> {
     if (claim !== undefined) this.mayBeTold = true;
     if (this.isBusy) return this.whenFree(() => this.sendAsk(claim));
     return this.sendAsk(claim);
-  }
-
-  answered(): void {
-    this.endStep();
   }
 
   /** A script of another owner, which is on its way now, may make this owner the next. */
@@ -237,17 +223,16 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   /** Begins `minHoldMs`: released before its end, the lock stays taken until then. */
   keepFor(ms: number): void {
-    if (ms > 0)
-      this.keptUntil = Math.max(this.keptUntil, Math.floor(this.session.clock.now()) + ms);
+    this.keptUntil = Math.max(this.keptUntil, Math.floor(this.session.clock.now()) + ms);
   }
 
   get remainingMs(): number {
     return this.isLive ? Math.max(0, this.validUntil - this.session.clock.now()) : 0;
   }
 
-  /** The wall clock went on while the monotonic one stood still. */
+  /** The wall clock went on while the monotonic one stood still: for a tenth of the lease, 50 ms to 1 s. */
   isSuspended(lead = leadOf(this.session.clock)): boolean {
-    return lead - this.confirmedLead > suspensionOf(this.leaseMs);
+    return lead - this.confirmedLead > Math.min(1_000, Math.max(50, this.leaseMs / 10));
   }
 
   onDue(): void {
@@ -256,8 +241,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
   confirm(sentAt: number, leaseTimeMs: number): void {
+    // Shorter than the server's lease: clocks may differ by 1 %, and tick in steps.
+    const driftMs = leaseTimeMs * 0.01 + 2;
     // Rounded down, which only shortens the promise: V8 keeps whole numbers in the object itself.
-    const validUntil = Math.floor(sentAt + leaseTimeMs - driftOf(leaseTimeMs));
+    const validUntil = Math.floor(sentAt + leaseTimeMs - driftMs);
     if (validUntil >= this.validUntil) {
       this.validUntil = validUntil;
       this.leaseMs = leaseTimeMs;

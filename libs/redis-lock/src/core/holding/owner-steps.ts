@@ -43,7 +43,8 @@ export class OwnerSteps {
     this.steps += 1;
   }
 
-  endStep(): void {
+  /** The script of this owner that has begun was answered, or never will be. */
+  answered(): void {
     this.steps -= 1;
     // Later: first the sender of the step has its answer.
     if (this.inTurn === undefined || this.steps > 0) return;
@@ -62,7 +63,7 @@ export class OwnerSteps {
       const running = step();
       this.begin();
       const end = () => {
-        this.endStep();
+        this.answered();
       };
       running.then(end, end);
       return running;

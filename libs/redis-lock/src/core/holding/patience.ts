@@ -16,7 +16,7 @@ export class Patience implements Timed {
   constructor(
     readonly hold: Hold,
     private readonly what: string,
-    private readonly resolve: () => void,
+    protected readonly resolve: () => void,
     private readonly reject: (error: Error) => void,
   ) {}
 

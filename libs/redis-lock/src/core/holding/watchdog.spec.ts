@@ -78,7 +78,7 @@ describe('Watchdog', () => {
   ): Hold => {
     const made = fakeHold(key, session, protocol);
     made.begin();
-    made.endStep();
+    made.answered();
     made.confirm(systemClock.now(), leaseTimeMs);
     addLease(made, watched ? until : -Infinity, minReplicas);
     watchdog.add(made, systemClock.now());
@@ -328,7 +328,7 @@ describe('Watchdog', () => {
     watchdog.remove(released);
     await advance(INTERVAL_MS * 1.5);
     expect(sent).toEqual([]);
-    busy.endStep();
+    busy.answered();
     await advance(20);
     expect(keysOf(sent)).toEqual(['n:busy']);
   });
@@ -424,7 +424,7 @@ describe('Watchdog', () => {
     expect(held.doubt).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
     expect(events.map(({ type }) => type)).toEqual(['suspect']);
     // Its renewal follows at once.
-    held.endStep();
+    held.answered();
     await advance(20);
     expect(held.state).toBe('held');
     expect(held.validUntil).toBeGreaterThan(validUntil);

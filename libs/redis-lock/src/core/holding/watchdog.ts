@@ -122,7 +122,8 @@ export class Watchdog implements HoldGuard {
   private plan(hold: Hold, now = this.session.clock.now()): void {
     let next = hold.validUntil;
     if (hold.isWatched(now)) {
-      if (now < doubtAt(hold)) next = doubtAt(hold);
+      const doubtful = doubtAt(hold);
+      if (now < doubtful) next = doubtful;
       if (!hold.renewing && hold.renewAt < next) next = hold.renewAt;
     }
     this.session.times.set(hold, next);
@@ -203,7 +204,7 @@ export class Watchdog implements HoldGuard {
     for (const hold of holds) hold.renewMs = this.wantedMs(hold, askedAt);
     const running = first.protocol.renew(holds, way.minReplicas);
     const end = () => {
-      for (const hold of holds) hold.endStep();
+      for (const hold of holds) hold.answered();
     };
     running.then(end, end);
     const askedLead = leadOf(clock);

@@ -24,7 +24,7 @@ export class KeySpace {
     }
     if (name === '') throw new LockKeyError('A lock name must not be empty', { lockName: '' });
     const key = this.#prefix + name;
-    if (!isPlain(key)) {
+    if (!PLAIN.test(key)) {
       // Behind a prefix, white space at the beginning would be in the middle.
       if (name.trim() !== name) refuse(name, 'lock name', LockKeyError);
       refuse(key, 'lock name', LockKeyError);
@@ -76,10 +76,6 @@ class KeyPrefixError extends LockConfigurationError {}
 
 /** Nearly every name has this form, and passes with one look. */
 const PLAIN = /^(?!redisson_|nestjs_)[\w.:/-]{1,256}$/;
-
-function isPlain(key: string): boolean {
-  return PLAIN.test(key);
-}
 
 function refuse(key: string, what: string, ErrorClass: new (message: string) => Error): void {
   const problem = problemOf(key);

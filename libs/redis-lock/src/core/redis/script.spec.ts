@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { LockBackendError } from '../api/errors.js';
-import { defineScript, forMany, textIn } from './script.js';
+import { defineScript, forMany } from './script.js';
 import { inOrder } from '../../../../../test/support/in-order.js';
 
 describe('defineScript', () => {
@@ -45,7 +45,7 @@ describe('defineScript', () => {
     ] as const)('%s: announces so, and looks the same on the way', async (mode, commands) => {
       const [keys, values] = [['k'], [1, 'wake', 'news']];
       expect(inOrder<string | number>(telling.args, args)).toEqual(values);
-      const call = textIn(telling, mode);
+      const call = mode === 'plain' ? telling : telling.inMode[mode]();
       expect(await redis.admin.script('LOAD', call.lua)).toBe(call.sha1);
       const counts = await redis.commandsDuring(async () => {
         const raw = await redis.admin.eval(call.lua, keys.length, ...keys, ...values);
@@ -54,9 +54,8 @@ describe('defineScript', () => {
       expect(counts).toEqual({ eval: 1, ...Object.fromEntries(commands.map((c) => [c, 2])) });
     });
 
-    it('is one and the same text for all who publish plainly, or have nothing to publish', () => {
-      expect(textIn(telling, 'plain').sha1).toBe(telling.sha1);
-      expect(textIn(sum, 'sharded').sha1).toBe(sum.sha1);
+    it('is one text in all modes for a script without channels', () => {
+      expect(sum.inMode.sharded().sha1).toBe(sum.sha1);
     });
   });
 

@@ -63,7 +63,11 @@ export class TimerHeap {
     const dueAt = Math.min(Math.ceil(time), Number.MAX_VALUE);
     const { heapIndex } = item;
     if (heapIndex < 0) {
-      this.putYoung(item, dueAt, heapIndex === -1 ? this.young.length : -2 - heapIndex);
+      const index = heapIndex === -1 ? this.young.length : -2 - heapIndex;
+      this.young[index] = item;
+      this.youngTimes[index] = dueAt;
+      item.heapIndex = -2 - index;
+      if (dueAt < this.youngAt) this.youngAt = dueAt;
     } else {
       this.leave(item);
       this.join(item, dueAt);
@@ -83,7 +87,9 @@ export class TimerHeap {
     const last = this.young.pop();
     const dueAt = this.youngTimes.pop();
     if (last === item || last === undefined || dueAt === undefined) return;
-    this.putYoung(last, dueAt, -2 - heapIndex);
+    this.young[-2 - heapIndex] = last;
+    this.youngTimes[-2 - heapIndex] = dueAt;
+    last.heapIndex = heapIndex;
   }
 
   /** Sets the item of a caller that waits: the timer keeps the process alive until `endWait`. */
@@ -157,13 +163,6 @@ export class TimerHeap {
     this.clock.cancel(this.timer);
     this.timer = undefined;
     this.timerAt = Infinity;
-  }
-
-  private putYoung(item: Timed, dueAt: number, index: number): void {
-    this.young[index] = item;
-    this.youngTimes[index] = dueAt;
-    item.heapIndex = -2 - index;
-    if (dueAt < this.youngAt) this.youngAt = dueAt;
   }
 
   private join(item: Timed, dueAt: number): void {

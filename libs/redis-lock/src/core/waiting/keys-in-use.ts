@@ -5,33 +5,21 @@ import type { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
 /** The keys that callers of a session wait for or hold. No other key leaves anything here. */
-export class KeysInUse {
-  private readonly uses = new ByKey<KeyUse>();
-
-  constructor(readonly most: number) {}
-
-  get size(): number {
-    return this.uses.size;
-  }
-
-  get(key: string): KeyUse | undefined {
-    return this.uses.get(key);
-  }
-
-  all(): KeyUse[] {
-    return this.uses.values();
+export class KeysInUse extends ByKey<KeyUse> {
+  constructor(readonly most: number) {
+    super();
   }
 
   /** Begins a use of the key, which has to be ended. */
   begin(key: string): KeyUse {
-    return this.uses.get(key)?.begin() ?? this.beginFirst(key);
+    return this.get(key)?.begin() ?? this.beginFirst(key);
   }
 
   /** As `begin`, for a key that is not in use. */
   beginFirst(key: string): KeyUse {
-    const use = new KeyUse(key, this.uses);
-    this.uses.add(key, use);
-    return use.begin();
+    const use = new KeyUse(key, this);
+    this.add(key, use);
+    return use;
   }
 }
 
@@ -45,7 +33,8 @@ export class KeyUse implements CountedKey {
   queue: WaitQueue | undefined = undefined;
   /** The owner that was granted it while others here wait, until its call goes on. */
   granted: OwnerId | undefined = undefined;
-  private count = 0;
+  /** The first use has begun. */
+  private count = 1;
 
   constructor(
     private readonly key: string,

@@ -49,7 +49,7 @@ export class WaitQueues implements HoldListener {
   /** The number of waiters, without single attempts. */
   get waiting(): number {
     let waiting = 0;
-    for (const { alone, queue } of this.keysInUse.all()) {
+    for (const { alone, queue } of this.keysInUse.values()) {
       if (alone?.queues === this && !alone.once) waiting += 1;
       if (queue?.queues === this) waiting += queue.waiters.waiting;
     }
@@ -91,14 +91,15 @@ export class WaitQueues implements HoldListener {
   add(waiter: Waiter, use: KeyUse | undefined): void {
     const { asker } = waiter;
     const { key, queueId } = asker;
+    const isInTurn = queueId === key;
     waiter.queues = this;
-    if (use === undefined && this.mayAskAlone(asker)) {
+    if (use === undefined && isInTurn && asker.owner !== undefined && this.mayAskAlone(key)) {
       this.askAlone(waiter);
       return;
     }
     const queue = this.queueOf(key, queueId) ?? this.open(asker);
     // Before it asks: its answer looks for it there.
-    if (!waiter.once && queueId !== key) this.crowds.add(key, queueId);
+    if (!waiter.once && !isInTurn) this.crowds.add(key, queueId);
     queue.add(waiter);
   }
 
@@ -249,7 +250,7 @@ export class WaitQueues implements HoldListener {
   private all(): WaitQueue[] {
     // Before `queueIn`, which may open one among them.
     const others = this.others.values();
-    const queues = this.keysInUse.all().map((use) => this.queueIn(use));
+    const queues = this.keysInUse.values().map((use) => this.queueIn(use));
     return [...queues, ...others].filter((queue) => queue?.queues === this) as WaitQueue[];
   }
 
@@ -265,9 +266,8 @@ export class WaitQueues implements HoldListener {
   }
 
   /** For a key that is not in use: a queue is opened when others come, or when it has to wait. */
-  private mayAskAlone({ key, queueId, owner }: Asker): boolean {
-    const isShared = queueId === key && owner !== undefined;
-    return isShared && this.session.settings.wakeUp === 'message' && !this.opened.has(key);
+  private mayAskAlone(key: string): boolean {
+    return this.session.settings.wakeUp === 'message' && !this.opened.has(key);
   }
 
   private askAlone(waiter: Waiter): void {

@@ -76,18 +76,15 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
   ): Promise<Reply<ReleaseAnswer>> {
     const { key, owner } = hold;
     if (successor !== undefined) return this.#pass(hold, successor);
-    const channel = this.wakeUpChannel(key);
-    if (keepMs > 0)
+    const channel = channelOf(key);
+    if (keepMs > 0) {
       return this.connection.run(scripts.RELEASE_LATER, [key], [owner, keepMs, channel]);
+    }
     if (this.#isAmongPolls) return this.#releaseAlone(hold);
+    const args = [owner, channel, this.#openEveryMs];
     return this.slots.ask(
       key,
-      () =>
-        this.connection.run(scripts.RELEASE, keysWithQueue(key), [
-          owner,
-          channel,
-          this.#openEveryMs,
-        ]),
+      () => this.connection.run(scripts.RELEASE, keysWithQueue(key), args),
       () => this.#releaseAlone(hold),
     );
   }
