@@ -1,7 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { eventually, PROMPT_MS, roundTrips, useProxiedClients, watch } from '../support/set-up.js';
+import {
+  eventually,
+  PROMPT_MS,
+  roundTrips,
+  untilQueued,
+  useProxiedClients,
+  watch,
+  type LockClient,
+} from '../support/set-up.js';
 import { channelOf, redisson } from '../support/redisson.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
@@ -128,6 +136,52 @@ describe('LockService when a wake-up is lost', () => {
     expect(mute.eventsOf('wake-up-failed')).toMatchObject([{ type: 'wake-up-failed', name: 'a' }]);
     await grantedWithin(waiting, 5 * 100);
     await redis.admin.acl('DELUSER', 'mute');
+  });
+
+  /** Callers of the holder's process, and one of another process that waits: who is served, in order. */
+  const inOrder = async (
+    holder: LockClient<LockService>,
+    other: LockClient<LockService>,
+    untilWaiting: () => Promise<unknown>,
+  ) => {
+    const served: string[] = [];
+    const lease = await holder.locks.acquire('a');
+    const waiting = other.locks.using('a', () => served.push('other'), FOR_EVER);
+    await untilWaiting();
+    const callers = Array.from({ length: 30 }, () =>
+      holder.locks.using('a', () => served.push('holder'), FOR_EVER),
+    );
+    await lease.release();
+    await Promise.all([waiting, ...callers]);
+    return served;
+  };
+
+  it('hands over to another process although it may not publish: that one polls', async () => {
+    await redis.admin.acl('SETUSER', 'mute', 'on', '>pw', '~*', '&*', '+@all', '-publish');
+    const mute = open({ connection: redis.url.replace('//', '//mute:pw@') });
+    const other = open({ pollIntervalMs: 100 });
+    const served = await inOrder(mute, other, () => untilQueued(redis, 'a', [other]));
+    expect(served.at(-1)).toBe('holder');
+    expect(mute.eventsOf('wake-up-failed').length).toBeGreaterThan(0);
+    await redis.admin.acl('DELUSER', 'mute');
+  });
+
+  it('is handed over to by polls once it may not subscribe any more', async () => {
+    const rights = ['on', '>pw', '~*', '+@all', '&*'];
+    await redis.admin.acl('SETUSER', 'deaf', ...rights);
+    const holder = open();
+    const deaf = open({ connection: redis.url.replace('//', '//deaf:pw@'), pollIntervalMs: 100 });
+    const served = await inOrder(holder, deaf, async () => {
+      await untilQueued(redis, 'a', [deaf]);
+      await redis.admin.acl('SETUSER', 'deaf', 'resetchannels');
+      await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub', 'USER', 'deaf');
+      await eventually(async () => {
+        const claims = await redis.admin.hvals('nestjs_lock_claims:{a}');
+        return claims.some((claim) => claim.endsWith(' p'));
+      });
+    });
+    expect(served.at(-1)).toBe('holder');
+    await redis.admin.acl('DELUSER', 'deaf');
   });
 
   it('takes no message for a grant, whatever it says', async () => {

@@ -30,16 +30,28 @@ local function removeProcess(process)
   redis.pcall('hdel', claims, process)
 end
 
--- A queue that Redis cannot read must not make a release fail.
-local found = redis.pcall('exists', queue, opened)
-local isAlone = type(found) == 'table' or found == 0
-
 local function leaveQueue(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
   local number = type(record) == 'string' and tonumber(string.match(record, '^%d+') or '')
   local own = tonumber(string.sub(one, 38))
   if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
+end
+local held = redis.pcall('hget', lock, owner)
+-- A key that holds something else by now is not ours to give back.
+if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+if type(held) ~= 'string' then
+  leaveQueue(owner)
+  return 'absent'
+end
+
+-- A queue that Redis cannot read must not make a release fail.
+local found = redis.pcall('exists', queue, opened)
+local isAlone = type(found) == 'table' or found == 0
+
+if isAlone then
+  redis.call('del', lock)
+  return announce(channel, '0') and 1 or 'unannounced'
 end
 
 
@@ -123,6 +135,7 @@ local function openWindow(since, callers)
   setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
   return isHeard
 end
+local isUntold = false
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
@@ -130,7 +143,9 @@ local function grant(process, record)
   -- The push follows the grant, so that it is always true. A process without a subscription is
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
-  if receivers and receivers ~= 0 then
+  if receivers ~= 0 then
+    -- Without the right to publish, the process finds its grant by a poll.
+    isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true
   end
@@ -147,21 +162,10 @@ local function handOver(from)
   end
   return false
 end
-local held = redis.pcall('hget', lock, owner)
--- A key that holds something else by now is not ours to give back.
-if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-local isOurs = type(held) == 'string'
 -- DEL comes first: a user without the right to it changes nothing.
-if isOurs then redis.call('del', lock) end
-leaveQueue(owner)
-if not isOurs then return 'absent' end
-
-if isAlone then
-  
-  return announce(channel, '0') and 1 or 'unannounced'
-end
+redis.call('del', lock)
 
 leaveQueue(owner, true)
 if tried(openWindow, nil, 0) then return 'opened' end
-if tried(handOver) then return 'done' end
+if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return announce(channel, '0') and 1 or 'unannounced'

@@ -271,6 +271,7 @@ local function openWindow(since, callers)
   setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
   return isHeard
 end
+local isUntold = false
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, '^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$')
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
@@ -278,7 +279,9 @@ local function grant(process, record)
   -- The push follows the grant, so that it is always true. A process without a subscription is
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
-  if receivers and receivers ~= 0 then
+  if receivers ~= 0 then
+    -- Without the right to publish, the process finds its grant by a poll.
+    isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true
   end
@@ -306,7 +309,7 @@ local isOpened = tried(openWindow, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   pcall(waitToWrite, successor)
-  return isOpened and 'opened' or 'done'
+  return isOpened and 'opened' or isUntold and 'unannounced' or 'done'
 end
 if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
 tellShorter(tonumber(leaseMs))

@@ -1,6 +1,6 @@
 import type { Reply } from '../core/redis/connection.js';
 import type { Script, ScriptCall } from '../core/redis/script.js';
-import { hashTag } from './hash-slot.js';
+import { hashSlot, hashTag } from './hash-slot.js';
 
 /**
  * Calls in one EVALSHA. With 64 callers on 64 keys, in acquisitions and releases a second: 8 made 127,000,
@@ -125,7 +125,7 @@ export class CallOrder {
 
   /** Calls of one group may travel together, if they have the declared keys and arguments. */
   #groupOf(call: Call): string {
-    return this.isCluster ? `${call.sha1} ${tagOf(call)}` : call.sha1;
+    return this.isCluster ? `${call.sha1} ${hashTag(firstKeyOf(call))}` : call.sha1;
   }
 }
 
@@ -140,8 +140,8 @@ export function cut(calls: Batch): readonly Batch[] {
 }
 
 /** The calls of a batch are of one slot, in a Cluster. */
-export function tagOf(call: Call): string {
-  return hashTag(firstKeyOf(call));
+export function slotOf(call: Call): number {
+  return hashSlot(firstKeyOf(call));
 }
 
 function firstKeyOf({ keys }: Call): string {

@@ -111,6 +111,7 @@ export class ClusterMessages {
     const node = this.#nodeOf(route.slot);
     if (node === route.node) return;
     route.stop();
+    route.listener.lost?.();
     route.node = node;
     route.stop =
       node === undefined

@@ -3,7 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { MOVING_MS, type Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import type { AnswerWatch } from './answer-watch.js';
-import { CallOrder, cut, MOST_CALLS, tagOf, type Batch, type Call } from './call-order.js';
+import { CallOrder, cut, MOST_CALLS, slotOf, type Batch, type Call } from './call-order.js';
 import { isCluster } from './redis-client.js';
 import {
   brokenError,
@@ -59,8 +59,8 @@ export class ScriptBatches {
    * The number of broken connections: calls on their way at such a time may have been sent twice.
    */
   #breaks = 0;
-  /** By hash tag, the time until which calls go one by one: the slot is moving. */
-  readonly #movingUntil = new Map<string, number>();
+  /** By slot, the time until which calls go one by one: the slot is moving. */
+  readonly #movingUntil = new Map<number, number>();
 
   constructor(
     client: Redis | Cluster,
@@ -228,7 +228,7 @@ export class ScriptBatches {
   #onError(batch: Batch, error: unknown, isKnown: boolean): void {
     this.watch?.answered();
     const first = batch[0];
-    if (isMovingSlot(error)) this.#movingUntil.set(tagOf(first), performance.now() + MOVING_MS);
+    if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), performance.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);
     else if (batch.length > 1 && isRefusedUnrun(error)) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
@@ -244,9 +244,9 @@ export class ScriptBatches {
 
   #isMoving(call: Call): boolean {
     if (this.#movingUntil.size === 0) return false;
-    const tag = tagOf(call);
-    const isMoving = performance.now() < (this.#movingUntil.get(tag) ?? 0);
-    if (!isMoving) this.#movingUntil.delete(tag);
+    const slot = slotOf(call);
+    const isMoving = performance.now() < (this.#movingUntil.get(slot) ?? 0);
+    if (!isMoving) this.#movingUntil.delete(slot);
     return isMoving;
   }
 

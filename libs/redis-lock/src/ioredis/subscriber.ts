@@ -293,6 +293,10 @@ export class Subscriber {
     const client = this.#client;
     this.#client = undefined;
     // Disconnecting a client that has ended already would leave a timer behind.
-    if (client !== undefined) disconnect(client);
+    if (client === undefined) return;
+    disconnect(client);
+    for (const listeners of this.#listeners.values()) {
+      for (const listener of listeners) listener.lost?.();
+    }
   }
 }

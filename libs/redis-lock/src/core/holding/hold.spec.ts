@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHook } from 'node:async_hooks';
 import { fakeHold } from '../../../../../test/support/fake-holds.js';
+import type { LeaseListener } from './hold.js';
 
 describe('the scripts of one owner', () => {
   const open = () => fakeHold();
@@ -113,4 +114,21 @@ it('a hold is watched, and waits for replicas, as its leases that are left ask f
   hold.drop(watched);
   hold.add(fixed);
   expect(asked()).toEqual([false, 1]);
+});
+
+describe('a hold of many leases', () => {
+  it('has the terms of those that are left when one is released', () => {
+    const hold = fakeHold();
+    const leases = Array.from({ length: 5 }, (_, i): LeaseListener => ({
+      watchedUntil: i,
+      minReplicas: i % 3,
+      onLost: () => undefined,
+    }));
+    for (const lease of leases) hold.add(lease);
+    hold.drop(leases[4] as LeaseListener);
+    expect(hold).toMatchObject({ watchedUntil: 3, minReplicas: 2, leases: leases.slice(0, 4) });
+    hold.drop(leases[2] as LeaseListener);
+    expect(hold).toMatchObject({ watchedUntil: 3, minReplicas: 1 });
+    expect(hold.leases).toEqual([leases[0], leases[1], leases[3]]);
+  });
 });

@@ -200,7 +200,12 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     this.watchedUntil = -Infinity;
     this.minReplicas = 0;
     if (leases.length === 1 && leases[0] === lease) return;
-    for (const other of leases) if (other !== lease) this.add(other);
+    const others = leases.filter((other) => other !== lease);
+    for (const { watchedUntil, minReplicas } of others) {
+      this.watchedUntil = Math.max(this.watchedUntil, watchedUntil);
+      this.minReplicas = Math.max(this.minReplicas, minReplicas);
+    }
+    this.leases = others;
   }
 
   get state(): LeaseState {

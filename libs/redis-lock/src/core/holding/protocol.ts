@@ -50,13 +50,6 @@ export interface Successor {
   readonly claim: Claim | undefined;
 }
 
-/** Grants in a row within one process. */
-export interface Batch {
-  readonly count: number;
-  /** When the first of them was granted, in whole ms by the local clock. */
-  readonly since: number;
-}
-
 export type AcquireAnswer =
   | {
       readonly kind: 'granted';

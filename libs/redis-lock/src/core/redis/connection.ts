@@ -25,6 +25,8 @@ export interface ChannelListener {
   message(payload: string): void;
   /** From now on no message is missed, until the connection breaks. Earlier ones may have been. */
   confirmed(): void;
+  /** The subscription ended with its connection: messages are missed until the next `confirmed`. */
+  lost?(): void;
 }
 
 /** The port to Redis: everything that locks ask of a client. */

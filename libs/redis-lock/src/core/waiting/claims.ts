@@ -1,4 +1,5 @@
 import type { Hold } from '../holding/hold.js';
+import { leadOf } from '../holding/owner-steps.js';
 import type { Claim, OwnerId } from '../holding/protocol.js';
 import type { Session } from '../session.js';
 import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
@@ -9,6 +10,9 @@ import type { Waiter } from './waiter.js';
 const BATCH = 8;
 /** A batch lasts for this time where others poll: an outsider waits for one pause between its polls. */
 const BATCH_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
+
+/** The wall clock may be adjusted by this in the life of a claim. */
+const MOST_LEAD_MS = 50;
 
 /** A message that the lock was handed over. */
 export interface Push {
@@ -24,6 +28,8 @@ export class Claims {
   private waiter: Waiter | undefined = undefined;
   private claim: Claim | undefined = undefined;
   private sentAt = 0;
+  /** The lead of the wall clock by then. */
+  private lead = 0;
 
   constructor(private readonly session: Session) {}
 
@@ -32,6 +38,7 @@ export class Claims {
     const { settings, clock } = this.session;
     this.waiter = waiter;
     this.sentAt = clock.now();
+    this.lead = leadOf(clock, this.sentAt);
     this.claim = {
       aliveMs: aliveMs(settings.pollIntervalMs),
       nonce: this.session.newNonce(),
@@ -87,6 +94,8 @@ export class Claims {
     const leftMs = leaseTimeMs - (now - sentAt);
     // Without a connection no script renews or releases it.
     if (mode !== 'start' || leftMs < settings.claimTimeMs / 2 || !connection.isUp) return undefined;
+    // The machine stood still since then, or its clock was set: the lease may be over.
+    if (leadOf(clock, now) - this.lead > MOST_LEAD_MS) return undefined;
     waiter.batchCount = 0;
     waiter.batchSince = Math.floor(now);
     waiter.grantMs = leaseTimeMs;

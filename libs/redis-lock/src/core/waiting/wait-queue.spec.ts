@@ -27,19 +27,23 @@ class Caller implements Asker {
   readonly key = 'a';
   readonly queueId = 'a';
   readonly leaseTimeMs = 30_000;
+  /** Where callers hold what they are granted. */
+  owner?: string;
   readonly attempts: ((reply: Reply<AcquireAnswer>) => void)[] = [];
   readonly outcomes: (typeof GRANTED | Refusal | Error)[] = [];
   cancelled = 0;
   waiter: Waiter | undefined;
   readonly #abort = new AbortController();
 
-  constructor(readonly once = false) {}
+  constructor(
+    once = false,
+    private readonly waitTimeMs = once ? 0 : Infinity,
+  ) {}
 
   enter(queues: WaitQueues): void {
     const { session } = queues;
     const [subject, now] = [{ name: 'a', kind: 'lock' } as const, session.clock.now()];
-    const waitTimeMs = this.once ? 0 : Infinity;
-    this.waiter = new Waiter(session, this, subject, waitTimeMs, this.#abort.signal, now);
+    this.waiter = new Waiter(session, this, subject, this.waitTimeMs, this.#abort.signal, now);
     const end = (outcome: typeof GRANTED | Refusal | Error) => void this.outcomes.push(outcome);
     queues.wait(this.waiter).then(end, end);
   }
@@ -59,6 +63,7 @@ class Caller implements Asker {
 describe('WaitQueue', () => {
   let context: LockContext;
   let late: LockEvent[];
+  let listened: string[];
   let abort: AbortController;
 
   beforeEach(() => {
@@ -73,13 +78,18 @@ describe('WaitQueue', () => {
     jest.useRealTimers();
   });
 
-  function open(wakeUp: 'message' | 'poll' = 'message'): WaitQueues {
+  function open(wakeUp: 'message' | 'poll' = 'message', isShared = false): WaitQueues {
     const observe = (event: LockEvent) => {
       if (event.type === 'late-grant') late.push(event);
     };
     const settings = { pollIntervalMs: POLL_MS, wakeUp, observer: { observe } };
-    context = new LockContext(fakeConnection({ sendCount: 0 }), settings);
-    return context.queues('lock', false);
+    listened = [];
+    const listen = (channel: string) => {
+      listened.push(channel);
+      return () => undefined;
+    };
+    context = new LockContext(fakeConnection({ sendCount: 0, listen }), settings);
+    return context.queues('lock', isShared);
   }
 
   /** The attempts are on their way from now on. */
@@ -200,6 +210,56 @@ describe('WaitQueue', () => {
       expect(ahead.outcomes).toEqual([GRANTED]);
       expect(last).toMatchObject({ outcomes: [busy], attempts: [] });
     });
+  });
+
+  describe('after a grant that keeps no other owner out', () => {
+    it('refuses a waiter whose time is over before its answer comes', async () => {
+      const queues = open('message', true);
+      const [first, second] = [new Caller(), new Caller(false, 100)];
+      first.enter(queues);
+      second.enter(queues);
+      await reply(first, GRANT);
+      expect(second.attempts).toHaveLength(1);
+      await jest.advanceTimersByTimeAsync(101);
+      await turn();
+      expect(second.outcomes).toEqual([{ ...busy, remainingMs: 0 }]);
+      await reply(second);
+    });
+
+    it('refuses a single attempt by the next answer only', async () => {
+      const queues = open('message', true);
+      const [first, second, once] = [new Caller(), new Caller(), new Caller(true)];
+      first.enter(queues);
+      second.enter(queues);
+      await reply(first, GRANT);
+      once.enter(queues);
+      await turn();
+      expect(once.outcomes).toEqual([]);
+      await reply(second);
+      expect(once).toMatchObject({ outcomes: [busy], attempts: [] });
+      second.leave();
+    });
+  });
+
+  it.each([
+    ['at once behind another process', BUSY, 0],
+    ['after 50 ms behind a caller of its own process', GRANT, 50],
+  ])('subscribes %s', async (_, to, afterMs) => {
+    const queues = open();
+    const [first, second] = [new Caller(), new Caller()];
+    first.owner = 'first';
+    first.enter(queues);
+    second.enter(queues);
+    await reply(first, to);
+    if (afterMs > 0) {
+      await jest.advanceTimersByTimeAsync(afterMs - 1);
+      expect(listened).toEqual([]);
+      await jest.advanceTimersByTimeAsync(1);
+    }
+    expect(listened).toEqual(['c']);
+    first.leave();
+    second.leave();
+    first.waiter?.use?.end();
   });
 
   it('lets everybody go on who was there when it asked, by a grant that holds for all', async () => {

@@ -67,7 +67,9 @@ export class WaitQueue implements WakeUpListener {
     waiter.queue = this;
     if (waiter.once && waiters.waiting > 0) {
       const { known } = this;
-      if (known.kind === 'busy') {
+      // After a grant that keeps no other owner out, the next waiter asks at once.
+      const isAnswered = !this.queues.isShared || this.asking === undefined;
+      if (known.kind === 'busy' && isAnswered) {
         // A waiter is ahead, which acquires the lock if it is free by now.
         waiter.refuse(this.leftOf(known.until));
         return;
@@ -208,13 +210,13 @@ export class WaitQueue implements WakeUpListener {
     this.madeWakeUps?.restart();
     if (this.waiters.drop(waiter)) {
       const { isShared } = this.queues;
-      this.last = isShared ? NONE : this.busyFor(waiter.leaseTimeMs);
+      this.last = this.busyFor(isShared ? 0 : waiter.leaseTimeMs);
       this.forget?.(waiter);
       // The owner uses the key from now on, before its call goes on.
       if (waiter.asker.owner !== undefined) waiter.use = this.use.begin();
       if (this.waiters.size > 0) this.use.granted = waiter.asker.owner;
       waiter.grant(sentAt, fencingToken);
-      this.answerOnce(Infinity);
+      if (!isShared) this.answerOnce(Infinity);
       // The release of a local holder ends the wait: no script is needed before.
       this.askAgain = isShared;
     } else if (!waiter.hasLock) {
@@ -269,8 +271,10 @@ export class WaitQueue implements WakeUpListener {
     if (this.asking !== undefined) return;
     const { last, wakeUps } = this;
     if (last.kind === 'busy' && this.queues.session.settings.wakeUp === 'message') {
-      if (this.liveHolder === undefined && !this.isBehindOwn) wakeUps.listen();
-      else wakeUps.expect();
+      // The holder was granted it at this moment, or its lease is not over.
+      const isOurs = this.use.granted !== undefined || this.liveHolder !== undefined;
+      if (isOurs || this.isBehindOwn) wakeUps.expect();
+      else wakeUps.listen();
     }
     if (last.kind !== 'busy' || this.queues.polls(this)) wakeUps.pollAfter(last);
   }

@@ -129,6 +129,9 @@ export class WakeUps implements Timed {
         this.hearsGrants = true;
         this.hint();
       },
+      lost: () => {
+        this.hearsGrants = false;
+      },
     };
   }
 

@@ -136,18 +136,19 @@ export const CANCEL = defineScript({
   body: `
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
-${handOff.LOOK_AT_QUEUE}
 ${handOff.LEAVE_QUEUE}
-${handOff.handOver(handOff.HASH_LOCK)}
 local held = redis.pcall('hget', lock, owner)
 -- A key that holds something else by now is not ours to give back.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-local isOurs = type(held) == 'string'
+if type(held) ~= 'string' then
+  leaveQueue(owner)
+  return 'absent'
+end
+${handOff.LOOK_AT_QUEUE}
+${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}
+${handOff.handOver(handOff.HASH_LOCK)}
 -- DEL comes first: a user without the right to it changes nothing.
-if isOurs then ${FREE} end
-leaveQueue(owner)
-if not isOurs then return 'absent' end
-${handOff.announceUncontended(handOff.HASH_LOCK)}
+${FREE}
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });

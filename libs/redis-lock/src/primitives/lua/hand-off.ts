@@ -237,6 +237,7 @@ ${giving(kind)}
 ${outsiders(isQueued)}
 ${WINDOW}
 ${openWindow(kind.freed)}
+local isUntold = false
 local function grant(process, record)
   local number, aliveUntil, nonce, grantMs, mode = string.match(record, ${RECORD})
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
@@ -244,7 +245,9 @@ local function grant(process, record)
   -- The push follows the grant, so that it is always true. A process without a subscription is
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
-  if receivers and receivers ~= 0 then
+  if receivers ~= 0 then
+    -- Without the right to publish, the process finds its grant by a poll.
+    isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true
   end
@@ -287,7 +290,7 @@ end`;
 export const handOverOrAnnounce = (kind: HandedLock) => `
 leaveQueue(owner, true)
 if tried(openWindow, nil, 0) then return 'opened' end
-if tried(handOver) then return 'done' end
+if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 ${announced(kind)}`;
 
 /**
@@ -299,7 +302,7 @@ local isOpened = tried(openWindow, since, callers)
 if isOpened or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   ${onWaiting}
-  return isOpened and 'opened' or 'done'
+  return isOpened and 'opened' or isUntold and 'unannounced' or 'done'
 end
 if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
 tellShorter(tonumber(leaseMs))
