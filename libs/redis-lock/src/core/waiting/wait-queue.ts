@@ -207,24 +207,30 @@ export class WaitQueue implements WakeUpListener {
 
   protected grant(waiter: Waiter, sentAt: number, fencingToken: number | undefined): void {
     this.answered(waiter);
-    this.madeWakeUps?.restart();
     if (this.waiters.drop(waiter)) {
-      const { isShared } = this.queues;
-      this.last = this.busyFor(isShared ? 0 : waiter.leaseTimeMs);
+      const { owner } = waiter.asker;
       this.forget?.(waiter);
       // The owner uses the key from now on, before its call goes on.
-      if (waiter.asker.owner !== undefined) waiter.use = this.use.begin();
-      if (this.waiters.size > 0) this.use.granted = waiter.asker.owner;
+      if (owner !== undefined) waiter.use = this.use.begin();
       waiter.grant(sentAt, fencingToken);
-      if (!isShared) this.answerOnce(Infinity);
-      // The release of a local holder ends the wait: no script is needed before.
-      this.askAgain = isShared;
+      if (this.waiters.size > 0 || this.asking !== undefined) this.goOnBehind(waiter);
     } else if (!waiter.hasLock) {
       void waiter.tooLate().then(() => {
         this.ask();
       });
     }
     this.goOn();
+  }
+
+  /** The others wait for another holder from now on. */
+  private goOnBehind(granted: Waiter): void {
+    const { isShared } = this.queues;
+    this.madeWakeUps?.restart();
+    this.last = this.busyFor(isShared ? 0 : granted.leaseTimeMs);
+    this.use.granted = granted.asker.owner;
+    if (!isShared) this.answerOnce(Infinity);
+    // The release of a local holder ends the wait: no script is needed before.
+    this.askAgain = isShared;
   }
 
   /** A waiter that came after the attempt was sent asks anew: the answer may be older than its call. */

@@ -98,12 +98,17 @@ export class WakeUps implements Timed {
     if (grants !== undefined) this.stops.push(connection.listen(grants, this.pushes(isShared)));
   }
 
+  /** The subscriptions end after the waiter that was granted has gone on. */
   stop(): void {
-    const { times } = this.session;
+    const { clock, times } = this.session;
     times.delete(this);
     if (this.later !== undefined) times.delete(this.later);
-    for (const stop of this.stops?.reverse() ?? []) stop();
+    const { stops } = this;
     this.stops = [];
+    if (stops === undefined) return;
+    clock.afterReading(() => {
+      for (const stop of stops.reverse()) stop();
+    });
   }
 
   private wakeUps(): ChannelListener {
