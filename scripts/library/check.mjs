@@ -13,7 +13,7 @@ const BUDGET = {
   /** The size of the download from npm; a third of it is the docs. */
   tarball: 435_000,
   /** The files of this package that `import 'nestjs-redis-lock'` loads, after gzip. */
-  root: 112_000,
+  root: 112_200,
 };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

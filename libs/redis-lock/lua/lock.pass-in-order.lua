@@ -75,6 +75,7 @@ local function joinQueue(one)
     if type(answer) == 'table' then removeProcess(process) end
   end
 end
+local isAlone = false
 
 
 local function give(one, count, ms)
@@ -95,7 +96,7 @@ local function tried(step, ...)
 end
 
 local share = 0
-if true and openEveryMs > 0 then
+if not isAlone and openEveryMs > 0 then
   local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
   -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
@@ -166,7 +167,6 @@ local function grant(process, record)
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
-    -- Without the right to publish, the process finds its grant by a poll.
     isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true

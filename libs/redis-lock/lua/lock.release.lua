@@ -139,7 +139,6 @@ local function grant(process, record)
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
-    -- Without the right to publish, the process finds its grant by a poll.
     isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true

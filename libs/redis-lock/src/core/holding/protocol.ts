@@ -76,8 +76,8 @@ export type AcquireAnswer =
 /**
  * `passed`: the successor holds it. `had`: the successor held it before this script, and this owner did
  * not. `yielded`: another process is next, and the successor asks by itself. `opened`: freed, and the
- * successor stands back for outsiders. `unannounced`: freed, but no message was published. `absent`: this
- * owner did not hold it.
+ * successor stands back for outsiders. `unannounced`: freed or handed over, but no message was published.
+ * `absent`: this owner did not hold it.
  */
 export type ReleaseAnswer =
   'done' | 'passed' | 'had' | 'yielded' | 'opened' | 'unannounced' | 'absent';

@@ -93,7 +93,9 @@ export class WaitQueues implements HoldListener {
     const { key, queueId } = asker;
     const isInTurn = queueId === key;
     waiter.queues = this;
-    if (use === undefined && isInTurn && asker.owner !== undefined && this.mayAskAlone(key)) {
+    const isAlone = use === undefined && isInTurn && asker.owner !== undefined;
+    if (isAlone && this.session.settings.wakeUp === 'message' && !this.opened.has(key)) {
+      // A queue is opened when others come, or when it has to wait.
       this.askAlone(waiter);
       return;
     }
@@ -263,11 +265,6 @@ export class WaitQueues implements HoldListener {
   private queueIn({ alone, queue }: KeyUse): WaitQueue | undefined {
     if (alone?.queues === this) return this.queueFor(alone);
     return queue?.queues === this ? queue : undefined;
-  }
-
-  /** For a key that is not in use: a queue is opened when others come, or when it has to wait. */
-  private mayAskAlone(key: string): boolean {
-    return this.session.settings.wakeUp === 'message' && !this.opened.has(key);
   }
 
   private askAlone(waiter: Waiter): void {

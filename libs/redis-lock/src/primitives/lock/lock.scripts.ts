@@ -119,7 +119,8 @@ ${handOff.refuseAbsent(handOff.HASH_LOCK)}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-${handOff.handOver(handOff.HASH_LOCK, 'true')}
+local isAlone = false
+${handOff.handOver(handOff.HASH_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${FREE}
 ${handOff.passInOrder(handOff.HASH_LOCK)}`,

@@ -2,7 +2,7 @@ import { DONE } from './answers.js';
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
 import { helperKey, prefixOf } from '../../core/redis/key-names.js';
-import { openWindow, outsiders, WINDOW } from './outsiders.lua.js';
+import { openWindow, OUTSIDERS, WINDOW } from './outsiders.lua.js';
 
 /**
  * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
@@ -229,12 +229,12 @@ end`;
  * which defaults to the time at which its first process joined. `callers` is the number of waiters
  * of this process.
  * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both answer
- * whether they did it, and need `tried` around them. The lock must not be released yet.
- * @param isQueued Lua that tells whether the queue has entries
+ * whether they did it, and need `tried` around them. The lock must not be released yet. Without the
+ * right to publish, the process finds its grant by a poll: `isUntold`.
  */
-export const handOver = (kind: HandedLock, isQueued = 'not isAlone') => `
+export const handOver = (kind: HandedLock) => `
 ${giving(kind)}
-${outsiders(isQueued)}
+${OUTSIDERS}
 ${WINDOW}
 ${openWindow(kind.freed)}
 local isUntold = false
@@ -246,7 +246,6 @@ local function grant(process, record)
   -- dead, or asks again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
-    -- Without the right to publish, the process finds its grant by a poll.
     isUntold = not receivers
     tellShorter(tonumber(grantMs))
     return true

@@ -72,11 +72,11 @@ end`;
  * Lua: `share` is the number of outsiders that listen ÷ our processes that do. False where Redis
  * cannot count them: a node of a Cluster knows only its own. Java services subscribe while a thread
  * of theirs waits. `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one.
- * @param isQueued Lua that tells whether the queue has entries
+ * Needs `isAlone`: the queue is empty.
  */
-export const outsiders = (isQueued: string) => `
+export const OUTSIDERS = `
 local share = 0
-if ${isQueued} and openEveryMs > 0 then
+if not isAlone and openEveryMs > 0 then
   local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
   -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}

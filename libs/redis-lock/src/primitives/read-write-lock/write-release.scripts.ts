@@ -122,7 +122,8 @@ ${RELEASE}
 ${WAIT_TO_WRITE}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-${handOff.handOver(WRITE_LOCK, 'true')}
+local isAlone = false
+${handOff.handOver(WRITE_LOCK)}
 local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
 ${handOff.passInOrder(WRITE_LOCK)}`,
