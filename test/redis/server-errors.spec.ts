@@ -163,7 +163,8 @@ describe('LockService given the errors of a real server (d.10)', () => {
         const other = await locks.acquire('b');
         await refuse();
         const failed = await Promise.all([
-          lease.renew().catch((error: unknown) => error),
+          // A longer lease than the present one: Redis has to write it.
+          lease.renew(60_000).catch((error: unknown) => error),
           other.release().catch((error: unknown) => error),
         ]);
         const nested = await locks
