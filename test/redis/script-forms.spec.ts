@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as hashLock from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import {
   forMany,
+  textIn,
   type PublishMode,
   type Script,
 } from '../../libs/redis-lock/src/core/redis/script.js';
@@ -48,8 +49,7 @@ describe('every script', () => {
 
   it.each(cases)('%s is valid Lua for several calls, however it announces', async (_, script) => {
     for (const mode of MODES) {
-      const text = mode === 'plain' ? script : script.inMode[mode]();
-      const { lua, sha1 } = forMany({ ...script, ...text });
+      const { lua, sha1 } = forMany({ ...script, ...textIn(script, mode) });
       expect(await redis.admin.script('LOAD', lua)).toBe(sha1);
     }
   });

@@ -45,6 +45,7 @@ if type(held) ~= 'string' then
   return 'absent'
 end
 
+
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0
@@ -53,6 +54,7 @@ if isAlone then
   redis.call('del', lock)
   return announce(channel, '0') and 1 or 'unannounced'
 end
+
 
 
 local function give(one, count, ms)

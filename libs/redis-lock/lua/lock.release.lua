@@ -14,6 +14,7 @@ local function announce(channel, message)
 end
 if not redis.call('hget', lock, owner) then return 'absent' end
 
+
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0
@@ -48,6 +49,7 @@ local function leaveQueue(one, hadIt)
   local own = tonumber(string.sub(one, 38))
   if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
 end
+
 
 
 local function give(one, count, ms)
@@ -156,6 +158,7 @@ local function handOver(from)
   end
   return false
 end
+-- DEL comes first: a user without the right to it changes nothing.
 redis.call('del', lock)
 
 leaveQueue(owner, true)

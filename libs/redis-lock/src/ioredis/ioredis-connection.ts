@@ -9,7 +9,7 @@ import type {
   RedisConnection,
   Reply,
 } from '../core/redis/connection.js';
-import type { PublishMode, Script, ScriptCall } from '../core/redis/script.js';
+import { textIn, type PublishMode, type Script, type ScriptCall } from '../core/redis/script.js';
 import { watchOver, type AnswerWatch } from './answer-watch.js';
 import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
@@ -152,8 +152,7 @@ export class IoredisConnection implements RedisConnection {
     args: readonly (string | number)[],
     minReplicas = 0,
   ): Promise<Reply<R>> {
-    const { mode } = this.messages;
-    const text = mode === 'plain' ? script : script.inMode[mode]();
+    const text = textIn(script, this.messages.mode);
     if (minReplicas === 0) return this.#batches.run(script, text, keys, args);
     return this.#runReplicated(script, { ...text, keys, args }, minReplicas);
   }

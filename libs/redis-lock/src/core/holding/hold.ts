@@ -190,8 +190,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   add(lease: LeaseListener): void {
     // Nearly always there is one: an array that grows takes room for 16 more.
     this.leases = this.leases.length === 0 ? [lease] : [...this.leases, lease];
-    this.watchedUntil = Math.max(this.watchedUntil, lease.watchedUntil);
-    this.minReplicas = Math.max(this.minReplicas, lease.minReplicas);
+    this.widen(lease);
   }
 
   drop(lease: LeaseListener): void {
@@ -200,12 +199,13 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     this.watchedUntil = -Infinity;
     this.minReplicas = 0;
     if (leases.length === 1 && leases[0] === lease) return;
-    const others = leases.filter((other) => other !== lease);
-    for (const { watchedUntil, minReplicas } of others) {
-      this.watchedUntil = Math.max(this.watchedUntil, watchedUntil);
-      this.minReplicas = Math.max(this.minReplicas, minReplicas);
-    }
-    this.leases = others;
+    this.leases = leases.filter((other) => other !== lease);
+    for (const other of this.leases) this.widen(other);
+  }
+
+  private widen({ watchedUntil, minReplicas }: LeaseListener): void {
+    this.watchedUntil = Math.max(this.watchedUntil, watchedUntil);
+    this.minReplicas = Math.max(this.minReplicas, minReplicas);
   }
 
   get state(): LeaseState {

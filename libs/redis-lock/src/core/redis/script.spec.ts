@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { LockBackendError } from '../api/errors.js';
-import { defineScript, forMany } from './script.js';
+import { defineScript, forMany, textIn } from './script.js';
 import { inOrder } from '../../../../../test/support/in-order.js';
 
 describe('defineScript', () => {
@@ -45,7 +45,7 @@ describe('defineScript', () => {
     ] as const)('%s: announces so, and looks the same on the way', async (mode, commands) => {
       const [keys, values] = [['k'], [1, 'wake', 'news']];
       expect(inOrder<string | number>(telling.args, args)).toEqual(values);
-      const call = mode === 'plain' ? telling : telling.inMode[mode]();
+      const call = textIn(telling, mode);
       expect(await redis.admin.script('LOAD', call.lua)).toBe(call.sha1);
       const counts = await redis.commandsDuring(async () => {
         const raw = await redis.admin.eval(call.lua, keys.length, ...keys, ...values);

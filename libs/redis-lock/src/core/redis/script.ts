@@ -28,11 +28,7 @@ export interface Script<K extends string, A extends string, R> extends ScriptTex
   readonly readsByName: boolean;
   /** Redis executes calls with the same first key in the order of the calls, also after a cut. */
   readonly inOrder: boolean;
-  /**
-   * The same script with another command than PUBLISH for its announcements. A channel is an argument also
-   * where it is sharded. Among the keys, as one that never exists, it would make Redis answer TRYAGAIN while
-   * its slot is on its way to another node.
-   */
+  /** The same script with another command than PUBLISH for its announcements. */
   readonly inMode: Readonly<Record<Exclude<PublishMode, 'plain'>, () => ScriptText>>;
   decode(raw: unknown): R;
 }
@@ -106,6 +102,15 @@ function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
     sharded: once(() => textIn('sharded')),
     both: once(() => textIn('both')),
   };
+}
+
+/**
+ * The text for a connection that announces in this way. A channel is an argument also where it is
+ * sharded. Among the keys, as one that never exists, it would make Redis answer TRYAGAIN while its
+ * slot is on its way to another node.
+ */
+export function textIn(script: Script<string, string, unknown>, mode: PublishMode): ScriptText {
+  return mode === 'plain' ? script : script.inMode[mode]();
 }
 
 /**

@@ -52,6 +52,18 @@ return ${granted}`,
 
 const FREE = `redis.call('del', lock)`;
 
+/** Lua that frees the lock, and ends the script where no process waits. */
+const FREE_UNCONTENDED = `
+${handOff.LOOK_AT_QUEUE}
+${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}`;
+
+/** Lua that frees the lock behind `FREE_UNCONTENDED`, `QUEUE` and `LEAVE_QUEUE`, and hands it over. */
+const FREE_TO_NEXT = `
+${handOff.handOver(handOff.HASH_LOCK)}
+-- DEL comes first: a user without the right to it changes nothing.
+${FREE}
+${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`;
+
 /** Ours → free and announced, or held by the process that has waited longest. */
 export const RELEASE = defineScript({
   name: 'lock.release',
@@ -61,14 +73,11 @@ export const RELEASE = defineScript({
   channels: ['channel'],
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
-${handOff.LOOK_AT_QUEUE}
-${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}
+${FREE_UNCONTENDED}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.LEAVE_QUEUE}
-${handOff.handOver(handOff.HASH_LOCK)}
-${FREE}
-${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
+${FREE_TO_NEXT}`,
   reply: releaseAnswer,
 });
 
@@ -145,11 +154,7 @@ if type(held) ~= 'string' then
   leaveQueue(owner)
   return 'absent'
 end
-${handOff.LOOK_AT_QUEUE}
-${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}
-${handOff.handOver(handOff.HASH_LOCK)}
--- DEL comes first: a user without the right to it changes nothing.
-${FREE}
-${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`,
+${FREE_UNCONTENDED}
+${FREE_TO_NEXT}`,
   reply: releaseAnswer,
 });
