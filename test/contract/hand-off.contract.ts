@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, ReplicationError } from 'nestjs-redis-lock';
+import { LockTimeoutError, LockReplicationError } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import { untilQueued, type LockClient, type LockClientOptions } from '../support/lock-client.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
@@ -107,7 +107,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await expect(gone.promise).rejects.toThrow('not any more');
         await expect(late.promise).rejects.toThrow(LockTimeoutError);
         await held.release();
-        await expect(copied.promise).rejects.toThrow(ReplicationError);
+        await expect(copied.promise).rejects.toThrow(LockReplicationError);
         await (await last).release();
       });
 

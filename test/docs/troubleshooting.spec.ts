@@ -3,7 +3,7 @@ import { Injectable, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   InjectLock,
-  InjectLockService,
+  InjectLocks,
   LockKey,
   LockService,
   RedisLockModule,
@@ -30,7 +30,7 @@ class Decorated {
 
 @Injectable()
 class Cached {
-  constructor(@InjectLockService('cache') readonly locks: LockService) {}
+  constructor(@InjectLocks(LockService, 'cache') readonly locks: LockService) {}
 }
 
 @Injectable()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService, ReplicationError } from 'nestjs-redis-lock';
+import { FairLockService, LockReplicationError } from 'nestjs-redis-lock';
 import { expectOrder, PROMPT_MS, Section, warmUp, watch } from '../contract/suite.js';
 import { type LockClient, type LockClientOptions, useClients } from '../support/lock-client.js';
 import { JavaFairLock } from '../support/redisson-fair.js';
@@ -240,11 +240,11 @@ describe('FairLockService hands a lock on', () => {
         await eventually(async () => (await view.queue()).length === 1);
         const next = await view.enqueue(ours.locks);
         await first.release();
-        await expect(copied.promise).rejects.toThrow(ReplicationError);
+        await expect(copied.promise).rejects.toThrow(LockReplicationError);
         await (await next.promise).release();
         // Behind all that it has sent by the way of those who want replicas: nothing takes the lock again.
         const behind = locks.tryAcquire('b', { minReplicas: 1 });
-        await expect(behind).rejects.toThrow(ReplicationError);
+        await expect(behind).rejects.toThrow(LockReplicationError);
         expect(await redis.admin.exists('a', ...Object.values(view.keys))).toBe(0);
       },
       20_000,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 
-import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { eventually, seededRandom } from '../support/set-up.js';
 import { MasterGroup, killNode, type ClusterGroup, type Node } from '../support/topology.js';
@@ -277,7 +277,7 @@ async function confirmsByReplicas({ locks }: Application, topology: Topology): P
     // The other replicas have yet to follow the new master.
     await eventually(confirmed, { withinMs: FAILOVER_MS, everyMs: 50 });
     const refused = locks.acquire(name, { minReplicas: left + 1 });
-    await expect(refused).rejects.toThrow(ReplicationError);
+    await expect(refused).rejects.toThrow(LockReplicationError);
     await expect(refused).rejects.toMatchObject({ minReplicas: left + 1, replicas: left });
   }
 }

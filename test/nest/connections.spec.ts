@@ -13,20 +13,14 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   FairLockService,
   FencingGuard,
-  getFairLockServiceToken,
-  getFencingGuardToken,
-  getLatchServiceToken,
-  getLockServiceToken,
-  getReadWriteLockServiceToken,
-  getRedLockServiceToken,
-  getSemaphoreServiceToken,
-  InjectFairLockService,
+  getLocksToken,
   InjectLock,
-  InjectLockService,
+  InjectLocks,
   LatchService,
   LockConfigurationError,
   LockExceptionFilter,
   LockKeyError,
+  LockMonitor,
   LockTimeoutError,
   LockService,
   ReadWriteLockService,
@@ -68,9 +62,9 @@ describe('several connections', () => {
   class Stock {
     constructor(
       readonly locks: LockService,
-      @InjectLockService() readonly sameLocks: LockService,
-      @InjectLockService('cache') readonly cacheLocks: LockService,
-      @InjectFairLockService('cache') readonly cacheFairLocks: FairLockService,
+      @InjectLocks(LockService) readonly sameLocks: LockService,
+      @InjectLocks(LockService, 'cache') readonly cacheLocks: LockService,
+      @InjectLocks(FairLockService, 'cache') readonly cacheFairLocks: FairLockService,
     ) {}
 
     @WithLock('job', { connection: 'cache' })
@@ -136,25 +130,29 @@ describe('several connections', () => {
 
   it('give a token for every service, which is the class for the default', async () => {
     const app = await apps.start({ imports: [cache()] });
-    const tokens = [
-      [LockService, getLockServiceToken],
-      [FairLockService, getFairLockServiceToken],
-      [ReadWriteLockService, getReadWriteLockServiceToken],
-      [SemaphoreService, getSemaphoreServiceToken],
-      [LatchService, getLatchServiceToken],
-      [RedLockService, getRedLockServiceToken],
-      [FencingGuard, getFencingGuardToken],
-    ] as const;
-    for (const [Service, tokenOf] of tokens) {
-      expect(tokenOf()).toBe(Service);
+    const services = [
+      ...[LockService, FairLockService, ReadWriteLockService, SemaphoreService, LatchService],
+      ...[RedLockService, FencingGuard, LockMonitor],
+    ];
+    for (const Service of services) {
+      expect(getLocksToken<unknown>(Service)).toBe(Service);
       const [ours, theirs] = [
-        app.nest.get<unknown>(tokenOf()),
-        app.nest.get<unknown>(tokenOf('cache')),
+        app.nest.get<unknown>(getLocksToken<unknown>(Service)),
+        app.nest.get<unknown>(getLocksToken<unknown>(Service, 'cache')),
       ];
       expect(ours).toBeInstanceOf(Service);
       expect(theirs).toBeInstanceOf(Service);
       expect(theirs).not.toBe(ours);
     }
+  });
+
+  it.each([
+    [Stock, 'getLocksToken(): the first argument must be one of LockService, FairLockService,'],
+    ['LockService', 'not "LockService"'],
+    [undefined, 'not undefined'],
+  ])('give no token for %p', async (Service, problem) => {
+    expect(await refused(() => getLocksToken(Service as never))).toContain(problem);
+    expect(await refused(() => InjectLocks(Service as never))).toContain(problem);
   });
 
   it('are shut down together', async () => {
@@ -168,7 +166,7 @@ describe('several connections', () => {
     const app = await apps.start({ imports }, { shutdownTimeoutMs });
     const leases = await Promise.all(
       [undefined, ...names].map((name) =>
-        app.nest.get<LockService>(getLockServiceToken(name)).acquire('a'),
+        app.nest.get<LockService>(getLocksToken(LockService, name)).acquire('a'),
       ),
     );
     const closedAt = performance.now();
@@ -211,7 +209,7 @@ describe('several connections', () => {
       useFactory: () => ({ connection: redis.url }),
     });
     const app = await apps.add(await create({ imports: [late] }));
-    expect(app.nest.get(getLockServiceToken('late'))).toBeInstanceOf(LockService);
+    expect(app.nest.get(getLocksToken(LockService, 'late'))).toBeInstanceOf(LockService);
   });
 
   it.each([5, '', 'two words', null, {}, 'x'.repeat(101)])('cannot be called %p', async (name) => {

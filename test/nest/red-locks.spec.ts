@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { Cluster } from 'ioredis';
 import {
   LockConfigurationError,
-  QuorumError,
+  LockQuorumError,
   RedisLockModule,
   RedLockService,
   type LockEvent,
@@ -33,7 +33,7 @@ describe('the option redLock', () => {
   it('refuses locks while there is no majority', async () => {
     const app = await start([redis.url, 'redis://127.0.0.1:1', 'redis://127.0.0.1:2']);
     const locks = app.nest.get(RedLockService);
-    await expect(locks.acquire('product_1', { waitTimeMs: 100 })).rejects.toThrow(QuorumError);
+    await expect(locks.acquire('product_1', { waitTimeMs: 100 })).rejects.toThrow(LockQuorumError);
   });
 
   it.each([

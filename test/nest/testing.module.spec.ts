@@ -11,7 +11,7 @@ import {
   CronLock,
   FairLockService,
   FencingGuard,
-  getLockServiceToken,
+  getLocksToken,
   LatchService,
   LeaseLostError,
   LockArgumentError,
@@ -221,7 +221,7 @@ describe('RedisLockTestingModule', () => {
     ];
     const app = await compile(Test.createTestingModule({ imports }));
     const testing = app.get(LockTesting);
-    const cache = app.get<LockService>(getLockServiceToken('cache'));
+    const cache = app.get<LockService>(getLocksToken(LockService, 'cache'));
     const lease = await testing.holdElsewhere('a', { connection: 'cache' });
     await app.get(LockService).using('a', () => {
       testing.assertHeld('a');

@@ -10,7 +10,7 @@ import {
   type LockEvent,
 } from 'nestjs-redis-lock';
 
-import { ReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Application } from '../faults/support/application.js';
@@ -187,12 +187,12 @@ describe('minReplicas', () => {
       await fault();
       for (const verb of ['acquire', 'tryAcquire'] as const) {
         const error = await locks[verb](NAME, { minReplicas }).catch((reason: unknown) => reason);
-        expect(error).toBeInstanceOf(ReplicationError);
+        expect(error).toBeInstanceOf(LockReplicationError);
         expect(error).toMatchObject({
           ...{ code: 'LOCK_REPLICATION', lockName: NAME, retryable: false, outcome: 'unknown' },
           ...{ minReplicas, replicas },
         });
-        const { message } = error as ReplicationError;
+        const { message } = error as LockReplicationError;
         expect(message).toContain(`${String(replicas)} of the ${String(minReplicas)} replicas`);
       }
       // The client gives the grant back, long before the lease of 30 s ends.
@@ -206,13 +206,13 @@ describe('minReplicas', () => {
       const refused = locks.acquire(NAME, { minReplicas: 3 }).finally(() => (isOver = true));
       for (let i = 0; i < 20; i += 1) await locks.using('another', () => undefined);
       expect(isOver).toBe(false);
-      await expect(refused).rejects.toThrow(ReplicationError);
+      await expect(refused).rejects.toThrow(LockReplicationError);
     });
 
     it('gives back only what it has asked for: the outer hold stays', async () => {
       const { locks } = await opened(master.server.url);
       await locks.using(NAME, async (lease) => {
-        await expect(locks.acquire(NAME, { minReplicas: 3 })).rejects.toThrow(ReplicationError);
+        await expect(locks.acquire(NAME, { minReplicas: 3 })).rejects.toThrow(LockReplicationError);
         await eventually(async () =>
           expect(await master.admin.hvals(NAME)).toEqual([String(lease.holdCount)]),
         );
@@ -224,7 +224,7 @@ describe('minReplicas', () => {
       const [first, second] = [await opened(master.server.url), await opened(master.server.url)];
       const refused = first.locks.acquire(NAME, { minReplicas: 3 });
       const waiting = second.locks.acquire(NAME, { minReplicas: 2 });
-      await expect(refused).rejects.toThrow(ReplicationError);
+      await expect(refused).rejects.toThrow(LockReplicationError);
       await (await waiting).release();
     });
   });
@@ -312,10 +312,10 @@ describe('minReplicas', () => {
       await eventually(() => lease.state === 'suspect');
       await eventually(() => lease.state === 'lost');
       expect(heard(events, 'renewal-failed')[0]).toMatchObject({
-        error: expect.any(ReplicationError) as unknown,
+        error: expect.any(LockReplicationError) as unknown,
       });
       expect(lease.signal.reason).toMatchObject({
-        ...{ reason: 'expired', cause: expect.any(ReplicationError) as unknown },
+        ...{ reason: 'expired', cause: expect.any(LockReplicationError) as unknown },
       });
     });
 

@@ -7,11 +7,11 @@ export {
   LockError,
   LockKeyError,
   LockLimitError,
+  LockQuorumError,
+  LockReplicationError,
   LockShutdownError,
   LockStateError,
   LockTimeoutError,
-  QuorumError,
-  ReplicationError,
   type BackendErrorDetails,
   type BackendOutcome,
   type LeaseLostReason,
@@ -24,7 +24,7 @@ export type { AcquireOptions, Lock, LockedWork } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';
-export type { LockedKind, LockEvent, LockObserver, Subject } from './core/api/observer.js';
+export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';
 export type { LockSettings } from './core/api/options.js';
 export { CurrentLock } from './core/holding/scope.js';
 
@@ -68,7 +68,7 @@ export {
   type LockValues,
 } from './nest/lock-features.js';
 export { LockKey } from './nest/lock-key.js';
-export type { LockKind, LockNames } from './nest/lock-kinds.js';
+export type { LockNames } from './nest/lock-kinds.js';
 export { LockInterceptor } from './nest/lock.interceptor.js';
 export {
   RedisLockModule,
@@ -78,26 +78,7 @@ export {
   type RedisLockOptions,
   type RedisLockOptionsFactory,
 } from './nest/redis-lock.module.js';
-export {
-  getFairLockServiceToken,
-  getFencingGuardToken,
-  getLatchServiceToken,
-  getLockMonitorToken,
-  getLockServiceToken,
-  getReadWriteLockServiceToken,
-  getRedLockServiceToken,
-  getSemaphoreServiceToken,
-  InjectFairLockService,
-  InjectFencingGuard,
-  InjectLatchService,
-  InjectLockMonitor,
-  InjectLockService,
-  InjectReadWriteLockService,
-  InjectRedLockService,
-  InjectSemaphoreService,
-  type InjectService,
-  type ServiceToken,
-} from './nest/service-tokens.js';
+export { getLocksToken, InjectLocks } from './nest/service-tokens.js';
 export {
   WithFairLock,
   WithLock,

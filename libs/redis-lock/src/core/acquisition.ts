@@ -1,9 +1,9 @@
-import type { Subject } from './api/observer.js';
+import type { LockSubject } from './api/observer.js';
 import type { ResolvedAcquireOptions } from './api/options.js';
 import type { Session } from './session.js';
 
 /** One call for a lease or for permits: its options, and when it began. */
-export interface Acquisition extends Subject {
+export interface Acquisition extends LockSubject {
   readonly session: Session;
   readonly key: string;
   readonly options: ResolvedAcquireOptions;

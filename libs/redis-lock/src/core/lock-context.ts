@@ -1,4 +1,4 @@
-import type { LockedKind } from './api/observer.js';
+import type { LockKind } from './api/observer.js';
 import type { LockSettings } from './api/options.js';
 import { Holds } from './holding/holds.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
@@ -11,7 +11,7 @@ import { WaitQueues } from './waiting/wait-queues.js';
 export class LockContext extends Session {
   readonly holds: Holds;
   readonly keysInUse: KeysInUse;
-  private readonly allQueues = new Map<LockedKind, WaitQueues>();
+  private readonly allQueues = new Map<LockKind, WaitQueues>();
   private nestedWaiting = 0;
   private isClosing = false;
 
@@ -26,7 +26,7 @@ export class LockContext extends Session {
   }
 
   /** The queues of one kind: two services of one kind share them. */
-  queues(kind: LockedKind, isShared: boolean): WaitQueues {
+  queues(kind: LockKind, isShared: boolean): WaitQueues {
     let queues = this.allQueues.get(kind);
     if (queues === undefined) {
       queues = new WaitQueues(this, isShared, this.keysInUse, this.holds);

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { LockTimeoutError } from './api/errors.js';
 import type { Acquisition } from './acquisition.js';
 import { waitedMs } from './acquisition.js';
-import type { Subject } from './api/observer.js';
+import type { LockSubject } from './api/observer.js';
 
 /**
  * `busy`: other owners held it all the time. `aborted`: by the caller's signal. `failed`: every other
@@ -15,7 +15,7 @@ export type AcquisitionOutcome = 'acquired' | 'busy' | 'aborted' | 'failed';
  * The message of the tracing channel `nestjs-redis-lock:acquire`: one for each call, from its start to its
  * end.
  */
-export interface LockAcquisitionMessage extends Subject {
+export interface LockAcquisitionMessage extends LockSubject {
   /** The name of the connection. */
   readonly connection: string;
   /** Known once the call has ended. */

@@ -40,7 +40,7 @@ export class ReplicatedConnections {
 
   /**
    * Resolves when `minReplicas` replicas have the writes of the script.
-   * @throws {ReplicationError} too few have confirmed it
+   * @throws {LockReplicationError} too few have confirmed it
    * @throws {LockBackendError} Redis could not be asked, or refused
    */
   async run(call: ScriptCall, minReplicas: number): Promise<Replicated> {

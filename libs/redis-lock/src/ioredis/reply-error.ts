@@ -5,7 +5,7 @@ import {
   LockStateError,
   MovingSlotError,
   quoteName,
-  ReplicationError,
+  LockReplicationError,
   type BackendOutcome,
   type LockError,
 } from '../core/api/errors.js';
@@ -130,11 +130,11 @@ export function brokenError(): LockBackendError {
 }
 
 /** Redis has done it, but too few replicas have confirmed it in time. */
-export function shortOfReplicasError(minReplicas: number, replicas: number): ReplicationError {
+export function shortOfReplicasError(minReplicas: number, replicas: number): LockReplicationError {
   const message =
     `${String(replicas)} of the ${String(minReplicas)} replicas that minReplicas asks for ` +
     `confirmed the write; look after the replicas, or ask for fewer`;
-  return new ReplicationError(message, {
+  return new LockReplicationError(message, {
     ...{ retryable: false, outcome: 'unknown' },
     ...{ minReplicas, replicas },
   });

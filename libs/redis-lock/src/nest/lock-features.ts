@@ -10,13 +10,14 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
 import type { Lock } from '../core/api/lock.js';
+import type { LockKind } from '../core/api/observer.js';
 import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/api/options.js';
 import { isPlainObject, withDefaultOptions } from '../core/api/shapes.js';
-import type { LockService } from '../primitives/lock/lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate, refuseLookAlikes } from './key-template.js';
-import { bound, SERVICE_OF, type KindService, type LockKind } from './lock-kinds.js';
-import { forRootOf, getLockServiceToken } from './service-tokens.js';
+import { bound, SERVICE_OF, type KindService } from './lock-kinds.js';
+import { forRootOf, getLocksToken } from './service-tokens.js';
 import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
 
 /** A lock template, with the default options of its calls. */
@@ -122,11 +123,12 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
     path: [head, ...path],
   }));
   const { kind, connection, acquire } = resolvePlan(options, where, isLabel(key) ? key : name);
-  const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
   return {
     provide: getLockToken(name, connection),
-    inject: [getLockServiceToken(connection), tokenOf(connection)],
-    useFactory: (locks: LockService, service: KindService | LockService): LockTemplate => ({
+    inject: [LockService, SERVICE_OF[kind]].map((Service) =>
+      getLocksToken<KindService>(Service, connection),
+    ),
+    useFactory: (locks: LockService, service: KindService): LockTemplate => ({
       key,
       get: (values) => {
         const services = { locks, ofKind: () => service };

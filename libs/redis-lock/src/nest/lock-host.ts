@@ -2,9 +2,9 @@ import { Inject, Injectable, type InjectionToken, type OnModuleInit } from '@nes
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
-import type { LockService } from '../primitives/lock/lock-service.js';
-import { SERVICE_OF, type KindService, type LockKind, type LockServices } from './lock-kinds.js';
-import { forRootOf, getLockServiceToken } from './service-tokens.js';
+import { LockService } from '../primitives/lock/lock-service.js';
+import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from './lock-kinds.js';
+import { forRootOf, getLocksToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
 
 /** Not on the instances: those may be frozen, compared or serialised. */
@@ -19,7 +19,7 @@ interface Host {
 }
 
 /** Their texts are the hints in Nest's own message when the module is missing. */
-function hostOf(connection: string, kind: LockKind = 'lock'): symbol {
+function hostOf(connection: string, kind: MethodKind = 'lock'): symbol {
   const what = kind === 'lock' ? '' : `: ${kind}`;
   return Symbol.for(`${forRootOf(connection)} for @WithLock${what}`);
 }
@@ -40,9 +40,8 @@ export function installHost(
   where: string,
 ): FindServices {
   const [lockHost, kindHost] = [hostOf(connection), hostOf(connection, kind)];
-  inject(target, lockHost, getLockServiceToken(connection));
-  const tokenOf = SERVICE_OF[kind];
-  if (tokenOf !== undefined) inject(target, kindHost, tokenOf(connection));
+  inject(target, lockHost, getLocksToken(LockService, connection));
+  inject(target, kindHost, getLocksToken<KindService>(SERVICE_OF[kind], connection));
   return (instance) => {
     const host = instance as Readonly<Record<symbol, unknown>> | null | undefined;
     const locks = host?.[lockHost] as LockService | undefined;

@@ -1,5 +1,8 @@
+import type { Type } from '@nestjs/common';
+
 import type { Lease } from '../core/api/lease.js';
 import type { Lock } from '../core/api/lock.js';
+import type { LockKind } from '../core/api/observer.js';
 import {
   LOCK_OPTIONS,
   REENTRANT_OPTIONS,
@@ -7,20 +10,14 @@ import {
   READ_OPTIONS,
   type AnyAcquireOptions,
 } from '../core/api/options.js';
-import type { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
-import type { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
-import type { LockService } from '../primitives/lock/lock-service.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
-import type { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
-import {
-  getFairLockServiceToken,
-  getReadWriteLockServiceToken,
-  getSemaphoreServiceToken,
-  type ServiceToken,
-} from './service-tokens.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
-/** The kind of lock that a decorated method takes. */
-export type LockKind = 'lock' | 'fair' | 'read' | 'write' | 'semaphore';
+/** The kinds of lock that a decorated method can take. */
+export type MethodKind = Extract<LockKind, 'lock' | 'fair' | 'read' | 'write' | 'semaphore'>;
 
 /** One name, or several that are taken as one multi lock. */
 export type LockNames = string | readonly string[];
@@ -32,24 +29,24 @@ export const OPTIONS_OF = {
   read: READ_OPTIONS,
   write: LOCK_OPTIONS,
   semaphore: PERMIT_OPTIONS,
-} as const satisfies Record<LockKind, readonly string[]>;
+} as const satisfies Record<MethodKind, readonly string[]>;
 
-/** The service that a kind needs beside `LockService`. */
+/** The service of a kind. */
 export const SERVICE_OF = {
-  lock: undefined,
-  fair: getFairLockServiceToken,
-  read: getReadWriteLockServiceToken,
-  write: getReadWriteLockServiceToken,
-  semaphore: getSemaphoreServiceToken,
-} as const satisfies Record<LockKind, ServiceToken<KindService> | undefined>;
+  lock: LockService,
+  fair: FairLockService,
+  read: ReadWriteLockService,
+  write: ReadWriteLockService,
+  semaphore: SemaphoreService,
+} as const satisfies Record<MethodKind, Type<KindService>>;
 
-export type KindService = FairLockService | ReadWriteLockService | SemaphoreService;
+export type KindService = LockService | FairLockService | ReadWriteLockService | SemaphoreService;
 
 /** The services of an application for its decorated methods. */
 export interface LockServices {
   readonly locks: LockService;
   /** Undefined where the application has none. */
-  ofKind(kind: Exclude<LockKind, 'lock'>): KindService | undefined;
+  ofKind(kind: MethodKind): KindService | undefined;
 }
 
 /** A lock or a semaphore that work can run under. */
@@ -58,7 +55,7 @@ export interface Usable {
 }
 
 /** @throws {LockKeyError} a name cannot be used */
-export function usable(services: LockServices, kind: LockKind, names: LockNames): Usable {
+export function usable(services: LockServices, kind: MethodKind, names: LockNames): Usable {
   const { locks } = services;
   if (Array.isArray(names)) {
     // A copy has no holes.
@@ -74,7 +71,7 @@ export function usable(services: LockServices, kind: LockKind, names: LockNames)
  * The lock or semaphore of this name.
  * @throws {LockKeyError} it cannot be used
  */
-export function bound(services: LockServices, kind: LockKind, name: string): Lock | Semaphore {
+export function bound(services: LockServices, kind: MethodKind, name: string): Lock | Semaphore {
   switch (kind) {
     case 'lock':
       return services.locks.get(name);

@@ -1,14 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { LockAcquisitionMessage } from '../core/trace.js';
-import type { LockedKind, Subject } from '../core/api/observer.js';
+import type { LockKind, LockSubject } from '../core/api/observer.js';
 import type { LockEventMessage } from './lock-logger.js';
 
 /** The labels of measurements: few values each, and none that a visitor has sent. */
 // No interface: as a record of texts it is passed on to other packages.
 export type LockLabels = {
   readonly connection: string;
-  readonly kind: LockedKind;
+  readonly kind: LockKind;
   /** The `label` of the call, such as the key template of `@WithLock`. */
   readonly lock: string;
 };
@@ -85,7 +85,7 @@ export function labelsOf({
   connection,
   kind,
   label,
-}: Subject & { connection: string }): LockLabels {
+}: LockSubject & { connection: string }): LockLabels {
   return { connection, kind, lock: label ?? UNLABELLED };
 }
 

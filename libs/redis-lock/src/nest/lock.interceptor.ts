@@ -9,7 +9,7 @@ import { ModuleRef } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
-import type { LockService } from '../primitives/lock/lock-service.js';
+import { LockService } from '../primitives/lock/lock-service.js';
 import { compileTemplate, refuseLookAlikes } from './key-template.js';
 import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
@@ -17,7 +17,7 @@ import { SERVICE_OF, type KindService, type LockNames, type LockServices } from 
 import { namesFrom } from './lock-names.js';
 import { lockedObservable } from './locked-call.js';
 import { NAMED_CONNECTION } from './named-connections.js';
-import { forRootOf, getLockServiceToken } from './service-tokens.js';
+import { forRootOf, getLocksToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
 
 const PLAN = Symbol.for('nestjs-redis-lock:interceptor-plan');
@@ -60,8 +60,9 @@ export class LockInterceptor implements NestInterceptor {
     if (known !== undefined) return known;
     const anywhere = { strict: false };
     const services: LockServices = {
-      locks: this.modules.get<LockService>(getLockServiceToken(connection), anywhere),
-      ofKind: (kind) => this.modules.get<KindService>(SERVICE_OF[kind](connection), anywhere),
+      locks: this.modules.get<LockService>(getLocksToken(LockService, connection), anywhere),
+      ofKind: (kind) =>
+        this.modules.get(getLocksToken<KindService>(SERVICE_OF[kind], connection), anywhere),
     };
     this.#services.set(connection, services);
     return services;
@@ -110,8 +111,7 @@ function checkWhenInjected(
       );
     },
   });
-  const tokenOf = SERVICE_OF[kind] ?? getLockServiceToken;
-  injectInto(target, injected, tokenOf(connection));
+  injectInto(target, injected, getLocksToken<KindService>(SERVICE_OF[kind], connection));
 }
 
 function planOf(method: object): InterceptorPlan | undefined {

@@ -15,6 +15,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import type { LockContext } from '../core/lock-context.js';
 import { LockMonitor } from '../core/monitor.js';
+import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { resolveSettings, type LockSettings } from '../core/api/options.js';
 import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { PublishOption } from '../ioredis/publish-option.js';
@@ -38,12 +39,7 @@ import {
   type NamedConnection,
 } from './named-connections.js';
 import { noRedLocks, RedLocks } from './red-locks.js';
-import {
-  getLockContextToken,
-  getLockMonitorToken,
-  getRedLockServiceToken,
-  SERVICES,
-} from './service-tokens.js';
+import { getLockContextToken, getLocksToken, SERVICES } from './service-tokens.js';
 
 /** Independent Redis servers, best three or five, for `RedLockService`. */
 export interface RedLockOptions {
@@ -266,18 +262,18 @@ function assemble(
 /** The services that an application can inject from the connection of this name. */
 function servicesOf(name: string): Exclude<Provider, Type>[] {
   return [
-    ...SERVICES.map(([Service, tokenOf]) => ({
-      provide: tokenOf(name),
+    ...SERVICES.map((Service) => ({
+      provide: getLocksToken<unknown>(Service, name),
       inject: [CONTEXT],
       useFactory: (context: LockContext) => new Service(context),
     })),
     {
-      provide: getRedLockServiceToken(name),
+      provide: getLocksToken(RedLockService, name),
       inject: [PARTS],
       useFactory: ({ redLocks }: Parts) => redLocks?.service ?? noRedLocks(),
     },
     { provide: getLockContextToken(name), useExisting: CONTEXT },
-    { provide: getLockMonitorToken(name), inject: [PARTS], useFactory: monitorOf },
+    { provide: getLocksToken(LockMonitor, name), inject: [PARTS], useFactory: monitorOf },
   ];
 }
 

@@ -2,7 +2,7 @@ import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 
 import type { LockContext } from '../core/lock-context.js';
 import { LockMonitor } from '../core/monitor.js';
-import { DEFAULT_NAME } from '../core/api/options.js';
+import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/options.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
@@ -10,6 +10,7 @@ import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-l
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import { refuse, refuseValue } from './refuse.js';
 
 /** The call that makes the module of a connection, for messages. */
 export function forRootOf(connection: string): string {
@@ -17,71 +18,60 @@ export function forRootOf(connection: string): string {
   return `RedisLockModule.forRoot(${name})`;
 }
 
-/**
- * Nest's token of a service of the connection. The token of the default connection is the class
- * itself.
- */
-export type ServiceToken<S> = (connection?: string) => InjectionToken<S>;
-
-/** @param name as in the source: minified code changes the name of the class */
-function tokensOf<S>(Service: Type<S>, name: string): ServiceToken<S> {
-  return (connection = DEFAULT_NAME) =>
-    // The text is the hint in Nest's own message when there is no such connection.
-    connection === DEFAULT_NAME ? Service : Symbol.for(`${name} of ${forRootOf(connection)}`);
-}
-
-/** The token of a connection's `LockService`: `getLockServiceToken('cache')`. */
-export const getLockServiceToken = tokensOf(LockService, 'LockService');
-/** The token of a connection's `FairLockService`: `getFairLockServiceToken('cache')`. */
-export const getFairLockServiceToken = tokensOf(FairLockService, 'FairLockService');
-/** The token of a connection's `ReadWriteLockService`: `getReadWriteLockServiceToken('cache')`. */
-export const getReadWriteLockServiceToken = tokensOf(ReadWriteLockService, 'ReadWriteLockService');
-/** The token of a connection's `SemaphoreService`: `getSemaphoreServiceToken('cache')`. */
-export const getSemaphoreServiceToken = tokensOf(SemaphoreService, 'SemaphoreService');
-/** The token of a connection's `LatchService`: `getLatchServiceToken('cache')`. */
-export const getLatchServiceToken = tokensOf(LatchService, 'LatchService');
-/** The token of a connection's `RedLockService`: `getRedLockServiceToken('cache')`. */
-export const getRedLockServiceToken = tokensOf(RedLockService, 'RedLockService');
-/** The token of a connection's `FencingGuard`: `getFencingGuardToken('cache')`. */
-export const getFencingGuardToken = tokensOf(FencingGuard, 'FencingGuard');
-/** The token of a connection's `LockMonitor`: `getLockMonitorToken('cache')`. */
-export const getLockMonitorToken = tokensOf(LockMonitor, 'LockMonitor');
-
 /** The services that an application injects; each needs the context only. */
 export const SERVICES = [
-  [LockService, getLockServiceToken],
-  [FairLockService, getFairLockServiceToken],
-  [ReadWriteLockService, getReadWriteLockServiceToken],
-  [SemaphoreService, getSemaphoreServiceToken],
-  [LatchService, getLatchServiceToken],
-  [FencingGuard, getFencingGuardToken],
+  LockService,
+  FairLockService,
+  ReadWriteLockService,
+  SemaphoreService,
+  LatchService,
+  FencingGuard,
 ] as const;
 
+/** By their names in the source: minified code changes the name of a class. */
+const NAMES = new Map<unknown, string>([
+  [LockService, 'LockService'],
+  [FairLockService, 'FairLockService'],
+  [ReadWriteLockService, 'ReadWriteLockService'],
+  [SemaphoreService, 'SemaphoreService'],
+  [LatchService, 'LatchService'],
+  [RedLockService, 'RedLockService'],
+  [FencingGuard, 'FencingGuard'],
+  [LockMonitor, 'LockMonitor'],
+]);
+
+/**
+ * Nest's token of a service of the connection, for factories and tests:
+ * `app.get(getLocksToken(LockService, 'cache'))`. On the default connection it is the class itself.
+ * @throws {LockConfigurationError} the class is no service of this library, or the name cannot be used
+ */
+export function getLocksToken<S>(
+  Service: Type<S>,
+  connection: string = DEFAULT_NAME,
+): InjectionToken<S> {
+  const from = 'getLocksToken()';
+  const name = NAMES.get(Service);
+  if (name === undefined) {
+    refuseValue(from, 'the first argument', `one of ${[...NAMES.values()].join(', ')}`, Service);
+  }
+  if (!isConnectionName(connection)) refuse(from, unusableName(connection));
+  // The text is the hint in Nest's own message when there is no such connection.
+  return connection === DEFAULT_NAME ? Service : Symbol.for(`${name} of ${forRootOf(connection)}`);
+}
+
+/**
+ * Marks a parameter or property that takes a service of the connection of this name:
+ * `@InjectLocks(FairLockService, 'cache') locks: FairLockService`.
+ * @throws {LockConfigurationError} the class is no service of this library, or the name cannot be used
+ */
+export function InjectLocks(
+  Service: Type<unknown>,
+  connection?: string,
+): PropertyDecorator & ParameterDecorator {
+  return Inject(getLocksToken(Service, connection));
+}
+
 /** The token of the context that all services of a connection share, for the subpaths of this package. */
-export const getLockContextToken: ServiceToken<LockContext> = (connection = DEFAULT_NAME) =>
-  Symbol.for(`nestjs-redis-lock:context of ${forRootOf(connection)}`);
-
-/** Marks a parameter or property that takes the service of the connection of this name. */
-export type InjectService = (connection?: string) => PropertyDecorator & ParameterDecorator;
-
-const injects =
-  (tokenOf: ServiceToken<unknown>): InjectService =>
-  (connection) =>
-    Inject(tokenOf(connection));
-
-/** Injects a connection's `LockService`: `@InjectLockService('cache')`. */
-export const InjectLockService = injects(getLockServiceToken);
-/** Injects a connection's `FairLockService`: `@InjectFairLockService('cache')`. */
-export const InjectFairLockService = injects(getFairLockServiceToken);
-/** Injects a connection's `ReadWriteLockService`: `@InjectReadWriteLockService('cache')`. */
-export const InjectReadWriteLockService = injects(getReadWriteLockServiceToken);
-/** Injects a connection's `SemaphoreService`: `@InjectSemaphoreService('cache')`. */
-export const InjectSemaphoreService = injects(getSemaphoreServiceToken);
-/** Injects a connection's `LatchService`: `@InjectLatchService('cache')`. */
-export const InjectLatchService = injects(getLatchServiceToken);
-/** Injects a connection's `RedLockService`: `@InjectRedLockService('cache')`. */
-export const InjectRedLockService = injects(getRedLockServiceToken);
-/** Injects a connection's `FencingGuard`: `@InjectFencingGuard('cache')`. */
-export const InjectFencingGuard = injects(getFencingGuardToken);
-/** Injects a connection's `LockMonitor`: `@InjectLockMonitor('cache')`. */
-export const InjectLockMonitor = injects(getLockMonitorToken);
+export function getLockContextToken(connection = DEFAULT_NAME): InjectionToken<LockContext> {
+  return Symbol.for(`nestjs-redis-lock:context of ${forRootOf(connection)}`);
+}

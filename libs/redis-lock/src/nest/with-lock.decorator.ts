@@ -7,7 +7,7 @@ import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { isLabel } from '../core/api/options.js';
 import { installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
-import type { LockKind, LockNames } from './lock-kinds.js';
+import type { MethodKind, LockNames } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise } from './locked-call.js';
@@ -79,7 +79,7 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
   ): LockedMethodDecorator<A>;
 }
 
-function by(kind: LockKind, name: string) {
+function by(kind: MethodKind, name: string) {
   return (key: unknown, options: WithLockOptions<any> = {}) =>
     lockDecorator(name, key, options, kind);
 }
@@ -107,7 +107,7 @@ export function lockDecorator(
   name: string,
   key: unknown,
   options: WithLockOptions<any>,
-  kind?: LockKind,
+  kind?: MethodKind,
 ): MethodDecorator {
   return (target, property, descriptor: TypedPropertyDescriptor<any> | undefined) => {
     refuseOtherDecorators(name, property);

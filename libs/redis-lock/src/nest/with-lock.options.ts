@@ -13,7 +13,7 @@ import {
   resolveAcquireOptions,
   type AnyAcquireOptions,
 } from '../core/api/options.js';
-import { OPTIONS_OF, type LockKind } from './lock-kinds.js';
+import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
 import { checkObject, refuseUnknown, refuseValue } from './refuse.js';
 
 /**
@@ -45,7 +45,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    * The kind of lock: the lock, the fair lock, one side of the read-write lock, or permits.
    * @default 'lock'
    */
-  readonly kind?: LockKind | undefined;
+  readonly kind?: 'lock' | 'fair' | 'read' | 'write' | 'semaphore' | undefined;
   /**
    * How many permits of a semaphore the call takes.
    * @default 1
@@ -75,7 +75,7 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
 
 /** The options of one decorator with all defaults filled in. */
 export interface LockPlan {
-  readonly kind: LockKind;
+  readonly kind: MethodKind;
   readonly connection: string;
   readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
@@ -98,7 +98,7 @@ export function resolvePlan(
   options: unknown,
   where: string,
   label: string,
-  fixed?: LockKind,
+  fixed?: MethodKind,
 ): LockPlan {
   checkObject(where, options);
   if (fixed !== undefined && 'kind' in options) {

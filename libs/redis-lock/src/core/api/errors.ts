@@ -154,8 +154,8 @@ export class LockBackendError extends LockError {
 export class MovingSlotError extends LockBackendError {}
 
 /** Too few independent nodes of a red lock could be asked. Granted votes are given back. */
-export class QuorumError extends LockBackendError {
-  override readonly name = 'QuorumError';
+export class LockQuorumError extends LockBackendError {
+  override readonly name = 'LockQuorumError';
   override readonly code = 'LOCK_QUORUM';
   /** One entry for each node: why it did not vote, or undefined where it did. */
   readonly causes: readonly unknown[];
@@ -168,14 +168,14 @@ export class QuorumError extends LockBackendError {
     this.causes = details.causes;
   }
 
-  override amended(message: string, changes: Partial<BackendErrorDetails>): QuorumError {
-    return new QuorumError(message, { ...this.details, ...changes, causes: this.causes });
+  override amended(message: string, changes: Partial<BackendErrorDetails>): LockQuorumError {
+    return new LockQuorumError(message, { ...this.details, ...changes, causes: this.causes });
   }
 }
 
 /** Fewer replicas than `minReplicas` have the grant. It is given back. */
-export class ReplicationError extends LockBackendError {
-  override readonly name = 'ReplicationError';
+export class LockReplicationError extends LockBackendError {
+  override readonly name = 'LockReplicationError';
   override readonly code = 'LOCK_REPLICATION';
   readonly minReplicas: number;
   /** The number of replicas that confirmed it in time. */
@@ -190,9 +190,14 @@ export class ReplicationError extends LockBackendError {
     this.replicas = details.replicas;
   }
 
-  override amended(message: string, changes: Partial<BackendErrorDetails>): ReplicationError {
+  override amended(message: string, changes: Partial<BackendErrorDetails>): LockReplicationError {
     const { minReplicas, replicas } = this;
-    return new ReplicationError(message, { ...this.details, ...changes, minReplicas, replicas });
+    return new LockReplicationError(message, {
+      ...this.details,
+      ...changes,
+      minReplicas,
+      replicas,
+    });
   }
 }
 

@@ -55,7 +55,7 @@ export interface Lock {
    * joins that hold; two such calls side by side take turns, so nest by `using`.
    * @throws {LockTimeoutError} another owner had it all the time
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
-   * @throws {ReplicationError} fewer than `minReplicas` replicas have it
+   * @throws {LockReplicationError} fewer than `minReplicas` replicas have it
    * @throws {LockStateError} the key holds something else
    * @throws {LeaseLostError} the surrounding hold, which this call would join, is lost
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys

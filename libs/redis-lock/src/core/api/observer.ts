@@ -1,21 +1,21 @@
 import type { LeaseLostReason } from './errors.js';
 
 /** The kinds of things that callers wait for or hold. */
-export type LockedKind =
+export type LockKind =
   'lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore' | 'counting-semaphore' | 'latch';
 
 /** The subject of an event. */
-export interface Subject {
+export interface LockSubject {
   /** The lock's name, as the caller wrote it. It may contain text of users. */
   readonly name: string;
-  readonly kind: LockedKind;
+  readonly kind: LockKind;
   /** The option `label` of the call: one of few texts, such as the key template of `@WithLock`. */
   readonly label?: string | undefined;
 }
 
 /** The events of locks, for logs and metrics. No event carries an owner id. */
 export type LockEvent =
-  | (Subject & {
+  | (LockSubject & {
       readonly type: 'acquired';
       readonly waitedMs: number;
       readonly holdCount: number;
@@ -24,37 +24,41 @@ export type LockEvent =
    * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits
    * because Redis cannot be asked, and not for another holder or for a latch to open.
    */
-  | (Subject & { readonly type: 'waiting'; readonly waitedMs: number; readonly error?: unknown })
-  | (Subject & { readonly type: 'timed-out'; readonly waitedMs: number })
+  | (LockSubject & {
+      readonly type: 'waiting';
+      readonly waitedMs: number;
+      readonly error?: unknown;
+    })
+  | (LockSubject & { readonly type: 'timed-out'; readonly waitedMs: number })
   /**
    * The last lease of its owner was released. `unknown`: the connection was cut, and Redis no
    * longer knew the owner. `failed`: Redis could not be asked, and the lock expires. A hold ends
    * with this event or with `lost`, once.
    */
-  | (Subject & {
+  | (LockSubject & {
       readonly type: 'released';
       readonly outcome: 'done' | 'unknown' | 'failed';
       readonly heldMs: number;
     })
   /** `leased`: an unreleased hold expires; without it, only an operator can free it. */
-  | (Subject & {
+  | (LockSubject & {
       readonly type: 'release-failed';
       readonly leased: boolean;
       readonly error: unknown;
     })
   /** The lock is free, but the wake-up was not sent: the waiters find it by polling. */
-  | (Subject & { readonly type: 'wake-up-failed' })
-  | (Subject & { readonly type: 'suspect'; readonly error: unknown })
+  | (LockSubject & { readonly type: 'wake-up-failed' })
+  | (LockSubject & { readonly type: 'suspect'; readonly error: unknown })
   /** A suspect lease was confirmed again. */
-  | (Subject & { readonly type: 'recovered' })
-  | (Subject & {
+  | (LockSubject & { readonly type: 'recovered' })
+  | (LockSubject & {
       readonly type: 'lost';
       readonly reason: LeaseLostReason;
       readonly heldMs: number;
     })
   /** A grant arrived after its caller had given up, and was given back. */
-  | (Subject & { readonly type: 'late-grant' })
-  | (Subject & { readonly type: 'force-released' })
+  | (LockSubject & { readonly type: 'late-grant' })
+  | (LockSubject & { readonly type: 'force-released' })
   /** One renewal script went through for this many leases, or failed. */
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }

@@ -12,7 +12,7 @@ import {
 /** The settings of all locks of one connection. Every time is in milliseconds. */
 export interface LockSettings {
   /**
-   * The name of this connection, where an application has several: `@InjectLockService(name)` and
+   * The name of this connection, where an application has several: `@InjectLocks(LockService, name)` and
    * the option `connection` of decorators ask for it by this name.
    * @default 'default'
    */

@@ -1,6 +1,6 @@
 import { LeaseLostError, type LeaseLostReason, type LockBackendError } from '../api/errors.js';
 import type { LeaseState } from '../api/lease.js';
-import type { LockedKind } from '../api/observer.js';
+import type { LockKind } from '../api/observer.js';
 import type { ResolvedAcquireOptions } from '../api/options.js';
 import type { Reply } from '../redis/connection.js';
 import { nodesChannel } from '../redis/key-names.js';
@@ -107,7 +107,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.session.keys.nameOf(this.key);
   }
 
-  get kind(): LockedKind {
+  get kind(): LockKind {
     return this.protocol.kind;
   }
 

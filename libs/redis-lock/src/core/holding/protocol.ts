@@ -1,6 +1,6 @@
 import type { LockBackendError } from '../api/errors.js';
 import type { AcquireOptions } from '../api/lock.js';
-import type { LockedKind } from '../api/observer.js';
+import type { LockKind } from '../api/observer.js';
 import type { ResolvedAcquireOptions } from '../api/options.js';
 import type { Reply } from '../redis/connection.js';
 
@@ -102,7 +102,7 @@ export interface Inspection {
 /** The steps of one kind of lock. Each may be executed twice without harm. */
 export interface HoldProtocol {
   /** Tells kinds apart; one protocol of a kind for each connection. */
-  readonly kind: LockedKind;
+  readonly kind: LockKind;
   /** The options of a call. */
   readonly options: readonly (keyof AcquireOptions | 'permits')[];
   /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */

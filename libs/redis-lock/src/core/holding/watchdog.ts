@@ -1,5 +1,5 @@
 import { LockBackendError, MovingSlotError } from '../api/errors.js';
-import { tell, type LockedKind } from '../api/observer.js';
+import { tell, type LockKind } from '../api/observer.js';
 import { MOVING_MS } from '../redis/connection.js';
 import type { Session } from '../session.js';
 import { queueMicrotask } from '../time/clock.js';
@@ -34,7 +34,7 @@ interface Way {
  * The renewals of one connection and one slot: one without an answer holds up only its own lane.
  */
 interface Lane extends Way {
-  readonly batches: Map<LockedKind, Hold[]>;
+  readonly batches: Map<LockKind, Hold[]>;
   isRunning: boolean;
 }
 

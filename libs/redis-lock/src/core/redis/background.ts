@@ -1,4 +1,4 @@
-import { tell, type LockObserver, type Subject } from '../api/observer.js';
+import { tell, type LockObserver, type LockSubject } from '../api/observer.js';
 import { outOfScope, type Clock } from '../time/clock.js';
 import type { RedisConnection, Reply } from './connection.js';
 import { untilAnswered } from './retry.js';
@@ -20,7 +20,7 @@ export class Background {
    * Never rejects, but reports a failure to the observer. It may take minutes: no request's context
    * is kept for it.
    */
-  run(work: () => Promise<unknown>, about?: Subject, leased = false): Promise<void> {
+  run(work: () => Promise<unknown>, about?: LockSubject, leased = false): Promise<void> {
     return outOfScope(async () => {
       const running = work().catch((error: unknown) => {
         if (about === undefined) return;
@@ -44,7 +44,7 @@ export class Background {
   }
 
   /** As `untilDone`, for this long, in the background. Never rejects. */
-  insist(about: Subject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
+  insist(about: LockSubject, forMs: number, ask: () => Promise<Reply<unknown>>): Promise<void> {
     const endsAt = this.session.clock.now() + forMs;
     return this.run(() => this.untilDone(endsAt, ask), about);
   }

@@ -42,7 +42,7 @@ export interface RedisConnection {
    * Runs one script. Rejects at once, without sending anything, while the connection is down.
    * @param minReplicas resolves only when this number of replicas has the writes of the script
    * @throws {LockBackendError} Redis could not be asked, or refused
-   * @throws {ReplicationError} too few replicas have it
+   * @throws {LockReplicationError} too few replicas have it
    * @throws {LockStateError} a key holds another type
    */
   run<K extends string, A extends string, R>(

@@ -1,5 +1,5 @@
 import { LockBackendError } from '../api/errors.js';
-import { tell, type Subject } from '../api/observer.js';
+import { tell, type LockSubject } from '../api/observer.js';
 import type { Asker } from '../holding/asker.js';
 import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
 import { ANSWER_MS } from '../redis/connection.js';
@@ -77,7 +77,7 @@ export class Waiter implements Timed, AbortListener, Successor {
   constructor(
     readonly session: Session,
     readonly asker: Asker,
-    private readonly subject: Subject,
+    private readonly subject: LockSubject,
     waitTimeMs: number,
     private readonly signal: AbortSignal | undefined,
     readonly startedAt: number,

@@ -3,9 +3,9 @@ import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
 import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
-import type { LockMonitor, LockStatus } from '../../core/monitor.js';
+import { LockMonitor, type LockStatus } from '../../core/monitor.js';
 import { checkObject, refuseUnknown } from '../../nest/refuse.js';
-import { forRootOf, getLockMonitorToken } from '../../nest/service-tokens.js';
+import { forRootOf, getLocksToken } from '../../nest/service-tokens.js';
 
 /** The connection to check, and its time limit. */
 export interface LockHealthOptions {
@@ -67,7 +67,9 @@ export class LockHealthIndicator {
 
   #monitorOf(connection: string | undefined): LockMonitor {
     try {
-      return this.modules.get<LockMonitor>(getLockMonitorToken(connection), { strict: false });
+      return this.modules.get<LockMonitor>(getLocksToken(LockMonitor, connection), {
+        strict: false,
+      });
     } catch (cause) {
       const name = connection ?? 'default';
       throw new LockConfigurationError(

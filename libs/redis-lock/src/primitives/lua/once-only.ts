@@ -1,7 +1,7 @@
 import { LockBackendError } from '../../core/api/errors.js';
 import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { tell, type LockedKind } from '../../core/api/observer.js';
+import { tell, type LockKind } from '../../core/api/observer.js';
 import { outOfScope, type Timer } from '../../core/time/clock.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
@@ -83,7 +83,7 @@ export class OnceOnly {
   constructor(
     private readonly context: LockContext,
     private readonly prefix: string,
-    private readonly kind: LockedKind,
+    private readonly kind: LockKind,
   ) {}
 
   /** The marker of a new request. */

@@ -1,7 +1,7 @@
 import {
   LockBackendError,
   LockConfigurationError,
-  QuorumError,
+  LockQuorumError,
   type LockError,
 } from '../../core/api/errors.js';
 
@@ -93,7 +93,7 @@ export class Ballot<R> {
     // The repair of the other nodes would not help: a quorum stays impossible.
     if (refusals[0] !== undefined && refusals.length > this.minority) return refusals[0];
     const lasting = errors.filter((error) => !isPassing(error));
-    return new QuorumError(this.#complaint(), {
+    return new LockQuorumError(this.#complaint(), {
       retryable: lasting.length <= this.minority,
       outcome: errors.some(isUnknown) ? 'unknown' : 'none',
       causes: this.#answers.map((answer) => causeOf(answer)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError, LockStateError, QuorumError } from '../../core/api/errors.js';
+import { LockBackendError, LockStateError, LockQuorumError } from '../../core/api/errors.js';
 import { Ballot, quorumOf } from './ballot.js';
 import {
   acquireVerdict,
@@ -63,12 +63,12 @@ describe('quorum arithmetic', () => {
 
   it('rejects when too few nodes can be asked, with the cause of each', async () => {
     const poll = await pollOf([YES, FAILED, FAILED]);
-    expect(() => acquireVerdict(poll)).toThrow(QuorumError);
+    expect(() => acquireVerdict(poll)).toThrow(LockQuorumError);
     expect(poll.error()).toMatchObject({ retryable: true, causes: [undefined, FAILED, FAILED] });
     expect((await pollOf([YES, REFUSED, REFUSED])).error()).toMatchObject({ retryable: false });
     expect((await pollOf([FAILED, FAILED, REFUSED])).error()).toMatchObject({ retryable: true });
     expect((await pollOf([YES, FOREIGN, FOREIGN])).error()).toBe(FOREIGN);
-    expect((await pollOf([YES, FAILED, FOREIGN])).error()).toBeInstanceOf(QuorumError);
+    expect((await pollOf([YES, FAILED, FOREIGN])).error()).toBeInstanceOf(LockQuorumError);
   });
 
   it('loses a nested entry only when there cannot be a majority', async () => {
@@ -76,7 +76,7 @@ describe('quorum arithmetic', () => {
     expect(nestedAcquireVerdict(await pollOf([YES, LOST, busy()]))?.kind).toBe('lost');
     expect(nestedAcquireVerdict(await pollOf([YES, LOST, PENDING]))).toBeUndefined();
     const doubtful = await pollOf([YES, LOST, FAILED]);
-    expect(() => nestedAcquireVerdict(doubtful)).toThrow(QuorumError);
+    expect(() => nestedAcquireVerdict(doubtful)).toThrow(LockQuorumError);
   });
 
   it.each([
@@ -98,6 +98,6 @@ describe('quorum arithmetic', () => {
     expect(await seen([a(3), a(1), a(2)])).toEqual({ owners: ['a'], remainingMs: 2 });
     expect(await seen([a(3), free, free])).toEqual(free);
     expect(await seen([a(3), free, FAILED])).toEqual({ owners: ['a'], remainingMs: 3 });
-    await expect(seen([free, FAILED, FAILED])).rejects.toThrow(QuorumError);
+    await expect(seen([free, FAILED, FAILED])).rejects.toThrow(LockQuorumError);
   });
 });

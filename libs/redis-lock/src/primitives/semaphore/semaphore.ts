@@ -58,7 +58,7 @@ export interface Semaphore {
    * @throws {LockStateError} the semaphore has fewer permits than that in all, or the key holds
    * something else
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
-   * @throws {ReplicationError} fewer than `minReplicas` replicas have it
+   * @throws {LockReplicationError} fewer than `minReplicas` replicas have it
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
