@@ -18,6 +18,7 @@ const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
 /** Lua, and steps, of several primitives. */
 const SHARED = new RegExp(`^${LIB}/primitives/lua/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
+const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
 const TESTING = new RegExp(`^${LIB}/testing/`);
 const CLI = new RegExp(`^${LIB}/cli/`);
@@ -61,19 +62,19 @@ const ROOMS = [
     says: 'the ioredis room imports core/api, core/time, core/redis and ioredis only',
   },
   {
-    files: new RegExp(`^${LIB}/nest/redis-lock\\.module\\.ts$`),
-    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, NEST, FRAMEWORK],
-    says: 'the module imports the rooms of the library and the framework only',
+    files: FAMILY,
+    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, FAMILY],
+    says: 'family imports primitives, core and the ioredis room only, and no framework',
   },
   {
     files: NEST,
-    allows: () => [NODE, CORE, PRIMITIVES, NEST, FRAMEWORK],
-    says: 'nest imports primitives, core and the framework; only redis-lock.module.ts knows ioredis',
+    allows: () => [NODE, CORE, PRIMITIVES, FAMILY, NEST, FRAMEWORK],
+    says: 'nest imports family, primitives, core and the framework; it does not know ioredis',
   },
   {
     files: new RegExp(`^${LIB}/testing/`),
-    allows: () => [NODE, CORE, PRIMITIVES, NEST, SCRIPTS, FRAMEWORK, TESTING],
-    says: 'testing imports core, primitives, nest, scripts of integrations and the framework only',
+    allows: () => [NODE, CORE, PRIMITIVES, FAMILY, NEST, SCRIPTS, FRAMEWORK, TESTING],
+    says: 'testing imports core, primitives, family, nest, scripts of integrations and the framework only',
   },
   {
     files: new RegExp(`^${LIB}/cli/`),
@@ -82,12 +83,17 @@ const ROOMS = [
   },
   ...Object.entries(INTEGRATIONS).map(([name, packages]) => ({
     files: new RegExp(`^${LIB}/integrations/${name}/`),
-    allows: () => [NODE, CORE, NEST, FRAMEWORK, packages, integration(name)],
-    says: `${name} imports core, nest, the framework and the package that it is for`,
+    allows: () => [NODE, CORE, FAMILY, NEST, FRAMEWORK, packages, integration(name)],
+    says: `${name} imports core, family, nest, the framework and the package that it is for`,
   })),
   {
+    files: new RegExp(`^${LIB}/core\\.ts$`),
+    allows: () => [CORE, PRIMITIVES, ADAPTER, FAMILY],
+    says: 'the surface without Nest exports what the rooms below nest hold',
+  },
+  {
     files: new RegExp(`^${LIB}/index\\.ts$`),
-    allows: () => [CORE, PRIMITIVES, ADAPTER, NEST],
+    allows: () => [new RegExp(`^${LIB}/core\\.js$`), NEST],
     says: 'the public surface exports what the rooms hold, and never what needs another package',
   },
   {

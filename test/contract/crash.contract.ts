@@ -24,7 +24,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Serv
     const waiters = async () => (await redis.wakeUpChannels()).length;
 
     it('keeps the lock for no longer than its lease', async () => {
-      const [holder, next] = [await mortal({ leaseTimeMs: 500 }), openOther()];
+      const [holder, next] = [await mortal({ watchdogLeaseMs: 500 }), openOther()];
       const lease = await holder.locks.acquire('a');
       const waiting = next.locks.acquire('a');
       await eventually(async () => (await waiters()) === 1);
@@ -53,7 +53,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Serv
     });
 
     it('leaves no key without an end at any moment', async () => {
-      const clients = [open({ leaseTimeMs: 2_000 }), openOther()];
+      const clients = [open({ watchdogLeaseMs: 2_000 }), openOther()];
       const optionsOf = (i: number) => (openRival === undefined ? { fenced: i % 2 === 0 } : {});
       const looker = { isOn: true };
       const seen = new Set<boolean>();

@@ -43,7 +43,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('is renewed by the watchdog for as long as it is held, and no longer', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 800 }), openRival()];
+    const [ours, others] = [open({ watchdogLeaseMs: 800 }), openRival()];
     const lease = await ours.locks.acquire('a');
     await eventually(() => ours.eventsOf('renewed').length >= 5);
     lease.assertHeld();
@@ -57,7 +57,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('ends by itself when it was given a fixed lease time', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 300 }), openRival()];
+    const [ours, others] = [open({ watchdogLeaseMs: 300 }), openRival()];
     const lease = await ours.locks.acquire('a', { leaseTimeMs: 400 });
     await others.locks.acquire('a');
     expect(lease.state).toBe('lost');
@@ -66,7 +66,7 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('is not renewed past maxHoldMs, and is over one lease later at the latest', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 600 }), openRival()];
+    const [ours, others] = [open({ watchdogLeaseMs: 600 }), openRival()];
     const stopwatch = new Stopwatch();
     const lease = await ours.locks.acquire('a', { maxHoldMs: 800 });
     await others.locks.acquire('a');
@@ -177,7 +177,7 @@ function describeRenew({ redis, open, openRival = open }: LockSuite): void {
 
 function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void {
   it('says so by state, signal, assertHeld, renew and release once it was taken away', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
+    const [ours, admin] = [open({ watchdogLeaseMs: 600 }), open()];
     const lease = await ours.locks.acquire('a');
     const { signal } = lease;
     const heard = watch(new Promise((resolve) => signal.addEventListener('abort', resolve)));
@@ -195,7 +195,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
   });
 
   it('tells every lease of the owner', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
+    const [ours, admin] = [open({ watchdogLeaseMs: 600 }), open()];
     const work = ours.locks.using('a', (outer) =>
       ours.locks.using('a', async (inner) => {
         await admin.locks.get('a').forceRelease();
@@ -207,7 +207,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
   });
 
   it('hands out a signal that is aborted already when it is asked for late', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 600 }), open()];
+    const [ours, admin] = [open({ watchdogLeaseMs: 600 }), open()];
     const lease = await ours.locks.acquire('a');
     await admin.locks.get('a').forceRelease();
     await eventually(() => lease.state === 'lost');
@@ -215,7 +215,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
   });
 
   it('is suspect and then lost, by the local deadline, when Redis never answers again', async () => {
-    const client = open({ leaseTimeMs: 900 });
+    const client = open({ watchdogLeaseMs: 900 });
     const lease = await client.locks.acquire('a');
     const { signal } = lease;
     const lostAt = new Promise<number>((resolve) => {
@@ -239,7 +239,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
   });
 
   it('recovers from suspect when Redis answers in time', async () => {
-    const client = open({ leaseTimeMs: 1_800 });
+    const client = open({ watchdogLeaseMs: 1_800 });
     const lease = await client.locks.acquire('a');
     redis.pause();
     await eventually(() => lease.state === 'suspect');
@@ -262,7 +262,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
   });
 
   it('is given back when it was lost by the clock alone, so that others need not wait for Redis', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 20_000 }), open()];
+    const [ours, others] = [open({ watchdogLeaseMs: 20_000 }), open()];
     const lease = await ours.locks.acquire('a', { leaseTimeMs: 200 });
     // A renewal that the client does not know of, as after a lost answer.
     await redis.admin.pexpire('a', 60_000);

@@ -282,7 +282,7 @@ function describePermitRelease({ redis, open }: PermitSuite): void {
     });
 
     it('is tried on while Redis does not answer', async () => {
-      const client = open({ leaseTimeMs: 3_000 });
+      const client = open({ watchdogLeaseMs: 3_000 });
       const semaphore = client.locks.get('a');
       await semaphore.setPermits(1);
       const lease = await semaphore.acquire();
@@ -314,7 +314,7 @@ function describePermitRelease({ redis, open }: PermitSuite): void {
 function describePermitLoss({ redis, open }: PermitSuite): void {
   describe('a lease', () => {
     it('is renewed for as long as the work takes, and all its permits', async () => {
-      const client = open({ leaseTimeMs: 800 });
+      const client = open({ watchdogLeaseMs: 800 });
       const semaphore = client.locks.get('a');
       await semaphore.setPermits(3);
       const lease = await semaphore.acquire({ permits: 3 });
@@ -326,7 +326,7 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
     });
 
     it('is not renewed after maxHoldMs', async () => {
-      const semaphore = open({ leaseTimeMs: 200 }).locks.get('a');
+      const semaphore = open({ watchdogLeaseMs: 200 }).locks.get('a');
       await semaphore.setPermits(1);
       const lease = await semaphore.acquire({ maxHoldMs: 20 });
       await eventually(() => lease.state === 'lost');
@@ -344,7 +344,7 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
     });
 
     it('is lost, and says so, when one of its permits is gone', async () => {
-      const client = open({ leaseTimeMs: 600 });
+      const client = open({ watchdogLeaseMs: 600 });
       const semaphore = client.locks.get('a');
       await semaphore.setPermits(2);
       const lease = await semaphore.acquire({ permits: 2 });
@@ -385,7 +385,7 @@ function describePermitCrash({ redis, open }: PermitCrashSuite): void {
   describe('a lease', () => {
     it('ends by itself when its client vanishes, and the permits come back', async () => {
       const connection = new Redis(redis.url);
-      const holder = open({ leaseTimeMs: 500, connection });
+      const holder = open({ watchdogLeaseMs: 500, connection });
       await eventually(() => connection.status === 'ready');
       const semaphore = open().locks.get('a');
       await semaphore.setPermits(3);

@@ -161,7 +161,7 @@ export function describeReadWriteBehaviour({
     });
 
     it('is refused as soon as the write is known to be lost', async () => {
-      const client = open({ leaseTimeMs: 300 });
+      const client = open({ watchdogLeaseMs: 300 });
       const { read, write } = client.locks.get('a');
       const work = write.using(async (lease) => {
         await lockOf().write.forceRelease();

@@ -336,7 +336,7 @@ function describeTurns({ redis, open, stall = stallProcess }: LockSuite): void {
   });
 
   it('tells a child that waits for its sibling at once that the parent is lost', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, admin] = [open({ watchdogLeaseMs: 300 }), open()];
     const work = ours.locks.using('a', async (lease) => {
       await ours.locks.acquire('a');
       const waiting = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
@@ -351,7 +351,7 @@ function describeTurns({ redis, open, stall = stallProcess }: LockSuite): void {
 
 function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
   it('lets a child that outlives its parent keep the lock, and the watchdog goes on', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 800 }), openRival()];
+    const [ours, others] = [open({ watchdogLeaseMs: 800 }), openRival()];
     const child = await ours.locks.using('a', () => ours.locks.acquire('a'));
     expect(child).toMatchObject({ state: 'held', holdCount: 2 });
     const renewals = ours.eventsOf('renewed').length;
@@ -363,7 +363,7 @@ function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('lets a child keep the lock whose answer comes after its parent was given back', async () => {
-    const [ours, others] = [open({ leaseTimeMs: 1_000 }), openRival()];
+    const [ours, others] = [open({ watchdogLeaseMs: 1_000 }), openRival()];
     const parent = await ours.locks.acquire('a');
     await parent.release();
     let joining: Promise<Lease> | undefined;
@@ -402,7 +402,7 @@ function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
 
 function describeDoubt({ redis, open }: LockSuite): void {
   it('rejects a nested call with LeaseLostError at once when the parent is lost', async () => {
-    const [ours, admin] = [open({ leaseTimeMs: 300 }), open()];
+    const [ours, admin] = [open({ watchdogLeaseMs: 300 }), open()];
     const work = ours.locks.using('a', async (lease) => {
       await admin.locks.get('a').forceRelease();
       await eventually(() => lease.state === 'lost');
@@ -428,7 +428,7 @@ function describeDoubt({ redis, open }: LockSuite): void {
   });
 
   it('waits for the verdict while the parent is suspect, and joins when it is held after all', async () => {
-    const { locks } = open({ leaseTimeMs: 1_500 });
+    const { locks } = open({ watchdogLeaseMs: 1_500 });
     await locks.using('a', async (lease) => {
       redis.pause();
       await eventually(() => lease.state === 'suspect');
@@ -443,7 +443,7 @@ function describeDoubt({ redis, open }: LockSuite): void {
   });
 
   it('waits for the verdict while the parent is suspect, and no longer', async () => {
-    const { locks } = open({ leaseTimeMs: 600 });
+    const { locks } = open({ watchdogLeaseMs: 600 });
     const work = locks.using('a', async (lease) => {
       redis.pause();
       await eventually(() => lease.state === 'suspect');
@@ -480,7 +480,7 @@ function describeLeaseTimes({ open }: LockSuite): void {
   });
 
   it('renews while any hold of the owner asked for the watchdog', async () => {
-    const client = open({ leaseTimeMs: 1_200 });
+    const client = open({ watchdogLeaseMs: 1_200 });
     const { locks, events } = client;
     const work = locks.using(
       'a',
@@ -499,7 +499,7 @@ function describeLeaseTimes({ open }: LockSuite): void {
   });
 
   it('renews for a watched parent whatever a nested hold with a fixed lease asks for', async () => {
-    const client = open({ leaseTimeMs: 800 });
+    const client = open({ watchdogLeaseMs: 800 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => eventually(() => client.eventsOf('renewed').length >= 4), {

@@ -298,7 +298,7 @@ function describeShutdown({ redis, open, openRival = open }: LockSuite): void {
   });
 
   it('lets holders finish while their leases are renewed, nested calls included', async () => {
-    const client = open({ leaseTimeMs: 800 });
+    const client = open({ watchdogLeaseMs: 800 });
     const { locks, context } = client;
     const work = locks.using('a', async (lease) => {
       context.refuse();

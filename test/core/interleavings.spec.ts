@@ -30,7 +30,7 @@ describe('LockService when several things happen to one owner at once', () => {
   });
 
   it('renews a parent, though there is always a nested call on its way', async () => {
-    const { locks, eventsOf } = open({ leaseTimeMs: 3_000 });
+    const { locks, eventsOf } = open({ watchdogLeaseMs: 3_000 });
     await locks.using('k', async (lease) => {
       while (eventsOf('renewed').length < 3) {
         await locks.using('k', () => undefined, { leaseTimeMs: 20 });

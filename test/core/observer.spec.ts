@@ -24,7 +24,7 @@ describe('LockObserver', () => {
   });
 
   it('hears of the end of every hold once, also when Redis cannot be told', async () => {
-    const ours = open({ connection: proxy.current.url, leaseTimeMs: 500 });
+    const ours = open({ connection: proxy.current.url, watchdogLeaseMs: 500 });
     const lease = await ours.locks.acquire('a');
     proxy.current.refuse();
     proxy.current.cut();
@@ -107,7 +107,7 @@ describe('LockObserver', () => {
   });
 
   it('hears of renewals, of doubt, and of the loss, in this order', async () => {
-    const { locks, events } = open({ leaseTimeMs: 600 });
+    const { locks, events } = open({ watchdogLeaseMs: 600 });
     const lease = await locks.acquire('a');
     await eventually(() => types(events).includes('renewed'));
     redis.pause();
@@ -119,7 +119,7 @@ describe('LockObserver', () => {
   });
 
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {
-    const client = open({ keyPrefix: 'shop:', leaseTimeMs: 900 });
+    const client = open({ keyPrefix: 'shop:', watchdogLeaseMs: 900 });
     const lease = await client.locks.acquire('a', { fenced: true });
     await expect(client.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     await redis.admin.del('shop:a');
@@ -176,7 +176,7 @@ describe('LockObserver', () => {
         throw new Error('broken observer');
       },
     };
-    const client = open({ observer, leaseTimeMs: 800 });
+    const client = open({ observer, watchdogLeaseMs: 800 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => undefined);

@@ -136,7 +136,7 @@ describe('LockService: whose scope it is in which something is told', () => {
   it('tells of a release in its own request, also when it had to wait for a renewal', async () => {
     const { told, observer } = listening();
     const connection = proxy.current.url;
-    const { locks, context } = open({ connection, observer, leaseTimeMs: 3_000 });
+    const { locks, context } = open({ connection, observer, watchdogLeaseMs: 3_000 });
     const lease = await request.run('holder', () => locks.acquire('a'));
     const fault = proxy.current.hold('toClient');
     await eventually(() => context.holds.all[0]?.isBusy === true);

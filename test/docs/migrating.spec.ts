@@ -192,7 +192,7 @@ describe('from redlock', () => {
   });
 
   it('is safe in two steps: both locks exclude those who take only one', async () => {
-    const options = { keyPrefix: 'lock:', leaseTimeMs: 1_000 };
+    const options = { keyPrefix: 'lock:', watchdogLeaseMs: 1_000 };
     const { locks } = await apps.start({}, options);
     const both = new redlockBoth.BothLocks(redlock(), locks);
     const old = (work: () => Promise<void>) => redlock().using(['product_1'], 10_000, work);
@@ -204,7 +204,7 @@ describe('from redlock', () => {
   });
 
   it('aborts the work under both locks when the new one is lost', async () => {
-    const { locks } = await apps.start({}, { keyPrefix: 'lock:', leaseTimeMs: 1_000 });
+    const { locks } = await apps.start({}, { keyPrefix: 'lock:', watchdogLeaseMs: 1_000 });
     const both = new redlockBoth.BothLocks(redlock(), locks);
     const work = both.using('product_1', async (signal) => {
       await redis.admin.del('lock:product_1');
@@ -233,7 +233,7 @@ describe('from redis-semaphore', () => {
     ['before', 'mutex:import'],
     ['after', 'import'],
   ])('%s: is told that its lock was lost, and stops', async (when, key) => {
-    const { locks } = await apps.start({}, { leaseTimeMs: 1_000 });
+    const { locks } = await apps.start({}, { watchdogLeaseMs: 1_000 });
     const told: Error[] = [];
     const tell = (error: Error) => told.push(error);
     const next = async () => {

@@ -55,7 +55,7 @@ describe('a crowd before a fair lock', () => {
   it.each([100, 1_000, 10_000])(
     'of %d asks by its first for all of them, and a release takes no longer for it',
     async (size) => {
-      const lasting = { leaseTimeMs: MS_FOR_A_CROWD, claimTimeMs: 30_000 };
+      const lasting = { watchdogLeaseMs: MS_FOR_A_CROWD, claimTimeMs: 30_000 };
       const holder = open(lasting);
       const crowd = open({ ...lasting, pollIntervalMs: 500 });
       const held = await holder.locks.acquire('a');
@@ -90,7 +90,7 @@ describe('a crowd before a fair lock', () => {
   );
 
   it('of 5,000 that leaves at once does not keep its process from a release', async () => {
-    const { locks } = open({ leaseTimeMs: MS_FOR_A_CROWD });
+    const { locks } = open({ watchdogLeaseMs: MS_FOR_A_CROWD });
     const held = await locks.acquire('a');
     const { leave } = await gather(locks, 5_000);
     const sent = await redis.commandsDuring(async () => {

@@ -160,7 +160,7 @@ describe('the queue of a fair lock', () => {
 
   describe('with a head that is alive', () => {
     it('keeps the place of a waiter that outlasts its score, before us and before Java', async () => {
-      const client = open({ ...quick, fairLockWaitTimeMs: 200, leaseTimeMs: 900 });
+      const client = open({ ...quick, fairLockWaitTimeMs: 200, watchdogLeaseMs: 900 });
       const lease = await client.locks.acquire('a');
       const head = await view.enqueue(client.locks, { waitTimeMs: Infinity });
       const score = Number(await redis.admin.zscore(timeouts, head.owner));
@@ -178,7 +178,7 @@ describe('the queue of a fair lock', () => {
     });
 
     it('leaves a Java thread its time when one of ours that outlasted its score gets in', async () => {
-      const client = open({ ...quick, leaseTimeMs: 900 });
+      const client = open({ ...quick, watchdogLeaseMs: 900 });
       const lease = await client.locks.acquire('a');
       const head = await view.enqueue(client.locks, { waitTimeMs: 50_000 });
       const java = new JavaFairLock(redis.admin, 'a');

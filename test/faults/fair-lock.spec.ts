@@ -12,7 +12,7 @@ const CALLERS = 2;
 const KILLS = 5;
 const HAND_OFFS = 10_000;
 /** A killed process may hold the lock, and stand in the queue, for so long. */
-const settings = { leaseTimeMs: 500, pollIntervalMs: 500 };
+const settings = { watchdogLeaseMs: 500, pollIntervalMs: 500 };
 const ALIVE_MS = 1_500;
 
 describe('FairLockService in processes that are killed', () => {

@@ -5,7 +5,7 @@ import { useRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../support/workers/guarded.worker.js';
 
 const GUARDED = new URL('../support/workers/guarded.worker.ts', import.meta.url);
-const settings = { leaseTimeMs: 600, pollIntervalMs: 50, waitTimeMs: 20_000 };
+const settings = { watchdogLeaseMs: 600, pollIntervalMs: 50, waitTimeMs: 20_000 };
 
 /** The story of docs/fencing.md, with real processes. */
 describe('a process that is stopped in the middle of its work', () => {

@@ -19,7 +19,7 @@ describe('10,000 held locks', () => {
   it('are all kept by at most 100 script calls a second', async () => {
     let renewed = 0;
     const { locks, events } = open(redis.url, {
-      settings: { leaseTimeMs: LEASE_MS },
+      settings: { watchdogLeaseMs: LEASE_MS },
       onEvent: (event) => {
         if (event.type === 'renewed') renewed += event.leases;
       },

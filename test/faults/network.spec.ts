@@ -43,7 +43,7 @@ describe('LockService on a network that fails', () => {
     story,
     lockUrl: proxy.url,
     random: seededRandom(label),
-    settings: { leaseTimeMs: LEASE_MS },
+    settings: { watchdogLeaseMs: LEASE_MS },
   });
 
   it('never miscounts holds, frees what is not its own or leaves anything behind: 10,000 cuts', async () => {
@@ -91,7 +91,7 @@ describe('LockService on a network that fails', () => {
   it('counts a lease from the request, however late the answer comes', async () => {
     await telling('slow network', async (story) => {
       const random = seededRandom('slow-network/faults');
-      const size = { instances: 12, callers: 3, keys: 6, settings: { leaseTimeMs: 400 } };
+      const size = { instances: 12, callers: 3, keys: 6, settings: { watchdogLeaseMs: 400 } };
       const trial = { ...onTheProxy(story, 'slow-network'), ...size, workMs: 250 };
       const totals = await survive(trial, async () => {
         proxy.delay('both', 0, { jitterMs: 200, random });

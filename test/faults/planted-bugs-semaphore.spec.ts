@@ -81,7 +81,7 @@ describeCases([
     situation: 'a permit that somebody else gave back',
     planted: { 'a renewal creates what is gone': bugs.RENEWAL_CREATES },
     workload: async (lab) => {
-      const semaphore = await semaphoreIn(lab, lab.redis.url, 1, { leaseTimeMs: 300 });
+      const semaphore = await semaphoreIn(lab, lab.redis.url, 1, { watchdogLeaseMs: 300 });
       const lease = await semaphore.acquire();
       await semaphore.release(lease.permitIds);
       await semaphore.acquire({ leaseTimeMs: 60_000 });

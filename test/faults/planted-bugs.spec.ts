@@ -28,7 +28,7 @@ describeCases([
     workload: async (lab) => {
       const { redis, referee, proxy } = lab;
       const random = seededRandom('planted/nested');
-      const settings = { leaseTimeMs: 3_000, pollIntervalMs: 200 };
+      const settings = { watchdogLeaseMs: 3_000, pollIntervalMs: 200 };
       const work = {
         ...{ locks: [NAME, 'product_2', 'product_3'], callers: 3, sections: Infinity },
         ...{ manners: { nested: 3, plain: 1 }, waitTimeMs: 5_000 },

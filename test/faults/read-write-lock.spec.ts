@@ -57,7 +57,7 @@ describe('ReadWriteLockService in four processes', () => {
 
   it('also while connections are cut and one of the processes is killed', async () => {
     const random = seededRandom('read-write/faults');
-    const settings = { leaseTimeMs: 2_000, pollIntervalMs: 200 };
+    const settings = { watchdogLeaseMs: 2_000, pollIntervalMs: 200 };
     const work = { locks: LOCKS, callers: 8, sections: 100, reads: 0.5, downgrades: 0.2 };
     const begin = async (place: number) => {
       const worker = await start(proxy.current.url, place, settings);

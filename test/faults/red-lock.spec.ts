@@ -53,7 +53,7 @@ async function jump({ admin }: RedisFixture, byMs: number): Promise<number> {
 describe('RedLockService on five servers', () => {
   const servers = useServers(5);
   const open = useRedLocks(servers);
-  const settings = { leaseTimeMs: LEASE_MS, longestLeaseMs: LEASE_MS, pollIntervalMs: 100 };
+  const settings = { watchdogLeaseMs: LEASE_MS, longestLeaseMs: LEASE_MS, pollIntervalMs: 100 };
 
   it('has one holder at a time while servers are killed and come back without memory', async () => {
     await telling('red lock under kills', async (story) => {
@@ -138,7 +138,7 @@ describe('RedLockService on five servers', () => {
   });
 
   it('gives the next holder a larger token when the clock of one jumps that a bare majority needs', async () => {
-    const long = { leaseTimeMs: 20_000, longestLeaseMs: 20_000 };
+    const long = { watchdogLeaseMs: 20_000, longestLeaseMs: 20_000 };
     let isCut = false;
     const first = open({
       ...long,
@@ -147,7 +147,7 @@ describe('RedLockService on five servers', () => {
     const second = open(long);
     await Promise.all([first, second].map(everyNodeVotes));
     isCut = true;
-    const options = { fenced: true, leaseTimeMs: long.leaseTimeMs };
+    const options = { fenced: true, leaseTimeMs: long.watchdogLeaseMs };
     const lease = await first.locks.acquire('product_1', options);
     await jump(servers[0] as RedisFixture, HOUR_MS);
     const next = await second.locks.acquire('product_1', options);

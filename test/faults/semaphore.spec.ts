@@ -32,7 +32,7 @@ describe('SemaphoreService in three processes', () => {
     // Every other one stands behind the faults of the network.
     const start = async (place: number): Promise<Worker<Api>> => {
       const worker = await workers.start<Api>(FILE);
-      const settings = { leaseTimeMs: LEASE_MS, pollIntervalMs: 200 };
+      const settings = { watchdogLeaseMs: LEASE_MS, pollIntervalMs: 200 };
       const url = place % 2 === 0 ? redis.url : proxy.current.url;
       await worker.call.open(url, refereeServer.url, CAPACITY, settings);
       return worker;

@@ -29,7 +29,7 @@ describe('LockService when Redis loses its data', () => {
   it.each([0, 100, 1_000])(
     'tells the holders, lets the waiters in and raises the tokens: down for %d ms',
     async (downMs) => {
-      const settings = { leaseTimeMs: LEASE_MS };
+      const settings = { watchdogLeaseMs: LEASE_MS };
       const [holder, waiter] = [open(redis.url, { settings }), open(redis.url, { settings })];
       const names = Array.from({ length: 20 }, (_, i) => `product_${String(i)}`);
       const held = await Promise.all(
@@ -72,7 +72,7 @@ describe('LockService when Redis keeps its data on disk', () => {
   });
 
   it('keeps the locks of living holders over a crash of the server', async () => {
-    const settings = { leaseTimeMs: 15_000 };
+    const settings = { watchdogLeaseMs: 15_000 };
     const [holder, waiter] = [open(redis.url, { settings }), open(redis.url, { settings })];
     const names = Array.from({ length: 20 }, (_, i) => `product_${String(i)}`);
     const held = await Promise.all(names.map((name) => holder.locks.acquire(name)));
@@ -103,7 +103,7 @@ describe('LockService when Redis hangs', () => {
         ...{ workers, redis, referee, story, lockUrl: redis.url },
         random: seededRandom('server-stalls'),
         ...{ instances: 8, callers: 4, keys: 8 },
-        settings: { leaseTimeMs: 1_000 },
+        settings: { watchdogLeaseMs: 1_000 },
         workMs: 20,
       };
       const totals = await survive(trial, async () => {

@@ -10,7 +10,7 @@ const SHUTDOWN_MS = 500;
 const NO_ANSWER_MS = 3_000;
 
 /** Renewals are on their way all the time. */
-const settings = { leaseTimeMs: 3_000, shutdownTimeoutMs: SHUTDOWN_MS, pollIntervalMs: 200 };
+const settings = { watchdogLeaseMs: 3_000, shutdownTimeoutMs: SHUTDOWN_MS, pollIntervalMs: 200 };
 
 describe('a service that is told to end while it is busy', () => {
   const redis = useRedis();

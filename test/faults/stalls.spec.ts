@@ -16,7 +16,7 @@ const WAIT_MS = 20_000;
 /** The lease of a dead holder ends, and the poll finds it; asserted at five times that. */
 const NEXT_ONE_MS = 5 * (LEASE_MS + POLL_MS);
 
-const settings = { leaseTimeMs: LEASE_MS, pollIntervalMs: POLL_MS };
+const settings = { watchdogLeaseMs: LEASE_MS, pollIntervalMs: POLL_MS };
 
 describe('a holder that stands still for longer than its lease', () => {
   const redis = useRedis();
@@ -97,7 +97,7 @@ describe('a holder that stands still for longer than its lease', () => {
 
   it('still holds after a stop that is shorter than the lease', async () => {
     const holder = await workers.start<Api>(HOLDER);
-    await holder.call.open(redis.url, resources.url, { leaseTimeMs: 60_000 });
+    await holder.call.open(redis.url, resources.url, { watchdogLeaseMs: 60_000 });
     await holder.call.acquire('product_1', { fenced: true });
     holder.pause();
     await eventually(async () => (await redis.admin.pttl('product_1')) < 59_700);

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
+import type { LockSettings } from 'nestjs-redis-lock';
 
 import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import { eventually, seededRandom } from '../support/set-up.js';
 import { MasterGroup, killNode, type ClusterGroup, type Node } from '../support/topology.js';
-import type { PublishOption } from '../../libs/redis-lock/src/ioredis/publish-option.js';
 import type { Application, ApplicationOptions } from './support/application.js';
 import { useApplications } from './support/applications.js';
 import { Load } from './support/load.js';
@@ -101,7 +101,7 @@ describe.each<[string, () => Promise<Topology>]>([
   afterAll(() => topology.stop());
 
   /** The numbers are places in the topology's connections, which are known only when it is there. */
-  const WAYS: [string, number, PublishOption][] = [
+  const WAYS: [string, number, LockSettings['publish']][] = [
     ['ioredis 5', -2, 'auto'],
     ['ioredis 6', -1, 'auto'],
   ];
@@ -170,7 +170,7 @@ describe.each<[string, () => Promise<Topology>]>([
   }
 
   it('holders keep it or are told, and waiters get in, when the master is killed', async () => {
-    const settings = { leaseTimeMs: LEASE_MS };
+    const settings = { watchdogLeaseMs: LEASE_MS };
     const [holder, waiter] = [await open(way(0), { settings }), await open(way(-1), { settings })];
     const trials = await Promise.all(
       PRIMITIVES.map((kind) => Trial.begin(kind, kind.of(holder.context), kind.of(waiter.context))),
@@ -287,7 +287,7 @@ async function moveSlotsUnderLoad(
   open: (options: ApplicationOptions) => Promise<Application>,
 ): Promise<void> {
   // Renewed again and again; but a script of several keys is refused for as long as its slot moves.
-  const settings = { leaseTimeMs: 3_000 };
+  const settings = { watchdogLeaseMs: 3_000 };
   const [holder, caller] = [await open({ settings }), await open({ settings })];
   const names = Array.from({ length: 6 }, (_, i) => `moving_${String(i)}`);
   const under = (what: string) => names.map((name) => `{${name}}:${what}`);
@@ -330,7 +330,7 @@ describe('on five independent masters', () => {
   afterAll(() => group.stop());
 
   it('one that is killed is the trouble of its own callers alone', async () => {
-    const settings = { leaseTimeMs: 1_000 };
+    const settings = { watchdogLeaseMs: 1_000 };
     const applications = await Promise.all(
       group.masters.map(({ server }) => open(() => server.url, { settings })),
     );

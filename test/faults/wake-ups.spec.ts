@@ -79,7 +79,7 @@ describe('a waiter', () => {
         random: seededRandom('coming-and-going'),
         ...{ instances: 12, callers: 2, keys: 12 },
         manners: { plain: 3, bare: 1, try: 1, aborting: 5 },
-        settings: { leaseTimeMs: NEVER_POLL_MS, pollIntervalMs: NEVER_POLL_MS },
+        settings: { watchdogLeaseMs: NEVER_POLL_MS, pollIntervalMs: NEVER_POLL_MS },
         waitTimeMs: 10_000,
         workMs: 1,
       };

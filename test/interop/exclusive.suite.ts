@@ -147,7 +147,7 @@ function describeNodeHolds<Locks>(sides: Sides<Locks>): void {
 
     it('stays out as long as Node renews it, and gets in soon after its end', async () => {
       const connection = new Redis(redis.url);
-      const lock = ours(open({ connection, leaseTimeMs: WATCHDOG_MS }).locks);
+      const lock = ours(open({ connection, watchdogLeaseMs: WATCHDOG_MS }).locks);
       await lock.acquire();
       const sinceLock = new Stopwatch();
       const waitMs = javaSleepsOn ? 4 * WATCHDOG_MS : LONG_MS;
@@ -188,7 +188,7 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
       ['lock', []],
       ['tryLock', [LONG_MS, MS]],
     ])('by %s gets in when that is over', async (method, args) => {
-      const { locks, context } = open({ leaseTimeMs: 60_000 });
+      const { locks, context } = open({ watchdogLeaseMs: 60_000 });
       const lease = await ours(locks).acquire();
       const claim = { aliveMs: LONG_MS, nonce: context.newNonce(), leaseTimeMs: CLAIM_MS };
       const gone = `${randomUUID()}:1`;

@@ -94,7 +94,7 @@ describe('several locks as one, and RedissonMultiLock', () => {
 
   it('get in soon after the other side has crashed', async () => {
     const connection = new Redis(redis.url);
-    const { locks } = open({ connection, leaseTimeMs: WATCHDOG_MS });
+    const { locks } = open({ connection, watchdogLeaseMs: WATCHDOG_MS });
     const mortal = await java.start(WATCHDOG_MS);
     await mortal.call('A', BOTH, 'lock');
     const waiting = locks.multi(['a', 'b']).acquire({ waitTimeMs: 60_000 });

@@ -69,7 +69,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
     });
 
     it('do not shorten the lease of each other', async () => {
-      const { read } = ours({ leaseTimeMs: 600 });
+      const { read } = ours({ watchdogLeaseMs: 600 });
       await java.current.call('A', READ, 'tryLock', 0, 60_000, MS);
       const watched = await read.acquire();
       const sinceGrant = new Stopwatch();
@@ -216,7 +216,7 @@ describe('ReadWriteLockService and RReadWriteLock', () => {
 
     it('as one of Node keeps a writer of Java out for no longer than its lease', async () => {
       const connection = new Redis(redis.url);
-      const { read } = ours({ connection, leaseTimeMs: WATCHDOG_MS });
+      const { read } = ours({ connection, watchdogLeaseMs: WATCHDOG_MS });
       await read.acquire();
       const waiting = java.current.call('A', WRITE, 'tryLock', LONG_MS, MS);
       await java.current.parked('A');

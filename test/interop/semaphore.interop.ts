@@ -91,7 +91,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
 
   it('give the permit of a Node process that died to a waiter of Java', async () => {
     const connection = new Redis(redis.url);
-    const semaphore = ours({ connection, leaseTimeMs: LEASE_MS });
+    const semaphore = ours({ connection, watchdogLeaseMs: LEASE_MS });
     await semaphore.trySetPermits(1);
     await semaphore.acquire();
     const waiting = java.current.call<string>('A', PERMITS, 'tryAcquire', LONG_MS, 60_000, MS);

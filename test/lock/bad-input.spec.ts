@@ -171,7 +171,7 @@ describe('LockService given bad input', () => {
       );
     });
     expect(sent).toEqual({});
-    expect(() => open({ leaseTimeMs: value as number })).toThrow(LockConfigurationError);
+    expect(() => open({ watchdogLeaseMs: value as number })).toThrow(LockConfigurationError);
   });
 
   it('refuses a fixed lease together with a limit for the watchdog', async () => {
@@ -361,7 +361,7 @@ describe('LockService given bad input', () => {
       });
       expect(sent).toEqual({});
       const settings = [
-        ...['waitTimeMs', 'leaseTimeMs', 'pollIntervalMs', 'shutdownTimeoutMs', 'maxKeys'],
+        ...['waitTimeMs', 'watchdogLeaseMs', 'pollIntervalMs', 'shutdownTimeoutMs', 'maxKeys'],
       ];
       const openings = [...settings, 'keyPrefix'].map(
         (setting) => () => open({ [setting]: value }),

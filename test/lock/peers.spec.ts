@@ -21,7 +21,7 @@ describe('LockService does not repeat the defects of its peers', () => {
   });
 
   it('15: the shortest lease is not renewed in a busy loop', async () => {
-    const client = open({ leaseTimeMs: 100 });
+    const client = open({ watchdogLeaseMs: 100 });
     const renewals = () => client.eventsOf('renewed').length;
     const stopwatch = new Stopwatch();
     let lease = await client.locks.acquire('a');
@@ -35,7 +35,7 @@ describe('LockService does not repeat the defects of its peers', () => {
   });
 
   it('16: a renewal on its way when the work ends arms nothing, and prolongs nothing later', async () => {
-    const client = open({ connection: proxy.current.url, leaseTimeMs: 900 });
+    const client = open({ connection: proxy.current.url, watchdogLeaseMs: 900 });
     await client.locks.using('a', () => eventually(() => client.eventsOf('renewed').length > 0));
     const slow = proxy.current.hold('toServer', { containing: RENEW.sha1 });
     const working = client.locks.using('a', () => eventually(() => slow.hits > 0));

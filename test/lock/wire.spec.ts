@@ -46,7 +46,7 @@ describe('LockService on the wire', () => {
     });
 
     it('has its TTL set back by the watchdog at every third of the lease, by no more than that', async () => {
-      const client = open({ leaseTimeMs: 1_200 });
+      const client = open({ watchdogLeaseMs: 1_200 });
       const lease = await client.locks.acquire('a');
       await redis.admin.pexpire('a', 1_100);
       await eventually(async () => (await redis.admin.pttl('a')) > 1_100);
@@ -273,7 +273,7 @@ describe('LockService on the wire', () => {
     it.each(others)(
       'ends the lease of whoever held it before, and stays as it is: %s',
       async (_, write) => {
-        const client = open({ leaseTimeMs: 600 });
+        const client = open({ watchdogLeaseMs: 600 });
         const lease = await client.locks.acquire('a');
         const unwatched = await client.locks.acquire('b', { leaseTimeMs: 60_000 });
         await redis.admin.del('a');

@@ -128,7 +128,10 @@ describe('LockLogger', () => {
   it('says what a person must know, and never who the owner is', async () => {
     const heard: LockEvent[] = [];
     const observer: LockObserver = { observe: (event) => heard.push(event) };
-    const app = await apps.start({}, { leaseTimeMs: 900, pollIntervalMs: 50, observer });
+    const app = await apps.start(
+      {},
+      { watchdogLeaseMs: 900, tuning: { pollIntervalMs: 50 }, observer },
+    );
     Logger.overrideLogger(logger);
     const { locks } = app;
     const lost = await locks.acquire('lost');

@@ -18,7 +18,7 @@ describe('the option redLock', () => {
   const urls = () => servers.map(({ url }) => url);
   const held = async () => Promise.all(servers.map(({ admin }) => admin.exists('product_1')));
   const start = async (nodes: readonly string[], longestLeaseMs = 1_000) =>
-    apps.start({}, { redLock: { nodes, longestLeaseMs }, leaseTimeMs: 1_000 });
+    apps.start({}, { redLock: { nodes, longestLeaseMs }, watchdogLeaseMs: 1_000 });
 
   it('gives locks on a majority of the servers, until the application closes', async () => {
     const app = await start(urls());

@@ -65,7 +65,7 @@ describe('RedisLockModule.forRoot', () => {
     const observer = { observe: (event: LockEvent) => events.push(event) };
     @Module({ providers: [Jobs] })
     class Feature {}
-    const options = { connection: redis.url, keyPrefix: 'shop:', leaseTimeMs: 5_000, observer };
+    const options = { connection: redis.url, keyPrefix: 'shop:', watchdogLeaseMs: 5_000, observer };
     const app = await start(RedisLockModule.forRoot(options), { imports: [Feature] });
     expect(await app.nest.get(Jobs, { strict: false }).run()).toBe('ran');
     await using lease = await app.locks.acquire('x');
@@ -302,12 +302,24 @@ describe('an application does not start', () => {
     [{ keyPrefix: 5 }, 'keyPrefix must be a string, not 5'],
     [{ keyPrefix: 'a b\n' }, 'keyPrefix'],
     [{ keyPrefix: '{' }, 'keyPrefix'],
-    [{ leaseTimeMs: 5 }, 'leaseTimeMs must be a whole number of milliseconds from 100'],
-    [{ leaseTimeMs: '30s' }, 'leaseTimeMs must be a whole number of milliseconds'],
-    [{ leaseTimeMs: Infinity }, 'leaseTimeMs must be'],
+    [{ watchdogLeaseMs: 5 }, 'watchdogLeaseMs must be a whole number of milliseconds from 100'],
+    [{ watchdogLeaseMs: '30s' }, 'watchdogLeaseMs must be a whole number of milliseconds'],
+    [{ watchdogLeaseMs: Infinity }, 'watchdogLeaseMs must be'],
     [{ waitTimeMs: -1 }, 'waitTimeMs must be'],
     [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
-    [{ pollIntervalMs: 0 }, 'pollIntervalMs must be'],
+    [{ leaseTimeMs: 5_000 }, 'the lease that the watchdog renews is watchdogLeaseMs'],
+    [{ pollIntervalMs: 50 }, 'pollIntervalMs stands under tuning: { pollIntervalMs: … }'],
+    [{ claimTimeMs: 500 }, 'claimTimeMs stands under tuning'],
+    [{ wakeUp: 'poll' }, 'wakeUp stands under tuning'],
+    [{ publish: 'plain' }, 'publish stands under tuning'],
+    [{ interop: 'none' }, 'interop stands under tuning'],
+    [{ fairLockWaitTimeMs: 5 }, 'fairLockWaitTimeMs stands under tuning'],
+    [{ tuning: 'poll' }, 'tuning must be a plain object'],
+    [{ tuning: { poll: 5 } }, 'tuning: unknown option "poll"; the options are pollIntervalMs'],
+    [{ tuning: { pollIntervalMs: 0 } }, 'tuning.pollIntervalMs must be'],
+    [{ tuning: { wakeUp: 'never' } }, "tuning.wakeUp must be 'message' or 'poll', not \"never\""],
+    [{ tuning: { publish: null } }, "tuning.publish must be 'auto', 'plain', 'sharded' or 'both'"],
+    [{ tuning: { publish: 'PLAIN' } }, 'tuning.publish must be'],
     [{ shutdownTimeoutMs: 1.5 }, 'shutdownTimeoutMs must be'],
     [{ maxWaitersPerKey: 0 }, 'maxWaitersPerKey must be a whole number from 1 to 1000000, not 0'],
     [{ maxKeys: Infinity }, 'maxKeys must be a whole number from 1 to 10000000, not Infinity'],

@@ -183,14 +183,14 @@ describe('RedisLockTestingModule', () => {
   it('takes the options of RedisLockModule, and checks them as that does', async () => {
     const events: LockEvent[] = [];
     const observer = { observe: (event: LockEvent) => events.push(event) };
-    const options = { keyPrefix: 'shop:', waitTimeMs: 50, leaseTimeMs: 1_000, observer };
+    const options = { keyPrefix: 'shop:', waitTimeMs: 50, watchdogLeaseMs: 1_000, observer };
     const { locks, testing } = await start({ ...options, connection: NOWHERE });
     await testing.holdElsewhere('a');
     const refused = expect(locks.acquire('a')).rejects.toMatchObject({ waitedMs: 50 });
     await testing.clock.advance(50);
     await refused;
     expect(events.map(({ type }) => type)).toEqual(['timed-out']);
-    for (const wrong of [{ leaseTimeMs: 1 }, { leaseTime: 1 }, { clock: 'wall' }]) {
+    for (const wrong of [{ watchdogLeaseMs: 1 }, { leaseTime: 1 }, { clock: 'wall' }]) {
       await expect(start(wrong as never)).rejects.toThrow(LockConfigurationError);
     }
   });

@@ -71,11 +71,11 @@ describe('package.json of the library', () => {
     expect(loading).toEqual([]);
   });
 
-  it('asks at the root for those peers that are not optional', () => {
-    const required = peers.filter(
-      (name) => !optional.includes(name) && name !== 'reflect-metadata',
-    );
-    expect(packagesOf('index')).toEqual(required);
+  it('asks without Nest for those peers that are not optional, and at the root for those of Nest', () => {
+    const required = peers.filter((name) => !optional.includes(name));
+    expect(packagesOf('core')).toEqual(required);
+    const ofNest = ['@nestjs/common', '@nestjs/core', 'rxjs'];
+    expect(packagesOf('index')).toEqual([...ofNest, ...required].sort());
   });
 
   it.each(entries())('names as a peer what its entry needs: %s', (entry) => {

@@ -115,7 +115,7 @@ describe('what Redisson tests of a read-write lock', () => {
   it.each(['read', 'write'] as const)(
     'testReadLockAfterTimeout, testWriteLockAfterTimeout: after a restart the release of a %s rejects, and a new hold is renewed',
     async (side) => {
-      const client = open({ leaseTimeMs: 1_200 });
+      const client = open({ watchdogLeaseMs: 1_200 });
       const lock = client.locks.get('a')[side];
       const lease = await lock.acquire();
       await redis.restart();

@@ -162,7 +162,7 @@ describe('RedLockService on three servers', () => {
     ],
     ['silent', (node: number) => proxies[node]?.blackhole()],
   ])('serves as before with one node %s', async (kind, fail) => {
-    const { locks } = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    const { locks } = await ready(openProxied({ watchdogLeaseMs: LEASE_MS }));
     try {
       await fail(1);
       const sinceStart = performance.now();
@@ -187,7 +187,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('gives a vote back that comes too late to be of use', async () => {
-    const { locks } = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    const { locks } = await ready(openProxied({ watchdogLeaseMs: LEASE_MS }));
     await Promise.all([0, 2].map((node) => occupy(servers[node] as RedisFixture)));
     // Or its answer, which is held, would be that it does not know the script.
     await servers[1]?.admin.script('LOAD', ACQUIRE.lua);
@@ -236,7 +236,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is suspect while a majority is away, and held again when it is back in time', async () => {
-    const client = await ready(openProxied({ leaseTimeMs: LEASE_MS }));
+    const client = await ready(openProxied({ watchdogLeaseMs: LEASE_MS }));
     const lease = await client.locks.acquire('a');
     const faults = [1, 2].map((node) => proxies[node]?.hold('toServer'));
     await eventually(() => lease.state === 'suspect');
@@ -248,7 +248,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is lost by the clock when a majority stays away', async () => {
-    const { locks } = await ready(openProxied({ leaseTimeMs: 500 }));
+    const { locks } = await ready(openProxied({ watchdogLeaseMs: 500 }));
     const lease = await locks.acquire('a');
     const faults = [1, 2].map((node) => proxies[node]?.hold('toServer'));
     await eventually(() => lease.state === 'lost');
@@ -257,7 +257,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is gone for sure as soon as a majority says so, and leaves nothing on the rest', async () => {
-    const { locks } = await ready(open({ leaseTimeMs: LEASE_MS }));
+    const { locks } = await ready(open({ watchdogLeaseMs: LEASE_MS }));
     const lease = await locks.acquire('a');
     await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
     await Promise.all(servers.slice(0, 2).map(({ admin }) => admin.del('a')));
@@ -267,7 +267,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is put back by a renewal on a node that has forgotten it, and released there as well', async () => {
-    const { locks } = await ready(open({ leaseTimeMs: LEASE_MS }));
+    const { locks } = await ready(open({ watchdogLeaseMs: LEASE_MS }));
     const lease = await locks.acquire('a');
     for (const server of servers) {
       await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
@@ -375,7 +375,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is not put back once it was taken away by force', async () => {
-    const { locks } = await ready(open({ leaseTimeMs: 600 }));
+    const { locks } = await ready(open({ watchdogLeaseMs: 600 }));
     const lease = await locks.acquire('a');
     expect(await locks.get('a').forceRelease()).toBe(true);
     expect(await locks.get('a').forceRelease()).toBe(false);

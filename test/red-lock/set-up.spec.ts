@@ -38,7 +38,7 @@ describe('the set-up of a red lock', () => {
   it('refuses a watchdog lease that is longer than the longest', async () => {
     const nodes = urls().map((url) => openIoredisConnection(url));
     const connection = new QuorumConnection(nodes, { longestLeaseMs: 10_000 });
-    const context = new LockContext(connection, { leaseTimeMs: 10_001 }, systemClock);
+    const context = new LockContext(connection, { watchdogLeaseMs: 10_001 }, systemClock);
     expect(() => new RedLockService(context, connection)).toThrow(LockConfigurationError);
     await context.close();
   });
@@ -110,7 +110,7 @@ describe('a node that has restarted', () => {
   const open = useRedLocks(servers);
   const known = ({ connection }: RedLockClient) =>
     eventually(() => connection.nodes.every(({ guard }) => guard.runId !== undefined));
-  const settings = { leaseTimeMs: LEASE_MS, longestLeaseMs: LEASE_MS };
+  const settings = { watchdogLeaseMs: LEASE_MS, longestLeaseMs: LEASE_MS };
 
   /** A holder whose lock is on the nodes 0 and 1 alone, of which node 1 then forgets it. */
   async function amnesia(client: RedLockClient, leaseTimeMs = LEASE_MS) {
@@ -138,12 +138,12 @@ describe('a node that has restarted', () => {
 
   it('would make two holders, did it vote at once', async () => {
     // A planted bug: the guard lets every node vote.
-    const longLeases = { leaseTimeMs: 30_000, longestLeaseMs: 30_000 };
+    const longLeases = { watchdogLeaseMs: 30_000, longestLeaseMs: 30_000 };
     const other = open(longLeases);
     await known(other);
     for (const { guard } of other.connection.nodes)
       Object.assign(guard, { admit: () => Promise.resolve(0), isStill: () => true });
-    const lease = await amnesia(open(longLeases), longLeases.leaseTimeMs);
+    const lease = await amnesia(open(longLeases), longLeases.watchdogLeaseMs);
     const second = await other.locks.acquire('a');
     lease.assertHeld();
     second.assertHeld();
@@ -157,7 +157,7 @@ describe('a node that has restarted', () => {
       ...{ code: 'LOCK_QUORUM', retryable: true },
       message: expect.stringMatching(/does not vote for another \d\d s/),
     });
-    const young = open({ leaseTimeMs: 100, longestLeaseMs: 100, decorate: (node) => node });
+    const young = open({ watchdogLeaseMs: 100, longestLeaseMs: 100, decorate: (node) => node });
     await (await young.locks.acquire('a')).release();
   });
 

@@ -53,7 +53,7 @@ describe('a master that is demoted behind one address', () => {
   it.each(ways)(
     '%s: goes to the new one, and what is held stays held',
     async (_, connection) => {
-      const settings = { ...NO_POLL, leaseTimeMs: 6_000 };
+      const settings = { ...NO_POLL, watchdogLeaseMs: 6_000 };
       const other = open(group.replicas[0]?.server.url, { settings });
       const app = open(connection(), { settings });
       const held = await app.locks.acquire('held', { waitTimeMs: 10_000 });
@@ -147,7 +147,7 @@ describe('a master that is replaced, and goes on answering', () => {
   }, 60_000);
 
   it('is left with all that is held, as soon as too few replicas confirm', async () => {
-    const app = open(proxy.url, { settings: { leaseTimeMs: 6_000 } });
+    const app = open(proxy.url, { settings: { watchdogLeaseMs: 6_000 } });
     const lease = await app.locks.acquire('a', confirmed);
     const next = await failOver();
     await eventually(() => app.events.some(({ type }) => type === 'recovered'), IN_USE);

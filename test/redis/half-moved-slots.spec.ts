@@ -26,7 +26,7 @@ describe('renewals in a Cluster', () => {
 
   it('go on for every key of a slot that is half moved', async () => {
     const client = group.connect();
-    const { locks, context, events } = open(client, { settings: { leaseTimeMs: 6_000 } });
+    const { locks, context, events } = open(client, { settings: { watchdogLeaseMs: 6_000 } });
     const { holds } = context;
     const names = Array.from({ length: 40 }, (_, i) => `{moving}${String(i)}`);
     const slot = hashSlot('{moving}');

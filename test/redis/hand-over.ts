@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 /** So rarely that only a message can be what wakes a waiter. */
-const BY_MESSAGE = { pollIntervalMs: 60_000 } as const;
+const BY_MESSAGE = { tuning: { pollIntervalMs: 60_000 } } as const;
 
 /**
  * Two applications that are set up alike: one takes a lock, the other one waits and is handed it by

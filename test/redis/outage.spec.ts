@@ -86,7 +86,7 @@ describe('LockService while Redis cannot be asked', () => {
     });
 
     it('makes a lease suspect and then lost by the local deadline', async () => {
-      const client = await opened({ leaseTimeMs: 600 });
+      const client = await opened({ watchdogLeaseMs: 600 });
       const lease = await client.locks.acquire('a');
       const { signal } = lease;
       takeAway();
@@ -110,7 +110,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('keeps a lease whose renewals come through again in time', async () => {
-    const client = await opened({ leaseTimeMs: 4_000 });
+    const client = await opened({ watchdogLeaseMs: 4_000 });
     const lease = await client.locks.acquire('a');
     faults.down();
     await eventually(() => lease.state === 'suspect');
@@ -186,7 +186,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('finds the lease gone after a restart without data, and lets the next one in', async () => {
-    const client = open({ leaseTimeMs: 20_000 });
+    const client = open({ watchdogLeaseMs: 20_000 });
     const { locks } = client;
     const first = await locks.acquire('a', { fenced: true });
     const lost = new Promise((resolve) => first.signal.addEventListener('abort', resolve));
@@ -201,7 +201,7 @@ describe('LockService while Redis cannot be asked', () => {
   }, 15_000);
 
   it('learns that the lease is gone from the first renewal after a restart', async () => {
-    const client = open({ leaseTimeMs: 3_000 });
+    const client = open({ watchdogLeaseMs: 3_000 });
     const lease = await client.locks.acquire('a');
     await redis.kill();
     await eventually(() => lease.state === 'suspect');
@@ -212,7 +212,7 @@ describe('LockService while Redis cannot be asked', () => {
   }, 15_000);
 
   it('takes nothing back that somebody else holds after a restart', async () => {
-    const client = open({ leaseTimeMs: 3_000 });
+    const client = open({ watchdogLeaseMs: 3_000 });
     const lease = await client.locks.acquire('a');
     await redis.restart();
     await redis.admin.hset('a', FOREIGN_OWNER, 1);
@@ -221,7 +221,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockAfterTimeout: after a restart the release rejects, and a new hold is renewed', async () => {
-    const client = open({ leaseTimeMs: 1_200 });
+    const client = open({ watchdogLeaseMs: 1_200 });
     const { locks } = client;
     const lease = await locks.acquire('a');
     await redis.restart();
@@ -234,7 +234,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockReentrantRenew: a later hold of the name is renewed for ten periods', async () => {
-    const client = open({ leaseTimeMs: 600 });
+    const client = open({ watchdogLeaseMs: 600 });
     const { locks } = client;
     await locks.using('a', () => locks.using('a', () => undefined));
     const lease = await locks.acquire('a');

@@ -66,7 +66,7 @@ describe('the rights of a user, as the docs have them', () => {
   const openAs = (user: string, settings: object = {}) =>
     open({
       connection: redis.url.replace('//', `//${user}:${password}@`),
-      ...{ keyPrefix: PREFIX, leaseTimeMs: 20_000, ...settings },
+      ...{ keyPrefix: PREFIX, watchdogLeaseMs: 20_000, ...settings },
     });
   /** The user of each refusal in Redis' log, and the command, key or channel that Redis refused. */
   const refusals = async () => {

@@ -15,7 +15,7 @@ describe('permits of several processes', () => {
 
   beforeEach(async () => {
     herd = await Promise.all([workers.start<Api>(FILE), workers.start<Api>(FILE)]);
-    const settings = { leaseTimeMs: LEASE_MS, pollIntervalMs: 200 };
+    const settings = { watchdogLeaseMs: LEASE_MS, pollIntervalMs: 200 };
     await Promise.all(herd.map(({ call }) => call.open(redis.url, settings)));
   });
 

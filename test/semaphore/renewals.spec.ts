@@ -6,7 +6,7 @@ describe('the renewal of permits', () => {
   const { redis, open } = useClients(SemaphoreService);
 
   it('covers many leases of many permits, none of which is divided', async () => {
-    const client = open({ leaseTimeMs: 1_500 });
+    const client = open({ watchdogLeaseMs: 1_500 });
     const semaphore = client.locks.get('a');
     await semaphore.setPermits(10_000);
     const leases = await Promise.all(
@@ -27,7 +27,7 @@ describe('the renewal of permits', () => {
   });
 
   it('tells apart which leases are held and which are gone', async () => {
-    const client = open({ leaseTimeMs: 800 });
+    const client = open({ watchdogLeaseMs: 800 });
     const semaphore = client.locks.get('a');
     await semaphore.setPermits(10);
     const leases = await Promise.all(

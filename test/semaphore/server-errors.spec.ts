@@ -11,7 +11,7 @@ describe('SemaphoreService given the errors of a real server', () => {
   const open = useLocks(redis, (context) => new SemaphoreService(context));
 
   it('OOM: refuses to acquire, and lets what is held be renewed and released', async () => {
-    const client = open({ leaseTimeMs: 1_200 });
+    const client = open({ watchdogLeaseMs: 1_200 });
     const semaphore = client.locks.get('a');
     await semaphore.setPermits(5);
     const [lease, byId] = [await semaphore.acquire({ permits: 2 }), await semaphore.acquire()];
@@ -75,7 +75,7 @@ describe('SemaphoreService given the errors of a real server', () => {
   });
 
   it('a restart without data: the lease is lost, and the release makes no permits', async () => {
-    const client = open({ leaseTimeMs: 600 });
+    const client = open({ watchdogLeaseMs: 600 });
     const semaphore = client.locks.get('a');
     await semaphore.setPermits(2);
     const lease = await semaphore.acquire();

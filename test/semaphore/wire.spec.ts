@@ -69,7 +69,7 @@ describe('SemaphoreService on the wire', () => {
     });
 
     it('has the end of a fixed lease as its score, and a later one after a renewal', async () => {
-      const semaphore = open({ leaseTimeMs: 600 }).locks.get('a');
+      const semaphore = open({ watchdogLeaseMs: 600 }).locks.get('a');
       await semaphore.setPermits(2);
       const fixed = await semaphore.acquire({ leaseTimeMs: 7_500 });
       const left = Number(await scoreOf(fixed.permitIds[0] ?? '')) - Date.now();

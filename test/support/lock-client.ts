@@ -6,7 +6,6 @@ import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
 import type { RedisConnection } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import type { PublishOption } from '../../libs/redis-lock/src/ioredis/publish-option.js';
 import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
@@ -16,7 +15,7 @@ import { useRedis, type RedisFixture } from './redis-server.js';
 export interface LockClientOptions extends Partial<LockSettings> {
   /** A url, ioredis options or a client; the server of the spec. */
   connection?: unknown;
-  publish?: PublishOption;
+  publish?: LockSettings['publish'];
   clock?: Clock;
 }
 

@@ -102,7 +102,7 @@ export function openRedLocks(
   {
     clock = systemClock,
     decorate = (connection) => new AgedServer(connection),
-    longestLeaseMs = DEFAULT_SETTINGS.leaseTimeMs,
+    longestLeaseMs = DEFAULT_SETTINGS.watchdogLeaseMs,
     ...settings
   }: Omit<RedLockClientOptions, 'nodes'> = {},
 ): RedLockClient {

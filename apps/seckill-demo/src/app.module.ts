@@ -41,7 +41,7 @@ export class AppModule implements OnApplicationShutdown {
         RedisLockModule.forRoot({
           connection: settings.redisUrl,
           keyPrefix: settings.keyPrefix,
-          leaseTimeMs: settings.leaseTimeMs,
+          watchdogLeaseMs: settings.leaseTimeMs,
           waitTimeMs: settings.waitTimeMs,
         }),
       ],

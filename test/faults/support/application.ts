@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { LockEvent, LockSettings, PublishOption } from 'nestjs-redis-lock';
+import type { LockEvent, LockSettings } from 'nestjs-redis-lock';
 import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
@@ -8,7 +8,7 @@ import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/co
 import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 
 export interface ApplicationOptions {
-  publish?: PublishOption;
+  publish?: LockSettings['publish'];
   settings?: Partial<LockSettings>;
   clock?: Clock;
   onEvent?: (event: LockEvent) => void;

@@ -16,7 +16,7 @@ export interface PlannedPost {
 
 /** The work of each process in a contest, and the faults meanwhile. */
 export interface ContestPlan {
-  readonly settings: Pick<LockSettings, 'leaseTimeMs' | 'pollIntervalMs' | 'claimTimeMs'>;
+  readonly settings: Pick<LockSettings, 'watchdogLeaseMs' | 'pollIntervalMs' | 'claimTimeMs'>;
   readonly posts: readonly PlannedPost[];
   readonly faults: Plans;
   readonly pace: Pace;
@@ -54,7 +54,7 @@ const post = (proxy: 0 | 1): PlannedPost => ({
 
 /** Four processes, and every fault there is, in storms with some calm in between. */
 export const LONG_CONTEST: ContestPlan = {
-  settings: { leaseTimeMs: LEASE_MS, pollIntervalMs: POLL_MS, claimTimeMs: CLAIM_MS },
+  settings: { watchdogLeaseMs: LEASE_MS, pollIntervalMs: POLL_MS, claimTimeMs: CLAIM_MS },
   posts: [post(0), post(0), post(1), post(1)],
   faults: FAULTS,
   pace: { apartMs: [0, 60], storm: [1, 15], calmSections: [50, 350] },

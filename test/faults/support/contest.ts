@@ -193,7 +193,7 @@ class Round {
   /** No client holds a lock or waits for one, so no client sends a script to Redis. */
   async #isQuiet(): Promise<boolean> {
     const { redis, plan } = this.contest;
-    const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_PART * plan.settings.leaseTimeMs);
+    const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_PART * plan.settings.watchdogLeaseMs);
     const during = await redis.commandsDuring(() => pause(quietMs));
     const scripts = (during.evalsha ?? 0) + (during.eval ?? 0);
     if (scripts > 0) throw new Error(`${String(scripts)} scripts for locks that nobody has`);

@@ -15,7 +15,7 @@ function plan(
   { longestLeaseMs, promptMs = 0, ...settings }: Times,
   { apartMs, ...more }: Differences,
 ): ContestPlan {
-  const { pollIntervalMs, leaseTimeMs: leaseMs } = settings;
+  const { pollIntervalMs, watchdogLeaseMs: leaseMs } = settings;
   const freeMs = 5 * (ROUND_TRIP_MS + (promptMs > 0 ? promptMs : pollIntervalMs));
   const idleMs = promptMs > 0 ? freeMs : freeMs + 5 * longestLeaseMs;
   const pace = { apartMs, storm: [1, 1], calmSections: [0, 0] } as const;
@@ -34,7 +34,7 @@ function post(
 
 /** Replies and requests get lost, and what was sent is sent again. */
 const CUTS = plan(
-  { leaseTimeMs: 1_000, pollIntervalMs: 100, claimTimeMs: 500, longestLeaseMs: 1_000 },
+  { watchdogLeaseMs: 1_000, pollIntervalMs: 100, claimTimeMs: 500, longestLeaseMs: 1_000 },
   {
     posts: [
       post(0, { plain: 2, nested: 4 }, { locks: LOCKS }),
@@ -51,7 +51,7 @@ const CUTS = plan(
 
 /** The lock is taken away from those who are inside, some of whom stay for long. */
 const TAKINGS = plan(
-  { leaseTimeMs: 300, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 300 },
+  { watchdogLeaseMs: 300, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 300 },
   {
     posts: [
       post(0, { plain: 8, slow: 4 }, { workMs: 30, slowMs: 1_000 }),
@@ -64,7 +64,7 @@ const TAKINGS = plan(
 
 /** Some stay for longer than a lease, or for as long as one is good, by clocks that are set back. */
 const STAYS = plan(
-  { leaseTimeMs: 150, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 150 },
+  { watchdogLeaseMs: 150, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 150 },
   {
     posts: [
       post(0, { plain: 6, slow: 2, staying: 2 }, { slowMs: 400, stayMs: 150 }),
@@ -78,7 +78,7 @@ const STAYS = plan(
 
 /** Some processes get the message of a grant when the grant is over. */
 const LATE = plan(
-  { leaseTimeMs: 100, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 100 },
+  { watchdogLeaseMs: 100, pollIntervalMs: 50, claimTimeMs: 500, longestLeaseMs: 100 },
   {
     posts: [
       post(0, { plain: 1 }, { workMs: 10 }),
@@ -93,7 +93,7 @@ const LATE = plan(
 /** Nothing polls, and subscriptions come late: what was missed meanwhile is asked for. */
 const MESSAGES = plan(
   {
-    ...{ leaseTimeMs: 20_000, pollIntervalMs: 60_000, claimTimeMs: 20_000 },
+    ...{ watchdogLeaseMs: 20_000, pollIntervalMs: 60_000, claimTimeMs: 20_000 },
     ...{ longestLeaseMs: 0, promptMs: 100 },
   },
   {
@@ -112,7 +112,7 @@ const MESSAGES = plan(
 /** A waiter cannot wait for these leases to end: a caller has to use each grant, or give it back. */
 const LEASES = plan(
   {
-    ...{ leaseTimeMs: 20_000, pollIntervalMs: 100, claimTimeMs: 20_000 },
+    ...{ watchdogLeaseMs: 20_000, pollIntervalMs: 100, claimTimeMs: 20_000 },
     ...{ longestLeaseMs: 0, promptMs: 100 },
   },
   {

@@ -46,7 +46,7 @@ export interface Trial {
   callers: number;
   keys: number;
   manners?: Manners;
-  settings: Partial<LockSettings> & { leaseTimeMs: number };
+  settings: Partial<LockSettings> & { watchdogLeaseMs: number };
   waitTimeMs?: number;
   /** The longest work in a section. */
   workMs?: number;
@@ -91,7 +91,7 @@ export async function survive(trial: Trial, faults: () => Promise<void>): Promis
   const leftBehind = async () => {
     expect(await redis.admin.keys('product_*')).toEqual([]);
   };
-  await eventually(leftBehind, { withinMs: settings.leaseTimeMs + SLACK_MS });
+  await eventually(leftBehind, { withinMs: settings.watchdogLeaseMs + SLACK_MS });
   await Promise.all(crowds.map(({ call }) => call.close()));
   await Promise.all(crowds.map((crowd) => crowd.end()));
   return totals;

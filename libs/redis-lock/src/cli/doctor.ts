@@ -2,7 +2,7 @@ import type { Cluster } from 'ioredis';
 
 import type { Clock } from '../core/time/clock.js';
 import { isCluster } from '../ioredis/redis-client.js';
-import { detectMode } from '../ioredis/publish-option.js';
+import { detectMode } from '../ioredis/publish-mode.js';
 import { ask, askText, field } from './answers.js';
 import { judgeClocks, offsetOf, rounded, type Offset } from './clocks.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';

@@ -109,7 +109,7 @@ function deaf(why: string): Finding {
   return warn(
     'message',
     `${why}: waiters find out by polling, after pollIntervalMs at most`,
-    'give the rights of the channels; behind a proxy without pub/sub, wakeUp: poll',
+    'give the rights of the channels; behind a proxy without pub/sub, tuning.wakeUp: poll',
   );
 }
 

@@ -3,7 +3,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { ChannelListener } from '../core/redis/connection.js';
 import type { PublishMode } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
-import { detectMode, type PublishOption } from './publish-option.js';
+import { detectMode, type PublishOption } from './publish-mode.js';
 import { another, clientAt, masterOf } from './redis-client.js';
 import { Subscriber } from './subscriber.js';
 

@@ -15,7 +15,7 @@ import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
-import { publishOption } from './publish-option.js';
+import type { PublishOption } from './publish-mode.js';
 import { another, chooseClient, disconnect, isCluster } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnections } from './replicated-connections.js';
@@ -38,7 +38,7 @@ const LEAVE_AGAIN_MS = 500;
 export function openIoredisConnection(
   connection: unknown,
   observer?: LockObserver,
-  publish?: unknown,
+  publish?: PublishOption,
 ): RedisConnection {
   const prepared = prepareIoredisConnection(connection, observer, publish);
   prepared.open();
@@ -49,16 +49,15 @@ export function openIoredisConnection(
 export function prepareIoredisConnection(
   connection: unknown,
   observer?: LockObserver,
-  publish: unknown = 'auto',
+  publish: PublishOption = 'auto',
 ): IoredisConnection {
-  const option = publishOption(publish);
   const { client, isOurs } = chooseClient(connection);
   const events = new ConnectionEvents(observer);
   const onTrouble = (error: unknown) => {
     events.messagesFailed(error);
   };
   const messages = isCluster(client)
-    ? new ClusterMessages(client, option, onTrouble)
+    ? new ClusterMessages(client, publish, onTrouble)
     : new Subscriber((overrides) => another(client, overrides), onTrouble);
   return new IoredisConnection(client, isOurs, messages, events);
 }

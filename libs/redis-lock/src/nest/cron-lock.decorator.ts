@@ -1,7 +1,7 @@
 import { describeValue } from '../core/api/errors.js';
 import { LEASE, timeProblem } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
-import { refuse, refuseUnknown } from './refuse.js';
+import { refuse, refuseUnknown } from '../core/api/refuse.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 

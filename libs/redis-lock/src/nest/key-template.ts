@@ -7,7 +7,7 @@ import {
 } from '../core/api/errors.js';
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import { KeySpace, MAX_KEY_BYTES } from '../core/redis/key-names.js';
-import { refuse } from './refuse.js';
+import { refuse } from '../core/api/refuse.js';
 
 /** `<order.items.0>` has the head `order` and the path `items`, `0`. */
 export interface Placeholder {

@@ -1,5 +1,3 @@
-import { channel } from 'node:diagnostics_channel';
-
 import { Logger } from '@nestjs/common';
 
 import { quoteName } from '../core/api/errors.js';
@@ -107,25 +105,4 @@ function reason(error: unknown): string {
   // A host with several addresses fails with an error that has a code and no message.
   const { message, code } = error as Partial<NodeJS.ErrnoException>;
   return String(message === '' ? code : message);
-}
-
-/**
- * The message of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel`.
- * `connection` is the name of the one that the event comes from.
- */
-export type LockEventMessage = LockEvent & { readonly connection: string };
-
-const events = channel('nestjs-redis-lock:event');
-
-/** Passes every event on, and publishes it in this process if there are subscribers. */
-export class EventChannel implements LockObserver {
-  constructor(
-    private readonly connection: string,
-    private readonly next: LockObserver | undefined,
-  ) {}
-
-  observe(event: LockEvent): void {
-    if (events.hasSubscribers) events.publish({ ...event, connection: this.connection });
-    tell(this.next, event);
-  }
 }

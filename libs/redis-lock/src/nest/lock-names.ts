@@ -1,6 +1,6 @@
 import { describeValue } from '../core/api/errors.js';
 import type { LockNames } from './lock-kinds.js';
-import { refuse } from './refuse.js';
+import { refuse } from '../core/api/refuse.js';
 
 /** Makes the names of a decorated method's locks from its input: arguments, or a context. */
 export interface NameMaker<Input> {

@@ -1,37 +1,12 @@
 import { Logger } from '@nestjs/common';
 
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
-import {
-  DEFAULT_NAME,
-  isConnectionName,
-  unusableName,
-  type LockSettings,
-} from '../core/api/options.js';
+import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
-import { refuse, refuseUnknown, refuseValue } from './refuse.js';
-
-/** The servers of the red lock, and the longest lease that any process asks them for. */
-export interface RedLockChoice {
-  readonly nodes: readonly unknown[];
-  readonly longestLeaseMs: number | undefined;
-}
-
-/** The options of the module. Core and adapter have yet to check the values. */
-export interface NamedOptions {
-  /** Present but undefined is a missing environment variable, and no choice of the default. */
-  readonly connection?: unknown;
-  readonly publish: unknown;
-  readonly redLock: RedLockChoice | undefined;
-  readonly settings: Partial<LockSettings>;
-}
+import { optionsObject, readOptions, type FamilyOptions } from '../family/options.js';
+import { refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 
 type Options = Readonly<Record<string, unknown>>;
-
-const SETTINGS = [
-  ...['connection', 'keyPrefix', 'leaseTimeMs', 'waitTimeMs', 'pollIntervalMs', 'claimTimeMs'],
-  ...['interop', 'shutdownTimeoutMs', 'fairLockWaitTimeMs', 'wakeUp', 'maxWaitersPerKey'],
-  ...['maxKeys', 'publish', 'redLock', 'observer'],
-];
 
 const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 
@@ -48,11 +23,10 @@ const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknow
 const SLOW_FACTORY_MS = 10_000;
 
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
-export function optionsGiven(given: unknown, from: string): NamedOptions {
-  const { isGlobal, ...options } = objectOf(given, from);
-  refuseUnknown(options, [...SETTINGS, 'isGlobal', 'name'], from);
+export function optionsGiven(given: unknown, from: string): FamilyOptions {
+  const { isGlobal, ...options } = optionsObject(given, from);
   checkIsGlobal(isGlobal, from);
-  return named(options);
+  return readOptions(options, from, ['isGlobal', 'name']);
 }
 
 /**
@@ -63,7 +37,7 @@ export async function optionsMade(
   make: () => unknown,
   name: string,
   from: string,
-): Promise<NamedOptions> {
+): Promise<FamilyOptions> {
   const factory = `The factory of ${from}`;
   let made: unknown;
   const slow = setTimeout(() => {
@@ -77,15 +51,15 @@ export async function optionsMade(
   } finally {
     clearTimeout(slow);
   }
-  const options = objectOf(made, factory);
+  const options = optionsObject(made, factory);
   for (const option of ['isGlobal', 'name']) {
     if (!(option in options)) continue;
     throw new LockConfigurationError(
       `${factory} comes too late to say ${option}; put it beside the factory`,
     );
   }
-  refuseUnknown(options, SETTINGS, factory);
-  return named({ ...options, name });
+  const { settings, ...read } = readOptions(options, factory);
+  return { ...read, settings: { ...settings, name } };
 }
 
 /**
@@ -102,7 +76,7 @@ export function extrasGiven(given: unknown, from: string): { name: string; isGlo
 
 /** @throws {LockConfigurationError} there is not exactly one factory, or an unknown name */
 export function checkAsyncOptions(given: unknown, from: string): void {
-  const options = objectOf(given, from);
+  const options = optionsObject(given, from);
   refuseUnknown(options, [...Object.keys(ASYNC_OPTIONS), 'isGlobal', 'name'], from);
   checkIsGlobal(options.isGlobal, from);
   for (const [option, [what, fits]] of Object.entries(ASYNC_OPTIONS)) {
@@ -115,43 +89,6 @@ export function checkAsyncOptions(given: unknown, from: string): void {
   const found = factories.length === 0 ? 'none of them' : factories.join(' and ');
   throw new LockConfigurationError(
     `${from} needs exactly one of ${FACTORIES.join(', ')}; it has ${found}`,
-  );
-}
-
-function named(options: Options): NamedOptions {
-  const { connection, publish, redLock, ...settings } = options;
-  return {
-    ...('connection' in options && { connection }),
-    publish,
-    redLock: redLockChoice(redLock),
-    settings,
-  };
-}
-
-function redLockChoice(given: unknown): RedLockChoice | undefined {
-  if (given === undefined) return undefined;
-  if (!isPlainObject(given)) {
-    throw new LockConfigurationError(
-      `redLock must be a plain object with nodes, not ${describeValue(given)}`,
-    );
-  }
-  refuseUnknown(given, ['nodes', 'longestLeaseMs'], 'redLock');
-  const { nodes, longestLeaseMs } = given as Options;
-  if (!Array.isArray(nodes)) {
-    throw new LockConfigurationError(
-      `redLock.nodes must be a list of independent Redis servers, not ${describeValue(nodes)}`,
-    );
-  }
-  // A copy has no holes.
-  return { nodes: [...(nodes as unknown[])], longestLeaseMs: longestLeaseMs as number | undefined };
-}
-
-function objectOf(given: unknown, from: string): Options {
-  if (isPlainObject(given)) return given as Options;
-  // A text is not shown: it may be a url with a password.
-  const what = typeof given === 'string' ? 'a text' : describeValue(given);
-  throw new LockConfigurationError(
-    `${from}: the options must be a plain object, such as { connection: 'redis://…' }, not ${what}`,
   );
 }
 

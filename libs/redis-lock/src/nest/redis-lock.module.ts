@@ -13,24 +13,14 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import type { LockContext } from '../core/lock-context.js';
-import { LockMonitor } from '../core/monitor.js';
-import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
-import { resolveSettings, type LockSettings } from '../core/api/options.js';
-import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
-import type { PublishOption } from '../ioredis/publish-option.js';
-import { DEFAULT_URL, type ConnectionOption, type NodeOption } from '../ioredis/redis-client.js';
-import { BACKEND, redisBackend, type Backend, type BackendConnection } from './backend.js';
+
+import { REDIS, type Backend } from '../family/backend.js';
+import { LockFamily } from '../family/lock-family.js';
+import type { FamilyOptions, RedisLockOptions } from '../family/options.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
 import { HostScan } from './lock-host.js';
-import { EventChannel, LockLogger } from './lock-logger.js';
-import {
-  checkAsyncOptions,
-  extrasGiven,
-  optionsGiven,
-  optionsMade,
-  type NamedOptions,
-} from './module-options.js';
+import { LockLogger } from './lock-logger.js';
+import { checkAsyncOptions, extrasGiven, optionsGiven, optionsMade } from './module-options.js';
 import {
   connectionsOf,
   NAMED_CONNECTION,
@@ -38,42 +28,7 @@ import {
   refuseSameName,
   type NamedConnection,
 } from './named-connections.js';
-import { noRedLocks, RedLocks } from './red-locks.js';
 import { getLockContextToken, getLocksToken, SERVICES } from './service-tokens.js';
-
-/** Independent Redis servers, best three or five, for `RedLockService`. */
-export interface RedLockOptions {
-  /**
-   * One entry for each server: a url, ioredis options, or a `Redis` of yours, which this library
-   * never closes.
-   */
-  readonly nodes: readonly NodeOption[];
-  /**
-   * The longest lease that any process of the fleet asks for, the same in all of them: a server
-   * does not vote for this time after a restart.
-   * @default `leaseTimeMs` of the module
-   */
-  readonly longestLeaseMs?: number | undefined;
-}
-
-/** Every option may be left out. Every time is in milliseconds. */
-export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name'>> {
-  /**
-   * A url, ioredis options, or a `Redis` or `Cluster` of yours, which this library never closes.
-   * Waiting opens a second connection, for messages.
-   * @default 'redis://127.0.0.1:6379'
-   */
-  readonly connection?: ConnectionOption;
-  /**
-   * How releases are announced in a Cluster: `auto` takes sharded messages where the servers have
-   * them, as Redisson does. All services that share locks need the same way, or some of them `both`;
-   * otherwise waiters find a free lock by their poll.
-   * @default 'auto'
-   */
-  readonly publish?: PublishOption | undefined;
-  /** Without it, `RedLockService` refuses every call. */
-  readonly redLock?: RedLockOptions | undefined;
-}
 
 interface Extras {
   /**
@@ -92,33 +47,43 @@ interface Extras {
 /** The options of `forRoot`. */
 export type RedisLockModuleOptions = RedisLockOptions & Extras;
 
+/** The result of a factory, which comes too late to have these. */
+type Made = RedisLockOptions & { readonly [Extra in keyof Extras]?: never };
+
 /** The contract of `useClass` and `useExisting`. */
 export interface RedisLockOptionsFactory {
-  createRedisLockOptions(): RedisLockOptions | Promise<RedisLockOptions>;
+  createRedisLockOptions(): Made | Promise<Made>;
 }
 
-/** Exactly one of `useFactory`, `useClass` and `useExisting`. */
-export interface RedisLockModuleAsyncOptions extends Extras, Pick<ModuleMetadata, 'imports'> {
-  readonly useFactory?: FactoryProvider<RedisLockOptions | Promise<RedisLockOptions>>['useFactory'];
-  /** The parameters of `useFactory`. */
-  readonly inject?: FactoryProvider['inject'];
-  readonly useClass?: Type<RedisLockOptionsFactory>;
-  readonly useExisting?: Type<RedisLockOptionsFactory>;
-}
+/** Exactly one of `useFactory`, `useClass` and `useExisting`. `inject`: the parameters of `useFactory`. */
+export type RedisLockModuleAsyncOptions = Extras &
+  Pick<ModuleMetadata, 'imports'> &
+  (
+    | {
+        readonly useFactory: FactoryProvider<Made | Promise<Made>>['useFactory'];
+        readonly inject?: FactoryProvider['inject'];
+        readonly useClass?: never;
+        readonly useExisting?: never;
+      }
+    | {
+        readonly useClass: Type<RedisLockOptionsFactory>;
+        readonly useFactory?: never;
+        readonly inject?: never;
+        readonly useExisting?: never;
+      }
+    | {
+        readonly useExisting: Type<RedisLockOptionsFactory>;
+        readonly useFactory?: never;
+        readonly inject?: never;
+        readonly useClass?: never;
+      }
+  );
 
+/** One token for all modules of an application: a test replaces it once. */
+export const BACKEND = Symbol.for('nestjs-redis-lock:backend');
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
-const PARTS = Symbol.for('nestjs-redis-lock:parts');
-const CONNECTION = Symbol.for('nestjs-redis-lock:connection');
-const RED_LOCKS = Symbol.for('nestjs-redis-lock:red-locks');
 /** Its text is the hint in Nest's own message when the bare class is imported. */
-const CONTEXT = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
-
-/** The parts that are made from the options of a connection. */
-interface Parts {
-  readonly connection: BackendConnection;
-  readonly context: LockContext;
-  readonly redLocks: RedLocks | undefined;
-}
+const FAMILY = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
 
 /**
  * Provides the services of all locks and of the decorators for one Redis. When the application
@@ -137,9 +102,7 @@ export class RedisLockModule
   #drained: Promise<unknown> | undefined;
 
   constructor(
-    @Inject(CONTEXT) private readonly context: LockContext,
-    @Inject(CONNECTION) private readonly connection: BackendConnection,
-    @Inject(RED_LOCKS) private readonly redLocks: RedLocks | undefined,
+    @Inject(FAMILY) private readonly family: LockFamily,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
     refuseSameName(connectionsOf(modules, RedisLockModule));
@@ -185,7 +148,7 @@ export class RedisLockModule
 
   async onModuleInit(): Promise<void> {
     try {
-      await this.redLocks?.open();
+      await this.family.openRedLock();
     } catch (error) {
       // An application that was never started is never closed.
       await this.onApplicationShutdown();
@@ -195,13 +158,13 @@ export class RedisLockModule
 
   /** Not before all modules are initialised: one that fails would leave the connection open. */
   onApplicationBootstrap(): void {
-    this.connection.open();
+    this.family.open();
   }
 
   onModuleDestroy(): void {
     // Later, Nest waits for one module after the other: holders of all connections get the same
     // time.
-    this.#drained = Promise.all(this.#contexts.map((context) => context.drain()));
+    this.#drained = this.family.drain();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -209,11 +172,7 @@ export class RedisLockModule
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.#contexts.map((context) => context.close()));
-  }
-
-  get #contexts(): LockContext[] {
-    return this.redLocks === undefined ? [this.context] : [this.context, this.redLocks.context];
+    await this.family.end();
   }
 }
 
@@ -248,11 +207,13 @@ function assemble(
       ...options,
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
-      { provide: BACKEND, useFactory: () => redisBackend(prepareIoredisConnection) },
-      { provide: PARTS, inject: [OPTIONS, BACKEND], useFactory: partsOf },
-      { provide: CONTEXT, inject: [PARTS], useFactory: ({ context }: Parts) => context },
-      { provide: CONNECTION, inject: [PARTS], useFactory: ({ connection }: Parts) => connection },
-      { provide: RED_LOCKS, inject: [PARTS], useFactory: ({ redLocks }: Parts) => redLocks },
+      { provide: BACKEND, useFactory: () => REDIS },
+      {
+        provide: FAMILY,
+        inject: [OPTIONS, BACKEND],
+        useFactory: (given: FamilyOptions, backend: Backend) =>
+          new LockFamily(given, backend, (next) => new LockLogger(next)),
+      },
       ...services,
     ],
     exports: services.map(({ provide }) => provide),
@@ -261,34 +222,14 @@ function assemble(
 
 /** The services that an application can inject from the connection of this name. */
 function servicesOf(name: string): Exclude<Provider, Type>[] {
+  const services = SERVICES.map(([Service, of]) => ({
+    provide: getLocksToken<unknown>(Service, name),
+    inject: [FAMILY],
+    useFactory: of,
+  }));
+  const context = ({ context }: LockFamily) => context;
   return [
-    ...SERVICES.map((Service) => ({
-      provide: getLocksToken<unknown>(Service, name),
-      inject: [CONTEXT],
-      useFactory: (context: LockContext) => new Service(context),
-    })),
-    {
-      provide: getLocksToken(RedLockService, name),
-      inject: [PARTS],
-      useFactory: ({ redLocks }: Parts) => redLocks?.service ?? noRedLocks(),
-    },
-    { provide: getLockContextToken(name), useExisting: CONTEXT },
-    { provide: getLocksToken(LockMonitor, name), inject: [PARTS], useFactory: monitorOf },
+    ...services,
+    { provide: getLockContextToken(name), inject: [FAMILY], useFactory: context },
   ];
-}
-
-function partsOf(options: NamedOptions, backend: Backend): Parts {
-  const { name, observer: next } = resolveSettings(options.settings);
-  const observer = new LockLogger(new EventChannel(name, next));
-  const settings = { ...options.settings, observer };
-  const target = 'connection' in options ? options.connection : DEFAULT_URL;
-  const connection = backend.connect(target, observer, options.publish);
-  const context = backend.context(connection, settings);
-  const { redLock } = options;
-  const redLocks = redLock === undefined ? undefined : new RedLocks(redLock, settings, backend);
-  return { connection, context, redLocks };
-}
-
-function monitorOf({ context, redLocks }: Parts): LockMonitor {
-  return new LockMonitor(context, redLocks === undefined ? [] : [redLocks.context]);
 }

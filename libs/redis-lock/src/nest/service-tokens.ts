@@ -1,6 +1,7 @@
 import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 
 import type { LockContext } from '../core/lock-context.js';
+import type { LockFamily } from '../family/lock-family.js';
 import { LockMonitor } from '../core/monitor.js';
 import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/options.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
@@ -10,7 +11,7 @@ import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-l
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
-import { refuse, refuseValue } from './refuse.js';
+import { refuse, refuseValue } from '../core/api/refuse.js';
 
 /** The call that makes the module of a connection, for messages. */
 export function forRootOf(connection: string): string {
@@ -18,27 +19,20 @@ export function forRootOf(connection: string): string {
   return `RedisLockModule.forRoot(${name})`;
 }
 
-/** The services that an application injects; each needs the context only. */
+/** The services that an application injects, and where a family has them. */
 export const SERVICES = [
-  LockService,
-  FairLockService,
-  ReadWriteLockService,
-  SemaphoreService,
-  LatchService,
-  FencingGuard,
-] as const;
+  [LockService, ({ lock }) => lock, 'LockService'],
+  [FairLockService, ({ fair }) => fair, 'FairLockService'],
+  [ReadWriteLockService, ({ readWrite }) => readWrite, 'ReadWriteLockService'],
+  [SemaphoreService, ({ semaphore }) => semaphore, 'SemaphoreService'],
+  [LatchService, ({ latch }) => latch, 'LatchService'],
+  [RedLockService, ({ red }) => red, 'RedLockService'],
+  [FencingGuard, ({ fencing }) => fencing, 'FencingGuard'],
+  [LockMonitor, ({ monitor }) => monitor, 'LockMonitor'],
+] as const satisfies [Type<unknown>, (family: LockFamily) => unknown, name: string][];
 
 /** By their names in the source: minified code changes the name of a class. */
-const NAMES = new Map<unknown, string>([
-  [LockService, 'LockService'],
-  [FairLockService, 'FairLockService'],
-  [ReadWriteLockService, 'ReadWriteLockService'],
-  [SemaphoreService, 'SemaphoreService'],
-  [LatchService, 'LatchService'],
-  [RedLockService, 'RedLockService'],
-  [FencingGuard, 'FencingGuard'],
-  [LockMonitor, 'LockMonitor'],
-]);
+const NAMES = new Map<unknown, string>(SERVICES.map(([Service, , name]) => [Service, name]));
 
 /**
  * Nest's token of a service of the connection, for factories and tests:

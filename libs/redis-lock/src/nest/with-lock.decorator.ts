@@ -12,7 +12,7 @@ import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise } from './locked-call.js';
 import { resolvePlan, type LockPlan, type WithLockOptions } from './with-lock.options.js';
-import { refuse } from './refuse.js';
+import { refuse } from '../core/api/refuse.js';
 
 /** Accepts methods that return a Promise or an Observable and whose arguments begin with `A`. */
 export type LockedMethodDecorator<A extends any[]> = <

@@ -14,7 +14,7 @@ import {
   type AnyAcquireOptions,
 } from '../core/api/options.js';
 import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
-import { checkObject, refuseUnknown, refuseValue } from './refuse.js';
+import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 
 /**
  * The reaction when another owner has the lock for the whole waiting time:

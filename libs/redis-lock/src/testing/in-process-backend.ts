@@ -4,7 +4,7 @@ import type { Clock } from '../core/time/clock.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockSettings } from '../core/api/options.js';
 import type { RedisConnection } from '../core/redis/connection.js';
-import type { Backend, BackendConnection } from '../nest/backend.js';
+import type { Backend, BackendConnection } from '../family/backend.js';
 import type { LockOperation } from './answers.js';
 import { InProcessConnection } from './in-process-connection.js';
 import { InProcessServer } from './in-process-server.js';
@@ -107,8 +107,8 @@ export class Elsewhere {
 
   constructor(of: LockContext, clock: Clock) {
     this.#connection = beside(of.connection, clock);
-    const { name, keyPrefix, leaseTimeMs } = of.settings;
-    this.context = new LockContext(this.#connection, { name, keyPrefix, leaseTimeMs }, clock);
+    const { name, keyPrefix, watchdogLeaseMs } = of.settings;
+    this.context = new LockContext(this.#connection, { name, keyPrefix, watchdogLeaseMs }, clock);
   }
 
   /** @throws {LockTimeoutError} another owner holds it */

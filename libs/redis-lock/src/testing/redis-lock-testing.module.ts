@@ -2,9 +2,9 @@ import type { DynamicModule, Provider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
-import { BACKEND } from '../nest/backend.js';
 import { NAMED_CONNECTION, placeOfCaller } from '../nest/named-connections.js';
 import {
+  BACKEND,
   RedisLockModule,
   type RedisLockModuleAsyncOptions,
   type RedisLockModuleOptions,

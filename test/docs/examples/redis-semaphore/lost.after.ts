@@ -1,6 +1,6 @@
 import { LeaseLostError, type LockService } from 'nestjs-redis-lock';
 
-// RedisLockModule.forRoot({ leaseTimeMs: 3_000 }): renewed every second
+// RedisLockModule.forRoot({ watchdogLeaseMs: 3_000 }): renewed every second
 export async function importRows(
   locks: LockService,
   next: (signal: AbortSignal) => Promise<boolean>,

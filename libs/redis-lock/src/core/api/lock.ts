@@ -8,8 +8,8 @@ export interface AcquireOptions {
    */
   readonly waitTimeMs?: number | undefined;
   /**
-   * A fixed lease: the lock ends by itself after this time and nothing renews it.
-   * Omitted: the watchdog renews the module's `leaseTimeMs` until the release.
+   * No renewal: the lock ends by itself after this time, whether the work is done or not. Without
+   * it the watchdog renews the lease of `watchdogLeaseMs` until the release.
    */
   readonly leaseTimeMs?: number | undefined;
   /** Aborts the waiting; the promise then rejects with `signal.reason`. Later it has no effect. */

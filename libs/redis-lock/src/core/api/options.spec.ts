@@ -9,7 +9,7 @@ describe('resolveSettings', () => {
     expect(resolveSettings()).toEqual({
       name: 'default',
       keyPrefix: '',
-      leaseTimeMs: 30_000,
+      watchdogLeaseMs: 30_000,
       waitTimeMs: 10_000,
       pollIntervalMs: 1_000,
       claimTimeMs: 3_000,
@@ -17,10 +17,11 @@ describe('resolveSettings', () => {
       shutdownTimeoutMs: 2_000,
       fairLockWaitTimeMs: 300_000,
       wakeUp: 'message',
+      publish: 'auto',
       maxWaitersPerKey: 10_000,
       maxKeys: 100_000,
     });
-    expect(resolveSettings({ keyPrefix: undefined, leaseTimeMs: undefined } as never)).toEqual(
+    expect(resolveSettings({ keyPrefix: undefined, watchdogLeaseMs: undefined } as never)).toEqual(
       DEFAULT_SETTINGS,
     );
   });
@@ -28,7 +29,7 @@ describe('resolveSettings', () => {
   it('takes the limits of every range', () => {
     const day = 86_400_000;
     const least = {
-      leaseTimeMs: 100,
+      watchdogLeaseMs: 100,
       waitTimeMs: 0,
       pollIntervalMs: 10,
       shutdownTimeoutMs: 0,
@@ -37,7 +38,7 @@ describe('resolveSettings', () => {
       maxKeys: 1,
     };
     const most = {
-      leaseTimeMs: day,
+      watchdogLeaseMs: day,
       waitTimeMs: Infinity,
       pollIntervalMs: 60_000,
       shutdownTimeoutMs: day,
@@ -49,9 +50,9 @@ describe('resolveSettings', () => {
   });
 
   it.each([
-    { leaseTimeMs: 99 },
-    { leaseTimeMs: 86_400_001 },
-    { leaseTimeMs: Infinity },
+    { watchdogLeaseMs: 99 },
+    { watchdogLeaseMs: 86_400_001 },
+    { watchdogLeaseMs: Infinity },
     { waitTimeMs: -1 },
     { pollIntervalMs: 9 },
     { pollIntervalMs: 60_001 },
@@ -77,7 +78,7 @@ describe('resolveSettings', () => {
 });
 
 describe('resolveAcquireOptions', () => {
-  const settings = { ...DEFAULT_SETTINGS, leaseTimeMs: 20_000 };
+  const settings = { ...DEFAULT_SETTINGS, watchdogLeaseMs: 20_000 };
 
   it('prefers the call to the settings', () => {
     expect(resolveAcquireOptions(undefined, settings, 7)).toEqual({
@@ -112,7 +113,7 @@ describe('resolveAcquireOptions', () => {
   it('looks at own options only', () => {
     const inherited = Object.create({ waitTimeMs: -1 }) as object;
     expect(() => resolveAcquireOptions(inherited, settings, 7)).toThrow(LockArgumentError);
-    const polluted = JSON.parse('{"__proto__": {"leaseTimeMs": 5}}') as object;
+    const polluted = JSON.parse('{"__proto__": {"watchdogLeaseMs": 5}}') as object;
     expect(() => resolveAcquireOptions(polluted, settings, 7)).toThrow(LockArgumentError);
   });
 });

@@ -9,30 +9,8 @@ import {
   unknownOption,
 } from './shapes.js';
 
-/** The settings of all locks of one connection. Every time is in milliseconds. */
-export interface LockSettings {
-  /**
-   * The name of this connection, where an application has several: `@InjectLocks(LockService, name)` and
-   * the option `connection` of decorators ask for it by this name.
-   * @default 'default'
-   */
-  readonly name: string;
-  /**
-   * Put before every name. End it with a `:`, so that no application's prefix begins another's.
-   * @default ''
-   */
-  readonly keyPrefix: string;
-  /**
-   * The lease that the watchdog keeps renewing, every third of it. Longer means fewer renewals, but
-   * a longer stall after a crash.
-   * @default 30_000
-   */
-  readonly leaseTimeMs: number;
-  /**
-   * How long `acquire`, `using` and `@WithLock` wait unless the call sets it.
-   * @default 10_000
-   */
-  readonly waitTimeMs: number;
+/** What no application has to know; the defaults fit nearly all. Every time is in milliseconds. */
+export interface LockTuning {
   /**
    * The longest pause of a waiter between two questions to Redis, if a wake-up message is lost.
    * @default 1_000
@@ -52,12 +30,6 @@ export interface LockSettings {
    */
   readonly interop: 'auto' | 'redisson' | 'none';
   /**
-   * How long a shutdown waits for the holders before it releases their locks; for the requests that
-   * Nest's server lets finish, it waits as long as the server does.
-   * @default 2_000
-   */
-  readonly shutdownTimeoutMs: number;
-  /**
    * The wait time that a waiter of a fair lock without a time limit adds to the scores behind it:
    * Redisson removes a waiter after its score. Java services that share the lock need the same
    * value.
@@ -70,6 +42,45 @@ export interface LockSettings {
    * @default 'message'
    */
   readonly wakeUp: 'message' | 'poll';
+  /**
+   * How releases are announced and received in a Cluster; elsewhere always by PUBLISH. `auto` takes
+   * sharded messages where the servers have them, as Redisson does. All services that share locks
+   * need the same way, or some of them `both`; otherwise waiters find a free lock by their poll.
+   * @default 'auto'
+   */
+  readonly publish: 'auto' | 'plain' | 'sharded' | 'both';
+}
+
+/** The settings of all locks of one connection. Every time is in milliseconds. */
+export interface LockSettings extends LockTuning {
+  /**
+   * The name of this connection, where an application has several: `@InjectLocks(LockService, name)`
+   * and the option `connection` of decorators ask for it by this name.
+   * @default 'default'
+   */
+  readonly name: string;
+  /**
+   * Put before every name. End it with a `:`, so that no application's prefix begins another's.
+   * @default ''
+   */
+  readonly keyPrefix: string;
+  /**
+   * The lease of a call without `leaseTimeMs`: the watchdog renews it every third of it, until the
+   * release. Longer means fewer renewals, but a longer stall after a crash.
+   * @default 30_000
+   */
+  readonly watchdogLeaseMs: number;
+  /**
+   * How long `acquire`, `using` and `@WithLock` wait unless the call sets it.
+   * @default 10_000
+   */
+  readonly waitTimeMs: number;
+  /**
+   * How long a shutdown waits for the holders before it releases their locks; for the requests that
+   * Nest's server lets finish, it waits as long as the server does.
+   * @default 2_000
+   */
+  readonly shutdownTimeoutMs: number;
   /**
    * How many callers of this process may wait for one key of one kind of lock. One more is refused at
    * once with `LockLimitError`; those that wait are left alone. A single attempt (`waitTimeMs: 0`)
@@ -90,20 +101,28 @@ export interface LockSettings {
 /** The name of an application's only connection. */
 export const DEFAULT_NAME = 'default';
 
-export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
-  name: DEFAULT_NAME,
-  keyPrefix: '',
-  leaseTimeMs: 30_000,
-  waitTimeMs: 10_000,
+const DEFAULT_TUNING: LockTuning = {
   pollIntervalMs: 1_000,
   claimTimeMs: 3_000,
   interop: 'auto',
-  shutdownTimeoutMs: 2_000,
   fairLockWaitTimeMs: 300_000,
   wakeUp: 'message',
+  publish: 'auto',
+};
+
+export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
+  name: DEFAULT_NAME,
+  keyPrefix: '',
+  watchdogLeaseMs: 30_000,
+  waitTimeMs: 10_000,
+  shutdownTimeoutMs: 2_000,
   maxWaitersPerKey: 10_000,
   maxKeys: 100_000,
+  ...DEFAULT_TUNING,
 });
+
+/** The names of the options that stand under `tuning`. */
+export const TUNING = Object.keys(DEFAULT_TUNING);
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -123,7 +142,7 @@ const PERMITS: Range = { min: 1, max: 1_000 };
 const REPLICAS: Range = { min: 0, max: 100 };
 
 const SETTING_RANGES = {
-  leaseTimeMs: { min: 100, max: DAY_MS },
+  watchdogLeaseMs: { min: 100, max: DAY_MS },
   waitTimeMs: WAIT,
   pollIntervalMs: { min: 10, max: 60_000 },
   claimTimeMs: { min: 500, max: 60_000 },
@@ -142,7 +161,7 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
   const settings: LockSettings = { ...DEFAULT_SETTINGS, ...withoutUndefined(given) };
   for (const [option, range] of Object.entries(SETTING_RANGES)) {
     const value: unknown = settings[option as keyof typeof SETTING_RANGES];
-    const problem = timeProblem(option, value, range);
+    const problem = timeProblem(pathOf(option), value, range);
     if (problem !== undefined) throw new LockConfigurationError(problem);
   }
   for (const [option, range] of Object.entries(LIMIT_RANGES)) {
@@ -160,6 +179,7 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
   }
   checkChoice('wakeUp', settings.wakeUp, "'message' or 'poll'");
   checkChoice('interop', settings.interop, "'auto', 'redisson' or 'none'");
+  checkChoice('publish', settings.publish, "'auto', 'plain', 'sharded' or 'both'");
   const { observer } = settings;
   if (observer !== undefined && !hasMethods(observer, 'observe')) {
     throw new LockConfigurationError(
@@ -171,7 +191,14 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
 
 function checkChoice(option: string, value: unknown, choices: string): void {
   if (typeof value === 'string' && choices.includes(`'${value}'`)) return;
-  throw new LockConfigurationError(`${option} must be ${choices}, not ${describeValue(value)}`);
+  throw new LockConfigurationError(
+    `${pathOf(option)} must be ${choices}, not ${describeValue(value)}`,
+  );
+}
+
+/** The option as an application writes it. */
+function pathOf(option: string): string {
+  return TUNING.includes(option) ? `tuning.${option}` : option;
 }
 
 /** Whether a connection can have this name. */
@@ -242,7 +269,7 @@ export function resolveAcquireOptions(
   if (options !== undefined) checkAcquireOptions(options, known);
   return {
     waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
-    leaseTimeMs: options?.leaseTimeMs ?? settings.leaseTimeMs,
+    leaseTimeMs: options?.leaseTimeMs ?? settings.watchdogLeaseMs,
     watched: options?.leaseTimeMs === undefined,
     signal: options?.signal,
     fenced: options?.fenced ?? false,

@@ -115,7 +115,7 @@ describe('Watchdog', () => {
         if (event.type === 'suspect') onSuspect(event.name);
       },
     };
-    session = new Session(connection, { leaseTimeMs: LEASE_MS, observer });
+    session = new Session(connection, { watchdogLeaseMs: LEASE_MS, observer });
     watchdog = new Watchdog(session, (lost, reason) => {
       expired.push([lost.name, reason]);
       watchdog.remove(lost);

@@ -54,7 +54,7 @@ export class Watchdog implements HoldGuard {
     private readonly session: Session,
     private readonly onLost: (hold: Hold, reason: 'expired' | 'gone') => void,
   ) {
-    this.intervalMs = session.settings.leaseTimeMs / 3;
+    this.intervalMs = session.settings.watchdogLeaseMs / 3;
     this.stopListening = session.connection.onUp(() => {
       for (const hold of this.holds()) if (hold.doubt !== undefined) this.renewSoon(hold);
     });
@@ -250,7 +250,7 @@ export class Watchdog implements HoldGuard {
 
   /** Never asks for less than Redis has promised already. */
   private wantedMs({ owedLeaseMs, validUntil }: Hold, now: number): number {
-    const wanted = owedLeaseMs > 0 ? owedLeaseMs : this.session.settings.leaseTimeMs;
+    const wanted = owedLeaseMs > 0 ? owedLeaseMs : this.session.settings.watchdogLeaseMs;
     return Math.max(wanted, Math.ceil(validUntil - now));
   }
 

@@ -1,7 +1,7 @@
 import { metrics, trace, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 
-import { listenToLocks } from '../../nest/lock-telemetry.js';
-import { checkObject, refuseUnknown, refuseValue } from '../../nest/refuse.js';
+import { listenToLocks } from '../../family/lock-telemetry.js';
+import { checkObject, refuseUnknown, refuseValue } from '../../core/api/refuse.js';
 import { LockInstruments } from './lock-instruments.js';
 
 /** The receivers of spans and measurements, and their content. */

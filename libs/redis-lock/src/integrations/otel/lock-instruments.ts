@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 
 import { LockError } from '../../core/api/errors.js';
-import type { LockEventMessage } from '../../nest/lock-logger.js';
+import type { LockEventMessage } from '../../family/event-channel.js';
 import {
   BUCKETS_S,
   countOf,
@@ -18,7 +18,7 @@ import {
   type LockAcquisition,
   type LockLabels,
   type LockListener,
-} from '../../nest/lock-telemetry.js';
+} from '../../family/lock-telemetry.js';
 
 type EventType = LockEventMessage['type'];
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, register as globalRegister, type Registry } from 'prom-client';
 
 import { describeValue, LockConfigurationError } from '../../core/api/errors.js';
-import type { LockEventMessage } from '../../nest/lock-logger.js';
+import type { LockEventMessage } from '../../family/event-channel.js';
 import {
   BUCKETS_S,
   countOf,
@@ -10,7 +10,7 @@ import {
   type LockAcquisition,
   type LockLabels,
   type LockListener,
-} from '../../nest/lock-telemetry.js';
+} from '../../family/lock-telemetry.js';
 
 const CONNECTION = ['connection'] as const;
 const LOCK = ['connection', 'kind', 'lock'] as const;

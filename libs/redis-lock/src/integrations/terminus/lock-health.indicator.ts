@@ -4,7 +4,7 @@ import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/term
 
 import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
 import { LockMonitor, type LockStatus } from '../../core/monitor.js';
-import { checkObject, refuseUnknown } from '../../nest/refuse.js';
+import { checkObject, refuseUnknown } from '../../core/api/refuse.js';
 import { forRootOf, getLocksToken } from '../../nest/service-tokens.js';
 
 /** The connection to check, and its time limit. */

@@ -15,7 +15,7 @@ import {
 import { ANSWER_MS } from '../../core/redis/connection.js';
 import { answerWithin } from '../../core/redis/retry.js';
 import { HIT, type Hit } from './hits.scripts.js';
-import { checkObject, refuse, refuseValue } from '../../nest/refuse.js';
+import { checkObject, refuse, refuseValue } from '../../core/api/refuse.js';
 import { getLockContextToken } from '../../nest/service-tokens.js';
 
 /** The record of a request for `@nestjs/throttler`. */

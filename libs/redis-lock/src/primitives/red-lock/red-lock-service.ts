@@ -16,11 +16,11 @@ export class RedLockService extends NamedLocks {
    * against
    */
   constructor(context: LockContext, connection: QuorumConnection) {
-    const { leaseTimeMs } = context.settings;
+    const { watchdogLeaseMs } = context.settings;
     const { longestLeaseMs } = connection;
-    if (leaseTimeMs > longestLeaseMs) {
+    if (watchdogLeaseMs > longestLeaseMs) {
       throw new LockConfigurationError(
-        `redLock.longestLeaseMs must be at least leaseTimeMs, ${String(leaseTimeMs)}, not ${String(longestLeaseMs)}`,
+        `redLock.longestLeaseMs must be at least watchdogLeaseMs, ${String(watchdogLeaseMs)}, not ${String(longestLeaseMs)}`,
       );
     }
     super(context, new RedLockProtocol(connection, tokenTtlMs(context.settings)));

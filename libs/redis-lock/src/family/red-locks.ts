@@ -5,7 +5,7 @@ import { resolveSettings, type LockSettings } from '../core/api/options.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import type { Backend, BackendConnection } from './backend.js';
-import type { RedLockChoice } from './module-options.js';
+import type { RedLockChoice } from './options.js';
 
 /** The red locks of an application, on servers of their own. */
 export class RedLocks {
@@ -27,7 +27,7 @@ export class RedLocks {
     checkTopologies(connections, observer);
     this.#nodes = connections;
     this.#quorum = new QuorumConnection(connections, {
-      longestLeaseMs: longestLeaseMs ?? settings.leaseTimeMs,
+      longestLeaseMs: longestLeaseMs ?? settings.watchdogLeaseMs,
       clock,
       observer,
     });
@@ -65,8 +65,8 @@ function checkTopologies(
 export function noRedLocks(): RedLockService {
   const error = () =>
     new LockConfigurationError(
-      'RedLockService has no servers to lock on: give RedisLockModule.forRoot() the option ' +
-        "redLock: { nodes: ['redis://…', 'redis://…', 'redis://…'] }",
+      'RedLockService has no servers to lock on: give RedisLockModule.forRoot() or openLocks() the ' +
+        "option redLock: { nodes: ['redis://…', 'redis://…', 'redis://…'] }",
     );
   const reject = () => Promise.reject(error());
   const refuse = () => {

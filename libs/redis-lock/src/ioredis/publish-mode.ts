@@ -1,21 +1,10 @@
 import type { Cluster } from 'ioredis';
 
-import { describeValue, LockConfigurationError } from '../core/api/errors.js';
+import type { LockSettings } from '../core/api/options.js';
 import { ANSWER_MS } from '../core/redis/connection.js';
 import { isRefusal } from './reply-error.js';
 
-/** How releases are announced and received in a Cluster; elsewhere always by PUBLISH. */
-export type PublishOption = 'auto' | 'plain' | 'sharded' | 'both';
-
-const OPTIONS: readonly unknown[] = ['auto', 'plain', 'sharded', 'both'];
-
-/** @throws {LockConfigurationError} it is none */
-export function publishOption(value: unknown): PublishOption {
-  if (OPTIONS.includes(value)) return value as PublishOption;
-  throw new LockConfigurationError(
-    `publish must be 'auto', 'plain', 'sharded' or 'both', not ${describeValue(value)}`,
-  );
-}
+export type PublishOption = LockSettings['publish'];
 
 /**
  * Asks a Cluster as Redisson does: one that answers PUBSUB SHARDNUMSUB has sharded messages.

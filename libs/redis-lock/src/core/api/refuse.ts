@@ -1,5 +1,5 @@
-import { describeValue, LockConfigurationError } from '../core/api/errors.js';
-import { isPlainObject, unknownOption } from '../core/api/shapes.js';
+import { describeValue, LockConfigurationError } from './errors.js';
+import { isPlainObject, unknownOption } from './shapes.js';
 
 /**
  * @param where begins the message

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { LockAcquisitionMessage } from '../core/trace.js';
 import type { LockKind, LockSubject } from '../core/api/observer.js';
-import type { LockEventMessage } from './lock-logger.js';
+import type { LockEventMessage } from './event-channel.js';
 
 /** The labels of measurements: few values each, and none that a visitor has sent. */
 // No interface: as a record of texts it is passed on to other packages.

@@ -1,0 +1,60 @@
+export type { AcquisitionOutcome, LockAcquisitionMessage } from './core/trace.js';
+export {
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  LockConfigurationError,
+  LockError,
+  LockKeyError,
+  LockLimitError,
+  LockQuorumError,
+  LockReplicationError,
+  LockShutdownError,
+  LockStateError,
+  LockTimeoutError,
+  type BackendErrorDetails,
+  type BackendOutcome,
+  type LeaseLostReason,
+  type LockErrorCode,
+  type LockErrorDetails,
+} from './core/api/errors.js';
+export type { Lease, LeaseState, PermitLease } from './core/api/lease.js';
+export { LockMonitor, type LockStatus } from './core/monitor.js';
+export type { AcquireOptions, Lock, LockedWork } from './core/api/lock.js';
+export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
+export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
+export type { NamedLocks } from './core/named-locks.js';
+export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';
+export type { LockSettings, LockTuning } from './core/api/options.js';
+export { CurrentLock } from './core/holding/scope.js';
+
+export type { CountDownLatch, WaitOptions } from './primitives/count-down-latch/latch.js';
+export { LatchService } from './primitives/count-down-latch/latch-service.js';
+export { FairLockService } from './primitives/fair-lock/fair-lock-service.js';
+export {
+  FencingGuard,
+  type GuardedCommand,
+  type SqlFence,
+} from './primitives/fencing-guard/fencing-guard.js';
+export {
+  ReadWriteLockService,
+  type ReadWriteLock,
+} from './primitives/read-write-lock/read-write-lock-service.js';
+export { RedLockService } from './primitives/red-lock/red-lock-service.js';
+export { LockService } from './primitives/lock/lock-service.js';
+export type {
+  CountingAcquireOptions,
+  CountingSemaphore,
+} from './primitives/counting-semaphore/counting-semaphore.js';
+export type {
+  PermittedWork,
+  Semaphore,
+  SemaphoreAcquireOptions,
+} from './primitives/semaphore/semaphore.js';
+export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
+
+export { openLocks, type OpenLocksOptions } from './family/open-locks.js';
+export type { LockEventMessage } from './family/event-channel.js';
+export type { LockFamily } from './family/lock-family.js';
+export type { RedisLockOptions, RedLockOptions } from './family/options.js';
+export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';

@@ -1,0 +1,34 @@
+import { LockContext } from '../core/lock-context.js';
+import type { LockObserver } from '../core/api/observer.js';
+import type { LockSettings } from '../core/api/options.js';
+import type { RedisConnection } from '../core/redis/connection.js';
+import { systemClock, type Clock } from '../core/time/clock.js';
+import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
+
+/** A connection that opens on demand. */
+export type BackendConnection = RedisConnection & {
+  open(): void;
+  readonly topology: 'server' | 'sentinel' | 'cluster';
+};
+
+/** The server behind the locks: Redis, or its replacement in a test. */
+export interface Backend {
+  readonly clock: Clock;
+  /**
+   * Opens nothing yet: a connection that is open while another provider fails would never be
+   * closed.
+   * @throws {LockConfigurationError} the target is none
+   */
+  connect(
+    target: unknown,
+    observer: LockObserver,
+    publish?: LockSettings['publish'],
+  ): BackendConnection;
+  context(connection: RedisConnection, settings: Partial<LockSettings>): LockContext;
+}
+
+export const REDIS: Backend = {
+  clock: systemClock,
+  connect: prepareIoredisConnection,
+  context: (connection, settings) => new LockContext(connection, settings),
+};

@@ -1,0 +1,111 @@
+import type { LockObserver } from '../core/api/observer.js';
+import { resolveSettings } from '../core/api/options.js';
+import type { LockContext } from '../core/lock-context.js';
+import { LockMonitor } from '../core/monitor.js';
+import { DEFAULT_URL } from '../ioredis/redis-client.js';
+import { LatchService } from '../primitives/count-down-latch/latch-service.js';
+import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
+import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';
+import { LockService } from '../primitives/lock/lock-service.js';
+import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
+import type { RedLockService } from '../primitives/red-lock/red-lock-service.js';
+import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
+import type { Backend, BackendConnection } from './backend.js';
+import { EventChannel } from './event-channel.js';
+import type { FamilyOptions } from './options.js';
+import { noRedLocks, RedLocks } from './red-locks.js';
+
+/** All locks on one Redis, until `close()`. */
+export class LockFamily implements AsyncDisposable {
+  readonly lock: LockService;
+  readonly fair: FairLockService;
+  readonly readWrite: ReadWriteLockService;
+  readonly semaphore: SemaphoreService;
+  readonly latch: LatchService;
+  /** Refuses every call without the option `redLock`. */
+  readonly red: RedLockService;
+  readonly fencing: FencingGuard;
+  readonly monitor: LockMonitor;
+  /** @internal */
+  readonly context: LockContext;
+  readonly #connection: BackendConnection;
+  readonly #redLocks: RedLocks | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Opens nothing yet.
+   * @internal
+   * @param heardBy puts an observer before that of the options
+   * @throws {LockConfigurationError} an option cannot be used
+   */
+  constructor(
+    options: FamilyOptions,
+    backend: Backend,
+    heardBy: (next: LockObserver) => LockObserver = (next) => next,
+  ) {
+    const { name, observer: own, publish } = resolveSettings(options.settings);
+    const observer = heardBy(new EventChannel(name, own));
+    const settings = { ...options.settings, observer };
+    const target = 'connection' in options ? options.connection : DEFAULT_URL;
+    this.#connection = backend.connect(target, observer, publish);
+    this.context = backend.context(this.#connection, settings);
+    const { redLock } = options;
+    this.#redLocks = redLock && new RedLocks(redLock, settings, backend);
+    this.lock = new LockService(this.context);
+    this.fair = new FairLockService(this.context);
+    this.readWrite = new ReadWriteLockService(this.context);
+    this.semaphore = new SemaphoreService(this.context);
+    this.latch = new LatchService(this.context);
+    this.red = this.#redLocks?.service ?? noRedLocks();
+    this.fencing = new FencingGuard(this.context);
+    this.monitor = new LockMonitor(this.context, this.#contexts.slice(1));
+  }
+
+  /** @internal */
+  open(): void {
+    this.#connection.open();
+  }
+
+  /**
+   * Connects to the servers of the red lock.
+   * @internal
+   * @throws {LockConfigurationError} a node is no master of its own, or two are one server
+   */
+  async openRedLock(): Promise<void> {
+    await this.#redLocks?.open();
+  }
+
+  /**
+   * Refuses new calls, and gives the holders `shutdownTimeoutMs` to finish.
+   * @internal
+   */
+  async drain(): Promise<void> {
+    await Promise.all(this.#contexts.map((context) => context.drain()));
+  }
+
+  /**
+   * Releases what is still held, without waiting for its holders.
+   * @internal
+   */
+  async end(): Promise<void> {
+    await Promise.all(this.#contexts.map((context) => context.close()));
+  }
+
+  /**
+   * Rejects waiters, and gives holders `shutdownTimeoutMs` to finish. Then it releases the other
+   * locks, and closes the connections of this library. A second call waits for the first.
+   */
+  async close(): Promise<void> {
+    this.#closed ??= this.drain().then(() => this.end());
+    await this.#closed;
+  }
+
+  /** As `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  get #contexts(): LockContext[] {
+    return this.#redLocks === undefined ? [this.context] : [this.context, this.#redLocks.context];
+  }
+}

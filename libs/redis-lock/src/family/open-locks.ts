@@ -1,0 +1,28 @@
+import { REDIS } from './backend.js';
+import { LockFamily } from './lock-family.js';
+import { readOptions, type RedisLockOptions } from './options.js';
+
+/** The options of `openLocks`. */
+export interface OpenLocksOptions extends RedisLockOptions {
+  /**
+   * The name of this connection in events, metrics and traces.
+   * @default 'default'
+   */
+  readonly name?: string | undefined;
+}
+
+/**
+ * All locks on one Redis, without Nest: for scripts, workers and other frameworks. It connects at
+ * once, in the background; calls wait for the connection. `close()`, or `await using`, ends it.
+ * @throws {LockConfigurationError} an option cannot be used
+ * @example
+ * await using locks = openLocks({ connection: 'redis://127.0.0.1:6379' });
+ * await locks.lock.using('report', () => writeReport());
+ */
+export function openLocks(options: OpenLocksOptions = {}): LockFamily {
+  const family = new LockFamily(readOptions(options, 'openLocks()', ['name']), REDIS);
+  family.open();
+  // Every call of a red lock is refused for the same reason.
+  family.openRedLock().catch(() => undefined);
+  return family;
+}
