@@ -38,7 +38,16 @@ describe('the page of each kind of lock', () => {
 const DOCS = readdirSync(new URL('docs', ROOT))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
-const ALL = ['README.md', 'README.zh-CN.md', 'apps/seckill-demo/README.md', ...DOCS];
+/** These name what a reader runs. */
+const PROJECT = ['CONTRIBUTING.md', 'SECURITY.md', '.github/PULL_REQUEST_TEMPLATE.md'];
+const ALL = [
+  'README.md',
+  'README.zh-CN.md',
+  'apps/seckill-demo/README.md',
+  'libs/redis-lock/.changeset/README.md',
+  ...PROJECT,
+  ...DOCS,
+];
 
 /** Without what stands in blocks of code. */
 const proseOf = (text: string) => text.replace(/^```.*?^```$/gms, '');
@@ -68,6 +77,29 @@ describe('the links', () => {
   it.each(['README.md', 'README.zh-CN.md'])('of %s name every page', (readme) => {
     const named = linksIn(pageOf(readme)).map((target) => target.split('#')[0]);
     expect(DOCS.filter((page) => !named.includes(page))).toEqual([]);
+  });
+});
+
+describe('what a reader is told to run', () => {
+  const { scripts } = JSON.parse(pageOf('package.json')) as { scripts: object };
+
+  it.each(PROJECT)('is there: %s', (page) => {
+    const text = pageOf(page);
+    const named = [...text.matchAll(/`npm run ([\w:]+)/g)].map(([, script = '']) => script);
+    expect(named.length + linksIn(text).length).toBeGreaterThan(3);
+    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
+  });
+
+  it('is one spec that exists', () => {
+    const text = pageOf('CONTRIBUTING.md');
+    const specs = [
+      ...[...text.matchAll(/`npx jest (\S+?)[` ]/g)].map(([, file = '']) => file),
+      ...[...text.matchAll(/test:faults -- ([\w-]+)/g)].map(
+        ([, name = '']) => `test/faults/${name}.spec.ts`,
+      ),
+    ];
+    expect(specs.length).toBeGreaterThan(2);
+    expect(specs.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
   });
 });
 
