@@ -419,7 +419,7 @@ describe('LockService given bad input', () => {
       'waitTimeMs must be a whole number of milliseconds from 0 to 86400000, or Infinity, not "5s"',
     );
     await expect(locks.acquire('a', { wait: 5 } as never)).rejects.toThrow(
-      'unknown option "wait"; the options are waitTimeMs, leaseTimeMs, signal, fenced, maxHoldMs',
+      'unknown option "wait"; the options are waitTimeMs, signal, profile, leaseTimeMs, maxHoldMs',
     );
   });
 });

@@ -260,7 +260,12 @@ describe('d.9, the module and its connection', () => {
     [161, 'no options', () => null, 'must be a plain object'],
     [162, 'a limit of 0', () => ({ maxKeys: 0 }), 'maxKeys must be a whole number'],
     [162, 'a limit of texts', () => ({ maxWaitersPerKey: '10' }), 'maxWaitersPerKey must be'],
-    [165, 'a way to publish that is none', () => ({ publish: 'shard' }), 'publish must be'],
+    [
+      165,
+      'a way to publish that is none',
+      () => ({ tuning: { publish: 'shard' } }),
+      'publish must be',
+    ],
   ])('d.9/%d %s stops the start, and nothing is sent', async (...row) => {
     const [, , make, reason] = row;
     const options = await make();

@@ -32,7 +32,7 @@ const apps = useApplications(redis);
 class Jobs {
   @Cron('0 0 1 1 *', { name: 'above' })
   @CronLock('report', { atLeastMs: 60_000 })
-  async above(): Promise<string> {
+  async above(): Promise<string | undefined> {
     runs.push('above');
     await gate?.opened;
     return 'ran';
@@ -40,7 +40,7 @@ class Jobs {
 
   @CronLock('other-report', { atLeastMs: 60_000 })
   @Cron('0 0 1 1 *', { name: 'below' })
-  async below(): Promise<string> {
+  async below(): Promise<string | undefined> {
     runs.push('below');
     return 'ran';
   }

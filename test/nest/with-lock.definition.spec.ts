@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ExecutionContext } from '@nestjs/common';
-import { LockConfigurationError, LockKey, WithLock } from 'nestjs-redis-lock';
+import {
+  LockConfigurationError,
+  LockKey,
+  WithFairLock,
+  WithLock,
+  WithReadLock,
+  WithSemaphore,
+} from 'nestjs-redis-lock';
 import { BehaviorSubject, of, type Observable } from 'rxjs';
 
 /** A caller in JavaScript may pass anything, and some faults show only in the emitted types. */
@@ -42,7 +49,7 @@ describe('a class definition throws', () => {
     [null, 'the options must be a plain object, not null'],
     [[], 'the options must be a plain object, not an array'],
     ['skip', 'the options must be a plain object, not "skip"'],
-    [{ wait: 5 }, 'unknown option "wait"; the options are waitTimeMs, leaseTimeMs, fenced'],
+    [{ wait: 5 }, 'unknown option "wait"; the options are waitTimeMs, profile, leaseTimeMs'],
     [{ signal: AbortSignal.abort() }, 'unknown option "signal"'],
     [{ waitTimeMs: -1 }, 'waitTimeMs must be a whole number of milliseconds'],
     [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
@@ -307,6 +314,65 @@ export class Types {
 
   @WithLock((id: string) => id, { onBusy: ([id], error) => `${id.trim()} ${error.code}` })
   async typedBusy(@LockKey('id') id: string, count: number): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  @WithLock('order_<id>', { onBusy: ([id]: [string], error) => `${id.trim()} ${error.code}` })
+  async templateBusy(@LockKey('id') id: string, count: number): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  @WithLock('order_<id>', { onBusy: (args) => args.length, onBackendError: 'run' })
+  async anyArguments(@LockKey('id') id: string): Promise<number> {
+    return Promise.resolve(1);
+  }
+
+  @WithLock('a', { onBusy: () => of(1), onBackendError: () => undefined })
+  emits(): Observable<number | undefined> {
+    return of(1);
+  }
+
+  @WithLock('a', { onBusy: 'skip', onBackendError: () => 'nobody reads it' })
+  async nothing(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @WithReadLock('a', {
+    onBusy: () => {
+      throw new Error('busy');
+    },
+  })
+  async throws(): Promise<number> {
+    return Promise.resolve(1);
+  }
+
+  // @ts-expect-error -- skip resolves with undefined
+  @WithLock('a', { onBusy: 'skip' })
+  async skips(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  // @ts-expect-error -- skip resolves with undefined
+  @WithSemaphore('a', { onBusy: 'skip' })
+  async skipsPermits(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  // @ts-expect-error -- the handler answers with a number
+  @WithLock('a', { onBusy: () => 1 })
+  async answersOther(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  // @ts-expect-error -- the handler answers with a number
+  @WithFairLock('a', { onBackendError: async () => Promise.resolve(1) })
+  async answersOtherOnError(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  // @ts-expect-error -- the handler wants a number
+  @WithLock('order_<id>', { onBusy: ([id]: [number]) => id.toFixed() })
+  async otherArguments(@LockKey('id') id: string): Promise<string> {
     return Promise.resolve('');
   }
 

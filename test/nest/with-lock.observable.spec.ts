@@ -103,12 +103,12 @@ class Feed {
   }
 
   @WithLock('feed', { waitTimeMs: 0, onBusy: 'skip' })
-  skipping(): Observable<number> {
+  skipping(): Observable<number | undefined> {
     this.calls += 1;
     return of(1);
   }
 
-  @WithLock('feed_<id>', { waitTimeMs: 0, onBusy: ([id]) => of('busy', id) })
+  @WithLock('feed_<id>', { waitTimeMs: 0, onBusy: ([id]: [string]) => of('busy', id) })
   answering(@LockKey('id') id: string): Observable<string> {
     this.calls += 1;
     return of(id);
@@ -342,7 +342,7 @@ describe('in a controller', () => {
 
     @Get('busy/:id')
     @WithLock('busy', { waitTimeMs: 0, onBusy: 'skip' })
-    busy(): Observable<string> {
+    busy(): Observable<string | undefined> {
       return EMPTY;
     }
   }

@@ -213,14 +213,14 @@ describe('onBusy', () => {
     }
 
     @WithLock('busy', { waitTimeMs: 0, onBusy: 'skip' })
-    async skipped(): Promise<string> {
+    async skipped(): Promise<string | undefined> {
       this.runs += 1;
       return 'ran';
     }
 
     @WithLock('busy_<id>', {
       waitTimeMs: 0,
-      onBusy: (args, error) => [...(args as unknown[]), error.lockName],
+      onBusy: (args, error) => [...args, error.lockName],
     })
     async answered(@LockKey('id') id: string, count: number): Promise<unknown> {
       this.runs += 1;

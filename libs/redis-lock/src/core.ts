@@ -20,7 +20,7 @@ export {
 } from './core/api/errors.js';
 export type { Lease, LeaseState, PermitLease } from './core/api/lease.js';
 export { LockMonitor, type LockStatus } from './core/monitor.js';
-export type { AcquireOptions, Lock, LockedWork } from './core/api/lock.js';
+export type { AcquireOptions, Lock, LockedWork, WaitOptions } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';
@@ -28,7 +28,7 @@ export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/
 export type { LockSettings, LockTuning } from './core/api/options.js';
 export { CurrentLock } from './core/holding/scope.js';
 
-export type { CountDownLatch, WaitOptions } from './primitives/count-down-latch/latch.js';
+export type { CountDownLatch } from './primitives/count-down-latch/latch.js';
 export { LatchService } from './primitives/count-down-latch/latch-service.js';
 export { FairLockService } from './primitives/fair-lock/fair-lock-service.js';
 export {
@@ -42,10 +42,7 @@ export {
 } from './primitives/read-write-lock/read-write-lock-service.js';
 export { RedLockService } from './primitives/red-lock/red-lock-service.js';
 export { LockService } from './primitives/lock/lock-service.js';
-export type {
-  CountingAcquireOptions,
-  CountingSemaphore,
-} from './primitives/counting-semaphore/counting-semaphore.js';
+export type { CountingSemaphore } from './primitives/counting-semaphore/counting-semaphore.js';
 export type {
   PermittedWork,
   Semaphore,

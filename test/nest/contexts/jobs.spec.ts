@@ -87,7 +87,7 @@ describe('a listener of the event emitter', () => {
 
       @OnEvent('order.busy')
       @WithLock('busy', { waitTimeMs: 0, onBusy: 'skip' })
-      async skipped(): Promise<string> {
+      async skipped(): Promise<string | undefined> {
         return 'ran';
       }
 

@@ -51,7 +51,7 @@ type Options = Readonly<Record<string, unknown>>;
 
 const OPTIONS = [
   ...['connection', 'keyPrefix', 'watchdogLeaseMs', 'waitTimeMs', 'shutdownTimeoutMs'],
-  ...['maxWaitersPerKey', 'maxKeys', 'redLock', 'observer', 'tuning'],
+  ...['maxWaitersPerKey', 'maxKeys', 'profiles', 'redLock', 'observer', 'tuning'],
 ];
 
 /**

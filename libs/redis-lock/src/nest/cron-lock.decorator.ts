@@ -40,7 +40,10 @@ export interface CronLockOptions extends Pick<
  * @CronLock('nightly-report', { atLeastMs: 60_000, atMostMs: 3_600_000 })
  * async report(): Promise<void> { … }
  */
-export function CronLock(name: string, options: CronLockOptions): LockedMethodDecorator<[]> {
+export function CronLock(
+  name: string,
+  options: CronLockOptions,
+): LockedMethodDecorator<[], 'skip'> {
   const { atLeastMs, atMostMs, ...others } = checked(name, options);
   return lockDecorator('@CronLock', name, {
     ...others,

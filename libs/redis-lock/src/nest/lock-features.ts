@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
 import type { Lock } from '../core/api/lock.js';
+import type { LockContext } from '../core/lock-context.js';
 import type { LockKind } from '../core/api/observer.js';
 import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/api/options.js';
 import { isPlainObject, withDefaultOptions } from '../core/api/shapes.js';
@@ -17,8 +18,8 @@ import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate, refuseLookAlikes } from './key-template.js';
 import { bound, SERVICE_OF, type KindService } from './lock-kinds.js';
-import { forRootOf, getLocksToken } from './service-tokens.js';
-import { resolvePlan, type WithLockOptions } from './with-lock.options.js';
+import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
+import { checkProfile, resolvePlan, type WithLockOptions } from './with-lock.options.js';
 
 /** A lock template, with the default options of its calls. */
 export interface LockTemplateOptions extends Omit<
@@ -122,19 +123,26 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
     read: (values) => values,
     path: [head, ...path],
   }));
-  const { kind, connection, acquire } = resolvePlan(options, where, isLabel(key) ? key : name);
+  const plan = resolvePlan(options, where, isLabel(key) ? key : name);
+  const { kind, connection, acquire } = plan;
   return {
     provide: getLockToken(name, connection),
-    inject: [LockService, SERVICE_OF[kind]].map((Service) =>
-      getLocksToken<KindService>(Service, connection),
-    ),
-    useFactory: (locks: LockService, service: KindService): LockTemplate => ({
-      key,
-      get: (values) => {
-        const services = { locks, ofKind: () => service };
-        return withDefaults(bound(services, kind, nameOf(values)), acquire) as Lock;
-      },
-    }),
+    inject: [
+      getLockContextToken(connection),
+      getLocksToken(LockService, connection),
+      getLocksToken<KindService>(SERVICE_OF[kind], connection),
+    ],
+    useFactory: (
+      { settings }: LockContext,
+      locks: LockService,
+      service: KindService,
+    ): LockTemplate => {
+      checkProfile(plan, settings, where);
+      const services = { locks, ofKind: () => service };
+      const get = (values: object) =>
+        withDefaults(bound(services, kind, nameOf(values)), acquire) as Lock;
+      return { key, get };
+    },
   };
 }
 

@@ -2,10 +2,11 @@ import { Inject, Injectable, type InjectionToken, type OnModuleInit } from '@nes
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
+import type { LockContext } from '../core/lock-context.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from './lock-kinds.js';
-import { forRootOf, getLocksToken } from './service-tokens.js';
-import type { LockPlan } from './with-lock.options.js';
+import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
+import { checkProfile, type LockPlan } from './with-lock.options.js';
 
 /** Not on the instances: those may be frozen, compared or serialised. */
 const services = new WeakMap<object, Map<symbol, unknown>>();
@@ -66,6 +67,26 @@ function inject(target: object, host: symbol, token: InjectionToken): void {
   injectInto(target, host, token);
 }
 
+const CHECKS = Symbol.for('nestjs-redis-lock:checks');
+
+/** A check of a class that needs the application. */
+type Check = (application: ModuleRef) => void;
+
+/** Has the options of a decorated method checked when the application starts, whatever its scope. */
+export function checkAtStart(target: object, plan: LockPlan, where: string): void {
+  if (plan.acquire.profile === undefined) return;
+  const check: Check = (application) => {
+    const token = getLockContextToken(plan.connection);
+    const { settings } = application.get<LockContext>(token, { strict: false });
+    checkProfile(plan, settings, where);
+  };
+  Reflect.defineMetadata(CHECKS, [...checksOf(target), check], target);
+}
+
+function checksOf(target: object): readonly Check[] {
+  return (Reflect.getMetadata(CHECKS, target) ?? []) as Check[];
+}
+
 /** Lets Nest give the service to every instance of the prototype, also to those of factories. */
 export function injectInto(target: object, key: symbol, token: InjectionToken): void {
   Inject(token)(target, key);
@@ -86,7 +107,7 @@ function notInjected(where: string): LockConfigurationError {
 }
 
 /**
- * Nest injects no properties into what `useFactory` and `useValue` give. Their objects are looked for
+ * Checks the decorated classes of the application. And Nest injects no properties into what `useFactory` and `useValue` give. Their objects are looked for
  * when all of them are made, and before their own `onModuleInit`.
  */
 @Injectable()
@@ -97,11 +118,18 @@ export class HostScan implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    for (const { providers } of this.modules.values()) {
+    for (const { providers, controllers, injectables } of this.modules.values()) {
       for (const { isNotMetatype, instance } of providers.values()) {
         if (isNotMetatype && isObject(instance)) this.#provide(instance);
       }
+      for (const { metatype } of [providers, controllers, injectables].flatMap(valuesOf)) {
+        if (isClass(metatype)) this.#check(metatype.prototype);
+      }
     }
+  }
+
+  #check(target: object): void {
+    for (const check of checksOf(target)) check(this.application);
   }
 
   /** Does for an object that a factory made what Nest does for the instances of a class. */
@@ -110,6 +138,14 @@ export class HostScan implements OnModuleInit {
       Reflect.set(instance, key, this.application.get<unknown>(token, { strict: false }));
     }
   }
+}
+
+function isClass(metatype: unknown): metatype is { readonly prototype: object } {
+  return typeof metatype === 'function' && isObject(metatype.prototype);
+}
+
+function valuesOf<T>(map: ReadonlyMap<unknown, T>): T[] {
+  return [...map.values()];
 }
 
 function isObject(instance: unknown): instance is object {

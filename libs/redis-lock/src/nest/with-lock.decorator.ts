@@ -5,24 +5,79 @@ import type { Observable } from 'rxjs';
 import { isGenerator } from '../core/holding/scope.js';
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { isLabel } from '../core/api/options.js';
-import { installHost, type FindServices } from './lock-host.js';
+import { checkAtStart, installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { MethodKind, LockNames } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise } from './locked-call.js';
-import { resolvePlan, type LockPlan, type WithLockOptions } from './with-lock.options.js';
+import {
+  resolvePlan,
+  type LockPlan,
+  type OnBackendError,
+  type OnBusy,
+  type WithLockOptions,
+} from './with-lock.options.js';
 import { refuse } from '../core/api/refuse.js';
 
-/** Accepts methods that return a Promise or an Observable and whose arguments begin with `A`. */
-export type LockedMethodDecorator<A extends any[]> = <
+/** The value that a method, or a handler in its place, promises or emits. */
+type ValueOf<Returned> = [Awaited<Returned>] extends [never]
+  ? never
+  : Awaited<Returned> extends Observable<infer Value>
+    ? Awaited<Value>
+    : Awaited<Returned>;
+
+/** What may stand in place of the method's value; nobody reads that of a method without one. */
+type Answer<M extends (...args: any[]) => unknown> =
+  void extends ValueOf<ReturnType<M>> ? unknown : ValueOf<ReturnType<M>>;
+
+/** Nothing where the answers of the handler suit the method, and otherwise the reason. */
+type Misfit<M extends (...args: any[]) => unknown, Given> = 'throw' extends Given
+  ? unknown
+  : Given extends 'skip'
+    ? undefined extends Answer<M>
+      ? unknown
+      : "'skip' resolves with undefined, which the method does not promise"
+    : Given extends (args: infer Args extends readonly unknown[], error: never) => infer Returned
+      ? Parameters<M> extends [...Args, ...any[]]
+        ? [ValueOf<Returned>] extends [Answer<M> | (undefined extends Answer<M> ? void : never)]
+          ? unknown
+          : 'the handler answers with what the method does not promise'
+        : 'the handler wants other arguments than the method has'
+      : unknown;
+
+/**
+ * Accepts methods that return a Promise or an Observable and whose arguments begin with `A`.
+ * @typeParam Busy the option `onBusy`, which has to suit the method
+ * @typeParam Failed the option `onBackendError`, which has to suit the method
+ */
+export type LockedMethodDecorator<A extends any[], Busy = unknown, Failed = unknown> = <
   M extends (...args: any[]) => Promise<any> | Observable<any>,
 >(
   target: object,
   property: string | symbol,
   descriptor: TypedPropertyDescriptor<M> &
-    (Parameters<M> extends [...A, ...any[]] ? unknown : 'the key wants other arguments'),
+    (Parameters<M> extends [...A, ...any[]] ? unknown : 'the key wants other arguments') &
+    Misfit<M, Busy> &
+    Misfit<M, Failed>,
 ) => void;
+
+/** The options of a decorator whose handlers answer in place of the method. */
+type Handled<
+  A extends any[],
+  Busy,
+  Failed,
+  Without extends keyof WithLockOptions<[]> = never,
+> = Omit<WithLockOptions<[...A, ...unknown[]]>, Without | 'via' | 'onBusy' | 'onBackendError'> & {
+  readonly via?: 'method' | undefined;
+  /** @default 'throw' */
+  readonly onBusy?: Busy | undefined;
+  /**
+   * Only `run` lets the method run without its lock.
+   * @default 'throw'
+   */
+  readonly onBackendError?: Failed | undefined;
+};
 
 /** A template, several of them for a multi lock, or a function that makes the names. */
 export type WithLockKey<A extends any[]> = LockNames | ((...args: A) => LockNames);
@@ -55,10 +110,11 @@ export function WithLock(
  * @WithLock('product_<id>')
  * async buy(@LockKey('id') productId: string, buyer: string): Promise<Order> { … }
  */
-export function WithLock<A extends any[] = []>(
-  key: WithLockKey<A>,
-  options?: WithLockOptions<[...A, ...any[]]> & { readonly via?: 'method' | undefined },
-): LockedMethodDecorator<A>;
+export function WithLock<
+  A extends any[] = [],
+  Busy extends OnBusy<[...A, ...unknown[]]> = OnBusy<[...A, ...unknown[]]>,
+  Failed extends OnBackendError<[...A, ...unknown[]]> = OnBackendError<[...A, ...unknown[]]>,
+>(key: WithLockKey<A>, options?: Handled<A, Busy, Failed>): LockedMethodDecorator<A, Busy, Failed>;
 export function WithLock(key: WithLockKey<any>, options: WithLockOptions<any> = {}) {
   return lockDecorator('@WithLock', key, options);
 }
@@ -71,12 +127,14 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
       readonly via: 'interceptor';
     },
   ): MethodDecorator;
-  <A extends any[] = []>(
+  <
+    A extends any[] = [],
+    Busy extends OnBusy<[...A, ...unknown[]]> = OnBusy<[...A, ...unknown[]]>,
+    Failed extends OnBackendError<[...A, ...unknown[]]> = OnBackendError<[...A, ...unknown[]]>,
+  >(
     key: WithLockKey<A>,
-    options?: Omit<WithLockOptions<[...A, ...any[]]>, Without> & {
-      readonly via?: 'method' | undefined;
-    },
-  ): LockedMethodDecorator<A>;
+    options?: Handled<A, Busy, Failed, Without>,
+  ): LockedMethodDecorator<A, Busy, Failed>;
 }
 
 function by(kind: MethodKind, name: string) {
@@ -126,6 +184,7 @@ export function lockDecorator(
       );
     }
     const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
+    checkAtStart(target, plan, where);
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {

@@ -10,8 +10,9 @@ import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,
   isConnectionName,
-  resolveAcquireOptions,
+  withProfile,
   type AnyAcquireOptions,
+  type LockSettings,
 } from '../core/api/options.js';
 import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
 import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
@@ -25,7 +26,7 @@ import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
  * It applies to nothing else. Without Redis the holder is unknown: see `onBackendError`.
  */
 export type OnBusy<Args extends readonly unknown[]> =
-  'throw' | 'skip' | ((args: Args, error: LockTimeoutError) => unknown);
+  'throw' | 'skip' | Handler<Args, LockTimeoutError>;
 
 /**
  * The reaction when Redis could not be asked for the lock, or refused:
@@ -34,7 +35,12 @@ export type OnBusy<Args extends readonly unknown[]> =
  * - a function: the call resolves with its result, or rejects with its error.
  */
 export type OnBackendError<Args extends readonly unknown[]> =
-  'throw' | 'run' | ((args: Args, error: LockBackendError) => unknown);
+  'throw' | 'run' | Handler<Args, LockBackendError>;
+
+/** As the type of a method, it takes a function with narrower arguments: those of the decorated one. */
+type Handler<Args extends readonly unknown[], E> = {
+  handle(args: Args, error: E): unknown;
+}['handle'];
 
 /** How a decorated method takes its lock. Every time is in milliseconds. */
 export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
@@ -142,9 +148,33 @@ function checkWords(
   }
 }
 
-function checkAcquire(acquire: AnyAcquireOptions, known: readonly string[], where: string): void {
+/** Profiles are known when the application starts. */
+function checkAcquire(
+  { profile, ...acquire }: AnyAcquireOptions,
+  known: readonly string[],
+  where: string,
+): void {
+  if (profile !== undefined && typeof profile !== 'string') {
+    refuseValue(where, 'profile', 'the name of a profile', profile);
+  }
+  refuseArguments(where, () => withProfile(acquire, DEFAULT_SETTINGS, known));
+}
+
+/**
+ * Checks what a plan takes from the settings of its connection.
+ * @throws {LockConfigurationError} there is no such profile, or it does not suit this kind of lock
+ */
+export function checkProfile(
+  { acquire, kind }: Pick<LockPlan, 'acquire' | 'kind'>,
+  settings: LockSettings,
+  where: string,
+): void {
+  refuseArguments(where, () => withProfile(acquire, settings, OPTIONS_OF[kind]));
+}
+
+function refuseArguments(where: string, check: () => unknown): void {
   try {
-    resolveAcquireOptions(acquire, DEFAULT_SETTINGS, 0, known);
+    check();
   } catch (error) {
     if (!(error instanceof LockArgumentError)) throw error;
     throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });

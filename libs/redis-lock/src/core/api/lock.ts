@@ -1,19 +1,25 @@
 import type { Lease } from './lease.js';
 
-/** How one acquisition behaves. Every time is in milliseconds. */
-export interface AcquireOptions {
+/** How one call waits. */
+export interface WaitOptions {
   /**
-   * How long to wait for the lock. 0 makes one attempt; `Infinity` waits for ever.
-   * @default the module's `waitTimeMs` for `acquire` and `using`, 0 for `tryAcquire`
+   * How long to wait, in milliseconds. 0 makes one attempt; `Infinity` waits for ever.
+   * @default the module's `waitTimeMs`, 0 for `tryAcquire`
    */
   readonly waitTimeMs?: number | undefined;
+  /** Aborts the waiting; the promise then rejects with `signal.reason`. Later it has no effect. */
+  readonly signal?: AbortSignal | undefined;
+  /** The name of options in `profiles` of the module; those that the call gives itself come first. */
+  readonly profile?: string | undefined;
+}
+
+/** How one acquisition behaves. Every time is in milliseconds. */
+export interface AcquireOptions extends WaitOptions {
   /**
    * No renewal: the lock ends by itself after this time, whether the work is done or not. Without
    * it the watchdog renews the lease of `watchdogLeaseMs` until the release.
    */
   readonly leaseTimeMs?: number | undefined;
-  /** Aborts the waiting; the promise then rejects with `signal.reason`. Later it has no effect. */
-  readonly signal?: AbortSignal | undefined;
   /** Also take a fencing token: a number that rises with every fenced grant of this name. */
   readonly fenced?: boolean | undefined;
   /** The watchdog stops renewing after this time, so that the lock ends at the latest one lease later. */

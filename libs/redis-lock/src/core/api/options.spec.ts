@@ -18,6 +18,7 @@ describe('resolveSettings', () => {
       fairLockWaitTimeMs: 300_000,
       wakeUp: 'message',
       publish: 'auto',
+      profiles: {},
       maxWaitersPerKey: 10_000,
       maxKeys: 100_000,
     });

@@ -1,5 +1,5 @@
-import { describeValue, LockArgumentError, LockConfigurationError } from './errors.js';
-import type { AcquireOptions } from './lock.js';
+import { describeValue, LockArgumentError, LockConfigurationError, quoteName } from './errors.js';
+import type { AcquireOptions, WaitOptions } from './lock.js';
 import type { LockObserver } from './observer.js';
 import {
   hasMethods,
@@ -7,7 +7,11 @@ import {
   isPlainObject,
   UNSAFE_CHARACTERS,
   unknownOption,
+  withDefaultOptions,
 } from './shapes.js';
+
+/** The options of calls under one name. */
+type Profile = Omit<AnyAcquireOptions, 'signal' | 'profile' | 'label'>;
 
 /** What no application has to know; the defaults fit nearly all. Every time is in milliseconds. */
 export interface LockTuning {
@@ -94,6 +98,12 @@ export interface LockSettings extends LockTuning {
    * @default 100_000
    */
   readonly maxKeys: number;
+  /**
+   * Options by names, which calls, decorators and templates take with `profile`. So they can come
+   * from configuration. A profile with an option that a kind of lock does not have is refused there.
+   * @default {}
+   */
+  readonly profiles: Readonly<Record<string, Profile>>;
   /** Gets the events of every lock. */
   readonly observer?: LockObserver | undefined;
 }
@@ -118,6 +128,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   shutdownTimeoutMs: 2_000,
   maxWaitersPerKey: 10_000,
   maxKeys: 100_000,
+  profiles: {},
   ...DEFAULT_TUNING,
 });
 
@@ -186,7 +197,27 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
       `observer must be an object with a method observe(event), not ${describeValue(observer)}`,
     );
   }
-  return settings;
+  return { ...settings, profiles: checkedProfiles(settings.profiles) };
+}
+
+function checkedProfiles(given: unknown): LockSettings['profiles'] {
+  if (!isPlainObject(given)) {
+    throw new LockConfigurationError(
+      'profiles must be a plain object of options by names, such as ' +
+        `{ checkout: { waitTimeMs: 2_000 } }, not ${describeValue(given)}`,
+    );
+  }
+  for (const [name, options] of Object.entries(given)) {
+    try {
+      checkAcquireOptions(options as Profile, PROFILE_OPTIONS);
+    } catch (error) {
+      throw new LockConfigurationError(
+        `profiles, ${quoteName(name)}: ${(error as Error).message}`,
+        { cause: error },
+      );
+    }
+  }
+  return given as LockSettings['profiles'];
 }
 
 function checkChoice(option: string, value: unknown, choices: string): void {
@@ -234,39 +265,41 @@ export interface AnyAcquireOptions extends AcquireOptions {
   readonly permits?: number | undefined;
 }
 
-export const LOCK_OPTIONS = [
+export const WAIT_OPTIONS = [
   'waitTimeMs',
-  'leaseTimeMs',
   'signal',
-  'fenced',
+  'profile',
+] as const satisfies readonly (keyof WaitOptions)[];
+
+/** Readers write nothing that a token could guard. */
+export const READ_OPTIONS = [
+  ...WAIT_OPTIONS,
+  'leaseTimeMs',
   'maxHoldMs',
   'minReplicas',
   'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
+
+export const LOCK_OPTIONS = [...READ_OPTIONS, 'fenced'] as const;
 
 /** Only a lock with one owner and a key of its own can stay taken. */
 export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 
-/** Readers write nothing that a token could guard. */
-export const READ_OPTIONS = [
-  'waitTimeMs',
-  'leaseTimeMs',
-  'signal',
-  'maxHoldMs',
-  'minReplicas',
-  'label',
-] as const satisfies readonly (keyof AcquireOptions)[];
-
 export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits'] as const;
+
+/** A signal belongs to one call, and a label to the locks that it names. */
+const PROFILE_OPTIONS = [...REENTRANT_OPTIONS, ...PERMIT_OPTIONS].filter(
+  (option) => !['signal', 'profile', 'label'].includes(option),
+);
 
 /** Fills in the defaults of one call and checks it; the only place that does either. */
 export function resolveAcquireOptions(
-  options: AnyAcquireOptions | undefined,
+  given: AnyAcquireOptions | undefined,
   settings: LockSettings,
   defaultWaitMs: number,
   known: readonly string[] = LOCK_OPTIONS,
 ): ResolvedAcquireOptions {
-  if (options !== undefined) checkAcquireOptions(options, known);
+  const options = given === undefined ? undefined : withProfile(given, settings, known);
   return {
     waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
     leaseTimeMs: options?.leaseTimeMs ?? settings.watchdogLeaseMs,
@@ -279,6 +312,31 @@ export function resolveAcquireOptions(
     label: options?.label,
     minHoldMs: options?.minHoldMs ?? 0,
   };
+}
+
+/**
+ * The checked options of a call, with those of its profile.
+ * @throws {LockArgumentError} an option cannot be used, or there is no such profile
+ */
+export function withProfile(
+  options: AnyAcquireOptions,
+  { profiles }: Pick<LockSettings, 'profiles'>,
+  known: readonly string[] = LOCK_OPTIONS,
+): AnyAcquireOptions {
+  checkAcquireOptions(options, known);
+  if (options.profile === undefined) return options;
+  const { profile, ...own } = options;
+  if (!Object.hasOwn(profiles, profile)) {
+    const names = Object.keys(profiles).map(quoteName).join(', ') || 'none';
+    refuseArgument(`there is no profile ${quoteName(profile)}; the module has ${names}`);
+  }
+  const merged = withDefaultOptions<AnyAcquireOptions>(profiles[profile] ?? {}, own);
+  try {
+    checkAcquireOptions(merged, known);
+  } catch (error) {
+    refuseArgument(`with the profile ${quoteName(profile)}: ${(error as Error).message}`);
+  }
+  return merged;
 }
 
 export function checkLeaseTime(value: unknown): void {
@@ -296,7 +354,7 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
   }
   refuseArgument(unknownOption(options, known));
   const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
-  const { permits, minReplicas, label, minHoldMs } = options;
+  const { permits, minReplicas, label, minHoldMs, profile } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
@@ -316,6 +374,9 @@ function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[
     if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
       refuseArgument('leaseTimeMs must not be less than minHoldMs');
     }
+  }
+  if (profile !== undefined && typeof profile !== 'string') {
+    refuseArgument(`profile must be the name of a profile, not ${describeValue(profile)}`);
   }
   if (label !== undefined && !isLabel(label)) {
     refuseArgument(

@@ -6,15 +6,19 @@ import { Deadline, OVER } from '../../core/time/deadline.js';
 import { withLockName } from '../../core/api/errors.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
+import type { WaitOptions } from '../../core/api/lock.js';
+import {
+  checkCount,
+  LARGEST_COUNT,
+  resolveAcquireOptions,
+  WAIT_OPTIONS,
+} from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
 import { channelOf, REQUEST } from './footprint.js';
-import type { CountDownLatch, WaitOptions } from './latch.js';
+import type { CountDownLatch } from './latch.js';
 import * as scripts from './latch.scripts.js';
-
-const WAIT_OPTIONS = ['waitTimeMs', 'signal'] as const satisfies readonly (keyof WaitOptions)[];
 
 /** Count-down latches on Redis, shared with Java services that use Redisson's `RCountDownLatch`. */
 export class LatchService {

@@ -1,13 +1,4 @@
-/** How to wait for a latch. */
-export interface WaitOptions {
-  /**
-   * How long to wait, in milliseconds; 0 only looks, `Infinity` waits for ever.
-   * @default `waitTimeMs` of the module
-   */
-  readonly waitTimeMs?: number | undefined;
-  /** Ends the waiting: it rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-}
+import type { WaitOptions } from '../../core/api/lock.js';
 
 /**
  * Opens once it has been counted down to zero. A latch that was never set, or was deleted, cannot

@@ -8,22 +8,24 @@ import type { Asker, Channels } from '../../core/holding/asker.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/api/observer.js';
-import { checkCount, LARGEST_COUNT, resolveAcquireOptions } from '../../core/api/options.js';
+import type { WaitOptions } from '../../core/api/lock.js';
+import {
+  checkCount,
+  LARGEST_COUNT,
+  resolveAcquireOptions,
+  WAIT_OPTIONS,
+} from '../../core/api/options.js';
 import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import { timeoutError, type Refusal } from '../../core/waiting/known.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
-import type { CountingAcquireOptions, CountingSemaphore } from './counting-semaphore.js';
+import type { CountingSemaphore } from './counting-semaphore.js';
 import { channelOf, REQUEST } from './footprint.js';
 import * as scripts from './counting-semaphore.scripts.js';
 
 const KIND = 'counting-semaphore';
 
-const ACQUIRE_OPTIONS = [
-  'waitTimeMs',
-  'signal',
-] as const satisfies readonly (keyof CountingAcquireOptions)[];
 const LONGEST_TTL_MS = 365 * 24 * 60 * 60 * 1_000;
 
 /** All counting semaphores of one connection. */
@@ -71,11 +73,7 @@ export class CountingSemaphores {
     return (await this.#requests.ask(name, send, false)) === 1;
   }
 
-  async #acquire(
-    name: string,
-    permits: number,
-    options: CountingAcquireOptions | undefined,
-  ): Promise<void> {
+  async #acquire(name: string, permits: number, options: WaitOptions | undefined): Promise<void> {
     const { waitTimeMs } = this.context.settings;
     const acquisition = this.#acquisition(name, permits, options, waitTimeMs);
     const refusal = await this.#take(acquisition, permits);
@@ -86,7 +84,7 @@ export class CountingSemaphores {
   async #tryAcquire(
     name: string,
     permits: number,
-    options: CountingAcquireOptions | undefined,
+    options: WaitOptions | undefined,
   ): Promise<boolean> {
     const acquisition = this.#acquisition(name, permits, options, 0);
     return (await this.#take(acquisition, permits)) === undefined;
@@ -95,13 +93,13 @@ export class CountingSemaphores {
   #acquisition(
     name: string,
     permits: number,
-    given: CountingAcquireOptions | undefined,
+    given: WaitOptions | undefined,
     defaultWaitMs: number,
   ): Acquisition {
     checkPermits(permits);
     const { context: session } = this;
     const { settings, clock, keys } = session;
-    const options = resolveAcquireOptions(given, settings, defaultWaitMs, ACQUIRE_OPTIONS);
+    const options = resolveAcquireOptions(given, settings, defaultWaitMs, WAIT_OPTIONS);
     refuseAborted(options.signal);
     return { session, name, kind: KIND, key: keys.key(name), options, startedAt: clock.now() };
   }

@@ -1,13 +1,4 @@
-/** How to wait for permits without leases. */
-export interface CountingAcquireOptions {
-  /**
-   * How long to wait, in milliseconds; 0 is one attempt, `Infinity` waits for ever.
-   * @default `waitTimeMs` of the module for `acquire`, 0 for `tryAcquire`
-   */
-  readonly waitTimeMs?: number | undefined;
-  /** Ends the waiting: it rejects with the signal's reason, and nothing is taken. */
-  readonly signal?: AbortSignal | undefined;
-}
+import type { WaitOptions } from '../../core/api/lock.js';
 
 /**
  * A bare number of permits, as Redisson's `RSemaphore`. A permit has no owner and no lease: the
@@ -35,12 +26,12 @@ export interface CountingSemaphore {
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
-  acquire(permits?: number, options?: CountingAcquireOptions): Promise<void>;
+  acquire(permits?: number, options?: WaitOptions): Promise<void>;
 
   /**
    * As `acquire`, but answers false when they were not free. Overtakes no caller of this process.
    */
-  tryAcquire(permits?: number, options?: CountingAcquireOptions): Promise<boolean>;
+  tryAcquire(permits?: number, options?: WaitOptions): Promise<boolean>;
 
   /**
    * Gives permits back. Redis does not check that they were taken.

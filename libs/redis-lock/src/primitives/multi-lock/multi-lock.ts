@@ -11,7 +11,11 @@ import type { Lease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import type { AcquireOptions, Lock } from '../../core/api/lock.js';
 import { HeldMultiLease, type MultiLease } from './multi-lease.js';
-import { resolveAcquireOptions, type ResolvedAcquireOptions } from '../../core/api/options.js';
+import {
+  resolveAcquireOptions,
+  withProfile,
+  type ResolvedAcquireOptions,
+} from '../../core/api/options.js';
 import { hasMethods } from '../../core/api/shapes.js';
 import { runLocked } from '../../core/holding/scope.js';
 
@@ -93,10 +97,12 @@ class OrderedLocks implements MultiLock {
   }
 
   async #acquire(
-    options: AcquireOptions | undefined,
+    given: AcquireOptions | undefined,
     defaultWaitMs: number,
   ): Promise<HeldMultiLease> {
     const { times, settings } = this.context;
+    // The services of the locks may have other profiles.
+    const options = given === undefined ? undefined : withProfile(given, settings);
     const resolved = resolveAcquireOptions(options, settings, defaultWaitMs);
     const deadline = new Deadline(times, resolved.waitTimeMs, resolved.signal);
     for (;;) {
