@@ -1,5 +1,5 @@
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/settings.js';
 import { eventually } from '../support/eventually.js';
 import { permitIdsIn, timeoutOf } from '../support/redisson-permits.js';
 import { demand, type Lab, ROUND_TRIP_MS, Violation, within } from './support/lab.js';

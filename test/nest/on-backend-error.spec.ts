@@ -50,7 +50,7 @@ class Stock {
 
   @WithLock('<0>', {
     waitTimeMs: 0,
-    onBackendError: (args, error) => [...(args as unknown[]), error.code],
+    onBackendError: (args, error) => [...args, error.code],
   })
   async answered(id: string): Promise<unknown> {
     this.runs += 1;

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clo
 import { queueKeys, type QueueKind } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
-import type { LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../libs/redis-lock/src/core/api/settings.js';
 import type { RedisConnection } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { eventually } from './eventually.js';

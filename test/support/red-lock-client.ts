@@ -3,7 +3,10 @@ import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clo
 import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
-import { DEFAULT_SETTINGS, type LockSettings } from '../../libs/redis-lock/src/core/api/options.js';
+import {
+  DEFAULT_SETTINGS,
+  type LockSettings,
+} from '../../libs/redis-lock/src/core/api/settings.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';

@@ -25,7 +25,7 @@ export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';
 export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';
-export type { LockSettings, LockTuning } from './core/api/options.js';
+export type { LockSettings, LockTuning } from './core/api/settings.js';
 export { CurrentLock } from './core/holding/scope.js';
 
 export type { CountDownLatch } from './primitives/count-down-latch/latch.js';

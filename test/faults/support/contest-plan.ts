@@ -1,4 +1,4 @@
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import type { Limits } from './contest-checks.js';
 import type { Work } from './crowd.js';

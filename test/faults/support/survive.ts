@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import type { WorkerHerd } from '../../support/child.js';
 import { eventually } from '../../support/eventually.js';
 import type { Random } from '../../support/random.js';

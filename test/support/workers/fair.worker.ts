@@ -1,4 +1,4 @@
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import { FairLockService } from '../../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { openApplication, type Application } from '../../faults/support/application.js';
 import { RecordingConnection } from '../../faults/support/fair-record.js';

@@ -6,7 +6,7 @@ import {
 } from '../../../libs/redis-lock/src/core/api/errors.js';
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { PermitReferee } from '../../faults/support/permit-referee.js';

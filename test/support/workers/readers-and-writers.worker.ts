@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import {
   callersClient,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { LockError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
-import type { LockSettings } from '../../../libs/redis-lock/src/core/api/options.js';
+import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import {
   callersClient,
   openApplication,

@@ -1,5 +1,5 @@
 import type { LockKind } from './api/observer.js';
-import type { LockSettings } from './api/options.js';
+import type { LockSettings } from './api/settings.js';
 import { Holds } from './holding/holds.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { Session } from './session.js';

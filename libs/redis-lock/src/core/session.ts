@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 
-import { resolveSettings, type LockSettings } from './api/options.js';
+import { resolveSettings, type LockSettings } from './api/settings.js';
 import { Background } from './redis/background.js';
 import { ANSWER_MS, type RedisConnection, type Reply } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';

@@ -1,6 +1,6 @@
 import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/api/observer.js';
-import type { LockSettings } from '../core/api/options.js';
+import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { systemClock, type Clock } from '../core/time/clock.js';
 import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';

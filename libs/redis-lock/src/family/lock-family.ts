@@ -1,5 +1,5 @@
 import type { LockObserver } from '../core/api/observer.js';
-import { resolveSettings } from '../core/api/options.js';
+import { resolveSettings } from '../core/api/settings.js';
 import type { LockContext } from '../core/lock-context.js';
 import { LockMonitor } from '../core/monitor.js';
 import { DEFAULT_URL } from '../ioredis/redis-client.js';

@@ -1,7 +1,7 @@
 import { LockConfigurationError } from '../core/api/errors.js';
 import type { LockContext } from '../core/lock-context.js';
 import { tell, type LockObserver } from '../core/api/observer.js';
-import { resolveSettings, type LockSettings } from '../core/api/options.js';
+import { resolveSettings, type LockSettings } from '../core/api/settings.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import type { Backend, BackendConnection } from './backend.js';

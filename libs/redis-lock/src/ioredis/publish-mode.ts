@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
 
-import type { LockSettings } from '../core/api/options.js';
+import type { LockSettings } from '../core/api/settings.js';
 import { ANSWER_MS } from '../core/redis/connection.js';
 import { isRefusal } from './reply-error.js';
 

@@ -12,7 +12,8 @@ import { describeValue, LockConfigurationError, quoteName } from '../core/api/er
 import type { Lock } from '../core/api/lock.js';
 import type { LockContext } from '../core/lock-context.js';
 import type { LockKind } from '../core/api/observer.js';
-import { DEFAULT_NAME, isLabel, type AnyAcquireOptions } from '../core/api/options.js';
+import { isLabel, type AnyAcquireOptions } from '../core/api/options.js';
+import { DEFAULT_NAME } from '../core/api/settings.js';
 import { isPlainObject, withDefaultOptions } from '../core/api/shapes.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';

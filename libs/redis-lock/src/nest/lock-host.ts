@@ -123,13 +123,13 @@ export class HostScan implements OnModuleInit {
         if (isNotMetatype && isObject(instance)) this.#provide(instance);
       }
       for (const { metatype } of [providers, controllers, injectables].flatMap(valuesOf)) {
-        if (isClass(metatype)) this.#check(metatype.prototype);
+        this.#check(metatype?.prototype);
       }
     }
   }
 
-  #check(target: object): void {
-    for (const check of checksOf(target)) check(this.application);
+  #check(target: unknown): void {
+    if (isObject(target)) for (const check of checksOf(target)) check(this.application);
   }
 
   /** Does for an object that a factory made what Nest does for the instances of a class. */
@@ -138,10 +138,6 @@ export class HostScan implements OnModuleInit {
       Reflect.set(instance, key, this.application.get<unknown>(token, { strict: false }));
     }
   }
-}
-
-function isClass(metatype: unknown): metatype is { readonly prototype: object } {
-  return typeof metatype === 'function' && isObject(metatype.prototype);
 }
 
 function valuesOf<T>(map: ReadonlyMap<unknown, T>): T[] {

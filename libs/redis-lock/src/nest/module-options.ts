@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
-import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/options.js';
+import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/settings.js';
 import { isPlainObject } from '../core/api/shapes.js';
 import { optionsObject, readOptions, type FamilyOptions } from '../family/options.js';
 import { refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
-import { DEFAULT_NAME } from '../core/api/options.js';
+import { DEFAULT_NAME } from '../core/api/settings.js';
 
 /** One connection of an application. */
 export interface NamedConnection {

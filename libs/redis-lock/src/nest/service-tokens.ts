@@ -3,7 +3,7 @@ import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 import type { LockContext } from '../core/lock-context.js';
 import type { LockFamily } from '../family/lock-family.js';
 import { LockMonitor } from '../core/monitor.js';
-import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/options.js';
+import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/settings.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';

@@ -1,4 +1,5 @@
-/* eslint-disable @typescript-eslint/no-explicit-any -- a decorator must accept methods of any parameters */
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-invalid-void-type -- a
+   decorator must accept methods of any parameters, and those that promise nothing */
 import { UseInterceptors, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 

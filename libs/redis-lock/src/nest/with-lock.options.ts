@@ -6,14 +6,13 @@ import {
   type LockTimeoutError,
 } from '../core/api/errors.js';
 import type { AcquireOptions } from '../core/api/lock.js';
+import { withProfile, type AnyAcquireOptions } from '../core/api/options.js';
 import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,
   isConnectionName,
-  withProfile,
-  type AnyAcquireOptions,
   type LockSettings,
-} from '../core/api/options.js';
+} from '../core/api/settings.js';
 import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
 import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 

@@ -2,7 +2,7 @@ import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 
 import type { Clock } from '../core/time/clock.js';
 import { LockContext } from '../core/lock-context.js';
-import type { LockSettings } from '../core/api/options.js';
+import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import type { Backend, BackendConnection } from '../family/backend.js';
 import type { LockOperation } from './answers.js';

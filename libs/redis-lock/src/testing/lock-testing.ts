@@ -12,7 +12,7 @@ import {
 import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { LockContext } from '../core/lock-context.js';
-import { DEFAULT_NAME } from '../core/api/options.js';
+import { DEFAULT_NAME } from '../core/api/settings.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import type { LockOperation } from './answers.js';
 import { InProcessBackend, type ElsewhereOptions, type HeldKind } from './in-process-backend.js';

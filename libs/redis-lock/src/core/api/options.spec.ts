@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockConfigurationError } from './errors.js';
-import { DEFAULT_SETTINGS, resolveAcquireOptions, resolveSettings } from './options.js';
+import { resolveAcquireOptions } from './options.js';
+import { DEFAULT_SETTINGS, resolveSettings } from './settings.js';
 
 // test/lock/bad-input.spec.ts has the values that are refused, with the proof that nothing is
 // sent.

@@ -1,4 +1,4 @@
-import type { LockSettings } from '../api/options.js';
+import type { LockSettings } from '../api/settings.js';
 import { LAST_BACKOFF_MS } from '../time/polls.js';
 
 /** How long the queue stands back for an outsider that got a wake-up or has held the lock. */

@@ -5,13 +5,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describeValue, LockArgumentError, LockBackendError } from '../../core/api/errors.js';
 import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
-import {
-  checkCount,
-  LARGEST_COUNT,
-  isConnectionName,
-  unusableName,
-  type Range,
-} from '../../core/api/options.js';
+import { checkCount, LARGEST_COUNT, type Range } from '../../core/api/options.js';
+import { isConnectionName, unusableName } from '../../core/api/settings.js';
 import { ANSWER_MS } from '../../core/redis/connection.js';
 import { answerWithin } from '../../core/redis/retry.js';
 import { HIT, type Hit } from './hits.scripts.js';

@@ -1,4 +1,4 @@
-import type { LockSettings } from '../../core/api/options.js';
+import type { LockSettings } from '../../core/api/settings.js';
 import type { AcquireAnswer, AcquireTerms } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { helperKey } from '../../core/redis/key-names.js';
