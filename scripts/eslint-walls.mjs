@@ -26,6 +26,7 @@ const CLI = new RegExp(`^${LIB}/cli/`);
 const INTEGRATIONS = {
   otel: /^@opentelemetry\/api$/,
   prometheus: /^prom-client$/,
+  swagger: /^@nestjs\/swagger$/,
   terminus: /^@nestjs\/terminus$/,
   throttler: /^@nestjs\/throttler$/,
 };

@@ -2,14 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import {
   Controller,
   Get,
+  Logger,
   Module,
   Param,
   Res,
   UseFilters,
-  type HttpServer,
+  type Provider,
   type INestApplication,
 } from '@nestjs/common';
-import { APP_FILTER, NestFactory } from '@nestjs/core';
+import { APP_FILTER, HttpAdapterHost, NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { STATUS_CODES, type ServerResponse } from 'node:http';
@@ -27,6 +28,8 @@ import {
   RedisLockModule,
   WithLock,
   type LockError,
+  type LockErrorCode,
+  type LockExceptionFilterOptions,
 } from 'nestjs-redis-lock';
 import { lastValueFrom, type Observable } from 'rxjs';
 import { redisson, useRedis } from '../support/set-up.js';
@@ -41,10 +44,9 @@ const timeout = (retryAfterMs: number) =>
 
 /** Errors, with the status and the Retry-After that they are answered with. */
 const ERRORS: Record<string, [LockError, number, string | null]> = {
-  timeout: [timeout(2_001), 423, '3'],
+  timeout: [timeout(29_000), 423, '1'],
   soon: [timeout(0), 423, '1'],
-  late: [timeout(7_200_000), 423, '3600'],
-  never: [timeout(Infinity), 423, null],
+  never: [timeout(Infinity), 423, '1'],
   backend: [backend(true), 503, '5'],
   broken: [backend(false), 503, '5'],
   waiters: [new LockLimitError(SECRET, 'maxWaitersPerKey', 5), 429, '1'],
@@ -55,6 +57,26 @@ const ERRORS: Record<string, [LockError, number, string | null]> = {
   state: [new LockStateError(SECRET), 500, null],
   argument: [new LockArgumentError(SECRET), 500, null],
   configuration: [new LockConfigurationError(SECRET), 500, null],
+};
+
+const CHANGED: LockExceptionFilterOptions = {
+  statuses: { LOCK_TIMEOUT: 409, LEASE_LOST: 409, LOCK_BACKEND: 500, LOCK_LIMIT: 503 },
+  retryAfterS: 2,
+};
+
+/** The same errors with these options. */
+const CHANGED_ERRORS: typeof ERRORS = {
+  ...ERRORS,
+  timeout: [timeout(29_000), 409, '2'],
+  later: [timeout(1_999), 409, '1'],
+  soon: [timeout(0), 409, '1'],
+  never: [timeout(Infinity), 409, '2'],
+  backend: [backend(true), 500, '2'],
+  broken: [backend(false), 500, '2'],
+  waiters: [new LockLimitError(SECRET, 'maxWaitersPerKey', 5), 503, '2'],
+  keys: [new LockLimitError(SECRET, 'maxKeys', 5), 503, '2'],
+  shutdown: [new LockShutdownError(SECRET), 503, '2'],
+  lost: [new LeaseLostError(SECRET, 'gone', { result: SECRET }), 409, null],
 };
 
 @Controller('errors')
@@ -84,7 +106,7 @@ class Errors {
 
   @Get(':name')
   get(@Param('name') name: string): never {
-    throw ERRORS[name]?.[0] ?? new Error('unknown');
+    throw (CHANGED_ERRORS[name] ?? [new Error('unknown')])[0];
   }
 }
 
@@ -92,14 +114,30 @@ class Errors {
 @UseFilters(LockExceptionFilter)
 class Filtered extends Errors {}
 
+@Controller('changed')
+@UseFilters(new LockExceptionFilter(CHANGED))
+class Changed extends Errors {}
+
+/** The levels of the log, whatever the status. */
+const LEVELS: Partial<Record<LockErrorCode, string>> = {
+  LOCK_BACKEND: 'warn',
+  LOCK_SHUTDOWN: 'warn',
+  LOCK_LIMIT: 'warn',
+  LOCK_KEY: 'debug',
+  LEASE_LOST: 'error',
+  LOCK_STATE: 'error',
+  LOCK_ARGUMENT: 'error',
+  LOCK_CONFIGURATION: 'error',
+};
+
 @Module({})
 class App {}
 
 const redis = useRedis();
 const apps = useApplications(redis);
 
-async function expectAnswers(app: RunningApp, prefix: string): Promise<void> {
-  for (const [name, [error, status, retryAfter]] of Object.entries(ERRORS)) {
+async function expectAnswers(app: RunningApp, prefix: string, errors = ERRORS): Promise<void> {
+  for (const [name, [error, status, retryAfter]] of Object.entries(errors)) {
     const response = await app.request(`${prefix}/${name}`);
     const body = await response.text();
     expect([name, response.status]).toEqual([name, status]);
@@ -111,7 +149,8 @@ async function expectAnswers(app: RunningApp, prefix: string): Promise<void> {
       code: error.code,
     });
     expect(body).not.toContain('s3cret');
-    if (status === 500) expect(body).toContain('"message":"Internal server error"');
+    const isOurs = status === 500 && retryAfter === null;
+    expect(body.includes('"message":"Internal server error"')).toBe(isOurs);
   }
 }
 
@@ -130,18 +169,60 @@ describe('LockExceptionFilter', () => {
     await expectAnswers(app, '/filtered');
   });
 
+  it.each<[string, Provider]>([
+    ['useValue', { provide: APP_FILTER, useValue: new LockExceptionFilter(CHANGED) }],
+    [
+      'useFactory',
+      {
+        provide: APP_FILTER,
+        inject: [HttpAdapterHost],
+        useFactory: (host: HttpAdapterHost) => new LockExceptionFilter(CHANGED, host),
+      },
+    ],
+  ])('has the same options application-wide: %s', async (_, filter) => {
+    const app = await apps.start({ controllers: [Errors], providers: [filter] });
+    await expectAnswers(app, '/errors', CHANGED_ERRORS);
+  });
+
+  it('has the same options on a controller', async () => {
+    const app = await apps.start({ controllers: [Changed] });
+    await expectAnswers(app, '/changed', CHANGED_ERRORS);
+  });
+
+  it.each<[string, unknown]>([
+    ['retryAfterS must be a whole number of seconds from 1 to 3600, not 0', { retryAfterS: 0 }],
+    ['not 1.5', { retryAfterS: 1.5 }],
+    ['not 5000', { retryAfterS: 5_000 }],
+    ['not "2"', { retryAfterS: '2' }],
+    ['unknown option "retryAfter"; the options are statuses, retryAfterS', { retryAfter: 2 }],
+    ['statuses: the options must be a plain object, not 409', { statuses: 409 }],
+    ['statuses: unknown option "TIMEOUT"', { statuses: { TIMEOUT: 409 } }],
+    [
+      'statuses: LOCK_TIMEOUT must be a whole number from 400 to 599, not 200',
+      { statuses: { LOCK_TIMEOUT: 200 } },
+    ],
+    ['not 600', { statuses: { LOCK_KEY: 600 } }],
+    ['not "409"', { statuses: { LOCK_TIMEOUT: '409' } }],
+    ['a plain object (the second argument is app.get(HttpAdapterHost)), not a Map', new Map()],
+    ['not null', null],
+  ])('refuses options that cannot be: %s', (message, options) => {
+    const make = () => new LockExceptionFilter(options as LockExceptionFilterOptions);
+    expect(make).toThrow(LockConfigurationError);
+    expect(make).toThrow(message);
+  });
+
   it.each([
-    ['Express', (app: INestApplication) => [app.getHttpAdapter()] as const],
-    ['Express, without an adapter', () => [] as const],
-    ['Fastify, without an adapter', () => [] as const],
-  ])('answers when it was made by hand: %s', async (platform, given) => {
+    ['Express', (app: INestApplication) => app.get(HttpAdapterHost)],
+    ['Express, without an adapter', () => undefined],
+    ['Fastify, without an adapter', () => undefined],
+  ])('answers when it was made by hand: %s', async (platform, hostOf) => {
     const imports = [RedisLockModule.forRoot({ connection: redis.url })];
     const metadata = { module: App, imports, controllers: [Errors] };
     const nest = platform.startsWith('Fastify')
       ? await NestFactory.create(metadata, new FastifyAdapter(), SILENT)
       : await NestFactory.create(metadata, SILENT);
     nest.enableCors({ origin: 'http://shop.example' });
-    nest.useGlobalFilters(new LockExceptionFilter(...given(nest)));
+    nest.useGlobalFilters(new LockExceptionFilter({}, hostOf(nest)));
     const app = await apps.add(nest);
     await expectAnswers(app, '/errors');
     const { headers } = await app.request('/errors/timeout');
@@ -152,13 +233,35 @@ describe('LockExceptionFilter', () => {
     expect([begun.status, await begun.text()]).toEqual([200, 'begun ']);
   });
 
-  it('tells a busy client when to come back', async () => {
-    const app = await apps.start({ controllers: [Filtered] });
+  it('tells a busy client to come back soon, whatever the lease', async () => {
+    const app = await apps.start({ controllers: [Filtered, Changed] });
     await redisson.tryLock(redis.admin, 'busy', 20_000);
-    const response = await app.request('/filtered/locked');
-    expect(response.status).toBe(423);
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(10);
-    expect(Number(response.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+    for (const [path, status, retryAfter] of [
+      ['/filtered/locked', 423, '1'],
+      ['/changed/locked', 409, '2'],
+    ] as const) {
+      const { headers, status: answered } = await app.request(path);
+      expect([answered, headers.get('retry-after')]).toEqual([status, retryAfter]);
+    }
+  });
+
+  it('writes to the log what an operator must see, and nothing of a busy lock', async () => {
+    const lines: [string, unknown][] = [];
+    const line = (level: string) => (message: unknown) => lines.push([level, message]);
+    const app = await apps.start({ controllers: [Changed] });
+    Logger.overrideLogger({
+      ...{ log: line('log'), debug: line('debug'), warn: line('warn'), error: line('error') },
+    });
+    try {
+      for (const name of Object.keys(ERRORS)) await app.request(`/changed/${name}`);
+    } finally {
+      Logger.overrideLogger(false);
+    }
+    const expected = Object.values(CHANGED_ERRORS).map(([error]) => [
+      LEVELS[error.code],
+      error.message,
+    ]);
+    expect(lines).toEqual(expected.filter(([level]) => level !== undefined));
   });
 
   it('sends away who is one too many, and no onBusy answers for it', async () => {
@@ -187,7 +290,8 @@ describe('LockExceptionFilter', () => {
       reply: (_: unknown, body: unknown, status: number) => said.push([status, body]),
       end: () => said.push('end'),
     };
-    const filter = new LockExceptionFilter(adapter as unknown as HttpServer);
+    const httpAdapter = adapter as unknown as HttpAdapterHost['httpAdapter'];
+    const filter = new LockExceptionFilter({}, { httpAdapter });
     filter.catch(timeout(10), new ExecutionContextHost([{}, { sent: false }]));
     filter.catch(timeout(10), new ExecutionContextHost([{}, { sent: true }]));
     expect(said).toEqual([
@@ -202,7 +306,9 @@ describe('LockExceptionFilter', () => {
     const host = new ExecutionContextHost([{}, {}]);
     for (const [error] of Object.values(ERRORS)) {
       expect(() => filter.catch(error, host)).toThrow(LockConfigurationError);
-      expect(() => filter.catch(error, host)).toThrow('app.getHttpAdapter()');
+      expect(() => filter.catch(error, host)).toThrow(
+        'new LockExceptionFilter({}, app.get(HttpAdapterHost))',
+      );
     }
   });
 
@@ -230,11 +336,11 @@ describe('LockExceptionFilter', () => {
       const said: unknown[] = [];
       const standard = { readyState: 1, send: (text: string) => said.push(JSON.parse(text)) };
       const socketIo = { emit: (...args: unknown[]) => said.push(args), send: () => undefined };
-      filter.catch(timeout(1_500), hostOf('ws', standard));
+      filter.catch(timeout(700), hostOf('ws', standard));
       filter.catch(timeout(Infinity), hostOf('ws', socketIo));
       expect(said).toEqual([
-        { event: 'exception', data: { ...busy, retryAfterMs: 1_500 } },
-        ['exception', busy],
+        { event: 'exception', data: { ...busy, retryAfterMs: 700 } },
+        ['exception', { ...busy, retryAfterMs: 1_000 }],
       ]);
     });
 

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger, type LoggerService } from '@nestjs/common';
-import type { LockEvent, LockObserver } from 'nestjs-redis-lock';
+import { LockTimeoutError, type LockEvent, type LockObserver } from 'nestjs-redis-lock';
 import { LockLogger } from '../../libs/redis-lock/src/nest/lock-logger.js';
 import { eventually, redisson, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
@@ -15,16 +15,6 @@ const LOCK = { name: 'x', kind: 'lock' } as const;
 const EVENTS: [LockEvent, string, string][] = [
   [{ type: 'lost', ...LOCK, reason: 'expired', heldMs: 1 }, 'error', 'Lock "x" was lost (expired)'],
   [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
-  [
-    { type: 'waiting', ...LOCK, waitedMs: 1_000.4 },
-    'warn',
-    'Lock "x" is still waited for after 1000 ms: somebody else holds it',
-  ],
-  [
-    { type: 'waiting', name: 'x', kind: 'latch', waitedMs: 1_000 },
-    'warn',
-    'after 1000 ms: it is a latch that is closed',
-  ],
   [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
   [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
   [
@@ -46,14 +36,26 @@ const EVENTS: [LockEvent, string, string][] = [
   ],
   [{ type: 'wake-up-failed', ...LOCK }, 'warn', 'waiters could not be told'],
   [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
-  [{ type: 'acquired', ...LOCK, waitedMs: 1, holdCount: 2 }, 'debug', 'hold count 2'],
-  [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'debug', 'not acquired within 5 ms'],
-  [{ type: 'released', ...LOCK, outcome: 'done', heldMs: 1 }, 'debug', 'Lock "x" released'],
-  [{ type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 }, 'debug', 'as far as is known'],
-  [{ type: 'recovered', ...LOCK }, 'debug', 'held for sure again'],
-  [{ type: 'late-grant', ...LOCK }, 'debug', 'given back'],
-  [{ type: 'force-released', ...LOCK }, 'debug', 'forceRelease()'],
-  [{ type: 'renewed', leases: 1 }, 'debug', 'Renewed 1 lease'],
+  [{ type: 'recovered', ...LOCK }, 'log', 'held for sure again'],
+  [{ type: 'force-released', ...LOCK }, 'warn', 'forceRelease()'],
+];
+
+/** The events of ordinary calls, which are logged by `logAcquisitions` alone. */
+const ORDINARY: [LockEvent, string][] = [
+  [{ type: 'acquired', ...LOCK, waitedMs: 1, holdCount: 2 }, 'hold count 2'],
+  [
+    { type: 'waiting', ...LOCK, waitedMs: 1_000.4 },
+    'Lock "x" is still waited for after 1000 ms: somebody else holds it',
+  ],
+  [
+    { type: 'waiting', name: 'x', kind: 'latch', waitedMs: 1_000 },
+    'after 1000 ms: it is a latch that is closed',
+  ],
+  [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'not acquired within 5 ms'],
+  [{ type: 'released', ...LOCK, outcome: 'done', heldMs: 1 }, 'Lock "x" released'],
+  [{ type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 }, 'as far as is known'],
+  [{ type: 'late-grant', ...LOCK }, 'given back'],
+  [{ type: 'renewed', leases: 1 }, 'Renewed 1 lease'],
 ];
 
 describe('LockLogger', () => {
@@ -84,28 +86,24 @@ describe('LockLogger', () => {
     expect(lines).toEqual([[level, expect.stringContaining(text), 'RedisLock']]);
   });
 
-  it.each<[string, (level: string) => boolean, number]>([
-    ['no texts that nobody reads', (level) => level !== 'debug', 0],
-    ['those that somebody reads', () => true, 1],
-    // Nest 11 does so until the application sets the levels.
-    ['those of a log that denies every level', () => false, 1],
-  ])('makes %s', (_which, isEnabled, texts) => {
-    const asked = jest.spyOn(Logger, 'isLevelEnabled').mockImplementation(isEnabled);
-    let reads = 0;
-    const event = {
-      type: 'acquired',
-      kind: 'lock',
-      waitedMs: 1,
-      holdCount: 1,
-      get name() {
-        reads += 1;
-        return 'x';
+  it.each(ORDINARY)('logs on demand %p', (event, text) => {
+    new LockLogger(undefined, true).observe(event);
+    expect(lines).toEqual([['log', expect.stringContaining(text), 'RedisLock']]);
+  });
+
+  it.each(ORDINARY)('makes no text without demand of %p', (event) => {
+    const heard: LockEvent[] = [];
+    const read: PropertyKey[] = [];
+    const watched = new Proxy(event, {
+      get(target, property): unknown {
+        read.push(property);
+        return Reflect.get(target, property);
       },
-    } as const;
-    new LockLogger().observe(event);
-    asked.mockRestore();
-    expect(reads).toBe(texts);
-    expect(lines).toHaveLength(texts);
+    });
+    new LockLogger({ observe: (its) => heard.push(its) }).observe(watched);
+    expect(lines).toEqual([]);
+    expect(read.filter((property) => property !== 'type' && property !== 'error')).toEqual([]);
+    expect(heard).toEqual([event]);
   });
 
   it('tells the next observer too, also when the log is broken', () => {
@@ -115,7 +113,7 @@ describe('LockLogger', () => {
     new LockLogger(next).observe(event);
     Logger.overrideLogger({
       ...logger,
-      debug: () => {
+      log: () => {
         throw new Error('disk full');
       },
     });
@@ -130,7 +128,7 @@ describe('LockLogger', () => {
     const observer: LockObserver = { observe: (event) => heard.push(event) };
     const app = await apps.start(
       {},
-      { watchdogLeaseMs: 900, tuning: { pollIntervalMs: 50 }, observer },
+      { watchdogLeaseMs: 900, tuning: { pollIntervalMs: 50 }, logAcquisitions: true, observer },
     );
     Logger.overrideLogger(logger);
     const { locks } = app;
@@ -155,10 +153,27 @@ describe('LockLogger', () => {
       'Lock "lost" was lost (gone): what its holder does now may meet another holder',
     );
     expect(of('error')).toHaveLength(3);
-    expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
+    expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
-    expect(of('debug')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
+    expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
     expect(said.length).toBe(heard.length);
     expect(JSON.stringify(said)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
+  });
+
+  it('is silent about calls that go well, and about busy ones, by default', async () => {
+    const heard: LockEvent[] = [];
+    const observer: LockObserver = { observe: (event) => heard.push(event) };
+    const { locks } = await apps.start({}, { observer });
+    Logger.overrideLogger(logger);
+    await locks.using('mine', async () => {
+      await locks.get('mine').isLocked();
+    });
+    await redisson.tryLock(redis.admin, 'busy');
+    await expect(locks.acquire('busy', { waitTimeMs: 10 })).rejects.toThrow(LockTimeoutError);
+    await eventually(() => heard.some(({ type }) => type === 'timed-out'));
+    expect(heard.map(({ type }) => type)).toEqual(['acquired', 'released', 'timed-out']);
+    expect(lines).toEqual([]);
+    await locks.get('busy').forceRelease();
+    expect(lines).toEqual([['warn', expect.stringContaining('"busy"'), 'RedisLock']]);
   });
 });

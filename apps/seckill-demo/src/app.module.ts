@@ -43,6 +43,7 @@ export class AppModule implements OnApplicationShutdown {
           keyPrefix: settings.keyPrefix,
           watchdogLeaseMs: settings.leaseTimeMs,
           waitTimeMs: settings.waitTimeMs,
+          logAcquisitions: settings.logLevel === 'debug',
         }),
       ],
       controllers: [SeckillController, CartController, OfferController, PaymentController],

@@ -1,6 +1,7 @@
 export * from './core.js';
 
 export { CronLock, type CronLockOptions } from './nest/cron-lock.decorator.js';
+export type { LockExceptionFilterOptions } from './nest/lock-answers.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export {
   getLockToken,

@@ -182,7 +182,7 @@ describe.each(['Express', 'Fastify'])('%s', (platform) => {
     for (const path of ['/busy/7', '/busy-interceptor/7']) {
       const response = await app.request(path);
       expect(response.status).toBe(423);
-      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(10);
+      expect(response.headers.get('retry-after')).toBe('1');
       expect(await response.json()).toMatchObject({ statusCode: 423, code: 'LOCK_TIMEOUT' });
     }
     expect(await (await app.request('/busy/8')).text()).toBe('8');

@@ -1,13 +1,13 @@
-import { STATUS_CODES } from 'node:http';
-
 import {
   Catch,
+  Inject,
   Logger,
+  Optional,
   type ArgumentsHost,
   type ExceptionFilter,
   type HttpServer,
 } from '@nestjs/common';
-import { BaseExceptionFilter } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import { throwError } from 'rxjs';
 
 import {
@@ -16,37 +16,15 @@ import {
   LockTimeoutError,
   type LockErrorCode,
 } from '../core/api/errors.js';
-
-interface Answer {
-  readonly status: number;
-  /** Has nothing that only operators may know: no name, no option, no text from Redis. */
-  readonly message: string;
-  readonly retryAfterS?: number;
-}
-
-const later = (status: number, message: string, retryAfterS: number): Answer => ({
-  ...{ status, message, retryAfterS },
-});
-
-const UNAVAILABLE = later(503, 'Locks cannot be taken at the moment; try again later', 5);
-const INTERNAL: Answer = { status: 500, message: 'Internal server error' };
-
-const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
-  LOCK_TIMEOUT: { status: 423, message: 'Somebody else is using this; try again later' },
-  LOCK_BACKEND: UNAVAILABLE,
-  LOCK_QUORUM: UNAVAILABLE,
-  LOCK_REPLICATION: UNAVAILABLE,
-  LOCK_SHUTDOWN: later(503, 'This instance is shutting down; try again', 1),
-  LOCK_LIMIT: later(429, 'Too many requests at the moment; try again later', 1),
-  LOCK_KEY: { status: 400, message: 'A value of this request cannot be part of a lock name' },
-  LEASE_LOST: INTERNAL,
-  LOCK_STATE: INTERNAL,
-  LOCK_ARGUMENT: INTERNAL,
-  LOCK_CONFIGURATION: INTERNAL,
-};
-
-/** A longer time is no advice: the lease of the lock may even have no end. */
-const LONGEST_RETRY_S = 3_600;
+import { refuseValue } from '../core/api/refuse.js';
+import { isPlainObject } from '../core/api/shapes.js';
+import {
+  answersOf,
+  reasonOf,
+  type LockAnswer,
+  type LockExceptionFilterOptions,
+  type LockAnswers,
+} from './lock-answers.js';
 
 /** The answer to a client that does not speak HTTP. */
 interface Failure {
@@ -88,6 +66,12 @@ interface SocketClient {
   emit(event: string, failure: Failure): void;
 }
 
+const NAME = 'LockExceptionFilter';
+const PLAIN = 'a plain object (the second argument is app.get(HttpAdapterHost))';
+
+/** Nest finds nothing by it: a filter that Nest makes has the default answers. */
+const NO_OPTIONS = Symbol.for('nestjs-redis-lock:no-options');
+
 /**
  * Answers requests that failed with an error of this library, without details that only operators
  * may know. Faults on our side are logged.
@@ -100,19 +84,32 @@ interface SocketClient {
  * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
  *
  * Opt-in: `{ provide: APP_FILTER, useClass: LockExceptionFilter }`, `@UseFilters(LockExceptionFilter)`,
- * or `app.useGlobalFilters(new LockExceptionFilter())`; a platform that is neither Express nor Fastify
- * needs `new LockExceptionFilter(app.getHttpAdapter())` there.
+ * or `app.useGlobalFilters(new LockExceptionFilter())`. With options:
+ * `{ provide: APP_FILTER, useValue: new LockExceptionFilter({ statuses: { LOCK_TIMEOUT: 409 } }) }`.
  */
 @Catch(LockError)
-export class LockExceptionFilter
-  extends BaseExceptionFilter<LockError>
-  implements ExceptionFilter<LockError>
-{
+export class LockExceptionFilter implements ExceptionFilter<LockError> {
   readonly #logger = new Logger('RedisLock');
+  readonly #answers: LockAnswers;
+  readonly #host: Pick<HttpAdapterHost, 'httpAdapter'> | undefined;
 
-  override catch(error: LockError, host: ArgumentsHost): unknown {
-    const answer = ANSWERS[error.code];
-    this.#log(error, answer.status);
+  /**
+   * @param options other statuses, and another wait
+   * @param host for a platform that is neither Express nor Fastify: `app.get(HttpAdapterHost)`
+   * @throws {LockConfigurationError} an option is unknown, or its value cannot be used
+   */
+  constructor(
+    @Optional() @Inject(NO_OPTIONS) options: LockExceptionFilterOptions = {},
+    @Optional() @Inject(HttpAdapterHost) host?: Pick<HttpAdapterHost, 'httpAdapter'>,
+  ) {
+    if (!isPlainObject(options)) refuseValue(NAME, 'the options', PLAIN, options);
+    this.#answers = answersOf(options, NAME);
+    this.#host = host;
+  }
+
+  catch(error: LockError, host: ArgumentsHost): unknown {
+    const answer = this.#answers[error.code];
+    this.#log(error, answer);
     const transport: string = host.getType();
     switch (transport) {
       case 'http':
@@ -129,27 +126,28 @@ export class LockExceptionFilter
     }
   }
 
-  #reply(error: LockError, answer: Answer, host: ArgumentsHost): void {
+  #reply(error: LockError, answer: LockAnswer, host: ArgumentsHost): void {
     const response: unknown = host.switchToHttp().getResponse();
-    const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter ?? repliesOf(response);
+    // Nest sets the adapter of the host later than it makes filters.
+    const adapter = this.#host?.httpAdapter ?? repliesOf(response);
     if (adapter.isHeadersSent(response)) {
       adapter.end(response);
       return;
     }
     const afterMs = retryAfterMsOf(error, answer);
     if (afterMs !== undefined) {
-      adapter.setHeader(response, 'Retry-After', String(Math.ceil(afterMs / 1_000)));
+      // In whole seconds 0 would ask for the next try at once.
+      const afterS = Math.max(1, Math.floor(afterMs / 1_000));
+      adapter.setHeader(response, 'Retry-After', String(afterS));
     }
     const { status, message } = answer;
-    const reason = STATUS_CODES[status] ?? 'Error';
-    const body = { statusCode: status, message, error: reason, code: error.code };
+    const body = { statusCode: status, message, error: reasonOf(status), code: error.code };
     adapter.reply(response, body, status);
   }
 
-  #log(error: LockError, status: number): void {
-    if (status === 500) this.#logger.error(error.message, error.stack);
-    else if (status === 503 || status === 429) this.#logger.warn(error.message);
-    else this.#logger.debug(error.message);
+  #log(error: LockError, { level }: LockAnswer): void {
+    if (level === 'error') this.#logger.error(error.message, error.stack);
+    else if (level !== undefined) this.#logger[level](error.message);
   }
 }
 
@@ -158,21 +156,19 @@ function repliesOf(response: unknown): Replies {
   const { header, status, send } = response as Partial<HttpResponse>;
   if ([header, status, send].every((verb) => typeof verb === 'function')) return REPLIES;
   throw new LockConfigurationError(
-    'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter(app.getHttpAdapter()), ' +
+    'LockExceptionFilter has no HTTP adapter; write new LockExceptionFilter({}, app.get(HttpAdapterHost)), ' +
       'or let Nest make it by APP_FILTER or @UseFilters',
   );
 }
 
-/** Undefined where no time is known: the lock has no end, or another try fails as well. */
-function retryAfterMsOf(error: LockError, { retryAfterS }: Answer): number | undefined {
-  if (!(error instanceof LockTimeoutError)) {
-    return retryAfterS === undefined ? undefined : retryAfterS * 1_000;
-  }
-  const afterMs = Math.ceil(error.retryAfterMs);
-  return afterMs === Infinity ? undefined : Math.min(afterMs, LONGEST_RETRY_S * 1_000);
+/** Undefined where another try fails as well. A busy lock is free at the latest with its lease. */
+function retryAfterMsOf(error: LockError, { retryAfterS }: LockAnswer): number | undefined {
+  if (retryAfterS === undefined) return undefined;
+  const afterMs = retryAfterS * 1_000;
+  return error instanceof LockTimeoutError ? Math.min(afterMs, error.retryAfterMs) : afterMs;
 }
 
-function failureOf(error: LockError, answer: Answer): Failure {
+function failureOf(error: LockError, answer: LockAnswer): Failure {
   const retryAfterMs = retryAfterMsOf(error, answer);
   const { message } = answer;
   return {
@@ -188,7 +184,7 @@ function tellSocket(client: SocketClient, failure: Failure): void {
 }
 
 /** GraphQL servers pass on the `extensions` of an error, and its message. */
-function graphqlError(error: LockError, answer: Answer): Error {
+function graphqlError(error: LockError, answer: LockAnswer): Error {
   const { message, code, retryAfterMs } = failureOf(error, answer);
   const extensions = { code, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return Object.assign(new Error(message, { cause: error }), { extensions });

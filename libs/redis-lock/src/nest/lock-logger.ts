@@ -3,13 +3,14 @@ import { Logger } from '@nestjs/common';
 import { quoteName } from '../core/api/errors.js';
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
-type Level = 'error' | 'warn' | 'log' | 'debug';
+type Level = 'error' | 'warn' | 'log';
 
-/** The level of events for operators; all others have the level `debug`. */
+/** The level of events that concern operators. */
 const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   lost: 'error',
   suspect: 'warn',
-  waiting: 'warn',
+  recovered: 'log',
+  'force-released': 'warn',
   'renewal-failed': 'warn',
   'release-failed': 'warn',
   'wake-up-failed': 'warn',
@@ -22,26 +23,28 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
 /** Writes events to Nest's log, and then passes them to the application's own observer. */
 export class LockLogger implements LockObserver {
   readonly #logger = new Logger('RedisLock');
-  readonly #next: LockObserver | undefined;
 
-  constructor(next?: LockObserver) {
-    this.#next = next;
-  }
+  /** @param logAcquisitions whether the events of ordinary calls are logged as well */
+  constructor(
+    private readonly next?: LockObserver,
+    private readonly logAcquisitions = false,
+  ) {}
 
   observe(event: LockEvent): void {
     try {
-      const level = LEVELS[event.type] ?? 'debug';
-      // Makes no text without a reader: this runs twice for every lock that is taken.
-      if (level !== 'debug' || mayBeRead(level)) this.#logger[level](textOf(event));
+      const level = this.#levelOf(event);
+      // Makes no text without a reader: this runs twice for every lock that is acquired.
+      if (level !== undefined) this.#logger[level](textOf(event));
     } finally {
-      tell(this.#next, event);
+      tell(this.next, event);
     }
   }
-}
 
-/** The Logger of Nest 11 denies every level until one is set, and writes all of them. */
-function mayBeRead(level: Level): boolean {
-  return Logger.isLevelEnabled(level) || !Logger.isLevelEnabled('fatal');
+  #levelOf(event: LockEvent): Level | undefined {
+    // A caller that waits for Redis, and not for a holder, tells of an outage.
+    if (event.type === 'waiting' && event.error !== undefined) return 'warn';
+    return LEVELS[event.type] ?? (this.logAcquisitions ? 'log' : undefined);
+  }
 }
 
 function textOf(event: LockEvent): string {

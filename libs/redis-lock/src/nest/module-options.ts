@@ -6,6 +6,11 @@ import { isPlainObject } from '../core/api/shapes.js';
 import { optionsObject, readOptions, type FamilyOptions } from '../family/options.js';
 import { refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 
+/** The options of the locks, and of what Nest's log says of them. */
+export interface ModuleOptions extends FamilyOptions {
+  readonly logAcquisitions: boolean;
+}
+
 type Options = Readonly<Record<string, unknown>>;
 
 const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
@@ -23,10 +28,10 @@ const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknow
 const SLOW_FACTORY_MS = 10_000;
 
 /** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
-export function optionsGiven(given: unknown, from: string): FamilyOptions {
+export function optionsGiven(given: unknown, from: string): ModuleOptions {
   const { isGlobal, ...options } = optionsObject(given, from);
-  checkIsGlobal(isGlobal, from);
-  return readOptions(options, from, ['isGlobal', 'name']);
+  checkFlag('isGlobal', isGlobal, from);
+  return withLog(options, from, ['isGlobal', 'name']);
 }
 
 /**
@@ -37,7 +42,7 @@ export async function optionsMade(
   make: () => unknown,
   name: string,
   from: string,
-): Promise<FamilyOptions> {
+): Promise<ModuleOptions> {
   const factory = `The factory of ${from}`;
   let made: unknown;
   const slow = setTimeout(() => {
@@ -58,8 +63,15 @@ export async function optionsMade(
       `${factory} comes too late to say ${option}; put it beside the factory`,
     );
   }
-  const { settings, ...read } = readOptions(options, factory);
+  const { settings, ...read } = withLog(options, factory);
   return { ...read, settings: { ...settings, name } };
+}
+
+function withLog(options: Options, from: string, extras: readonly string[] = []): ModuleOptions {
+  const { logAcquisitions, ...others } = options;
+  checkFlag('logAcquisitions', logAcquisitions, from);
+  const read = readOptions(others, from, ['logAcquisitions', ...extras]);
+  return { ...read, logAcquisitions: logAcquisitions ?? false };
 }
 
 /**
@@ -78,7 +90,7 @@ export function extrasGiven(given: unknown, from: string): { name: string; isGlo
 export function checkAsyncOptions(given: unknown, from: string): void {
   const options = optionsObject(given, from);
   refuseUnknown(options, [...Object.keys(ASYNC_OPTIONS), 'isGlobal', 'name'], from);
-  checkIsGlobal(options.isGlobal, from);
+  checkFlag('isGlobal', options.isGlobal, from);
   for (const [option, [what, fits]] of Object.entries(ASYNC_OPTIONS)) {
     const value = options[option];
     if (value === undefined || fits(value)) continue;
@@ -92,9 +104,13 @@ export function checkAsyncOptions(given: unknown, from: string): void {
   );
 }
 
-function checkIsGlobal(isGlobal: unknown, from: string): void {
-  if (isGlobal === undefined || typeof isGlobal === 'boolean') return;
-  refuseValue(from, 'isGlobal', 'true or false', isGlobal);
+function checkFlag(
+  option: string,
+  value: unknown,
+  from: string,
+): asserts value is boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return;
+  refuseValue(from, option, 'true or false', value);
 }
 
 /** The message of an error often has the url, with its password. */

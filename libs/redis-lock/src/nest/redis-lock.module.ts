@@ -16,11 +16,18 @@ import { ModulesContainer } from '@nestjs/core';
 
 import { REDIS, type Backend } from '../family/backend.js';
 import { LockFamily } from '../family/lock-family.js';
-import type { FamilyOptions, RedisLockOptions } from '../family/options.js';
+import type { RedisLockOptions } from '../family/options.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
+import { FilterNotice } from './filter-notice.js';
 import { HostScan } from './lock-host.js';
 import { LockLogger } from './lock-logger.js';
-import { checkAsyncOptions, extrasGiven, optionsGiven, optionsMade } from './module-options.js';
+import {
+  checkAsyncOptions,
+  extrasGiven,
+  optionsGiven,
+  optionsMade,
+  type ModuleOptions,
+} from './module-options.js';
 import {
   connectionsOf,
   NAMED_CONNECTION,
@@ -44,11 +51,21 @@ interface Extras {
   readonly isGlobal?: boolean | undefined;
 }
 
+/** The options of the locks, and of what Nest's log says of them. */
+interface LoggedLockOptions extends RedisLockOptions {
+  /**
+   * Whether the log has a line for each acquisition, release, renewal and wait. Failures, losses and
+   * outages are logged in any case.
+   * @default false
+   */
+  readonly logAcquisitions?: boolean | undefined;
+}
+
 /** The options of `forRoot`. */
-export type RedisLockModuleOptions = RedisLockOptions & Extras;
+export type RedisLockModuleOptions = LoggedLockOptions & Extras;
 
 /** The result of a factory, which comes too late to have these. */
-type Made = RedisLockOptions & { readonly [Extra in keyof Extras]?: never };
+type Made = LoggedLockOptions & { readonly [Extra in keyof Extras]?: never };
 
 /** The contract of `useClass` and `useExisting`. */
 export interface RedisLockOptionsFactory {
@@ -207,12 +224,13 @@ function assemble(
       ...options,
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
+      FilterNotice,
       { provide: BACKEND, useFactory: () => REDIS },
       {
         provide: FAMILY,
         inject: [OPTIONS, BACKEND],
-        useFactory: (given: FamilyOptions, backend: Backend) =>
-          new LockFamily(given, backend, (next) => new LockLogger(next)),
+        useFactory: ({ logAcquisitions, ...given }: ModuleOptions, backend: Backend) =>
+          new LockFamily(given, backend, (next) => new LockLogger(next, logAcquisitions)),
       },
       ...services,
     ],

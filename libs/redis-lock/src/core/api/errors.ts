@@ -42,8 +42,9 @@ export class LockTimeoutError extends LockError {
   /** How long the caller waited, in milliseconds. */
   readonly waitedMs: number;
   /**
-   * When the present holder's lease ends unless it is renewed, in milliseconds; at least 1, and
-   * `Infinity` when nothing ends by itself.
+   * The longest time until the lock is free, in milliseconds, if nobody renews the present lease or
+   * takes the lock anew. The holder may release it much sooner: ask again after a shorter time. At
+   * least 1, and `Infinity` when nothing ends by itself.
    */
   readonly retryAfterMs: number;
   /** `sibling`: the lock is held by another branch of the caller's own scope. */

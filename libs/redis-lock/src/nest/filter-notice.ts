@@ -1,0 +1,80 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import {
+  ApplicationConfig,
+  HttpAdapterHost,
+  MetadataScanner,
+  ModulesContainer,
+} from '@nestjs/core';
+
+import { LockError } from '../core/api/errors.js';
+
+/** Nest's own keys for the arguments of `@UseFilters` and `@Catch`, in all its versions. */
+const USED_FILTERS = '__exceptionFilters__';
+const CAUGHT = '__filterCatchExceptions__';
+
+/** The applications that have been looked at: one may have several connections. */
+const seen = new WeakSet<ModulesContainer>();
+
+/** Says at the start that nothing answers the errors of locks, if that is so. */
+@Injectable()
+export class FilterNotice implements OnApplicationBootstrap {
+  constructor(
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
+    @Inject(HttpAdapterHost) private readonly http: Partial<HttpAdapterHost>,
+  ) {}
+
+  /** Nest ignores filters that are registered after this: its routes are made. */
+  onApplicationBootstrap(): void {
+    if (seen.has(this.modules)) return;
+    seen.add(this.modules);
+    const answersHttp = this.http.httpAdapter && this.#classes('controllers').length > 0;
+    if (!answersHttp || this.#filters().some(catchesLockErrors)) return;
+    new Logger('RedisLock').log(
+      'No exception filter catches the errors of locks: HTTP requests for a busy lock are answered 500. ' +
+        'For 423, add { provide: APP_FILTER, useClass: LockExceptionFilter } to the providers of a module',
+    );
+  }
+
+  /** Instances and classes. */
+  #filters(): unknown[] {
+    const requestScoped = this.config.getGlobalRequestFilters().map(({ metatype }) => metatype);
+    const used = [...this.#classes('controllers'), ...this.#classes('providers')].flatMap(
+      filtersOn,
+    );
+    return [...this.config.getGlobalFilters(), ...requestScoped, ...used];
+  }
+
+  #classes(what: 'controllers' | 'providers'): Type[] {
+    const wrappers = [...this.modules.values()].flatMap((module) => [...module[what].values()]);
+    return wrappers.map(({ metatype }): unknown => metatype).filter(isClass);
+  }
+}
+
+function isClass(metatype: unknown): metatype is Type {
+  return typeof metatype === 'function' && typeof metatype.prototype === 'object';
+}
+
+/** The filters that `@UseFilters` has put on a class and on its methods. */
+function filtersOn(target: Type): unknown[] {
+  const prototype = target.prototype as object;
+  const methods = new MetadataScanner()
+    .getAllMethodNames(prototype)
+    .map((name): unknown => Reflect.get(prototype, name));
+  return [target, ...methods].flatMap(
+    (place) => (Reflect.getMetadata(USED_FILTERS, place as object) ?? []) as unknown[],
+  );
+}
+
+/** A filter without `@Catch` arguments catches everything. */
+function catchesLockErrors(filter: unknown): boolean {
+  const type: unknown = typeof filter === 'function' ? filter : filter?.constructor;
+  const caught = (Reflect.getMetadata(CAUGHT, type as object) ?? []) as unknown[];
+  return caught.length === 0 || caught.filter(isClass).some(isAmongLockErrors);
+}
+
+/** Also one of them alone: its application has thought of the others. */
+function isAmongLockErrors({ prototype }: Type): boolean {
+  const isOne = prototype === LockError.prototype || prototype instanceof LockError;
+  return isOne || Object.prototype.isPrototypeOf.call(prototype as object, LockError.prototype);
+}

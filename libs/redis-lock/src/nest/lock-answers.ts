@@ -1,0 +1,111 @@
+import { STATUS_CODES } from 'node:http';
+
+import type { LockErrorCode } from '../core/api/errors.js';
+import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
+
+/** The answers of `LockExceptionFilter`, where they differ from the default ones. */
+export interface LockExceptionFilterOptions {
+  /**
+   * HTTP statuses from 400 to 599, by the code of the error: `{ LOCK_TIMEOUT: 409 }`. The other codes
+   * keep theirs.
+   */
+  readonly statuses?: Readonly<Partial<Record<LockErrorCode, number>>> | undefined;
+  /**
+   * The wait that every answer with `Retry-After` asks for: 1 to 3600 whole seconds. A busy lock
+   * never asks for more than the rest of its lease.
+   * @default 1; while Redis cannot be asked 5
+   */
+  readonly retryAfterS?: number | undefined;
+}
+
+/** The answer to a request that failed with an error of one code. */
+export interface LockAnswer {
+  readonly status: number;
+  /** Has nothing that only operators may know: no name, no option, no text from Redis. */
+  readonly message: string;
+  /** Undefined where another try fails as well. */
+  readonly retryAfterS?: number;
+  /** The level of the error in the log. Undefined: the caller alone has to know. */
+  readonly level: 'error' | 'warn' | 'debug' | undefined;
+}
+
+export type LockAnswers = Readonly<Record<LockErrorCode, LockAnswer>>;
+
+const later = (status: number, message: string, retryAfterS: number): LockAnswer => ({
+  ...{ status, message, retryAfterS, level: 'warn' },
+});
+
+const UNAVAILABLE = later(503, 'Locks cannot be taken at the moment; try again later', 5);
+const INTERNAL: LockAnswer = { status: 500, message: 'Internal server error', level: 'error' };
+
+const DEFAULTS: LockAnswers = {
+  LOCK_TIMEOUT: {
+    ...later(423, 'Somebody else is using this; try again later', 1),
+    level: undefined,
+  },
+  LOCK_BACKEND: UNAVAILABLE,
+  LOCK_QUORUM: UNAVAILABLE,
+  LOCK_REPLICATION: UNAVAILABLE,
+  LOCK_SHUTDOWN: later(503, 'This instance is shutting down; try again', 1),
+  LOCK_LIMIT: later(429, 'Too many requests at the moment; try again later', 1),
+  LOCK_KEY: {
+    status: 400,
+    message: 'A value of this request cannot be part of a lock name',
+    level: 'debug',
+  },
+  LEASE_LOST: INTERNAL,
+  LOCK_STATE: INTERNAL,
+  LOCK_ARGUMENT: INTERNAL,
+  LOCK_CONFIGURATION: INTERNAL,
+};
+
+const CODES = Object.keys(DEFAULTS) as LockErrorCode[];
+
+/**
+ * @param where begins the message of the error
+ * @throws {LockConfigurationError} an option is unknown, or its value cannot be used
+ */
+export function answersOf(options: LockExceptionFilterOptions, where: string): LockAnswers {
+  checkObject(where, options);
+  refuseUnknown(options, ['statuses', 'retryAfterS'], where);
+  const { statuses = {}, retryAfterS } = options;
+  checkStatuses(statuses, where);
+  if (retryAfterS !== undefined && !isWhole(retryAfterS, 1, 3_600)) {
+    refuseValue(where, 'retryAfterS', 'a whole number of seconds from 1 to 3600', retryAfterS);
+  }
+  const answers = CODES.map((code) => [code, changed(DEFAULTS[code], statuses[code], retryAfterS)]);
+  return Object.fromEntries(answers) as LockAnswers;
+}
+
+function changed(
+  answer: LockAnswer,
+  status = answer.status,
+  retryAfterS = answer.retryAfterS,
+): LockAnswer {
+  return {
+    ...answer,
+    status,
+    // Only a 500 is an internal error.
+    ...(answer === INTERNAL && status !== INTERNAL.status && { message: reasonOf(status) }),
+    ...(answer.retryAfterS !== undefined && { retryAfterS }),
+  };
+}
+
+/** The reason phrase of a status. */
+export function reasonOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
+}
+
+function checkStatuses(statuses: object, where: string): void {
+  const place = `${where}: statuses`;
+  checkObject(place, statuses);
+  refuseUnknown(statuses, CODES, place);
+  for (const [code, status] of Object.entries(statuses)) {
+    if (status === undefined || isWhole(status, 400, 599)) continue;
+    refuseValue(place, code, 'a whole number from 400 to 599', status);
+  }
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+}

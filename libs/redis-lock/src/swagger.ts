@@ -1,0 +1,1 @@
+export { ApiLockResponses } from './integrations/swagger/api-lock-responses.js';
