@@ -8,11 +8,9 @@ import {
   SemaphoreService,
   type LockService,
 } from 'nestjs-redis-lock';
-import { readdirSync } from 'node:fs';
 import Redlock, { ExecutionError } from 'redlock';
 import { defaultTimeoutOptions, Mutex, Semaphore } from 'redis-semaphore';
 import { useApplications } from '../nest/applications.js';
-import { pageOf } from '../support/proofs.js';
 import { everyNodeVotes, useRedLocks, useServers } from '../support/red-lock-client.js';
 import { eventually, redisson, Section, useRedis, watch } from '../support/set-up.js';
 import * as redlockBoth from './examples/redlock/both.js';
@@ -97,17 +95,6 @@ async function expectSafeSteps(steps: readonly Using[], most: number): Promise<v
     expect(section.most).toBeLessThanOrEqual(most);
   }
 }
-
-describe.each(['redlock', 'redis-semaphore', 'redisson'])('docs/migrating-from-%s.md', (name) => {
-  it('shows what is run here', () => {
-    const folder = `test/docs/examples/${name}`;
-    const files = readdirSync(new URL(`examples/${name}`, import.meta.url)).sort();
-    const shown = [...pageOf(`docs/migrating-from-${name}.md`).matchAll(/^```ts\n(.*?)^```$/gms)];
-    const texts = new Set(shown.map(([, text]) => text));
-    expect(files.filter((file) => !texts.has(pageOf(`${folder}/${file}`)))).toEqual([]);
-    expect(texts.size).toBe(files.length);
-  });
-});
 
 describe('from redlock', () => {
   it('compares these defaults', () => {
