@@ -56,7 +56,7 @@ function compile(texts: ReadonlyMap<string, string>): ts.Program {
  */
 function isRunElsewhere(where: string, text: string): boolean {
   return (
-    /^docs\/(migrating|topologies|throttler)/.test(where) ||
+    /^docs\/(migrating|recipes|topologies|throttler)/.test(where) ||
     /from '@jest\/globals'|\b(collectLockMetrics|instrumentLocks|subscribe)\(/.test(text)
   );
 }
@@ -123,12 +123,12 @@ describe('the files that specs run', () => {
   const examples = 'test/docs/examples';
   const folders = readdirSync(`${ROOT}${examples}`, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map(({ name }) => [name, `migrating-from-${name}`] as const);
+    .map(({ name }) => [name, name === 'recipes' ? name : `migrating-from-${name}`] as const);
 
   it.each(folders)('of %s are what docs/%s.md shows, and all of it', (folder, page) => {
     const files = readdirSync(`${ROOT}${examples}/${folder}`);
     const text = readFileSync(`${ROOT}docs/${page}.md`, 'utf8');
-    const shown = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code);
+    const shown = [...text.matchAll(/^```(?:ts|yaml)\n(.*?)^```$/gms)].map(([, code]) => code);
     const run = files.map((file) => readFileSync(`${ROOT}${examples}/${folder}/${file}`, 'utf8'));
     expect(files.filter((_, i) => !shown.includes(run[i]))).toEqual([]);
     expect(new Set(shown).size).toBe(files.length);
