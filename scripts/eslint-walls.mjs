@@ -17,6 +17,8 @@ const upTo = (/** @type {number} */ floor) =>
 const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
 /** Lua, and steps, of several primitives. */
 const SHARED = new RegExp(`^${LIB}/primitives/lua/`);
+/** It looks at the locks of all kinds. */
+const MONITOR = new RegExp(`^${LIB}/primitives/monitor/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
 const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
@@ -53,6 +55,11 @@ const ROOMS = [
     says: 'a service imports core and primitives only',
   },
   {
+    files: MONITOR,
+    allows: () => [NODE, CORE, PRIMITIVES],
+    says: 'the monitor imports core and primitives only',
+  },
+  {
     files: PRIMITIVES,
     allows: (file) => [NODE, CORE, SHARED, new RegExp(`^${posix.dirname(file)}/`)],
     says: 'a primitive imports core, primitives/lua and its own folder only',
@@ -84,8 +91,8 @@ const ROOMS = [
   },
   ...Object.entries(INTEGRATIONS).map(([name, packages]) => ({
     files: new RegExp(`^${LIB}/integrations/${name}/`),
-    allows: () => [NODE, CORE, FAMILY, NEST, FRAMEWORK, packages, integration(name)],
-    says: `${name} imports core, family, nest, the framework and the package that it is for`,
+    allows: () => [NODE, CORE, MONITOR, FAMILY, NEST, FRAMEWORK, packages, integration(name)],
+    says: `${name} imports core, the monitor, family, nest, the framework and the package that it is for`,
   })),
   {
     files: new RegExp(`^${LIB}/core\\.ts$`),

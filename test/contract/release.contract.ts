@@ -163,16 +163,39 @@ function describeGivingBack({ redis, open, openRival = open }: LockSuite): void 
 
   it('takes force from whoever holds it, tells so once, and wakes the waiters', async () => {
     const [ours, admin, third] = [open(), open(), openRival({ pollIntervalMs: 60_000 })];
-    await ours.locks.acquire('a');
+    const { owner } = await ours.locks.acquire('a');
     const waiting = third.locks.acquire('a', { waitTimeMs: 60_000 });
     await eventually(async () => (await redis.wakeUpChannels()).length === 1);
     await roundTrips(redis, 3);
     const stopwatch = new Stopwatch();
-    expect(await admin.locks.get('a').forceRelease()).toBe(true);
-    await (await waiting).release();
+    const stuck = { reason: 'ticket 7', owners: [owner] };
+    expect(await admin.locks.get('a').forceRelease(stuck)).toBe(true);
+    const lease = await waiting;
     expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+    expect(await admin.locks.get('a').forceRelease(stuck)).toBe(false);
+    await lease.release();
     expect(await admin.locks.get('a').forceRelease()).toBe(false);
-    expect(admin.eventsOf('force-released')).toMatchObject([{ type: 'force-released', name: 'a' }]);
+    const [told, ...others] = admin.eventsOf('force-released');
+    expect(told).toMatchObject({
+      name: 'a',
+      holders: [{ owner, holdCount: 1 }],
+      reason: 'ticket 7',
+    });
+    expect(told?.remainingMs).toBeGreaterThan(0);
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ...[null, 'x', { why: 'x' }, { reason: '' }, { reason: 'a\nb' }, { reason: 7 }],
+    ...[{ owners: 'a:1' }, { owners: [1] }],
+  ])('refuses to use force by %j, before anything is sent', async (options) => {
+    const { locks } = open();
+    const sent = await redis.commandsDuring(async () => {
+      await expect(locks.get('a').forceRelease(options as object)).rejects.toThrow(
+        LockArgumentError,
+      );
+    });
+    expect(Object.keys(sent).filter((command) => command.startsWith('eval'))).toEqual([]);
   });
 }
 

@@ -14,7 +14,7 @@ export function publishTroubles(wakeUpLabel: string | undefined): void {
   publish({ ...of, type: 'late-grant' });
   publish({ ...of, type: 'release-failed', leased: true, error });
   publish({ ...of, type: 'wake-up-failed', label: wakeUpLabel });
-  publish({ ...of, type: 'force-released' });
+  publish({ ...of, type: 'force-released', holders: [], remainingMs: 0 });
   publish({ type: 'renewed', connection: 'cache', leases: 250 });
   publish({ type: 'renewal-failed', connection: 'cache', leases: 3, error });
   publish({ type: 'messages-failed', connection: 'cache', error });

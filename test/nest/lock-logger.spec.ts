@@ -10,6 +10,8 @@ const apps = useApplications(redis);
 
 const error = new Error('no answer');
 const LOCK = { name: 'x', kind: 'lock' } as const;
+/** No line has an owner. */
+const SECRET = { owner: 'f00d:1', holdCount: 1 };
 
 /** Every event, with the level and the words that a person needs. */
 const EVENTS: [LockEvent, string, string][] = [
@@ -37,7 +39,19 @@ const EVENTS: [LockEvent, string, string][] = [
   [{ type: 'wake-up-failed', ...LOCK }, 'warn', 'waiters could not be told'],
   [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
   [{ type: 'recovered', ...LOCK }, 'log', 'held for sure again'],
-  [{ type: 'force-released', ...LOCK }, 'warn', 'forceRelease()'],
+  [
+    { type: 'force-released', ...LOCK, holders: [SECRET], remainingMs: 1_234 },
+    'warn',
+    'Lock "x" was taken away from its holder by forceRelease(), with 1234 ms left',
+  ],
+  [
+    {
+      ...{ type: 'force-released', ...LOCK, holders: [SECRET, SECRET] },
+      ...{ remainingMs: Infinity, reason: 'a "stuck" job' },
+    },
+    'warn',
+    'its 2 holders by forceRelease(), without an end: "a \\"stuck\\" job"',
+  ],
 ];
 
 /** The events of ordinary calls, which are logged by `logAcquisitions` alone. */
@@ -84,6 +98,7 @@ describe('LockLogger', () => {
   it.each(EVENTS)('logs %p', (event, level, text) => {
     new LockLogger().observe(event);
     expect(lines).toEqual([[level, expect.stringContaining(text), 'RedisLock']]);
+    expect(lines[0]?.[1]).not.toContain(SECRET.owner);
   });
 
   it.each(ORDINARY)('logs on demand %p', (event, text) => {

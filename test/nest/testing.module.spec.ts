@@ -156,6 +156,44 @@ describe('RedisLockTestingModule', () => {
     });
   });
 
+  it('has what people ask and do by the monitor, for every kind', async () => {
+    const { app, testing, locks } = await start();
+    const monitor = app.get(LockMonitor);
+    expect(await monitor.inspect('a')).toMatchObject({ kinds: [], holders: [], queues: [] });
+    for (const kind of ['lock', 'fair', 'read', 'write', 'semaphore'] as const) {
+      const pool = app.get(SemaphoreService).get(kind);
+      if (kind === 'semaphore') await pool.setPermits(1);
+      const { owner } = await testing.holdElsewhere(kind, { kind, leaseTimeMs: 5_000 });
+      expect(await monitor.inspect(kind)).toMatchObject({
+        ...{ kinds: [kind === 'fair' ? 'lock' : kind], remainingMs: 5_000, holderCount: 1 },
+        holders: [{ owner, holdCount: 1, remainingMs: 5_000 }],
+      });
+      expect(await monitor.forceRelease(kind)).toBe(true);
+      expect(await monitor.forceRelease(kind)).toBe(false);
+    }
+    const held = await testing.holdElsewhere('fair', { kind: 'fair' });
+    const waiting = app.get(FairLockService).acquire('fair');
+    await testing.clock.advance(0);
+    expect(await monitor.inspect('fair')).toMatchObject({
+      ...{ kinds: ['fair'], holders: [{ kind: 'fair', owner: held.owner }] },
+      queues: [{ kind: 'fair', length: 1, waiters: [{ who: expect.any(String) }] }],
+    });
+    await held.release();
+    await (await waiting).release();
+    const writing = await testing.holdElsewhere('doc', { kind: 'write' });
+    const reading = app.get(ReadWriteLockService).get('doc').read.acquire();
+    await testing.clock.advance(0);
+    expect(await monitor.inspect('doc')).toMatchObject({
+      ...{ kinds: ['write', 'read'], queues: [{ kind: 'read', each: 'caller' }] },
+    });
+    await writing.release();
+    await (await reading).release();
+    await app.get(LatchService).get('latch').trySetCount(2);
+    expect(await monitor.inspect('latch')).toMatchObject({ count: 2 });
+    const token = await locks.using('b', ({ fencingToken }) => fencingToken, { fenced: true });
+    expect(await monitor.inspect('b')).toMatchObject({ fencingToken: token, holders: [] });
+  });
+
   it('has what health checks and the guards of a throttler ask', async () => {
     const { app, testing } = await start({}, { imports: [RedisThrottlerModule.forRoot()] });
     expect(await app.get(LockMonitor).ping()).toBe(0);

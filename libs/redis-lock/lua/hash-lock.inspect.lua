@@ -9,4 +9,4 @@ if not (isHeld and string.find(redis.call('hget', lock, holder), '^%d+$')) then
   local what = isReadWrite and 'a read-write lock' or 'something that is no lock'
   return redis.error_reply('LOCKSTATE it holds ' .. what)
 end
-return {redis.call('pttl', lock), holder}
+return {redis.call('pttl', lock), holder, redis.call('hget', lock, holder)}

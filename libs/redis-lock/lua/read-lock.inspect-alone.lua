@@ -20,6 +20,7 @@ for _, field in ipairs(redis.call('hkeys', lock)) do
   if string.find(field, ':%-?%d+$') then
     answer[1] = redis.call('pttl', lock)
     answer[#answer + 1] = field
+    answer[#answer + 1] = redis.call('hget', lock, field)
   end
 end
 return answer

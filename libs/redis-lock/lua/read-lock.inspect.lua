@@ -28,6 +28,7 @@ for i = 1, #fields, 2 do
   if left > 0 then
     answer[1] = math.max(answer[1], left)
     answer[#answer + 1] = fields[i]
+    answer[#answer + 1] = fields[i + 1]
   end
   isHeld = isHeld or isReader or string.find(fields[i], ':%-?%d+:write$')
 end

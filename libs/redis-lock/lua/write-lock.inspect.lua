@@ -18,6 +18,9 @@ end
 if mode == 'read' then return {0} end
 local answer = {redis.call('pttl', lock)}
 for _, field in ipairs(redis.call('hkeys', lock)) do
-  if string.find(field, ':%-?%d+:write$') then answer[#answer + 1] = string.sub(field, 1, -7) end
+  if string.find(field, ':%-?%d+:write$') then
+    answer[#answer + 1] = string.sub(field, 1, -7)
+    answer[#answer + 1] = redis.call('hget', lock, field)
+  end
 end
 return answer

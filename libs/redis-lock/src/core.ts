@@ -19,8 +19,15 @@ export {
   type LockErrorDetails,
 } from './core/api/errors.js';
 export type { Lease, LeaseState, PermitLease } from './core/api/lease.js';
-export { LockMonitor, type LockStatus } from './core/monitor.js';
-export type { AcquireOptions, Lock, LockedWork, WaitOptions } from './core/api/lock.js';
+export { LockMonitor, type LockStatus } from './primitives/monitor/lock-monitor.js';
+export type { LockInspection } from './primitives/monitor/inspection.js';
+export type {
+  AcquireOptions,
+  ForceReleaseOptions,
+  Lock,
+  LockedWork,
+  WaitOptions,
+} from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';

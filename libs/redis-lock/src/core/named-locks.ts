@@ -1,10 +1,10 @@
 import { Acquirer } from './acquirer.js';
+import { checkForceOptions, FORCE_OPTIONS, forceRelease } from './force-release.js';
 import { askOnce } from './session.js';
 import type { Inspection, LockProtocol } from './holding/protocol.js';
 import type { Lease } from './api/lease.js';
 import type { LockContext } from './lock-context.js';
-import type { AcquireOptions, Lock, LockedWork } from './api/lock.js';
-import { tell } from './api/observer.js';
+import type { AcquireOptions, ForceReleaseOptions, Lock, LockedWork } from './api/lock.js';
 
 /** All locks of one kind on one connection. */
 export class NamedLocks {
@@ -44,9 +44,9 @@ export class NamedLocks {
       acquire: (options) => this.acquire(name, options),
       tryAcquire: (options) => this.tryAcquire(name, options),
       using: (work, options) => this.using(name, work, options),
-      isLocked: async () => (await this.#inspect(name)).owners.length > 0,
+      isLocked: async () => (await this.#inspect(name)).holders.length > 0,
       remainingTimeMs: async () => (await this.#inspect(name)).remainingMs,
-      forceRelease: () => this.#forceRelease(name),
+      forceRelease: (options) => this.#forceRelease(name, options),
     };
   }
 
@@ -54,15 +54,9 @@ export class NamedLocks {
     return askOnce(this.context, name, (key) => this.protocol.inspect(key));
   }
 
-  async #forceRelease(name: string): Promise<boolean> {
-    const { owners } = await this.#inspect(name);
-    if (owners.length === 0) return false;
-    // The script names the owner: repeated, it must not free the lock of the next owner.
-    const leave = (owner: string) =>
-      askOnce(this.context, name, (key) => this.protocol.release({ key, owner }, 0));
-    await Promise.all(owners.map(leave));
-    const { kind } = this.protocol;
-    tell(this.context.settings.observer, { type: 'force-released', name, kind });
-    return true;
+  async #forceRelease(name: string, options?: ForceReleaseOptions): Promise<boolean> {
+    checkForceOptions(options, FORCE_OPTIONS);
+    const found = await this.#inspect(name);
+    return forceRelease(this.context, this.protocol, name, found, options);
   }
 }

@@ -1,7 +1,7 @@
 import type { LockObserver } from '../core/api/observer.js';
 import { resolveSettings } from '../core/api/settings.js';
 import type { LockContext } from '../core/lock-context.js';
-import { LockMonitor } from '../core/monitor.js';
+import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { DEFAULT_URL } from '../ioredis/redis-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';

@@ -71,7 +71,7 @@ function textOf(event: LockEvent): string {
     case 'late-grant':
       return `${lock} was granted after its caller had given up, and is given back`;
     case 'force-released':
-      return `${lock} was taken away from its holder by forceRelease()`;
+      return `${lock} was taken away from ${takenFrom(event)}`;
     case 'renewed':
       return `Renewed ${leases(event.leases)}`;
     case 'renewal-failed':
@@ -92,6 +92,16 @@ const UNTOLD = 'may never hear of a release or count-down, which then has to be 
 
 function ms(value: number): string {
   return `${String(Math.round(value))} ms`;
+}
+
+function takenFrom({
+  holders,
+  remainingMs,
+  reason,
+}: Extract<LockEvent, { type: 'force-released' }>): string {
+  const who = holders.length === 1 ? 'its holder' : `its ${String(holders.length)} holders`;
+  const left = remainingMs === Infinity ? 'without an end' : `with ${ms(remainingMs)} left`;
+  return `${who} by forceRelease(), ${left}${reason === undefined ? '' : `: ${quoteName(reason)}`}`;
 }
 
 function leases(count: number): string {

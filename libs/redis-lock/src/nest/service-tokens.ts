@@ -2,7 +2,7 @@ import { Inject, type InjectionToken, type Type } from '@nestjs/common';
 
 import type { LockContext } from '../core/lock-context.js';
 import type { LockFamily } from '../family/lock-family.js';
-import { LockMonitor } from '../core/monitor.js';
+import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { DEFAULT_NAME, isConnectionName, unusableName } from '../core/api/settings.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';

@@ -8,7 +8,7 @@ import { enter, HeldLock, isHeldBy, type Passing } from './lock-answers.js';
  * The waiters of a fair lock in the order of arrival. For each process, the time until which it
  * counts as alive.
  */
-class FairQueue extends Value {
+export class FairQueue extends Value {
   readonly waiters = new Set<string>();
   readonly aliveUntil = new Map<string, number>();
 
@@ -17,10 +17,15 @@ class FairQueue extends Value {
     this.aliveUntil.set(processOf(waiter), aliveUntil);
   }
 
+  /** When the waiter counts as dead. */
+  endOf(waiter: string): number {
+    return this.aliveUntil.get(processOf(waiter)) ?? 0;
+  }
+
   /** The next waiter; dead ones are removed. */
   head(now: number): string | undefined {
     for (const waiter of this.waiters) {
-      if ((this.aliveUntil.get(processOf(waiter)) ?? 0) > now) return waiter;
+      if (this.endOf(waiter) > now) return waiter;
       this.waiters.delete(waiter);
     }
     return undefined;

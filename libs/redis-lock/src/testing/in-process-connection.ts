@@ -9,6 +9,7 @@ import type { Script } from '../core/redis/script.js';
 import type { Answer, LockOperation } from './answers.js';
 import { COUNT_ANSWERS } from './count-answers.js';
 import { FAIR_LOCK_ANSWERS } from './fair-lock-answers.js';
+import { INSPECT_ANSWERS } from './inspect-answers.js';
 import type { InProcessServer } from './in-process-server.js';
 import { LOCK_ANSWERS } from './lock-answers.js';
 import { PERMIT_ANSWERS } from './permit-answers.js';
@@ -22,6 +23,7 @@ export const ANSWERS: ReadonlyMap<unknown, Answer> = new Map(
     ...READ_WRITE_ANSWERS,
     ...PERMIT_ANSWERS,
     ...COUNT_ANSWERS,
+    ...INSPECT_ANSWERS,
   ].map((answer) => [answer.script, answer]),
 );
 

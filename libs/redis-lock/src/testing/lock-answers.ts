@@ -1,6 +1,6 @@
 import * as hash from '../primitives/lua/hash-lock.js';
-import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
-import { PING } from '../core/monitor.js';
+import type { AcquireAnswer, Holder, ReleaseAnswer } from '../core/holding/protocol.js';
+import { PING } from '../primitives/monitor/lock-monitor.js';
 import { GIVE_BACK, IDENTIFY, RAISE_TOKEN } from '../primitives/red-lock/red-lock.scripts.js';
 import * as plain from '../primitives/lock/lock.scripts.js';
 import { answer, answerMany, answerPair } from './answers.js';
@@ -61,6 +61,10 @@ export function enter(call: Granting, holdCount?: number): AcquireAnswer {
     return { kind: 'busy', remainingMs: server.leftOf(held) };
   }
   return grant(call, held, holdCount ?? Math.max(1, held?.holdCount ?? 0));
+}
+
+function holderOf({ owner, holdCount }: Held): Holder {
+  return { owner, holdCount };
 }
 
 /** The exclusive hold of this field, if there is one. */
@@ -129,8 +133,8 @@ const HASHES: readonly Answer[] = [
   ),
   answer(hash.INSPECT, undefined, ({ server, lock }) => {
     const held = server.find(lock, HeldLock);
-    if (held === undefined) return { remainingMs: 0, owners: [] };
-    return { remainingMs: server.leftOf(held), owners: [held.owner] };
+    if (held === undefined) return { remainingMs: 0, holders: [] };
+    return { remainingMs: server.leftOf(held), holders: [holderOf(held)] };
   }),
 ];
 

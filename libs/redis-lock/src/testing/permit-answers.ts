@@ -13,7 +13,7 @@ export class PermitLeases extends Value {
 }
 
 /** The mark of a waiter for several permits at once: other callers leave enough for it. */
-class Mark extends Value {
+export class Mark extends Value {
   constructor(
     readonly waiter: string,
     readonly permits: number,

@@ -1,4 +1,4 @@
-import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../core/holding/protocol.js';
+import type { AcquireAnswer, Holder, Inspection, ReleaseAnswer } from '../core/holding/protocol.js';
 import { writerOf, type TURN_KEYS } from '../primitives/read-write-lock/footprint.js';
 import * as reading from '../primitives/read-write-lock/read-lock.scripts.js';
 import { FOR_ALL, FOR_NEXT } from '../primitives/read-write-lock/read-write-hash.lua.js';
@@ -16,7 +16,7 @@ import * as writing from '../primitives/read-write-lock/write-lock.scripts.js';
 import * as released from '../primitives/read-write-lock/write-release.scripts.js';
 
 /** The holders of a read-write lock: readers, or a writer that may read as well. */
-class ReadWriteHold extends Held {
+export class ReadWriteHold extends Held {
   /** The ends of the holds of each reader. */
   readonly readers = new Map<string, number[]>();
 
@@ -39,6 +39,10 @@ class ReadWriteHold extends Held {
     }
     return longest;
   }
+}
+
+export function readersOf({ readers }: ReadWriteHold): Holder[] {
+  return [...readers].map(([owner, ends]) => ({ owner, holdCount: ends.length }));
 }
 
 /** Brings a reader down to this many holds. The last one keeps the longest lease of all of them. */
@@ -154,8 +158,8 @@ const READ_ANSWERS: readonly Answer[] = [
   answer(reading.READ_INSPECT, undefined, ({ server, lock }): Inspection => {
     const hold = server.find(lock, ReadWriteHold);
     const until = hold?.readUntil(server.now);
-    if (hold === undefined || until === undefined) return { remainingMs: 0, owners: [] };
-    return { remainingMs: until - server.now, owners: [...hold.readers.keys()] };
+    if (hold === undefined || until === undefined) return { remainingMs: 0, holders: [] };
+    return { remainingMs: until - server.now, holders: readersOf(hold) };
   }),
 ];
 
@@ -243,7 +247,8 @@ export const READ_WRITE_ANSWERS: readonly Answer[] = [
   }),
   answer(writing.WRITE_INSPECT, undefined, ({ server, lock }) => {
     const hold = server.find(lock, ReadWriteHold);
-    if (hold?.writer === undefined) return { remainingMs: 0, owners: [] };
-    return { remainingMs: server.leftOf(hold), owners: [hold.writer] };
+    if (hold?.writer === undefined) return { remainingMs: 0, holders: [] };
+    const holders = [{ owner: hold.writer, holdCount: hold.holdCount }];
+    return { remainingMs: server.leftOf(hold), holders };
   }),
 ];

@@ -7,7 +7,7 @@ import { Count, Value, type InProcessServer } from './in-process-server.js';
 const PATIENCE_MS = 5_000;
 
 /** The waiters, by the time when each is forgotten unless it asks again. */
-class Waiting extends Value {
+export class Waiting extends Value {
   readonly until = new Map<string, number>();
 }
 

@@ -44,6 +44,18 @@ export interface AcquireOptions extends WaitOptions {
   readonly label?: string | undefined;
 }
 
+/** How a lock is taken away from its holder. */
+export interface ForceReleaseOptions {
+  /** The event `force-released` carries this text: up to 1,024 characters, none of them a control. */
+  readonly reason?: string | undefined;
+  /**
+   * Only these owners lose the lock, as `LockMonitor.inspect` shows them. A caller that has acquired it
+   * since keeps it.
+   * @default all that hold it
+   */
+  readonly owners?: readonly string[] | undefined;
+}
+
 /** The work that `using` runs while it holds the lock. */
 export type LockedWork<T> = (lease: Lease) => T;
 
@@ -88,8 +100,12 @@ export interface Lock {
   remainingTimeMs(): Promise<number>;
 
   /**
-   * Takes the lock away from its holder and wakes the waiters. Resolves with false when it was
-   * free. Administrative: the holder learns of it at its next renewal or release.
+   * Takes the lock away from its holder, and wakes the waiters or hands it over to the next one. Resolves
+   * with false when it was free. Administrative: the holder learns of it at its next renewal or release.
+   * The event `force-released` says who held it.
+   * @throws {LockArgumentError} an option is unknown, or has a wrong value
+   * @throws {LockBackendError} Redis could not be asked
+   * @throws {LockStateError} the key holds something else
    */
-  forceRelease(): Promise<boolean>;
+  forceRelease(options?: ForceReleaseOptions): Promise<boolean>;
 }

@@ -13,7 +13,10 @@ export interface LockSubject {
   readonly label?: string | undefined;
 }
 
-/** The events of locks, for logs and metrics. No event carries an owner id. */
+/**
+ * The events of locks, for logs and metrics. No event carries an owner id but `force-released`: an audit
+ * needs the holder, which holds nothing any more.
+ */
 export type LockEvent =
   | (LockSubject & {
       readonly type: 'acquired';
@@ -58,7 +61,16 @@ export type LockEvent =
     })
   /** A grant arrived after its caller had given up, and was given back. */
   | (LockSubject & { readonly type: 'late-grant' })
-  | (LockSubject & { readonly type: 'force-released' })
+  /**
+   * `forceRelease` has taken it away from these holders. `remainingMs`: the rest of their longest lease
+   * at that moment, `Infinity` without an end. `reason`: the text of the caller.
+   */
+  | (LockSubject & {
+      readonly type: 'force-released';
+      readonly holders: readonly { readonly owner: string; readonly holdCount: number }[];
+      readonly remainingMs: number;
+      readonly reason?: string;
+    })
   /** One renewal script went through for this many leases, or failed. */
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }

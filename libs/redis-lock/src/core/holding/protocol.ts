@@ -92,11 +92,18 @@ export interface Renewal {
 /** Whether the owner still holds it; an error if the script could not find out for this one. */
 export type RenewalAnswer = boolean | LockBackendError;
 
+/** An owner, and how often it holds the lock. */
+export interface Holder {
+  readonly owner: OwnerId;
+  /** 0 was handed the lock, and has yet to acquire it. */
+  readonly holdCount: number;
+}
+
 export interface Inspection {
   /** 0 when the lock is free, `Infinity` when the lease never ends. */
   readonly remainingMs: number;
   /** Empty when the lock is free. */
-  readonly owners: readonly OwnerId[];
+  readonly holders: readonly Holder[];
 }
 
 /** The steps of one kind of lock. Each may be executed twice without harm. */

@@ -3,7 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
 import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
-import { LockMonitor, type LockStatus } from '../../core/monitor.js';
+import { LockMonitor, type LockStatus } from '../../primitives/monitor/lock-monitor.js';
 import { checkObject, refuseUnknown } from '../../core/api/refuse.js';
 import { forRootOf, getLocksToken } from '../../nest/service-tokens.js';
 

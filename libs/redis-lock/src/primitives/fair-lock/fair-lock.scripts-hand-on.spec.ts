@@ -193,7 +193,7 @@ describe('the scripts of the fair lock hand it on', () => {
     await queued(termsOf(B, 'e'), B);
     await leave(A);
     const { value } = { value: await deliver(redis.admin, INSPECT, ['k'], {}) };
-    expect(value).toMatchObject({ owners: [B] });
+    expect(value).toMatchObject({ holders: [{ owner: B, holdCount: 0 }] });
     expect(await redis.admin.eval(RENEW.lua, 1, 'k', B, 10_000)).toEqual([1]);
     expect((await look()).leaseS).toBe(10);
     expect(await leave(B)).toBe('done');

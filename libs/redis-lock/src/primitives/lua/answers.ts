@@ -46,11 +46,16 @@ export function remainingOf(pttl: number): number {
   return pttl < 0 ? Infinity : pttl;
 }
 
-/** The remaining time of a lock, and then its owners. */
+/** The remaining time of a lock, and then each owner with its hold count. */
 export function inspection(raw: RawReply): Inspection | undefined {
-  const [pttl, ...owners] = typeof raw === 'object' ? raw : [];
-  if (typeof pttl !== 'number') return undefined;
-  return { remainingMs: remainingOf(pttl), owners: owners.map(String) };
+  const [pttl, ...fields] = typeof raw === 'object' ? raw : [];
+  if (typeof pttl !== 'number' || fields.length % 2 !== 0) return undefined;
+  const owners = fields.filter((_, i) => i % 2 === 0);
+  const holders = owners.map((owner, i) => ({
+    owner: String(owner),
+    holdCount: Number(fields[2 * i + 1]),
+  }));
+  return { remainingMs: remainingOf(pttl), holders };
 }
 
 /** The answer to several scripts that were one step. */

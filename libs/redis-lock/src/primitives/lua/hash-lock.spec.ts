@@ -173,12 +173,12 @@ describe('the scripts of a lock that is a hash', () => {
     it('inspect shows owner and lease, and changes nothing', async () => {
       expect(await repeatedly(() => run(INSPECT, ['k'], {}))).toEqual({
         remainingMs: 0,
-        owners: [],
+        holders: [],
       });
       await redis.admin.hset('k', B, 1);
       expect(await repeatedly(() => run(INSPECT, ['k'], {}))).toEqual({
         remainingMs: Infinity,
-        owners: [B],
+        holders: [{ owner: B, holdCount: 1 }],
       });
     });
   });
@@ -302,7 +302,7 @@ describe('the scripts of a lock that is a hash', () => {
     [ACQUIRE.fenced, [1, 2, 'x', '', '0', '9007199254740993', [], ['x'], null, undefined]],
     [RELEASE, [0, 2, 'other', null, []]],
     [RENEW, [1, 'x', null, [null]]],
-    [INSPECT, [1, 'x', [], ['x'], null]],
+    [INSPECT, [1, 'x', [], ['x'], [1, 'x'], null]],
   ] as [Script<string, string, unknown>, unknown[]][])(
     '$name takes no answer it does not know for a success',
     (script, replies) => {

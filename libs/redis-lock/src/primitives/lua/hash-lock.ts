@@ -227,6 +227,6 @@ export const INSPECT = defineScript({
   body: `
 if redis.call('exists', lock) == 0 then return {0} end
 ${REFUSE_OTHERS}
-return {redis.call('pttl', lock), holder}`,
+return {redis.call('pttl', lock), holder, redis.call('hget', lock, holder)}`,
   reply: inspection,
 });

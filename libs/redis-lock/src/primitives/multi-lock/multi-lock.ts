@@ -9,7 +9,7 @@ import {
 } from '../../core/api/errors.js';
 import type { Lease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
-import type { AcquireOptions, Lock } from '../../core/api/lock.js';
+import type { AcquireOptions, ForceReleaseOptions, Lock } from '../../core/api/lock.js';
 import { HeldMultiLease, type MultiLease } from './multi-lease.js';
 import {
   resolveAcquireOptions,
@@ -42,7 +42,7 @@ export interface MultiLock extends Lock {
   /** How long it takes until all are free, without renewals. */
   remainingTimeMs(): Promise<number>;
   /** Takes all of them away from their holders. */
-  forceRelease(): Promise<boolean>;
+  forceRelease(options?: ForceReleaseOptions): Promise<boolean>;
 }
 
 /** @throws {LockArgumentError} no locks, too many, or two that would wait for each other */
@@ -91,8 +91,8 @@ class OrderedLocks implements MultiLock {
     return Math.max(...(await Promise.all(this.locks.map((lock) => lock.remainingTimeMs()))));
   }
 
-  async forceRelease(): Promise<boolean> {
-    const released = await Promise.all(this.locks.map((lock) => lock.forceRelease()));
+  async forceRelease(options?: ForceReleaseOptions): Promise<boolean> {
+    const released = await Promise.all(this.locks.map((lock) => lock.forceRelease(options)));
     return released.includes(true);
   }
 

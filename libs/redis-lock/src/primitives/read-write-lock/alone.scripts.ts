@@ -153,6 +153,7 @@ for _, field in ipairs(redis.call('hkeys', lock)) do
   if string.find(field, ${hash.READER}) then
     answer[1] = redis.call('pttl', lock)
     answer[#answer + 1] = field
+    answer[#answer + 1] = redis.call('hget', lock, field)
   end
 end
 return answer`,

@@ -368,7 +368,7 @@ describe('the scripts of the read-write lock', () => {
     });
 
     it('inspect shows the holders of a side, and changes nothing', async () => {
-      const free = { remainingMs: 0, owners: [] };
+      const free = { remainingMs: 0, holders: [] };
       const [seeRead, seeWrite] = [() => run(READ_INSPECT, {}), () => run(WRITE_INSPECT, {})];
       expect(await repeatedly(seeRead)).toEqual(free);
       expect(await repeatedly(seeWrite)).toEqual(free);
@@ -376,13 +376,19 @@ describe('the scripts of the read-write lock', () => {
       await read(B, { leaseMs: 10_000 });
       await read(C);
       await redis.admin.del(hold(C, 1));
-      expect((await seeRead()).owners.toSorted()).toEqual([A, B]);
+      expect((await seeRead()).holders).toEqual(
+        expect.arrayContaining([A, B].map((owner) => ({ owner, holdCount: 1 }))),
+      );
+      expect((await seeRead()).holders).toHaveLength(2);
       expect((await seeRead()).remainingMs).toBeGreaterThan(29_000);
       expect(await repeatedly(seeWrite)).toEqual(free);
       for (const owner of [A, B, C]) await endRead(owner);
       await write(A);
       await redis.admin.persist('k');
-      expect(await repeatedly(seeWrite)).toEqual({ remainingMs: Infinity, owners: [A] });
+      expect(await repeatedly(seeWrite)).toEqual({
+        remainingMs: Infinity,
+        holders: [{ owner: A, holdCount: 1 }],
+      });
       expect(await repeatedly(seeRead)).toEqual(free);
     });
   });

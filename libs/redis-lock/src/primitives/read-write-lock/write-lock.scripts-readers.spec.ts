@@ -262,8 +262,10 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       expect(await claim('B1')).toMatchObject(busy);
       expect(await claimFenced('B1')).toMatchObject(busy);
       expect(await read('R1')).toMatchObject(busy);
-      expect(await run(WRITE_INSPECT, {})).toMatchObject({ owners: [ownerOf('A1')] });
-      expect(await run(READ_INSPECT, {})).toEqual({ remainingMs: 0, owners: [] });
+      expect(await run(WRITE_INSPECT, {})).toMatchObject({
+        holders: [{ owner: ownerOf('A1'), holdCount: 0 }],
+      });
+      expect(await run(READ_INSPECT, {})).toEqual({ remainingMs: 0, holders: [] });
       const renewal = [`${ownerOf('A1')}:write`, LEASE_MS];
       expect(await deliver(redis.admin, RENEW, ['k'], renewal)).toEqual([true]);
       expect(await redis.admin.hgetall('k')).toEqual({

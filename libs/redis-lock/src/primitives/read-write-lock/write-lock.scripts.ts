@@ -127,7 +127,10 @@ ${hash.BEGIN_INSPECTION}
 if mode == 'read' then return {0} end
 local answer = {redis.call('pttl', lock)}
 for _, field in ipairs(redis.call('hkeys', lock)) do
-  if string.find(field, ${hash.WRITER}) then answer[#answer + 1] = string.sub(field, 1, -7) end
+  if string.find(field, ${hash.WRITER}) then
+    answer[#answer + 1] = string.sub(field, 1, -7)
+    answer[#answer + 1] = redis.call('hget', lock, field)
+  end
 end
 return answer`,
   reply: inspection,

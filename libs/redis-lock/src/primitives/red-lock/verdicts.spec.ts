@@ -92,12 +92,13 @@ describe('quorum arithmetic', () => {
   });
 
   it('sees an owner who has a majority, or may have one', async () => {
-    const a = (remainingMs: number) => ({ owners: ['a'], remainingMs });
-    const free = { owners: [], remainingMs: 0 };
+    const holders = [{ owner: 'a', holdCount: 2 }];
+    const a = (remainingMs: number) => ({ holders, remainingMs });
+    const free = { holders: [], remainingMs: 0 };
     const seen = async (answers: readonly unknown[]) => inspectionVerdict(await pollOf(answers));
-    expect(await seen([a(3), a(1), a(2)])).toEqual({ owners: ['a'], remainingMs: 2 });
+    expect(await seen([a(3), a(1), a(2)])).toEqual(a(2));
     expect(await seen([a(3), free, free])).toEqual(free);
-    expect(await seen([a(3), free, FAILED])).toEqual({ owners: ['a'], remainingMs: 3 });
+    expect(await seen([a(3), free, FAILED])).toEqual(a(3));
     await expect(seen([free, FAILED, FAILED])).rejects.toThrow(LockQuorumError);
   });
 });

@@ -1,4 +1,9 @@
-import type { AcquireAnswer, Inspection, ReleaseAnswer } from '../../core/holding/protocol.js';
+import type {
+  AcquireAnswer,
+  Holder,
+  Inspection,
+  ReleaseAnswer,
+} from '../../core/holding/protocol.js';
 import type { Ballot } from './ballot.js';
 
 /**
@@ -88,14 +93,17 @@ export function inspectionVerdict(poll: Ballot<Inspection>): Inspection | undefi
   if (poll.failures > poll.minority) throw poll.error();
   if (!poll.isComplete) return undefined;
   const needed = Math.max(1, poll.quorum - poll.failures);
-  const times = new Map<string, number[]>();
-  for (const { owners, remainingMs } of poll.values) {
-    for (const owner of owners) times.set(owner, [...(times.get(owner) ?? []), remainingMs]);
+  const seen = new Map<string, { times: number[]; holder: Holder }>();
+  for (const { holders, remainingMs } of poll.values) {
+    for (const holder of holders) {
+      const { times = [] } = seen.get(holder.owner) ?? {};
+      seen.set(holder.owner, { times: [...times, remainingMs], holder });
+    }
   }
-  for (const [owner, ofOwner] of times) {
+  for (const { times, holder } of seen.values()) {
     // Its lease ends on the node that makes the quorum.
-    const remainingMs = ofOwner.sort(ascending).at(-needed);
-    if (remainingMs !== undefined) return { owners: [owner], remainingMs };
+    const remainingMs = times.sort(ascending).at(-needed);
+    if (remainingMs !== undefined) return { holders: [holder], remainingMs };
   }
-  return { owners: [], remainingMs: 0 };
+  return { holders: [], remainingMs: 0 };
 }

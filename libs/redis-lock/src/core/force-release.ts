@@ -1,0 +1,82 @@
+import { describeValue, LockArgumentError } from './api/errors.js';
+import { tell } from './api/observer.js';
+import { isLabel } from './api/options.js';
+import { isPlainObject, unknownOption } from './api/shapes.js';
+import type { Holder, HoldProtocol, Inspection } from './holding/protocol.js';
+import { ANSWER_MS } from './redis/connection.js';
+import { answerWithin } from './redis/retry.js';
+import type { Session } from './session.js';
+import type { ForceReleaseOptions } from './api/lock.js';
+
+export const FORCE_OPTIONS = ['reason', 'owners'] as const;
+
+/** @throws {LockArgumentError} an option is unknown, or has a wrong value */
+export function checkForceOptions(options: unknown, known: readonly string[]): void {
+  if (options === undefined) return;
+  if (!isPlainObject(options)) {
+    throw new LockArgumentError(`options must be a plain object, not ${describeValue(options)}`);
+  }
+  const unknown = unknownOption(options, known);
+  if (unknown !== undefined) throw new LockArgumentError(unknown);
+  const { reason, owners } = options as Partial<Record<keyof ForceReleaseOptions, unknown>>;
+  if (reason !== undefined && !isLabel(reason)) {
+    throw new LockArgumentError(
+      'reason must be a text of 1 to 1024 characters, none of them a control or invisible, ' +
+        `not ${describeValue(reason)}`,
+    );
+  }
+  if (owners !== undefined && !isListOfTexts(owners)) {
+    throw new LockArgumentError(
+      `owners must be a list of owners of LockMonitor.inspect, not ${describeValue(owners)}`,
+    );
+  }
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+/**
+ * Releases what these holders hold, in place of them. Resolves with whether one of them still held it, and
+ * tells so by an event.
+ * @throws {LockBackendError} Redis did not answer for one of them; those that were released are told of
+ */
+export async function forceRelease(
+  session: Session,
+  protocol: HoldProtocol,
+  name: string,
+  { holders, remainingMs }: Inspection,
+  { reason, owners }: ForceReleaseOptions = {},
+): Promise<boolean> {
+  const chosen = holders.filter(({ owner }) => owners?.includes(owner) ?? true);
+  const outcomes = await Promise.allSettled(
+    chosen.map((holder) => release(session, protocol, name, holder)),
+  );
+  const lost = chosen.filter((_, i) => {
+    const outcome = outcomes[i];
+    return outcome?.status === 'fulfilled' && outcome.value;
+  });
+  if (lost.length > 0) {
+    const { observer } = session.settings;
+    const { kind } = protocol;
+    const why = reason === undefined ? {} : { reason };
+    tell(observer, { type: 'force-released', name, kind, holders: lost, remainingMs, ...why });
+  }
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return lost.length > 0;
+}
+
+async function release(
+  session: Session,
+  protocol: HoldProtocol,
+  name: string,
+  { owner }: Holder,
+): Promise<boolean> {
+  const key = session.keys.key(name);
+  // The script names the owner: repeated, it must not free the lock of the next owner.
+  const { value, resent } = await answerWithin(ANSWER_MS, session, name, () =>
+    protocol.release({ key, owner }, 0),
+  );
+  return value !== 'absent' || resent;
+}

@@ -1,0 +1,179 @@
+import { Deadline, OVER } from '../../core/time/deadline.js';
+import {
+  describeValue,
+  LockArgumentError,
+  LockBackendError,
+  LockStateError,
+  quoteName,
+} from '../../core/api/errors.js';
+import type { ForceReleaseOptions, Lock } from '../../core/api/lock.js';
+import { checkForceOptions, FORCE_OPTIONS, forceRelease } from '../../core/force-release.js';
+import { helperKey } from '../../core/redis/key-names.js';
+import type { LockContext } from '../../core/lock-context.js';
+import { checkCount } from '../../core/api/options.js';
+import { ANSWER_MS } from '../../core/redis/connection.js';
+import { defineScript } from '../../core/redis/script.js';
+import { askOnce } from '../../core/session.js';
+import { FairLockService } from '../fair-lock/fair-lock-service.js';
+import { LockService } from '../lock/lock-service.js';
+import { ReadWriteLockService } from '../read-write-lock/read-write-lock-service.js';
+import { PermitProtocol } from '../semaphore/permit-protocol.js';
+import { INSPECT_NAME, keysOf } from './inspect.scripts.js';
+import { inspectionOf, type LockInspection } from './inspection.js';
+
+/** The locks of one process on one connection, at one moment. */
+export interface LockStatus {
+  /** The name of the connection. */
+  readonly connection: string;
+  /** Whether commands can be sent, as far as the client knows. To be sure, ask by `ping`. */
+  readonly isUp: boolean;
+  /** Wake-up messages arrive, or no waiter needs any; otherwise waiters poll. */
+  readonly isHearing: boolean;
+  /** The number of holds: of locks, with any hold count, and of permits that are leases. */
+  readonly held: number;
+  /**
+   * How many of these Redis has not confirmed in time, or not since the machine stood still: they are
+   * lost unless a renewal gets through.
+   */
+  readonly suspect: number;
+  /** How many calls wait for a lock, for permits or for a latch. */
+  readonly waiting: number;
+}
+
+/**
+ * Writes, because a server that only answers grants no lock: a replica, one without memory, one that
+ * cannot save.
+ */
+export const PING = defineScript({
+  name: 'ping',
+  keys: ['ping'],
+  args: [],
+  body: `
+redis.call('set', ping, '', 'px', 1)
+return 1`,
+  reply: (raw) => (raw === 1 ? raw : undefined),
+});
+
+const TIMEOUT = { min: 1, max: 60_000 };
+
+/** The entries that are read of a long list: a look must not hold up other clients of Redis. */
+const SHOWN = 100;
+/** The permits that one call takes away. */
+const MOST_TAKEN = 10_000;
+
+/** The kinds that have holders. */
+const HELD_KINDS = ['lock', 'fair', 'read', 'write', 'semaphore'] as const;
+type HeldKind = (typeof HELD_KINDS)[number];
+
+/** Tells how the locks of one connection are: for health checks, metrics, and people who look after them. */
+export class LockMonitor {
+  /** @param others connections of the same name, to other servers */
+  constructor(
+    private readonly context: LockContext,
+    private readonly others: readonly LockContext[] = [],
+  ) {}
+
+  /** The holds and waiters of this process at this moment. Sends nothing. */
+  status(): LockStatus {
+    const { settings, connection } = this.context;
+    const all = [this.context, ...this.others];
+    const holds = all.flatMap((context) => context.holds.all);
+    return {
+      connection: settings.name,
+      isUp: connection.isUp,
+      isHearing: connection.isHearing ?? true,
+      held: holds.length,
+      suspect: holds.filter(({ state }) => state === 'suspect').length,
+      waiting: all.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
+  }
+
+  /**
+   * Resolves with how long Redis took, in milliseconds, to do what a lock needs: to run a script that
+   * writes. In a Cluster one master answers for all.
+   * @throws {LockArgumentError} `timeoutMs` is no whole number from 1 to 60,000
+   * @throws {LockBackendError} Redis cannot be used for locks, or has not answered for `timeoutMs`
+   */
+  async ping(timeoutMs = ANSWER_MS): Promise<number> {
+    checkCount('timeoutMs', timeoutMs, TIMEOUT);
+    const { connection, times, keys } = this.context;
+    const deadline = new Deadline(times, timeoutMs, undefined);
+    const ping = helperKey('nestjs_ping', keys.key('ping'));
+    if ((await deadline.race(connection.run(PING, [ping], []))) !== OVER) return deadline.waitedMs;
+    throw new LockBackendError(`Redis has not answered for ${String(timeoutMs)} ms`, {
+      retryable: true,
+      outcome: 'unknown',
+    });
+  }
+  /**
+   * Resolves with what Redis has under this name: who holds it, for how long, and who waits there. Reads
+   * it by one script, and changes nothing.
+   * @throws {LockKeyError} the name cannot be used
+   * @throws {LockStateError} the key holds something that is no lock
+   * @throws {LockBackendError} Redis could not be asked, or the user may not read a key of one kind
+   */
+  async inspect(name: string): Promise<LockInspection> {
+    return this.#inspect(name, SHOWN);
+  }
+
+  /**
+   * Takes away what is held under this name, also permits of a semaphore, up to 10,000 in one call. As
+   * `forceRelease` of the lock, it wakes the waiters, tells who held it by the event `force-released`, and
+   * resolves with false when nobody did.
+   * @param options.kind needed where it is held in two ways, to read and to write
+   * @throws {LockArgumentError} an option is unknown, or has a wrong value
+   * @throws {LockKeyError} the name cannot be used
+   * @throws {LockStateError} it is held in two ways, or the key holds something else
+   * @throws {LockBackendError} Redis could not be asked
+   */
+  async forceRelease(
+    name: string,
+    options: ForceReleaseOptions & { readonly kind?: HeldKind | undefined } = {},
+  ): Promise<boolean> {
+    checkForceOptions(options, [...FORCE_OPTIONS, 'kind']);
+    const { kind, ...how } = options;
+    if (kind !== undefined && !HELD_KINDS.includes(kind)) {
+      throw new LockArgumentError(
+        `kind must be one of ${HELD_KINDS.join(', ')}, not ${describeValue(kind)}`,
+      );
+    }
+    if (kind !== undefined && kind !== 'semaphore')
+      return this.#lockOf(kind, name).forceRelease(how);
+    const found = await this.#inspect(name, MOST_TAKEN);
+    const held = kind ?? kindHeld(found);
+    if (held === undefined) return false;
+    if (held !== 'semaphore') return this.#lockOf(held, name).forceRelease(how);
+    const { remainingMs } = found;
+    const holders = found.holders
+      .filter((holder) => holder.kind === 'semaphore')
+      .map(({ owner, holdCount }) => ({ owner, holdCount }));
+    const protocol = new PermitProtocol(this.context);
+    return forceRelease(this.context, protocol, name, { holders, remainingMs }, how);
+  }
+
+  async #inspect(name: string, most: number): Promise<LockInspection> {
+    const { connection, keys } = this.context;
+    const lines = await askOnce(this.context, name, (key) =>
+      connection.run(INSPECT_NAME, keysOf(key), [most]),
+    );
+    return inspectionOf(name, keys.key(name), lines);
+  }
+
+  #lockOf(kind: Exclude<HeldKind, 'semaphore'>, name: string): Lock {
+    const { context } = this;
+    if (kind === 'lock') return new LockService(context).get(name);
+    if (kind === 'fair') return new FairLockService(context).get(name);
+    return new ReadWriteLockService(context).get(name)[kind];
+  }
+}
+
+/** @throws {LockStateError} it is held in two ways */
+function kindHeld({ name, holders }: LockInspection): HeldKind | undefined {
+  const alive = holders.filter(({ remainingMs }) => remainingMs > 0);
+  const [kind, ...others] = new Set(alive.map(({ kind }) => kind as HeldKind));
+  if (others.length === 0) return kind;
+  throw new LockStateError(
+    `Lock ${quoteName(name)} is held in two ways: give the kind, ${[kind, ...others].join(' or ')}`,
+    { lockName: name },
+  );
+}
