@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { EXIT } from '../../libs/redis-lock/src/cli/command-line.js';
+import { EXIT } from '../../libs/redis-lock/src/cli/io.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { compiled } from '../support/compile.mjs';
@@ -72,6 +72,14 @@ describe('the command line', () => {
     [['doctor', 'product_1'], 'doctor takes no name'],
     [['inspect'], 'inspect takes one name'],
     [['inspect', 'a', 'b'], 'inspect takes one name'],
+    [['inspect', 'a', '--yes'], '--yes is an option of unlock'],
+    [['unlock', '--yes'], 'unlock takes one name'],
+    [['unlock', 'a'], 'in a script give --yes'],
+    [['unlock', 'a', '--kind', 'latch', '--yes'], '--kind is one of lock, fair'],
+    [['unlock', 'a', '--reason', '', '--yes'], 'reason must be a text'],
+    [['top', '--interval', '0'], '--interval is a number of seconds'],
+    [['top', '--interval', 'often'], '--interval is a number of seconds'],
+    [['top', 'a{b'], 'one pair of braces'],
     [['inspect', ''], 'must not be empty'],
     [['inspect', 'a{b'], 'one pair of braces'],
     [['inspect', 'redisson_lock_token:{a}'], 'begins the helper keys'],

@@ -1,4 +1,5 @@
 import { runCommandLine } from '../../libs/redis-lock/src/cli/command-line.js';
+import type { Terminal } from '../../libs/redis-lock/src/cli/io.js';
 import type { Finding } from '../../libs/redis-lock/src/cli/finding.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 
@@ -8,17 +9,29 @@ export interface Outcome {
   err: string;
 }
 
+export interface RunOptions {
+  env?: Record<string, string>;
+  clock?: Clock;
+  /** A person is there. */
+  terminal?: Terminal;
+  onOut?: (text: string) => void;
+}
+
 /** The command line as a shell would run it, in this process. */
 export async function run(
   args: readonly string[],
-  { env = {}, clock = systemClock }: { env?: Record<string, string>; clock?: Clock } = {},
+  { env = {}, clock = systemClock, terminal, onOut }: RunOptions = {},
 ): Promise<Outcome> {
   const outcome = { code: 0, out: '', err: '' };
   outcome.code = await runCommandLine(args, {
     env,
     clock,
     version: () => '1.2.3',
-    out: (text) => (outcome.out += text),
+    ...(terminal !== undefined && { terminal }),
+    out: (text) => {
+      outcome.out += text;
+      onOut?.(text);
+    },
     err: (text) => (outcome.err += text),
   });
   return outcome;

@@ -63,19 +63,30 @@ describe('the command line and a Cluster of three', () => {
     ]);
   });
 
-  it('inspects a name wherever it lives', async () => {
+  it('inspects, finds and frees a name wherever it lives', async () => {
     const client = group.connect();
     const context = new LockContext(openIoredisConnection(client));
-    const lease = await new LockService(context).acquire('product_1', { fenced: true });
-    try {
-      const args = group.addresses.flatMap((address) => ['--url', urlOf(address)]);
-      const { code, out } = await run(['inspect', 'product_1', '--cluster', '--json', ...args]);
+    const locks = new LockService(context);
+    const names = ['product_1', 'product_2', 'product_3', 'product_4'];
+    const leases = await Promise.all(names.map((name) => locks.acquire(name, { fenced: true })));
+    const args = ['--cluster', '--json', ...group.addresses.flatMap((at) => ['--url', urlOf(at)])];
+    const answerTo = async (...command: string[]) => {
+      const { code, out } = await run([...command, ...args]);
       expect(code).toBe(0);
-      expect(JSON.parse(out)).toMatchObject({
-        nodes: [{ kind: 'lock', holders: [{ owner: lease.owner, count: 1 }], token: {} }],
-      });
+      return JSON.parse(out) as unknown;
+    };
+    try {
+      for (const { name, owner, fencingToken } of leases) {
+        const holders = [{ owner, holdCount: 1 }];
+        const look = { kinds: ['lock'], holders, fencingToken };
+        expect(await answerTo('inspect', name)).toMatchObject({ nodes: [look] });
+        expect(await answerTo('unlock', name, '--yes')).toMatchObject({ taken: [{ holders }] });
+        expect(await locks.get(name).isLocked()).toBe(false);
+        await locks.acquire(name);
+      }
+      const { locks: seen } = (await answerTo('top')) as { locks: { name: string }[] };
+      expect(seen.map(({ name }) => name).sort()).toEqual(names);
     } finally {
-      await lease.release();
       await context.close();
       client.disconnect();
     }

@@ -58,46 +58,16 @@ export function textOf(error: unknown): string {
   return message.replace(/,? with args beginning with.*$/s, '').trim();
 }
 
+/** The error, and Redis' own words, which name the missing right. */
+export function reasonOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) texts.push(textOf(one));
+  const [what = textOf(error), said] = texts.slice(-2);
+  const plain = what.replace(/^Lock "[^"]*": /, '');
+  return said === undefined ? plain : `${plain} (${said})`;
+}
+
 /** The value of a line of INFO. */
 export function field(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-}
-
-/** The number of entries that are read of a long list: a look must not hold up other clients of Redis. */
-export const SHOWN = 100;
-
-/** Null when the key is absent, or has no end. */
-export async function ttlOf(client: Client, key: string): Promise<number | null> {
-  const pttl = await client.pttl(key);
-  return pttl < 0 ? null : pttl;
-}
-
-/** The server's time (ms): all deadlines are by that clock. */
-export async function timeOf(client: Client): Promise<number> {
-  const [seconds, micros] = await client.time();
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
-}
-
-/** As Redis writes it; one without an end is a number all the same, as JSON knows no infinity. */
-export function scoreOf(text: string | Buffer): number {
-  const score = Number(String(text).replace('inf', 'Infinity'));
-  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(score, Number.MAX_SAFE_INTEGER));
-}
-
-/** The first of a sorted set with their scores; none of a key that is something else. */
-export async function scoresIn(
-  client: Client,
-  key: string,
-): Promise<{ length: number; first: [member: string, score: number][] }> {
-  if ((await client.type(key)) !== 'zset') return { length: 0, first: [] };
-  const flat = await client.zrange(key, 0, String(SHOWN - 1), 'WITHSCORES');
-  const first = pairsOf(flat).map(([member, score]): [string, number] => [member, scoreOf(score)]);
-  return { length: await client.zcard(key), first };
-}
-
-/** Fields and values, or members and scores, as Redis puts them one after the other. */
-export function pairsOf<T>(flat: readonly T[]): [T, T][] {
-  const pairs: [T, T][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([flat[i] as T, flat[i + 1] as T]);
-  return pairs;
 }

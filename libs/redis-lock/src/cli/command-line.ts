@@ -2,24 +2,28 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { systemClock, type Clock } from '../core/time/clock.js';
+import { systemClock } from '../core/time/clock.js';
 import { LockError } from '../core/api/errors.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { DEFAULT_URL, disconnect } from '../ioredis/redis-client.js';
-import { isReply } from '../ioredis/reply-error.js';
-import { textOf, UnreachableError, within } from './answers.js';
-import { examine } from './doctor.js';
-import { fail, worst, type Finding } from './finding.js';
-import { inspect } from './inspect.js';
-import type { Inspection } from './inspection.js';
-import { jsonOf, linesOf, pageOf, plainLines } from './report.js';
-import { connect, serversOf, type Server, type Target } from './server.js';
+import { textOf, UnreachableError } from './answers.js';
+import { runDoctor } from './doctor-command.js';
+import { runInspect } from './inspect-command.js';
+import { EXIT, UsageError, type Run, type Surroundings } from './io.js';
+import { plainLines } from './report.js';
+import { serversOf, type Server, type Target } from './server.js';
+import { runTop } from './top-command.js';
+import { runUnlock } from './unlock-command.js';
 
 const HELP = `Usage: nestjs-redis-lock doctor [options]
        nestjs-redis-lock inspect <name> [options]
+       nestjs-redis-lock unlock <name> [--yes] [--kind <kind>] [--reason <text>] [options]
+       nestjs-redis-lock top [<name> …] [--interval <seconds>] [--once] [options]
 
   doctor            looks at everything that locks depend on, and says how to set it right
   inspect <name>    shows who holds a lock, for how long, and who waits; changes nothing
+  unlock <name>     shows the same, asks, and takes the lock away from its holder
+  top               shows what is held and who waits, every second until q
 
 Options:
   --url <url>         redis://, rediss:// or the path of a socket; default: REDIS_URL, else
@@ -30,27 +34,18 @@ Options:
   --ca <file>         the certificate authority of rediss://
   --key-prefix <text> keyPrefix of RedisLockModule
   --json              for programs; docs/command-line.md has the shape
+  --yes               unlock asks nobody
+  --kind <kind>       lock, fair, read, write or semaphore; needed where a writer reads as well
+  --reason <text>     for the record that unlock prints
+  --interval <s>      seconds between two frames of top, from 0.2 to 3600
+  --once              one frame of top, as for a script
   --version, --help
 
 REDIS_USERNAME and REDIS_PASSWORD are used where the url has none.
 
-Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, 2 not understood,
-69 Redis cannot be reached.
+Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, or nobody agreed to
+unlock, 2 not understood, 69 Redis cannot be reached.
 `;
-
-/** Exit codes: no finding breaks locks, a finding does, the arguments are wrong, no server answers. */
-export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
-
-/** The time limit of a run, whatever the servers do. */
-const MOST_MS = 15_000;
-
-export interface Surroundings {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly version: () => string;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  readonly clock?: Clock;
-}
 
 /** Resolves with the exit code, when everything is closed. Never rejects. */
 export async function runCommandLine(
@@ -70,14 +65,7 @@ export async function runCommandLine(
   }
 }
 
-class UsageError extends Error {}
-
-interface Run extends Surroundings {
-  /** Takes the passwords out of a text of another library. */
-  readonly hide: (text: string) => string;
-}
-
-async function run(args: readonly string[], io: Run): Promise<number> {
+async function run(args: readonly string[], io: Surroundings & Pick<Run, 'hide'>): Promise<number> {
   const { values, positionals } = parsed(args);
   if (values.help === true) {
     io.out(HELP);
@@ -87,17 +75,47 @@ async function run(args: readonly string[], io: Run): Promise<number> {
     io.out(`${io.version()}\n`);
     return EXIT.fine;
   }
-  const [command, ...names] = positionals;
+  const [given, ...names] = positionals;
+  const command = COMMANDS.find((one) => one === given);
+  if (command === undefined) throw new UsageError(`Expected a command: ${COMMANDS.join(', ')}`);
+  checkNames(command, names);
+  checkOptions(command, values);
   const keyPrefix = values['key-prefix'] ?? '';
-  const key = keyOf(command, names, keyPrefix);
+  const keys = new KeySpace(keyPrefix);
+  for (const name of names) keys.key(name);
   const servers = serversOf(targetOf(values, io.env));
-  const isJson = values.json === true;
+  const { clock = systemClock } = io;
+  const all = { ...io, clock, keyPrefix, isJson: values.json === true };
   try {
-    const clock = io.clock ?? systemClock;
-    if (key === undefined) return await runDoctor({ servers, keyPrefix, clock }, isJson, io);
-    return await runInspect(servers, names[0] ?? '', key, isJson, io);
+    return await runCommand(command, names, values, servers, all);
   } finally {
     for (const { client } of servers) disconnect(client);
+  }
+}
+
+function runCommand(
+  command: Command,
+  names: readonly string[],
+  values: Values,
+  servers: readonly Server[],
+  io: Run,
+): Promise<number> {
+  const [name = ''] = names;
+  switch (command) {
+    case 'doctor':
+      return runDoctor(servers, io);
+    case 'inspect':
+      return runInspect(servers, name, io);
+    case 'unlock': {
+      const { kind, reason, yes = false } = values;
+      return runUnlock(servers, { name, kind, reason, isSure: yes }, io);
+    }
+    case 'top':
+      return runTop(
+        servers,
+        { names, interval: values.interval, isOnce: values.once === true },
+        io,
+      );
   }
 }
 
@@ -108,9 +126,25 @@ const OPTIONS = {
   ca: { type: 'string' },
   'key-prefix': { type: 'string' },
   json: { type: 'boolean' },
+  kind: { type: 'string' },
+  reason: { type: 'string' },
+  yes: { type: 'boolean' },
+  interval: { type: 'string' },
+  once: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
+
+const COMMANDS = ['doctor', 'inspect', 'unlock', 'top'] as const;
+type Command = (typeof COMMANDS)[number];
+
+/** Options that only these commands have. */
+const OPTIONS_OF: Readonly<Partial<Record<keyof typeof OPTIONS, readonly Command[]>>> = {
+  ...{ kind: ['unlock'], reason: ['unlock'], yes: ['unlock'] },
+  ...{ interval: ['top'], once: ['top'] },
+};
+
+type Values = ReturnType<typeof parsed>['values'];
 
 function parsed(args: readonly string[]) {
   try {
@@ -120,23 +154,23 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** The key to inspect; undefined for the doctor. */
-function keyOf(
-  command: string | undefined,
-  names: readonly string[],
-  keyPrefix: string,
-): string | undefined {
-  const keys = new KeySpace(keyPrefix);
-  if (command === 'doctor') {
-    if (names.length > 0) throw new UsageError('doctor takes no name');
-    return undefined;
+/** @throws {UsageError} the command has other arguments */
+function checkNames(command: string | undefined, names: readonly string[]): void {
+  if (command === 'doctor' && names.length > 0) throw new UsageError('doctor takes no name');
+  if ((command === 'inspect' || command === 'unlock') && names.length !== 1) {
+    throw new UsageError(`${command} takes one name`);
   }
-  if (command !== 'inspect') throw new UsageError('Expected a command: doctor or inspect <name>');
-  if (names.length !== 1) throw new UsageError('inspect takes one name');
-  return keys.key(names[0]);
 }
 
-function targetOf(values: ReturnType<typeof parsed>['values'], env: Surroundings['env']): Target {
+/** @throws {UsageError} an option belongs to another command */
+function checkOptions(command: Command, values: Values): void {
+  for (const [option, commands] of Object.entries(OPTIONS_OF)) {
+    if (values[option as keyof Values] === undefined || commands.includes(command)) continue;
+    throw new UsageError(`--${option} is an option of ${commands.join(', ')}`);
+  }
+}
+
+function targetOf(values: Values, env: Surroundings['env']): Target {
   const { url = [env['REDIS_URL'] ?? DEFAULT_URL], sentinel, ca } = values;
   const isCluster = values.cluster === true;
   if (isCluster && sentinel !== undefined) {
@@ -145,66 +179,6 @@ function targetOf(values: ReturnType<typeof parsed>['values'], env: Surroundings
   const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = env;
   if (sentinel === '') throw new UsageError('--sentinel takes the name of a master');
   return { urls: url, isCluster, sentinel, ca, username, password };
-}
-
-async function runDoctor(
-  examination: Parameters<typeof examine>[0],
-  isJson: boolean,
-  io: Run,
-): Promise<number> {
-  const findings: Finding[] = [];
-  const found = (finding: Finding) => {
-    findings.push(finding);
-    if (!isJson) io.out(linesOf(finding));
-  };
-  let isReached = true;
-  try {
-    await within(MOST_MS, 'the examination', collect(examination, found));
-  } catch (error) {
-    if (!(error instanceof UnreachableError) && !isReply(error)) throw error;
-    isReached = isReply(error);
-    const why = io.hide(textOf(error));
-    found(fail('connection', why, isReached ? adviceFor(why) : ABSENT));
-  }
-  const status = worst(findings);
-  if (isJson) io.out(jsonOf({ version: 1, status, findings }));
-  if (!isReached) return EXIT.unreachable;
-  return status === 'fail' ? EXIT.broken : EXIT.fine;
-}
-
-const ABSENT =
-  'look whether the server runs, and whether address, port, TLS and firewall are right';
-
-function adviceFor(refusal: string): string {
-  if (/cluster support disabled/i.test(refusal))
-    return 'leave out --cluster: it is a single server';
-  if (/^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN)/.test(refusal))
-    return 'wait until the server is ready';
-  return 'look at the user, the password and the database: in the url, or REDIS_USERNAME and REDIS_PASSWORD';
-}
-
-async function collect(
-  examination: Parameters<typeof examine>[0],
-  found: (finding: Finding) => void,
-): Promise<void> {
-  for await (const finding of examine(examination)) found(finding);
-}
-
-async function runInspect(
-  servers: readonly Server[],
-  name: string,
-  key: string,
-  isJson: boolean,
-  io: Run,
-): Promise<number> {
-  const looking = servers.map(async (server): Promise<Inspection> => {
-    await connect(server);
-    return inspect(server.name, server.client, key);
-  });
-  const nodes = await within(MOST_MS, 'the inspection', Promise.all(looking));
-  if (isJson) io.out(jsonOf({ version: 1, name, nodes }));
-  else io.out(nodes.map(pageOf).join('\n'));
-  return nodes.some(({ kind }) => kind === 'unknown') ? EXIT.broken : EXIT.fine;
 }
 
 /** An error of any library must not show a password of ours. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { runCommandLine, versionOf } from './command-line.js';
+import { terminalOf } from './terminal.js';
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -13,6 +14,7 @@ void runCommandLine(process.argv.slice(2), {
   version: () => versionOf(process.argv[1] ?? ''),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  terminal: terminalOf(process.stdin, process.stdout),
 }).then((code) => {
   process.exitCode = code;
 });

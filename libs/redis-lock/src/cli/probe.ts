@@ -3,20 +3,19 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../core/time/clock.js';
 import { helperKey } from '../core/redis/key-names.js';
 import type { Lease } from '../core/api/lease.js';
-import { LockContext } from '../core/lock-context.js';
+import type { LockContext } from '../core/lock-context.js';
 import type { LockEvent } from '../core/api/observer.js';
 import type { RedisConnection } from '../core/redis/connection.js';
-import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
 import { LockService } from '../primitives/lock/lock-service.js';
-import { textOf, within } from './answers.js';
+import { reasonOf, textOf } from './answers.js';
 import { rounded } from './clocks.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 import type { Server } from './server.js';
+import { closed, contextOn } from './watch.js';
 
 /** If this process dies, the probe stays for this time. */
 const LEASE_MS = 10_000;
 const HEARD_MS = 2_000;
-const CLOSED_MS = 3_000;
 /** The most names that are tried for one on a certain node. */
 const MOST_NAMES = 10_000;
 
@@ -30,18 +29,15 @@ export class Probe {
 
   /** @throws {LockConfigurationError} the prefix cannot be used */
   constructor(
-    { client }: Server,
+    server: Server,
     private readonly keyPrefix: string,
     private readonly clock: Clock,
   ) {
-    const observer = {
-      observe: (event: LockEvent) => {
-        this.#events.push(event);
-      },
-    };
-    this.#connection = openIoredisConnection(client, observer);
-    const settings = { keyPrefix, shutdownTimeoutMs: 0, observer };
-    this.#context = new LockContext(this.#connection, settings, clock);
+    const { connection, context } = contextOn(server, keyPrefix, clock, (event) => {
+      this.#events.push(event);
+    });
+    this.#connection = connection;
+    this.#context = context;
     this.#locks = new LockService(this.#context);
   }
 
@@ -87,9 +83,9 @@ export class Probe {
     }
   }
 
-  /** Removes the probe. A lock that Redis could not be asked to release expires. */
+  /** Removes the probe. */
   async close(): Promise<void> {
-    await within(CLOSED_MS, 'the end', this.#context.close()).catch(() => undefined);
+    await closed(this.#context);
   }
 
   /** The reason why no message arrives. */
@@ -147,13 +143,4 @@ async function isSoon(fact: Promise<unknown>, isHopeless: () => boolean): Promis
       resolve(true);
     });
   });
-}
-
-/** The error, and Redis' own words, which name the missing right. */
-function reasonOf(error: unknown): string {
-  const texts: string[] = [];
-  for (let one = error; one instanceof Error; one = one.cause) texts.push(textOf(one));
-  const [what = textOf(error), said] = texts.slice(-2);
-  const plain = what.replace(/^Lock "[^"]*": /, '');
-  return said === undefined ? plain : `${plain} (${said})`;
 }

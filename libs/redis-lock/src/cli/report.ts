@@ -1,7 +1,11 @@
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
+import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
 import type { Finding } from './finding.js';
-import type { Holder, Inspection, Queue } from './inspection.js';
+import type { Look } from './watch.js';
+
+type Holder = LockInspection['holders'][number];
+type Queue = LockInspection['queues'][number];
 
 const CHECK_WIDTH = 12;
 
@@ -11,7 +15,7 @@ const UNSAFE = new RegExp(UNSAFE_CHARACTERS, 'gu');
  * One line, with control characters as JSON writes them: any client of Redis may have chosen the
  * text.
  */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replace(UNSAFE, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
@@ -34,63 +38,84 @@ export function linesOf({ check, status, found, fix, node }: Finding): string {
   return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${plain(fix)}\n`;
 }
 
-/** The state of a name, as lines for a person. */
-export function pageOf(inspection: Inspection): string {
-  const { node, key, permits, token, count, queues, holders } = inspection;
+/** A name on a node, as lines for a person. */
+export function pageOf(name: string, look: Look): string {
+  if ('problem' in look) return `${plain(`${name} on ${look.node}: ${look.problem}`)}\n`;
+  const { key, node, kinds, holders, permits, count, fencingToken, queues } = look;
+  const isSemaphore = kinds.includes('semaphore') && count === undefined;
   const lines = [
-    `${key} on ${node}: ${headlineOf(inspection)}`,
-    ...holders.map(holderLine),
+    `${key} on ${node}: ${headlineOf(look)}`,
     ...(count === undefined ? [] : [`  count    ${String(count)}`]),
+    ...(isSemaphore && permits !== undefined ? [permitsLine(permits)] : []),
+    ...holders.map(holderLine),
+    ...restLines(look.holderCount - holders.length),
+    ...(fencingToken === undefined ? [] : [`  token    ${String(fencingToken)}`]),
+    ...queues.flatMap(queueLines),
   ];
-  if (permits !== undefined) {
-    const { available, used, expired, leases } = permits;
-    const free = available === null ? 'of an unknown number' : `${String(available)} free`;
-    const over = expired === 0 ? '' : `, ${String(expired)} of them expired`;
-    lines.push(`  permits  ${free}, ${String(used)} in use${over}`);
-    for (const { id, ttlMs } of leases) lines.push(`           ${id}, ${endsIn(ttlMs)}`);
-  }
-  if (token !== undefined) {
-    lines.push(`  token    ${token.value} in ${token.key}, ${endsIn(token.ttlMs)}`);
-  }
-  for (const queue of queues) lines.push(...queueLines(queue));
   return `${lines.map(plain).join('\n')}\n`;
 }
 
-function headlineOf({ kind, type, ttlMs, mode, holders }: Inspection): string {
-  if (kind === 'free') return 'free';
-  if (kind === 'unknown') return `a ${type} that is no lock of this library`;
-  const held = holders.length > 0 ? ', held' : '';
-  const ends = type === 'none' ? '' : `, ${endsIn(ttlMs)}`;
-  return `${kind}${mode === undefined ? held : `, held to ${mode}`}${ends}`;
+function headlineOf({ kinds, remainingMs, count }: LockInspection): string {
+  if (kinds.length === 0) return 'free';
+  const kind = kinds.join(count === undefined ? ' and ' : ' or ');
+  if (count !== undefined) return kind;
+  return remainingMs === 0 ? `${kind}, free` : `${kind}, held, ${endsIn(remainingMs)}`;
 }
 
-function holderLine({ owner, count, side, ttlMs }: Holder): string {
-  const as = side === undefined ? '' : `, to ${side}`;
-  const isReader = side === 'read';
-  const left = isReader
-    ? `, ${ttlMs === null || ttlMs === undefined ? 'over' : endsIn(ttlMs)}`
-    : '';
-  const times = count === 0 ? ', was handed it and has yet to enter' : `, ${String(count)} times`;
-  return `  holder   ${owner}${as}${count === 1 ? ', once' : times}${left}`;
+function permitsLine({
+  available,
+  acquired,
+  capacity,
+}: NonNullable<LockInspection['permits']>): string {
+  return `  permits  ${String(available)} free, ${String(acquired)} in use, ${String(capacity)} in all`;
 }
 
-function queueLines({ what, key, length, waiters }: Queue): string[] {
-  const shown = waiters.map(({ position, who, waitedMs, forgottenInMs }) => {
+function holderLine({ kind, owner, holdCount, remainingMs }: Holder): string {
+  const left = remainingMs === 0 ? 'its lease is over' : endsIn(remainingMs);
+  if (kind === 'semaphore') return `           ${owner}, ${left}`;
+  const as = kind === 'read' || kind === 'write' ? `, to ${kind}` : '';
+  const times = holdCount === 1 ? 'once' : `${String(holdCount)} times`;
+  const how = holdCount === 0 ? 'was handed it and has yet to enter' : times;
+  return `  holder   ${owner}${as}, ${how}, ${left}`;
+}
+
+function queueLines({ kind, each, length, waiters }: Queue): string[] {
+  const shown = waiters.map(({ who, waitedMs, forgottenInMs, permits }, i) => {
+    const wanted = permits === undefined ? '' : ` for ${String(permits)} permits`;
     const waited = waitedMs === undefined ? '' : `, for ${rounded(waitedMs)}`;
     const until =
       forgottenInMs === undefined
         ? ''
         : `, forgotten in ${rounded(forgottenInMs)} unless it asks again`;
-    return `           ${String(position)}. ${who}${waited}${until}`;
+    return `           ${String(i + 1)}. ${who}${wanted}${waited}${until}`;
   });
-  const rest = length - waiters.length;
+  const one = each === 'process' ? 'process' : 'caller';
+  const many = each === 'process' ? 'processes' : 'callers';
   return [
-    `  waiting  ${what}, ${String(length)}, in ${key}`,
+    `  waiting  ${kind}: ${String(length)} ${length === 1 ? one : many}`,
     ...shown,
-    ...(rest > 0 ? [`           and ${String(rest)} more`] : []),
+    ...restLines(length - waiters.length),
   ];
 }
 
-function endsIn(ttlMs: number | null): string {
-  return ttlMs === null ? 'without an end' : `ends in ${rounded(ttlMs)}`;
+function restLines(rest: number): string[] {
+  return rest > 0 ? [`           and ${String(rest)} more`] : [];
+}
+
+function endsIn(ms: number): string {
+  return ms === Infinity ? 'without an end' : `ends in ${rounded(ms)}`;
+}
+
+/** The record of a forced release, for a person. */
+export function takenLine({
+  node,
+  holders,
+  remainingMs,
+}: {
+  readonly node: string;
+  readonly holders: readonly { readonly owner: string }[];
+  readonly remainingMs: number;
+}): string {
+  const owners = holders.map(({ owner }) => owner).join(', ');
+  return `${plain(`Taken away on ${node} from ${owners}: ${endsIn(remainingMs)} without that`)}\n`;
 }

@@ -1,0 +1,48 @@
+import { isReply } from '../ioredis/reply-error.js';
+import { textOf, UnreachableError, within } from './answers.js';
+import { examine } from './doctor.js';
+import { fail, worst, type Finding } from './finding.js';
+import { EXIT, MOST_MS, type Run } from './io.js';
+import { jsonOf, linesOf } from './report.js';
+import type { Server } from './server.js';
+
+/** Resolves with the exit code. */
+export async function runDoctor(servers: readonly Server[], io: Run): Promise<number> {
+  const findings: Finding[] = [];
+  const found = (finding: Finding) => {
+    findings.push(finding);
+    if (!io.isJson) io.out(linesOf(finding));
+  };
+  let isReached = true;
+  try {
+    await within(MOST_MS, 'the examination', collect(servers, io, found));
+  } catch (error) {
+    if (!(error instanceof UnreachableError) && !isReply(error)) throw error;
+    isReached = isReply(error);
+    const why = io.hide(textOf(error));
+    found(fail('connection', why, isReached ? adviceFor(why) : ABSENT));
+  }
+  const status = worst(findings);
+  if (io.isJson) io.out(jsonOf({ version: 1, status, findings }));
+  if (!isReached) return EXIT.unreachable;
+  return status === 'fail' ? EXIT.broken : EXIT.fine;
+}
+
+const ABSENT =
+  'look whether the server runs, and whether address, port, TLS and firewall are right';
+
+function adviceFor(refusal: string): string {
+  if (/cluster support disabled/i.test(refusal))
+    return 'leave out --cluster: it is a single server';
+  if (/^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN)/.test(refusal))
+    return 'wait until the server is ready';
+  return 'look at the user, the password and the database: in the url, or REDIS_USERNAME and REDIS_PASSWORD';
+}
+
+async function collect(
+  servers: readonly Server[],
+  { keyPrefix, clock }: Run,
+  found: (finding: Finding) => void,
+): Promise<void> {
+  for await (const finding of examine({ servers, keyPrefix, clock })) found(finding);
+}

@@ -1,0 +1,39 @@
+import type { Clock } from '../core/time/clock.js';
+
+/** Exit codes: all is well, something is not, the arguments are wrong, no server answers. */
+export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
+
+/** The time limit of a run, or of one frame of `top`, whatever the servers do. */
+export const MOST_MS = 15_000;
+
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: () => string;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly clock?: Clock;
+  /** Absent when no person is there: in a script, or behind a pipe. */
+  readonly terminal?: Terminal | undefined;
+}
+
+/** The keyboard and the screen of a person. */
+export interface Terminal {
+  readonly rows: number;
+  readonly columns: number;
+  /** Resolves with the typed line; empty when the person ends the input. */
+  ask(question: string): Promise<string>;
+  /** Calls back for every key, and with `q` for a signal to end, until the returned function is called. */
+  onKey(listener: (key: string) => void): () => void;
+}
+
+/** The surroundings of a command, beside its own arguments. */
+export interface Run extends Omit<Surroundings, 'clock'> {
+  /** Takes the passwords out of a text of another library. */
+  readonly hide: (text: string) => string;
+  readonly clock: Clock;
+  readonly keyPrefix: string;
+  readonly isJson: boolean;
+}
+
+/** The command line was not understood; nothing was changed. */
+export class UsageError extends Error {}

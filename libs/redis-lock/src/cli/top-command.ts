@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { within } from './answers.js';
+import { LockFinder } from './find-locks.js';
+import { EXIT, MOST_MS, UsageError, type Run, type Terminal } from './io.js';
+import { frameOf, type Shown } from './frame.js';
+import { jsonOf } from './report.js';
+import { nodesOf, type Server } from './server.js';
+import { lookAt, withServers, type Watched } from './watch.js';
+
+export interface TopOptions {
+  /** Only these; without any, whatever is held. */
+  readonly names: readonly string[];
+  /** In seconds. */
+  readonly interval: string | undefined;
+  readonly isOnce: boolean;
+}
+
+/** Names that are asked for at a time. */
+const AT_ONCE = 100;
+const [SHORTEST_S, LONGEST_S] = [0.2, 3_600];
+
+/** A screen of its own without a cursor, and back again. */
+const [ENTER, CLEAR, LEAVE] = [
+  '\u001b[?1049h\u001b[?25l',
+  '\u001b[H\u001b[J',
+  '\u001b[?25h\u001b[?1049l',
+];
+const CTRL_C = '\u0003';
+
+/**
+ * Shows what is held, again and again until `q` or Ctrl-C; once where nobody is at a terminal. Resolves
+ * with the exit code.
+ * @throws {UsageError} the interval is none
+ */
+export async function runTop(
+  servers: readonly Server[],
+  { names, interval = '1', isOnce }: TopOptions,
+  io: Run,
+): Promise<number> {
+  const everyMs = Number(interval) * 1_000;
+  if (!(everyMs >= SHORTEST_S * 1_000 && everyMs <= LONGEST_S * 1_000)) {
+    throw new UsageError(
+      `--interval is a number of seconds, from ${String(SHORTEST_S)} to ${String(LONGEST_S)}`,
+    );
+  }
+  return withServers(servers, io, async (watched) => {
+    const view = new View(watched, names, io);
+    const { terminal } = io;
+    if (!isOnce && !io.isJson && terminal !== undefined) {
+      await refresh(view, terminal, everyMs, io);
+      return EXIT.fine;
+    }
+    const shown = await view.all();
+    if (io.isJson) io.out(jsonOf({ version: 1, locks: shown.looks }));
+    else io.out(frameOf(shown));
+    return EXIT.fine;
+  });
+}
+
+async function refresh(view: View, terminal: Terminal, everyMs: number, io: Run): Promise<void> {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const ended = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+  const stop = terminal.onKey((key) => {
+    if (key === 'q' || key === 'Q' || key.includes(CTRL_C)) ending.abort();
+  });
+  io.out(ENTER);
+  try {
+    while (!signal.aborted) {
+      const shown = await Promise.race([view.next(), ended]);
+      if (shown === undefined) return;
+      io.out(CLEAR + frameOf(shown, terminal));
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    io.out(LEAVE);
+    stop();
+  }
+}
+
+/** The locks of all servers, as they are looked for. */
+class View {
+  readonly #finders: readonly (readonly [watched: Watched, finders: readonly LockFinder[]])[];
+
+  constructor(
+    watched: readonly Watched[],
+    private readonly names: readonly string[],
+    { keyPrefix }: Run,
+  ) {
+    this.#finders = watched.map((one) => [
+      one,
+      names.length > 0
+        ? []
+        : nodesOf(one.server).map(({ client }) => new LockFinder(client, keyPrefix)),
+    ]);
+  }
+
+  /** The next frame, from what is known so far. */
+  next(): Promise<Shown> {
+    return within(MOST_MS, 'a look at the locks', this.#look());
+  }
+
+  /** The first frame that has all of them. */
+  async all(): Promise<Shown> {
+    for (;;) {
+      const shown = await this.next();
+      if (shown.isComplete) return shown;
+    }
+  }
+
+  async #look(): Promise<Shown> {
+    const looks: Shown['looks'][number][] = [];
+    let isComplete = true;
+    for (const [watched, finders] of this.#finders) {
+      looks.push(...(await namesOf(watched, this.names)));
+      for (const finder of finders) {
+        await finder.search();
+        isComplete &&= finder.isComplete;
+        looks.push(...(await held(watched, finder)));
+      }
+    }
+    return { looks, isComplete, servers: this.#finders.map(([{ server }]) => server.name) };
+  }
+}
+
+async function held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
+  const names = [...finder.names];
+  const looks = await namesOf(watched, names, (name) => {
+    finder.refuse(name);
+  });
+  for (const { name, holderCount, queues } of looks) {
+    if (holderCount === 0 && queues.length === 0) finder.drop(name);
+  }
+  return looks.filter(({ name }) => finder.names.has(name));
+}
+
+async function namesOf(
+  watched: Watched,
+  names: readonly string[],
+  refuse: (name: string) => void = () => undefined,
+): Promise<Shown['looks']> {
+  const looks: Shown['looks'][number][] = [];
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    const part = names.slice(at, at + AT_ONCE);
+    const nodes = await Promise.all(part.map((name) => lookAt([watched], name)));
+    for (const [i, [look]] of nodes.entries()) {
+      if (look === undefined || 'problem' in look) refuse(part[i] ?? '');
+      else looks.push(look);
+    }
+  }
+  return looks;
+}

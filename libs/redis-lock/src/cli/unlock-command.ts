@@ -1,0 +1,123 @@
+import { LockStateError } from '../core/api/errors.js';
+import { checkForceOptions, FORCE_OPTIONS } from '../core/force-release.js';
+import { reasonOf, within } from './answers.js';
+import { EXIT, MOST_MS, UsageError, type Run } from './io.js';
+import { jsonOf, pageOf, takenLine } from './report.js';
+import type { Server } from './server.js';
+import { answered, lookAt, withServers, type Look, type Watched } from './watch.js';
+
+const KINDS = ['lock', 'fair', 'read', 'write', 'semaphore'] as const;
+type Kind = (typeof KINDS)[number];
+
+export interface UnlockOptions {
+  readonly name: string;
+  readonly kind: string | undefined;
+  readonly reason: string | undefined;
+  /** Nobody is asked. */
+  readonly isSure: boolean;
+}
+
+/**
+ * Shows who holds a name, asks, and takes it away from them. Resolves with the exit code.
+ * @throws {UsageError} nobody can be asked, or it is held in two ways
+ * @throws {LockArgumentError} the reason cannot be one
+ */
+export async function runUnlock(
+  servers: readonly Server[],
+  options: UnlockOptions,
+  io: Run,
+): Promise<number> {
+  const { name, isSure } = options;
+  if (!isSure && (io.terminal === undefined || io.isJson)) {
+    throw new UsageError('unlock asks a person at a terminal; in a script give --yes');
+  }
+  const given = checkedKind(options.kind);
+  checkForceOptions({ reason: options.reason }, FORCE_OPTIONS);
+  return withServers(servers, io, async (watched) => {
+    const nodes = await lookAt(watched, name);
+    if (!io.isJson) io.out(nodes.map((look) => pageOf(name, look)).join('\n'));
+    const kind = given ?? kindOf(nodes);
+    const isHeld = kind !== undefined && nodes.some((look) => ownersOf(look, kind).length > 0);
+    if (isHeld && !isSure && !(await isAgreed(name, io))) {
+      io.out('Nothing was taken away.\n');
+      return EXIT.broken;
+    }
+    if (isHeld) await takeAway(watched, nodes, { ...options, kind });
+    return report(watched, nodes, isHeld, name, io);
+  });
+}
+
+function checkedKind(kind: string | undefined): Kind | undefined {
+  const known = KINDS.find((one) => one === kind);
+  if (kind === undefined || known !== undefined) return known;
+  throw new UsageError(`--kind is one of ${KINDS.join(', ')}`);
+}
+
+/** @throws {UsageError} it is held in two ways */
+function kindOf(nodes: readonly Look[]): Kind | undefined {
+  const kinds = nodes.flatMap((look) =>
+    'problem' in look ? [] : alive(look).map(({ kind }) => kind),
+  );
+  const [kind, ...others] = new Set(kinds);
+  if (others.length === 0) return kind as Kind | undefined;
+  throw new UsageError(
+    `It is held in two ways: give --kind ${[kind, ...others].join(' or --kind ')}`,
+  );
+}
+
+/** A reader whose lease is over holds nothing. */
+function alive({ holders }: Extract<Look, { holders: unknown }>) {
+  return holders.filter(({ remainingMs }) => remainingMs > 0);
+}
+
+/** Those that were shown: who acquires it meanwhile keeps it. */
+function ownersOf(look: Look, kind: Kind): string[] {
+  if ('problem' in look) return [];
+  const isHash = kind === 'lock' || kind === 'fair';
+  return alive(look)
+    .filter((holder) => holder.kind === kind || (isHash && ['lock', 'fair'].includes(holder.kind)))
+    .map(({ owner }) => owner);
+}
+
+async function isAgreed(name: string, { terminal, out }: Run): Promise<boolean> {
+  const answer = await terminal?.ask('Take it away from whoever holds it? [y/N] ');
+  if (answer === '') out('\n');
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
+}
+
+async function takeAway(
+  watched: readonly Watched[],
+  nodes: readonly Look[],
+  { name, kind, reason }: UnlockOptions & { readonly kind: Kind },
+): Promise<void> {
+  const taking = watched.map(async ({ monitor }, i) => {
+    const look = nodes[i];
+    const owners = look === undefined ? [] : ownersOf(look, kind);
+    if (owners.length > 0) await answered(monitor.forceRelease(name, { kind, owners, reason }));
+  });
+  try {
+    await within(MOST_MS, 'the release', Promise.all(taking));
+  } catch (error) {
+    // The key was given to something else between the look and the release.
+    if (error instanceof LockStateError) throw new Error(reasonOf(error), { cause: error });
+    throw error;
+  }
+}
+
+function report(
+  watched: readonly Watched[],
+  nodes: readonly Look[],
+  isHeld: boolean,
+  name: string,
+  { isJson, out }: Run,
+): number {
+  const taken = watched.flatMap(({ server, taken }) =>
+    taken.map(({ kind, holders, remainingMs, reason }) => ({
+      ...{ node: server.name, kind, holders, remainingMs, reason },
+    })),
+  );
+  if (isJson) out(jsonOf({ version: 1, name, nodes, taken }));
+  else if (taken.length > 0) out(taken.map(takenLine).join(''));
+  else out(isHeld ? 'It was given back meanwhile.\n' : 'Nobody holds it.\n');
+  return nodes.some((look) => 'problem' in look) ? EXIT.broken : EXIT.fine;
+}

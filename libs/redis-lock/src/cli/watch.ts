@@ -1,0 +1,99 @@
+import { LockBackendError, LockStateError } from '../core/api/errors.js';
+import type { LockEvent } from '../core/api/observer.js';
+import { LockContext } from '../core/lock-context.js';
+import type { RedisConnection } from '../core/redis/connection.js';
+import type { Clock } from '../core/time/clock.js';
+import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
+import type { LockInspection } from '../primitives/monitor/inspection.js';
+import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
+import { reasonOf, UnreachableError, within } from './answers.js';
+import { MOST_MS, type Run } from './io.js';
+import { connect, type Server } from './server.js';
+
+const CLOSED_MS = 3_000;
+
+/**
+ * The locks of a server, as an application would use them.
+ * @throws {LockConfigurationError} the prefix cannot be used
+ */
+export function contextOn(
+  { client }: Server,
+  keyPrefix: string,
+  clock: Clock,
+  observe: (event: LockEvent) => void,
+): { context: LockContext; connection: RedisConnection } {
+  const observer = { observe };
+  const connection = openIoredisConnection(client, observer);
+  const settings = { keyPrefix, shutdownTimeoutMs: 0, observer };
+  return { connection, context: new LockContext(connection, settings, clock) };
+}
+
+/** Ends what is held; a lock that Redis could not be asked to release expires. */
+export async function closed(context: LockContext): Promise<void> {
+  await within(CLOSED_MS, 'the end', context.close()).catch(() => undefined);
+}
+
+/** A name on a node, or the reason why it is no lock. */
+export type Look =
+  | ({ readonly node: string } & LockInspection)
+  | { readonly node: string; readonly problem: string };
+
+/** A connected server whose locks are looked at. */
+export interface Watched {
+  readonly server: Server;
+  readonly monitor: LockMonitor;
+  /** The events of what was taken away. */
+  readonly taken: (LockEvent & { type: 'force-released' })[];
+}
+
+/**
+ * Runs the work with all servers connected.
+ * @throws {UnreachableError} a server does not answer
+ * @throws {ReplyError} a server refuses every client, or this user
+ */
+export async function withServers<T>(
+  servers: readonly Server[],
+  { keyPrefix, clock }: Run,
+  work: (watched: readonly Watched[]) => Promise<T>,
+): Promise<T> {
+  const contexts: LockContext[] = [];
+  try {
+    const watched = servers.map(async (server): Promise<Watched> => {
+      await connect(server);
+      const taken: Watched['taken'] = [];
+      const { context } = contextOn(server, keyPrefix, clock, (event) => {
+        if (event.type === 'force-released') taken.push(event);
+      });
+      contexts.push(context);
+      return { server, monitor: new LockMonitor(context), taken };
+    });
+    return await work(await within(MOST_MS, 'the connection', Promise.all(watched)));
+  } finally {
+    await Promise.all(contexts.map(closed));
+  }
+}
+
+/** A name on all servers. */
+export function lookAt(watched: readonly Watched[], name: string): Promise<Look[]> {
+  const looking = watched.map(async ({ server, monitor }): Promise<Look> => {
+    const node = server.name;
+    try {
+      return { node, ...(await answered(monitor.inspect(name))) };
+    } catch (error) {
+      if (!(error instanceof LockStateError)) throw error;
+      return { node, problem: reasonOf(error) };
+    }
+  });
+  return within(MOST_MS, 'the inspection', Promise.all(looking));
+}
+
+/** The errors of the library, as those of the command line. */
+export async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof LockBackendError)) throw error;
+    const said = reasonOf(error);
+    throw error.retryable ? new UnreachableError(said) : new Error(said);
+  }
+}
