@@ -205,7 +205,7 @@ describe('d.9, the module and its connection', () => {
   };
   const ofCluster = (redisOptions: object, options: object = {}) =>
     own(new Cluster([{ host: '127.0.0.1', port: 1 }], { ...LAZY, ...options, redisOptions }));
-  const UNPREFIXED = 'set keyPrefix of RedisLockModule instead';
+  const UNPREFIXED = 'set keyPrefix of the locks instead';
   const STUCK = { autoResendUnfulfilledCommands: false };
 
   type Make = () => unknown;

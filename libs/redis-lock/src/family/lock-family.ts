@@ -1,5 +1,5 @@
 import type { LockObserver } from '../core/api/observer.js';
-import { resolveSettings } from '../core/api/settings.js';
+import { resolveSettings, type LockSettings } from '../core/api/settings.js';
 import type { LockContext } from '../core/lock-context.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { DEFAULT_URL } from '../ioredis/redis-client.js';
@@ -15,18 +15,34 @@ import { EventChannel } from './event-channel.js';
 import type { FamilyOptions } from './options.js';
 import { noRedLocks, RedLocks } from './red-locks.js';
 
-/** All locks on one Redis, until `close()`. */
+/**
+ * All locks on one Redis, until `close()`. While it is open, its connection keeps the process
+ * alive.
+ */
 export class LockFamily implements AsyncDisposable {
+  /** Locks with one holder at a time; `multi` takes several names at once. */
   readonly lock: LockService;
+  /** The same, held in the order in which calls came, across all processes. */
   readonly fair: FairLockService;
+  /** Locks that many readers hold, or one writer. */
   readonly readWrite: ReadWriteLockService;
+  /** So many holders at a time; `counting` is a bare counter that Java shares. */
   readonly semaphore: SemaphoreService;
+  /** Latches, which let all waiters go on once they are counted down to 0. */
   readonly latch: LatchService;
-  /** Refuses every call without the option `redLock`. */
+  /**
+   * Locks on a majority of independent servers. Every call rejects with `LockConfigurationError`
+   * without the option `redLock`, and from when a node of it turns out to be none.
+   */
   readonly red: RedLockService;
+  /** Writes to this Redis that reject once a later holder of the lock has written. */
   readonly fencing: FencingGuard;
+  /** What this process holds and waits for, and whether Redis answers. */
   readonly monitor: LockMonitor;
-  /** @internal */
+  /**
+   * What the services share.
+   * @internal
+   */
   readonly context: LockContext;
   readonly #connection: BackendConnection;
   readonly #redLocks: RedLocks | undefined;
@@ -49,8 +65,7 @@ export class LockFamily implements AsyncDisposable {
     const target = 'connection' in options ? options.connection : DEFAULT_URL;
     this.#connection = backend.connect(target, observer, publish);
     this.context = backend.context(this.#connection, settings);
-    const { redLock } = options;
-    this.#redLocks = redLock && new RedLocks(redLock, settings, backend);
+    this.#redLocks = this.#redLocksOf(options, settings, backend);
     this.lock = new LockService(this.context);
     this.fair = new FairLockService(this.context);
     this.readWrite = new ReadWriteLockService(this.context);
@@ -61,7 +76,10 @@ export class LockFamily implements AsyncDisposable {
     this.monitor = new LockMonitor(this.context, this.#contexts.slice(1));
   }
 
-  /** @internal */
+  /**
+   * Connects to Redis, in the background.
+   * @internal
+   */
   open(): void {
     this.#connection.open();
   }
@@ -92,8 +110,9 @@ export class LockFamily implements AsyncDisposable {
   }
 
   /**
-   * Rejects waiters, and gives holders `shutdownTimeoutMs` to finish. Then it releases the other
-   * locks, and closes the connections of this library. A second call waits for the first.
+   * Rejects waiters and new calls with `LockShutdownError`, and gives holders `shutdownTimeoutMs`
+   * to finish. Then it releases the other locks, and closes the connections of this library. A
+   * second call waits for the first.
    */
   async close(): Promise<void> {
     this.#closed ??= this.drain().then(() => this.end());
@@ -103,6 +122,20 @@ export class LockFamily implements AsyncDisposable {
   /** As `close`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #redLocksOf(
+    { redLock }: FamilyOptions,
+    settings: Partial<LockSettings> & { readonly observer: LockObserver },
+    backend: Backend,
+  ): RedLocks | undefined {
+    try {
+      return redLock && new RedLocks(redLock, settings, backend);
+    } catch (error) {
+      // It listens to a client of the caller, which lives on.
+      void this.#connection.close();
+      throw error;
+    }
   }
 
   get #contexts(): LockContext[] {

@@ -21,18 +21,25 @@ export class RedLocks {
     backend: Backend,
   ) {
     const { observer } = given;
-    const connections = nodes.map((node) => backend.connect(node, observer));
-    const settings = resolveSettings(given);
     const { clock } = backend;
-    checkTopologies(connections, observer);
+    const settings = resolveSettings(given);
+    const connections: BackendConnection[] = [];
     this.#nodes = connections;
-    this.#quorum = new QuorumConnection(connections, {
-      longestLeaseMs: longestLeaseMs ?? settings.watchdogLeaseMs,
-      clock,
-      observer,
-    });
-    this.context = backend.context(this.#quorum, settings);
-    this.service = new RedLockService(this.context, this.#quorum);
+    try {
+      for (const node of nodes) connections.push(backend.connect(node, observer));
+      checkTopologies(connections, observer);
+      this.#quorum = new QuorumConnection(connections, {
+        longestLeaseMs: longestLeaseMs ?? settings.watchdogLeaseMs,
+        clock,
+        observer,
+      });
+      this.context = backend.context(this.#quorum, settings);
+      this.service = new RedLockService(this.context, this.#quorum);
+    } catch (error) {
+      // They listen to clients of the caller, which live on.
+      for (const connection of connections) void connection.close();
+      throw error;
+    }
   }
 
   /** @throws {LockConfigurationError} a node is no master of its own, or two are one server */

@@ -82,7 +82,7 @@ describe('chooseClient', () => {
   const SLAVE: RedisOptions = { ...LAZY, sentinels: [{ host: 's' }], name: 'm', role: 'slave' };
 
   it.each([
-    ['keyPrefix', PREFIXED, 'keyPrefix of RedisLockModule instead'],
+    ['keyPrefix', PREFIXED, 'keyPrefix of the locks instead'],
     ['autoResendUnfulfilledCommands: false', STUCK, 'pending for ever'],
     ['stringNumbers', TEXTS, 'remove it'],
     ['readOnly', READING, 'connect to the master'],

@@ -136,7 +136,7 @@ function refuse(which: string, problem: string | undefined): void {
 
 function unusable(options: RedisOptions): string | undefined {
   if (options.keyPrefix !== undefined && options.keyPrefix !== '') {
-    return 'its keyPrefix moves the keys but not the channels; remove it and set keyPrefix of RedisLockModule instead';
+    return 'its keyPrefix moves the keys but not the channels; remove it and set keyPrefix of the locks instead';
   }
   if (options.autoResendUnfulfilledCommands === false) {
     return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';

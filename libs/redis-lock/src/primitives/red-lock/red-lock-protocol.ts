@@ -77,6 +77,8 @@ export class RedLockProtocol implements LockProtocol {
       const verdict = await poll.until(() =>
         isNested ? nestedAcquireVerdict(poll) : acquireVerdict(poll),
       );
+      // A node may have identified itself just now, for its first vote.
+      connection.refuseMisfits();
       const value = await this.#answerTo(verdict, hold, terms);
       if (value.kind === 'granted') {
         const renewal = { key, owner, renewMs: terms.leaseTimeMs };
