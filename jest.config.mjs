@@ -14,7 +14,11 @@ export default {
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
   // Those of the packed library have a run of their own.
-  testPathIgnorePatterns: ['/node_modules/', '/test/faults/', '/test/package/(contents|nest-)'],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/test/faults/',
+    '/test/package/(contents|nest-|without-nest)',
+  ],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // A copy, because @swc/jest writes into its options.

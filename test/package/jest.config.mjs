@@ -6,7 +6,7 @@ export default {
   rootDir: '../..',
   roots: ['<rootDir>/test/package'],
   // The applications run their own specs, and npm test those that need no package.
-  testRegex: '/test/package/(contents|nest-[^/]+)\\.spec\\.ts$',
+  testRegex: '/test/package/(contents|nest-[^/]+|without-nest)\\.spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
   globalSetup: '<rootDir>/test/package/pack.mjs',
   globalTeardown: '<rootDir>/test/package/unpack.mjs',
