@@ -54,7 +54,7 @@ export default defineConfig(
     // Benchmarks import the built library, which need not be there; consumers have packages of their own.
     files: [
       ...['**/*.config.mjs', 'scripts/eslint-walls.mjs', 'bench/**'],
-      'test/package/nest-*/**',
+      'test/package/{nest-*,without-nest}/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: { parserOptions: { projectService: false } },

@@ -24,10 +24,9 @@ const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
 const TESTING = new RegExp(`^${LIB}/testing/`);
 const CLI = new RegExp(`^${LIB}/cli/`);
-/** Each has a subpath of its own, and needs a package that the root must not load. */
-const INTEGRATIONS = {
-  otel: /^@opentelemetry\/api$/,
-  prometheus: /^prom-client$/,
+/** Integrations: each has a subpath of its own, and needs a package that the root must not load. */
+const TELEMETRY = { otel: /^@opentelemetry\/api$/, prometheus: /^prom-client$/ };
+const OF_NEST = {
   swagger: /^@nestjs\/swagger$/,
   terminus: /^@nestjs\/terminus$/,
   throttler: /^@nestjs\/throttler$/,
@@ -89,8 +88,13 @@ const ROOMS = [
     allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, CLI, /^ioredis$/],
     says: 'the command line imports core, primitives and the ioredis room only',
   },
-  ...Object.entries(INTEGRATIONS).map(([name, packages]) => ({
-    files: new RegExp(`^${LIB}/integrations/${name}/`),
+  ...Object.entries(TELEMETRY).map(([name, packages]) => ({
+    files: integration(name),
+    allows: () => [NODE, CORE, FAMILY, packages, integration(name)],
+    says: `${name} imports core, family and the package that it is for, and no framework`,
+  })),
+  ...Object.entries(OF_NEST).map(([name, packages]) => ({
+    files: integration(name),
     allows: () => [NODE, CORE, MONITOR, FAMILY, NEST, FRAMEWORK, packages, integration(name)],
     says: `${name} imports core, the monitor, family, nest, the framework and the package that it is for`,
   })),

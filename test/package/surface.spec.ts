@@ -71,11 +71,13 @@ describe('package.json of the library', () => {
     expect(loading).toEqual([]);
   });
 
-  it('asks without Nest for those peers that are not optional, and at the root for those of Nest', () => {
+  it('asks for those peers that are not optional, at the root for those of Nest, and for metrics for none of them', () => {
     const required = peers.filter((name) => !optional.includes(name));
     expect(packagesOf('core')).toEqual(required);
     const ofNest = ['@nestjs/common', '@nestjs/core', 'rxjs'];
     expect(packagesOf('index')).toEqual([...ofNest, ...required].sort());
+    expect(packagesOf('prometheus')).toEqual(['prom-client']);
+    expect(packagesOf('otel')).toEqual(['@opentelemetry/api']);
   });
 
   it.each(entries())('names as a peer what its entry needs: %s', (entry) => {
