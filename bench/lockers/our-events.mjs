@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { LockContext } from '../../libs/redis-lock/dist/esm/core/lock-context.js';
-import { EventChannel } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
+import { LockService } from '../../libs/redis-lock/dist/esm/core.js';
+import { REDIS } from '../../libs/redis-lock/dist/esm/family/backend.js';
+import { LockFamily } from '../../libs/redis-lock/dist/esm/family/lock-family.js';
 import { LockLogger } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
-import { LockService } from '../../libs/redis-lock/dist/esm/primitives/lock/lock-service.js';
 import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js';
 
 export const label = 'a free lock';
@@ -21,23 +21,23 @@ const noRedis = {
   place: () => ({ node: '', slot: 0 }),
   close: async () => undefined,
 };
+const backend = { ...REDIS, connect: () => noRedis };
 
 const CHANNELS = [
   ...['tracing:nestjs-redis-lock:acquire:start', 'tracing:nestjs-redis-lock:acquire:asyncEnd'],
   'nestjs-redis-lock:event',
 ];
 
-const cycleOf = (observer) => {
-  const locks = new LockService(new LockContext(noRedis, { observer }));
-  return async () => (await locks.acquire('own')).release();
-};
+const cycleOf = (locks) => async () => (await locks.acquire('own')).release();
 
 export async function create() {
   // As in production: no log of every step.
   Logger.overrideLogger(['log', 'warn', 'error']);
-  const asTheModule = cycleOf(new LockLogger(new EventChannel('default', undefined)));
+  const family = new LockFamily({ settings: {} }, backend, (next) => new LockLogger(next));
+  const asTheModule = cycleOf(family.lock);
   return {
-    silent: cycleOf(undefined),
+    // No caller can have it: the module and openLocks() always publish events.
+    silent: cycleOf(new LockService(backend.context(noRedis, {}))),
     unheard: asTheModule,
     heard: asTheModule,
     counted: asTheModule,
