@@ -53,7 +53,7 @@ describe('the options of openLocks()', () => {
   it('refuse red locks, from the first on, if one server is there twice', async () => {
     const nodes = [new Redis(redis.url), new Redis(redis.url)];
     // The first call then comes before the servers are known.
-    for (const node of nodes) await once(node, 'ready');
+    await Promise.all(nodes.map((node) => once(node, 'ready')));
     // Servers vote only when they have been up for the longest lease.
     await eventually(async () => {
       const [, seconds] = /uptime_in_seconds:(\d+)/.exec(await redis.admin.info('server')) ?? [];
