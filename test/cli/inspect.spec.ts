@@ -21,7 +21,7 @@ async function everything(): Promise<string> {
   const found: string[] = [];
   for (const key of (await redis.admin.keys('*')).sort()) {
     const value = await redis.admin.dumpBuffer(key);
-    found.push([key, value.toString('hex'), await redis.admin.call('PEXPIRETIME', key)].join(' '));
+    found.push([key, value.toString('hex'), await redis.endOf(key)].join(' '));
   }
   return found.join('\n');
 }

@@ -6,6 +6,7 @@ import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { doctor, run } from '../cli/command.js';
+import { describeIfSharded } from '../support/server-facts.js';
 import { ClusterGroup, SentinelGroup } from '../support/topology.js';
 
 const urlOf = ({ port }: { port: number }) => `redis://127.0.0.1:${String(port)}`;
@@ -18,49 +19,51 @@ describe('the command line and a Cluster of three', () => {
   const keysLeft = async () =>
     (await Promise.all(group.nodes.map(({ admin }) => admin.keys('*')))).flat();
 
-  it('looks at every master, with no more than the rights of the locks', async () => {
-    const { database: _, ...commands } = COMMANDS;
-    const rules = [
-      ...['on', '>secret', 'resetchannels', '-@all', '+config|get'],
-      ...keyPatterns('shop:').map((pattern) => `~${pattern}`),
-      ...CHANNEL_PATTERNS.map((pattern) => `&${pattern}`),
-      ...Object.values(commands)
-        .flat()
-        .map((command) => `+${command}`),
-    ];
-    for (const { admin } of group.nodes) await admin.acl('SETUSER', 'shop', ...rules);
-    const [, second] = group.addresses;
-    const url = urlOf(second as { port: number }).replace('//', '//shop:secret@');
-    const { code, of } = await doctor(['--cluster', '--url', url, '--key-prefix', 'shop:']);
-    expect(code).toBe(0);
-    const names = group.addresses.map(({ port }) => `127.0.0.1:${String(port)}`).sort();
-    for (const check of ['ping', 'server', 'permissions', 'lock', 'message']) {
-      expect(
-        of(check)
-          .map(({ node, status }) => [node, status])
-          .sort(),
-      ).toEqual(names.map((name) => [name, 'ok']));
-    }
-    expect(of('cluster')).toMatchObject([{ status: 'ok' }]);
-    expect(of('clocks')).toMatchObject([{ status: 'ok' }]);
-    for (const { admin } of group.nodes) expect(await admin.acl('LOG')).toEqual([]);
-    expect(await keysLeft()).toEqual([]);
-  });
+  describeIfSharded('whose users may use sharded messages', () => {
+    it('looks at every master, with no more than the rights of the locks', async () => {
+      const { database: _, ...commands } = COMMANDS;
+      const rules = [
+        ...['on', '>secret', 'resetchannels', '-@all', '+config|get'],
+        ...keyPatterns('shop:').map((pattern) => `~${pattern}`),
+        ...CHANNEL_PATTERNS.map((pattern) => `&${pattern}`),
+        ...Object.values(commands)
+          .flat()
+          .map((command) => `+${command}`),
+      ];
+      for (const { admin } of group.nodes) await admin.acl('SETUSER', 'shop', ...rules);
+      const [, second] = group.addresses;
+      const url = urlOf(second as { port: number }).replace('//', '//shop:secret@');
+      const { code, of } = await doctor(['--cluster', '--url', url, '--key-prefix', 'shop:']);
+      expect(code).toBe(0);
+      const names = group.addresses.map(({ port }) => `127.0.0.1:${String(port)}`).sort();
+      for (const check of ['ping', 'server', 'permissions', 'lock', 'message']) {
+        expect(
+          of(check)
+            .map(({ node, status }) => [node, status])
+            .sort(),
+        ).toEqual(names.map((name) => [name, 'ok']));
+      }
+      expect(of('cluster')).toMatchObject([{ status: 'ok' }]);
+      expect(of('clocks')).toMatchObject([{ status: 'ok' }]);
+      for (const { admin } of group.nodes) expect(await admin.acl('LOG')).toEqual([]);
+      expect(await keysLeft()).toEqual([]);
+    });
 
-  it('names the right that is missing on one node', async () => {
-    const [first] = group.masters;
-    for (const { admin } of group.nodes) {
-      await admin.acl('SETUSER', 'poor', 'on', '>secret', '~*', '&*', '+@all');
-    }
-    await first?.admin.acl('SETUSER', 'poor', '-hset', '-ssubscribe');
-    const url = urlOf(group.addresses[1] as { port: number }).replace('//', '//poor:secret@');
-    const { code, of } = await doctor(['--cluster', '--url', url]);
-    expect(code).toBe(1);
-    const node = `127.0.0.1:${String(first?.server.port)}`;
-    expect(of('permissions').filter(({ status }) => status !== 'ok')).toMatchObject([
-      { node, status: 'fail', fix: 'ACL SETUSER poor +hset' },
-      { node, status: 'warn', fix: 'ACL SETUSER poor +ssubscribe' },
-    ]);
+    it('names the right that is missing on one node', async () => {
+      const [first] = group.masters;
+      for (const { admin } of group.nodes) {
+        await admin.acl('SETUSER', 'poor', 'on', '>secret', '~*', '&*', '+@all');
+      }
+      await first?.admin.acl('SETUSER', 'poor', '-hset', '-ssubscribe');
+      const url = urlOf(group.addresses[1] as { port: number }).replace('//', '//poor:secret@');
+      const { code, of } = await doctor(['--cluster', '--url', url]);
+      expect(code).toBe(1);
+      const node = `127.0.0.1:${String(first?.server.port)}`;
+      expect(of('permissions').filter(({ status }) => status !== 'ok')).toMatchObject([
+        { node, status: 'fail', fix: 'ACL SETUSER poor +hset' },
+        { node, status: 'warn', fix: 'ACL SETUSER poor +ssubscribe' },
+      ]);
+    });
   });
 
   it('inspects, finds and frees a name wherever it lives', async () => {

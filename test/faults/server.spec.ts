@@ -8,6 +8,7 @@ import { useApplications } from './support/applications.js';
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
 import { survive } from './support/survive.js';
+import { DEBUG_ALLOWED } from '../support/server-facts.js';
 
 const LEASE_MS = 2_000;
 const WAIT_MS = 30_000;
@@ -92,7 +93,7 @@ describe('LockService when Redis keeps its data on disk', () => {
 });
 
 describe('LockService when Redis hangs', () => {
-  const redis = useRedis({ args: ['--enable-debug-command', 'yes'] });
+  const redis = useRedis({ args: DEBUG_ALLOWED });
   const referee = useRedis();
   const workers = useWorkers();
 

@@ -9,6 +9,7 @@ import { useApplications } from '../faults/support/applications.js';
 import { channelOf, handOver } from '../faults/support/hand-over.js';
 import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
+import { describeIfSharded } from '../support/server-facts.js';
 import { eventually, useRedis } from '../support/set-up.js';
 import { ClusterGroup, type Node } from '../support/topology.js';
 
@@ -17,7 +18,7 @@ const NEVER_POLL_MS = 60_000;
 const BY_MESSAGE_MS = 5 * 1_000;
 const NAMES = ['product_1', 'product_2', 'a:{tag}:b', '秒杀'];
 
-describe('publish, in a cluster', () => {
+describeIfSharded('publish, in a cluster', () => {
   const open = useApplications();
   const clients: Cluster[] = [];
   let group: ClusterGroup;

@@ -129,7 +129,11 @@ function argsOf({ args }: AnyScript, caller: string): (string | number)[] {
 
 /** Errors by their text, without what Redis adds to it; times and tokens by their size. */
 function lenient(answer: unknown): unknown {
-  if (answer instanceof Error) return answer.message.replace(/ script: .*$| \(call to .*$/s, '');
+  if (answer instanceof Error) {
+    return answer.message
+      .replace(/^ERR Error running script .*@user_script: ?\d+: -?/, '')
+      .replace(/ script: .*$| \(call to .*$/s, '');
+  }
   if (Array.isArray(answer)) return answer.map(lenient);
   const isLarge = Number(answer) > 1_000;
   return isLarge ? 'large' : answer;

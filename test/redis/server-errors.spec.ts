@@ -15,13 +15,16 @@ import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { ENDLESS, eventually, PROMPT_MS, useLocks, useRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
+import { DEBUG_ALLOWED, describeUnless, isBeforeRedis7 } from '../support/server-facts.js';
 
 const PASSWORD = 's3cret-pa55word';
 
 describe('LockService given the errors of a real server (d.10)', () => {
-  const redis = useRedis({ args: ['--enable-debug-command', 'local'] });
+  const redis = useRedis({ args: DEBUG_ALLOWED });
   afterEach(async () => {
-    await redis.admin.config('SET', 'maxmemory', 0, 'min-replicas-to-write', 0, 'requirepass', '');
+    const settings = { maxmemory: 0, 'min-replicas-to-write': 0, requirepass: '' };
+    for (const [name, value] of Object.entries(settings))
+      await redis.admin.config('SET', name, value);
     await redis.admin.config('SET', 'replica-serve-stale-data', 'yes');
     await redis.admin.replicaof('NO', 'ONE');
   });
@@ -54,7 +57,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   const settings = { waitTimeMs: 400 };
 
   it('BUSY: asks again, and says that a script keeps Redis from answering', async () => {
-    await redis.admin.config('SET', 'busy-reply-threshold', 1);
+    await redis.admin.config('SET', 'lua-time-limit', 1);
     const { locks } = open(settings);
     await locks.get('a').isLocked();
     const blocker = new Redis(redis.url);
@@ -134,52 +137,57 @@ describe('LockService given the errors of a real server (d.10)', () => {
     await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'MASTERDOWN' });
   });
 
-  it('NOREPLICAS: asks again, and what is held becomes suspect', async () => {
-    const client = open({ ...settings, watchdogLeaseMs: 1_500 });
-    const lease = await client.locks.acquire('b');
-    await redis.admin.config('SET', 'min-replicas-to-write', 1);
-    await fails(() => client.locks.acquire('a'), {
-      retryable: true,
-      outcome: 'none',
-      word: 'NOREPLICAS',
+  const SAYS_WHY = '%s: is what a release, a renewal and a nested call say they failed for';
+  const saysWhy = async (_: string, refuse: () => Promise<unknown>, why: RegExp) => {
+    const { locks } = open();
+    await locks.using('a', async (lease) => {
+      const other = await locks.acquire('b');
+      await refuse();
+      const failed = await Promise.all([
+        // A longer lease than the present one: Redis has to write it.
+        lease.renew(60_000).catch((error: unknown) => error),
+        other.release().catch((error: unknown) => error),
+      ]);
+      const nested = await locks.acquire('a', { waitTimeMs: 300 }).catch((error: unknown) => error);
+      for (const error of [...failed, nested]) {
+        expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+        expect(error).toMatchObject({ message: expect.stringMatching(why) as unknown });
+        expect(error).toMatchObject({ cause: expect.any(Error) as unknown });
+      }
+      expect(failed[1]).toMatchObject({
+        message: expect.stringMatching(/^Lock "b" was not released: /) as unknown,
+      });
+      await redis.admin.config('SET', 'min-replicas-to-write', 0);
+      await redis.admin.replicaof('NO', 'ONE');
     });
-    await eventually(() => lease.state === 'suspect');
-    await redis.admin.config('SET', 'min-replicas-to-write', 0);
-    await eventually(() => lease.state === 'held');
-  });
-
-  it.each<[string, () => Promise<unknown>, RegExp]>([
-    [
-      'NOREPLICAS',
-      () => redis.admin.config('SET', 'min-replicas-to-write', 1),
-      /has too few replicas/,
-    ],
+  };
+  it.each([
     ['READONLY', () => redis.admin.replicaof('127.0.0.1', 1), /is a replica now|no connection/],
-  ])(
-    '%s: is what a release, a renewal and a nested call say they failed for',
-    async (_, refuse, why) => {
-      const { locks } = open();
-      await locks.using('a', async (lease) => {
-        const other = await locks.acquire('b');
-        await refuse();
-        const failed = await Promise.all([
-          // A longer lease than the present one: Redis has to write it.
-          lease.renew(60_000).catch((error: unknown) => error),
-          other.release().catch((error: unknown) => error),
-        ]);
-        const nested = await locks
-          .acquire('a', { waitTimeMs: 300 })
-          .catch((error: unknown) => error);
-        for (const error of [...failed, nested]) {
-          expect(error).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
-          expect(error).toMatchObject({ message: expect.stringMatching(why) as unknown });
-          expect(error).toMatchObject({ cause: expect.any(Error) as unknown });
-        }
-        expect(failed[1]).toMatchObject({
-          message: expect.stringMatching(/^Lock "b" was not released: /) as unknown,
+  ] as const)(SAYS_WHY, saysWhy);
+
+  describeUnless(isBeforeRedis7, 'Redis before 7 does not ask for replicas when a script writes')(
+    'without enough replicas',
+    () => {
+      it.each([
+        [
+          'NOREPLICAS',
+          () => redis.admin.config('SET', 'min-replicas-to-write', 1),
+          /has too few replicas/,
+        ],
+      ] as const)(SAYS_WHY, saysWhy);
+
+      it('NOREPLICAS: asks again, and what is held becomes suspect', async () => {
+        const client = open({ ...settings, watchdogLeaseMs: 1_500 });
+        const lease = await client.locks.acquire('b');
+        await redis.admin.config('SET', 'min-replicas-to-write', 1);
+        await fails(() => client.locks.acquire('a'), {
+          retryable: true,
+          outcome: 'none',
+          word: 'NOREPLICAS',
         });
+        await eventually(() => lease.state === 'suspect');
         await redis.admin.config('SET', 'min-replicas-to-write', 0);
-        await redis.admin.replicaof('NO', 'ONE');
+        await eventually(() => lease.state === 'held');
       });
     },
   );
@@ -217,8 +225,10 @@ describe('LockService given the errors of a real server (d.10)', () => {
   it('LOADING: asks again until the data are there', async () => {
     const { locks } = open(settings);
     await locks.get('a').isLocked();
-    await redis.admin.config('SET', 'loading-process-events-interval-bytes', 1024);
-    await redis.admin.eval("for i = 1, 2000 do redis.call('set', 'k' .. i, i) end", 0);
+    // While it loads, Redis answers once for every 2 MB of its file.
+    await redis.admin.config('SET', 'rdbcompression', 'no');
+    const fill = "for i = 1, 2000 do redis.call('set', 'k' .. i, string.rep('x', 8192)) end";
+    await redis.admin.eval(fill, 0);
     await redis.admin.config('SET', 'key-load-delay', 1_000);
     const loader = new Redis(redis.url);
     const loading = loader.call('DEBUG', 'RELOAD').catch((e: unknown) => e);
@@ -238,9 +248,9 @@ describe('LockService given the errors of a real server (d.10)', () => {
   }, 20_000);
 
   describe('passwords and rights', () => {
+    const ONLY = ['reset', 'resetchannels', 'on', `>${PASSWORD}`];
     /** A user of whom only these rules hold. */
-    const allow = (...rules: string[]) =>
-      redis.admin.acl('SETUSER', 'poor', 'reset', 'on', `>${PASSWORD}`, ...rules);
+    const allow = (...rules: string[]) => redis.admin.acl('SETUSER', 'poor', ...ONLY, ...rules);
     const asPoor = () => redis.url.replace('//', `//poor:${PASSWORD}@`);
 
     it.each([

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { LockBackendError } from 'nestjs-redis-lock';
 import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';
+import { describeUnless } from '../support/server-facts.js';
 import { eventually, Stopwatch, useRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
@@ -72,10 +73,7 @@ const host = '127.0.0.1';
 /** By default, a client that never connected keeps its process alive for 2 s when it ends. */
 const server = { host, port, disconnectTimeout: 50 };
 
-const describeWithTls = isBuiltWithTls ? describe : describe.skip;
-if (!isBuiltWithTls) {
-  it.todo('Redis by TLS: this server was built without TLS, take another one to try it');
-}
+const describeWithTls = describeUnless(!isBuiltWithTls, 'the server is built without TLS');
 
 describeWithTls('Redis by TLS, with a certificate of an own authority', () => {
   it.each<[string, () => object]>([

@@ -124,7 +124,7 @@ export class QueueView {
     const { admin } = this.redis;
     const keys = Object.values(this.keys);
     return Promise.all(
-      keys.map((key) => Promise.all([admin.dumpBuffer(key), admin.pexpiretime(key)])),
+      keys.map((key) => Promise.all([admin.dumpBuffer(key), this.redis.endOf(key)])),
     );
   }
 

@@ -14,7 +14,21 @@ export type CommandCounts = Record<string, number>;
 /** So begin the names of connections that are no application's. */
 const OF_THE_TEST = 'test-';
 const ADMIN = `${OF_THE_TEST}admin`;
-const ADMIN_COMMANDS = new Set(['info', 'config|resetstat', 'client|list']);
+/** Redis before 7 counts `CONFIG` and `CLIENT` without their subcommands. */
+const ADMIN_COMMANDS = new Set(['info', 'config|resetstat', 'client|list', 'config', 'client']);
+
+/** The clock may go on between the commands, and the sum is exact when it has not. */
+const END_OF = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+while true do
+  local before = now()
+  local ttl = redis.call('PTTL', KEYS[1])
+  if ttl < 0 then return ttl end
+  if now() == before then return before + ttl end
+end`;
 
 /** A private server of one spec file; alive from `beforeAll` to `afterAll`. */
 export class RedisFixture {
@@ -101,6 +115,11 @@ export class RedisFixture {
   async changes(): Promise<number> {
     const info = await this.admin.info('persistence');
     return Number(/rdb_changes_since_last_save:(\d+)/.exec(info)?.[1]);
+  }
+
+  /** When a key ends, as PEXPIRETIME says, which Redis has since version 7. */
+  async endOf(key: string): Promise<number> {
+    return Number(await this.admin.eval(END_OF, 1, key));
   }
 
   /** The channels of Redisson's on which a client listens: one for each key that a caller waits for. */

@@ -10,6 +10,7 @@ import { Cluster, Redis } from 'ioredis';
 import { findRedisServer } from '../../scripts/find-redis-server.mjs';
 import { freePort, startRedisServer, type RedisServer } from '../../scripts/redis-server.mjs';
 import { eventually } from './eventually.js';
+import { isBeforeRedis7 } from './server-facts.js';
 
 const HOST = '127.0.0.1';
 /** Time enough for servers to find each other. */
@@ -75,7 +76,7 @@ export class ReplicaGroup {
 
 async function startReplicas(count: number): Promise<{ master: Node; replicas: Node[] }> {
   const master = await startNode(QUICK_SYNC);
-  const args = [...QUICK_SYNC, '--replicaof', `${HOST} ${String(master.server.port)}`];
+  const args = [...QUICK_SYNC, '--replicaof', HOST, String(master.server.port)];
   const replicas = await Promise.all(Array.from({ length: count }, () => startNode(args)));
   await eventually(() => hasReplicas(master, count), { withinMs: FORMING_MS, everyMs: 20 });
   return { master, replicas };
@@ -217,9 +218,8 @@ export class ClusterGroup {
       nodes.slice(masters).map(({ node }) => node),
     );
     for (const [i, { admin }] of group.masters.entries()) {
-      const ends = [i, i + 1].map((part) => Math.ceil((part * SLOTS) / masters));
-      const slots = [String(ends[0]), String(Number(ends[1]) - 1)];
-      await admin.call('CLUSTER', 'ADDSLOTSRANGE', ...slots);
+      const [from = 0, end = 0] = [i, i + 1].map((part) => Math.ceil((part * SLOTS) / masters));
+      await addSlots(admin, from, end - 1);
       // Different epochs from the start, so that the nodes need not settle that among themselves.
       await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
     }
@@ -288,8 +288,10 @@ export class ClusterGroup {
     for (const { admin } of this.nodes) {
       if (admin.status !== 'ready') continue;
       const [, count] = await admin.pubsub('NUMSUB', channel);
+      sum += Number(count);
+      if (isBeforeRedis7) continue;
       const [, sharded] = (await admin.call('PUBSUB', 'SHARDNUMSUB', channel)) as unknown[];
-      sum += Number(count) + Number(sharded);
+      sum += Number(sharded);
     }
     return sum;
   }
@@ -319,17 +321,30 @@ async function idOf({ admin }: Node): Promise<string> {
   return String(await admin.call('CLUSTER', 'MYID'));
 }
 
+/** Both ends included. */
+export async function addSlots(admin: Redis, from: number, to: number): Promise<void> {
+  const slots = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  await admin.call('CLUSTER', 'ADDSLOTS', ...slots);
+}
+
 interface ClusterNode {
   node: Node;
   busPort: number;
 }
 
 async function startClusterNode(): Promise<ClusterNode> {
-  const busPort = await freePort();
+  const { args, busPortOf } = await clusterBus();
   const node = await startNode([
-    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+    ...['--cluster-enabled', 'yes', ...args],
     ...['--cluster-node-timeout', '1000', '--cluster-require-full-coverage', 'no'],
     ...QUICK_SYNC,
   ]);
-  return { node, busPort };
+  return { node, busPort: busPortOf(node.server.port) };
+}
+
+/** Redis before 7 has no option for the port, and always takes the one 10,000 above its own. */
+export async function clusterBus() {
+  if (isBeforeRedis7) return { args: [], busPortOf: (port: number) => port + 10_000 };
+  const busPort = await freePort();
+  return { args: ['--cluster-port', String(busPort)], busPortOf: () => busPort };
 }

@@ -280,7 +280,7 @@ describe('scripts that are asked for in one turn', () => {
   });
 
   it('may be asked again when Redis is busy', async () => {
-    await redis.admin.config('SET', 'busy-reply-threshold', 1);
+    await redis.admin.config('SET', 'lua-time-limit', 1);
     const blocker = new Redis(redis.url);
     const blocked = blocker.eval('while true do end', 0).catch((e: unknown) => e);
     const isBusy = async () =>

@@ -288,7 +288,7 @@ describe('Subscriber', () => {
       await eventually(async () => ((await redis.commandStats()).ping ?? 0) >= count);
     };
 
-    beforeEach(() => allow('reset', 'on', '>pw', '~*', '+@all', '&open'));
+    beforeEach(() => allow('reset', 'resetchannels', 'on', '>pw', '~*', '+@all', '&open'));
 
     it('hears the channels that it may, whatever becomes of the others', async () => {
       const made = subscriber(asPoor);
