@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { npmCommand } from '../npm.mjs';
+import { CELLS } from './cells.mjs';
+import { writeResult } from './page.mjs';
+import { CACHE, copyWithIoredis, provideNode, provideServer, ROOT } from './provide.mjs';
+
+const RUN_TIMEOUT_MS = 40 * 60_000;
+const TAIL_LINES = 80;
+const USAGE = `npm run matrix [-- [cell …] [--tests path,…]]
+Cells: ${CELLS.map(({ name }) => name).join(', ')}; default: all
+--tests  only these paths of npm test, and docs/compatibility.md stays as it is`;
+
+/** @typedef {import('./page.mjs').Counts} Counts */
+
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+/**
+ * @param {string} file
+ * @returns {Promise<unknown>}
+ */
+async function readJson(file) {
+  /** @type {unknown} */
+  const content = JSON.parse(await readFile(file, 'utf8'));
+  return content;
+}
+
+/**
+ * What Jest has counted. A test that is skipped without a reason counts as failed.
+ * @param {string} file
+ * @returns {Promise<Counts>}
+ */
+async function countsIn(file) {
+  /** @typedef {{ status: string, fullName: string }} Assertion */
+  /** @typedef {{ assertionResults: Assertion[] }} Spec */
+  /** @typedef {{ numPassedTests: number, numRuntimeErrorTestSuites: number, testResults: Spec[] }} Report */
+  const report = /** @type {Report} */ (await readJson(file));
+  let failed = report.numRuntimeErrorTestSuites;
+  /** @type {Record<string, number>} */
+  const skipped = {};
+  for (const { status, fullName } of report.testResults.flatMap((spec) => spec.assertionResults)) {
+    if (status === 'passed') continue;
+    const reason = status === 'pending' && /\[skipped: (.+?)\]/.exec(fullName)?.[1];
+    if (reason) skipped[reason] = (skipped[reason] ?? 0) + 1;
+    else failed += 1;
+  }
+  return { passed: report.numPassedTests, failed, skipped };
+}
+
+/**
+ * Runs an npm script in a cell. Its output is in a file, of which a failed run shows the end.
+ * @param {string} cell
+ * @param {string} script
+ * @param {{ root: string, path: string, paths: string[] }} where
+ * @returns {Promise<Counts>}
+ */
+async function run(cell, script, { root, path, paths }) {
+  const base = join(CACHE, `${cell}-${script.replace(':', '-')}`);
+  const [log, report] = [`${base}.log`, `${base}.json`];
+  await rm(report, { force: true });
+  mkdirSync(CACHE, { recursive: true });
+  const output = openSync(log, 'w');
+  const startedAt = performance.now();
+  const args = npmCommand('run', script, '--', '--json', `--outputFile=${report}`, ...paths);
+  const child = spawn(...args, {
+    ...{ cwd: root, env: { ...process.env, PATH: path }, timeout: RUN_TIMEOUT_MS },
+    stdio: ['ignore', output, output],
+  });
+  await once(child, 'exit');
+  closeSync(output);
+  const counts = await countsIn(report).catch(() => ({ passed: 0, failed: 1, skipped: {} }));
+  const isDone = child.exitCode === 0 && counts.passed > 0;
+  const failed = counts.failed || (isDone ? 0 : 1);
+  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+  say(`${cell}: npm run ${script}, ${minutes} min`);
+  const skipped = Object.entries(counts.skipped);
+  const sum = skipped.reduce((total, [, count]) => total + count, 0);
+  say(`Tests: ${failed} failed, ${sum} skipped, ${counts.passed} passed`);
+  for (const [reason, count] of skipped) say(`  skipped: ${count} because ${reason}`);
+  if (failed > 0) {
+    const lines = (await readFile(log, 'utf8')).split('\n');
+    say(`--- the end of ${log}\n${lines.slice(-TAIL_LINES).join('\n')}\n---`);
+  }
+  return { ...counts, failed };
+}
+
+/**
+ * @param {import('./cells.mjs').Cell} cell
+ * @param {string[]} paths of specs; none: everything, and the page is written
+ * @returns {Promise<boolean>} whether nothing has failed
+ */
+async function runCell({ name, ...cell }, paths) {
+  const server = await provideServer(cell.server);
+  const node = await provideNode(cell.node);
+  const root = cell.ioredis === undefined ? ROOT : await copyWithIoredis(cell.ioredis);
+  const manifest = join(root, 'node_modules', 'ioredis', 'package.json');
+  const { version: ioredis } = /** @type {{ version: string }} */ (await readJson(manifest));
+  const what = { name, server: server.version, node: cell.node, ioredis };
+  say(`=== ${name}: ${what.server}, Node ${what.node}, ioredis ${ioredis}`);
+  const path = [server.folder, node, process.env.PATH].join(delimiter);
+  const where = { root, path, paths };
+  const tests = await run(name, 'test', where);
+  if (paths.length > 0) return tests.failed === 0;
+  const faults = await run(name, 'test:faults', where);
+  await writeResult({ ...what, counts: [tests, faults] });
+  return tests.failed + faults.failed === 0;
+}
+
+/** @returns {{ cells: typeof CELLS, paths: string[] }} */
+function readArguments() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { tests: { type: 'string', default: '' } },
+  });
+  const unknown = positionals.filter((name) => !CELLS.some((cell) => cell.name === name));
+  if (unknown.length > 0) throw new Error(`There is no cell ${unknown.join(', ')}.`);
+  const wanted = CELLS.filter(({ name }) => positionals.includes(name));
+  const paths = values.tests.split(',').filter(Boolean);
+  return { cells: positionals.length > 0 ? wanted : CELLS, paths };
+}
+
+let plan;
+try {
+  plan = readArguments();
+} catch (error) {
+  process.stderr.write(`${/** @type {Error} */ (error).message}\n${USAGE}\n`);
+  process.exit(2);
+}
+// Else the copy of the checkout would stay.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+const failed = [];
+for (const cell of plan.cells) {
+  const isGreen = await runCell(cell, plan.paths).catch((/** @type {unknown} */ error) => {
+    say(`${cell.name}: ${String(error)}`);
+    return false;
+  });
+  if (!isGreen) failed.push(cell.name);
+}
+say(failed.length > 0 ? `Failed: ${failed.join(', ')}` : 'Every cell is green.');
+process.exitCode = failed.length > 0 ? 1 : 0;

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { CELLS, SERVERS } from '../../scripts/matrix/cells.mjs';
+import { rowOf, rowsOf, withRows } from '../../scripts/matrix/page.mjs';
+import { pageOf } from '../support/proofs.js';
+
+const PAGE = pageOf('docs/compatibility.md');
+const ROWS = rowsOf(PAGE);
+
+describe('the matrix in docs/compatibility.md', () => {
+  it('has the cells of the script', () => {
+    expect(ROWS.map(([name]) => name)).toEqual(CELLS.map(({ name }) => name));
+  });
+
+  it.each(CELLS.map((cell) => [cell.name, cell] as const))(
+    '%s is what the script provides, and nothing in it has failed',
+    (name, { server, node, ioredis }) => {
+      const [, ...row] = ROWS.find(([first]) => first === name) ?? [];
+      const count = /^[\d,]+ passed$/;
+      expect(row).toEqual([
+        expect.stringMatching(`^${SERVERS[server]?.version ?? ''}\\.\\d+$`),
+        node,
+        ioredis ?? expect.stringMatching(/^6\./),
+        expect.stringMatching(count),
+        expect.stringMatching(count),
+        expect.stringMatching(/^(none|\d+: .+)$/),
+        expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/),
+      ]);
+    },
+  );
+
+  it('is written as the script writes it', async () => {
+    expect(await withRows(PAGE, ROWS)).toBe(PAGE);
+  });
+});
+
+describe('the page that the matrix writes', () => {
+  const result = {
+    ...{ name: 'redis-6.2', server: 'Redis 6.2.5', node: '20.19.0', ioredis: '6.0.0' },
+    counts: [
+      { passed: 7_402, failed: 0, skipped: { 'no TLS': 11, 'no messages': 4 } },
+      { passed: 1_600, failed: 2, skipped: { 'no messages': 2 } },
+    ],
+  } as const;
+  const row = rowOf(result, '2026-01-31');
+
+  it('says what ran, what failed, and what was skipped why', () => {
+    expect(row.slice(4)).toEqual([
+      ...['7,402 passed', '1,600 passed, **2 failed**'],
+      ...['11: no TLS; 6: no messages', '2026-01-31'],
+    ]);
+  });
+
+  it('has new rows in the place of old ones, and the text around them as it was', async () => {
+    const old = rowOf({ ...result, server: 'Redis 6.2.0' }, '2025-01-31');
+    const other = ['valkey-9', ...old.slice(1)];
+    const page = 'Above.\n\n<!-- npm run matrix -->\n<!-- end -->\n\nBelow.\n';
+    const written = await withRows(await withRows(page, [other, old]), [row]);
+    expect(rowsOf(written)).toEqual([row, other]);
+    expect(written).toMatch(
+      /^Above\.\n\n<!-- npm run matrix -->\n\n\| cell .*<!-- end -->\n\nBelow\.\n$/s,
+    );
+  });
+});
