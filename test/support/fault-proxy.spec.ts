@@ -111,6 +111,8 @@ describe('FaultProxy', () => {
 
   it('keeps a closed client alive for the server when its end is swallowed', async () => {
     const client = await connect({ connectionName: 'half-open' });
+    // ioredis 5.4 gives the name when it is ready.
+    await eventually(async () => (await redis.clients()).includes('half-open'));
     const hole = proxy.blackhole('toServer');
     client.disconnect();
     await expect(

@@ -83,6 +83,8 @@ export async function connect({ name, client }: Server): Promise<void> {
       throw Object.assign(new Error(answer.refusal), { name: 'ReplyError' });
     }
     await selectDatabase(client);
+    // ioredis 5 calls itself ready before AUTH is refused, and the default user has answered.
+    if (isReply(trouble)) throw trouble;
   } catch (error) {
     const reason = trouble ?? deepest(error);
     if (isReply(reason)) throw reason;
