@@ -11,6 +11,7 @@ import { CACHE, copyWithIoredis, provideNode, provideServer, ROOT } from './prov
 
 const RUN_TIMEOUT_MS = 40 * 60_000;
 const TAIL_LINES = 80;
+const NO_REPORT = { passed: 0, failures: ['Jest has written no report'], skipped: {} };
 const USAGE = `npm run matrix [-- [cell …] [--tests path,…]]
 Cells: ${CELLS.map(({ name }) => name).join(', ')}; default: all
 --tests  only these paths of npm test, and docs/compatibility.md stays as it is`;
@@ -32,23 +33,24 @@ async function readJson(file) {
 /**
  * What Jest has counted. A test that is skipped without a reason counts as failed.
  * @param {string} file
- * @returns {Promise<Counts>}
+ * @returns {Promise<Omit<Counts, 'failed'> & { failures: string[] }>}
  */
 async function countsIn(file) {
   /** @typedef {{ status: string, fullName: string }} Assertion */
-  /** @typedef {{ assertionResults: Assertion[] }} Spec */
-  /** @typedef {{ numPassedTests: number, numRuntimeErrorTestSuites: number, testResults: Spec[] }} Report */
+  /** @typedef {{ name: string, assertionResults: Assertion[] }} Spec */
+  /** @typedef {{ numPassedTests: number, testResults: Spec[] }} Report */
   const report = /** @type {Report} */ (await readJson(file));
-  let failed = report.numRuntimeErrorTestSuites;
+  const broken = report.testResults.filter(({ assertionResults }) => assertionResults.length === 0);
+  const failures = broken.map(({ name }) => name);
   /** @type {Record<string, number>} */
   const skipped = {};
   for (const { status, fullName } of report.testResults.flatMap((spec) => spec.assertionResults)) {
     if (status === 'passed') continue;
     const reason = status === 'pending' && /\[skipped: (.+?)\]/.exec(fullName)?.[1];
     if (reason) skipped[reason] = (skipped[reason] ?? 0) + 1;
-    else failed += 1;
+    else failures.push(`${status}: ${fullName}`);
   }
-  return { passed: report.numPassedTests, failed, skipped };
+  return { passed: report.numPassedTests, failures, skipped };
 }
 
 /**
@@ -70,11 +72,14 @@ async function run(cell, script, { root, path, paths }) {
     ...{ cwd: root, env: { ...process.env, PATH: path }, timeout: RUN_TIMEOUT_MS },
     stdio: ['ignore', output, output],
   });
+  const stop = () => child.kill();
+  process.once('exit', stop);
   await once(child, 'exit');
+  process.off('exit', stop);
   closeSync(output);
-  const counts = await countsIn(report).catch(() => ({ passed: 0, failed: 1, skipped: {} }));
+  const counts = await countsIn(report).catch(() => NO_REPORT);
   const isDone = child.exitCode === 0 && counts.passed > 0;
-  const failed = counts.failed || (isDone ? 0 : 1);
+  const failed = counts.failures.length || (isDone ? 0 : 1);
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
   say(`${cell}: npm run ${script}, ${minutes} min`);
   const skipped = Object.entries(counts.skipped);
@@ -83,9 +88,10 @@ async function run(cell, script, { root, path, paths }) {
   for (const [reason, count] of skipped) say(`  skipped: ${count} because ${reason}`);
   if (failed > 0) {
     const lines = (await readFile(log, 'utf8')).split('\n');
+    for (const failure of counts.failures) say(`  ${failure}`);
     say(`--- the end of ${log}\n${lines.slice(-TAIL_LINES).join('\n')}\n---`);
   }
-  return { ...counts, failed };
+  return { passed: counts.passed, failed, skipped: counts.skipped };
 }
 
 /**

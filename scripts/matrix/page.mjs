@@ -1,11 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
-import { CELLS } from './cells.mjs';
+import { CELLS, SERVERS } from './cells.mjs';
 
 const PAGE = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
 const HEAD = ['cell', 'server', 'Node', 'ioredis', '`npm test`', '`npm run test:faults`'];
 const COLUMNS = [...HEAD, 'skipped, because', 'on'];
+/** Of a cell that has not been run since it came into the matrix. */
+export const NOT_RUN = 'not yet run';
 const SECTION = /(<!-- npm run matrix -->\n)(.*?)(<!-- end -->)/s;
 
 /**
@@ -23,7 +25,7 @@ const SECTION = /(<!-- npm run matrix -->\n)(.*?)(<!-- end -->)/s;
  */
 
 /**
- * The rows of the cells that have one, in the order of the cells.
+ * The rows of the table, one for each cell.
  * @param {string} page
  * @returns {string[][]}
  */
@@ -56,6 +58,12 @@ export function rowOf({ name, server, node, ioredis, counts }, today) {
   return [name, server, node, ioredis, ...ran, reasons.join('; ') || 'none', today];
 }
 
+/** @param {import('./cells.mjs').Cell} cell */
+const unknownRow = ({ name, server, node, ioredis = '6' }) => [
+  ...[name, SERVERS[server]?.version ?? '', node, ioredis],
+  ...[NOT_RUN, NOT_RUN, '', ''],
+];
+
 /**
  * The page with these rows; those of other cells stay.
  * @param {string} page
@@ -64,10 +72,7 @@ export function rowOf({ name, server, node, ioredis, counts }, today) {
  */
 export async function withRows(page, rows) {
   const byName = new Map([...rowsOf(page), ...rows].map((row) => [row[0], row]));
-  const present = CELLS.flatMap(({ name }) => {
-    const row = byName.get(name);
-    return row ? [row] : [];
-  });
+  const present = CELLS.map((cell) => byName.get(cell.name) ?? unknownRow(cell));
   const table = [COLUMNS, COLUMNS.map(() => '---'), ...present];
   const text = table.map((row) => `| ${row.join(' | ')} |`).join('\n');
   const written = page.replace(SECTION, (_, begin, __, end) => `${begin}\n${text}\n\n${end}`);
