@@ -122,8 +122,13 @@ describe('the release', () => {
     expect(jobs.filter(([, , job]) => runsOf(job).join().includes('npm publish'))).toHaveLength(1);
     const needed = [release?.jobs.publish?.needs ?? []].flat();
     const called = needed.map((name) => release?.jobs[name]?.uses);
-    expect(called).toContain('./.github/workflows/ci.yml');
-    expect(runsOf(new Map(workflows).get('ci')?.jobs.checks)).toContain('.ci/run');
+    for (const [workflow, job, run] of [
+      ['ci', 'checks', '.ci/run'],
+      ['matrix', 'matrix', 'npm run matrix'],
+    ] as const) {
+      expect(called).toContain(`./.github/workflows/${workflow}.yml`);
+      expect(runsOf(new Map(workflows).get(workflow)?.jobs[job])).toContain(run);
+    }
   });
 
   describe('of a copy', () => {
