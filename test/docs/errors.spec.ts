@@ -39,6 +39,9 @@ const sections = new Map(
     .map((section) => [section.slice(0, section.indexOf('\n')), section]),
 );
 
+/** The anchor that a viewer of Markdown gives the heading of a section. */
+const slugOf = (section: string) => section.slice(0, section.indexOf('\n')).toLowerCase();
+
 @Injectable()
 class Job {
   @WithLock('a')
@@ -127,6 +130,9 @@ describe('docs/errors.md', () => {
     expect(provoked).toBeInstanceOf(LockError);
     const error = provoked as LockError;
     expect([error.code, error.name]).toEqual([code, section.split('`')[1]]);
+
+    const { pathname, hash } = new URL(error.help);
+    expect([pathname, hash]).toEqual(['/nestjs-redis-lock/docs/errors.md', `#${slugOf(section)}`]);
 
     const [, , kind = ''] = section.split('\n');
     for (const [, property = ''] of kind.matchAll(/`([a-z]\w+)`/g)) {

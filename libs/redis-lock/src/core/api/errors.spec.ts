@@ -13,6 +13,7 @@ import {
   LockTimeoutError,
   quoteName,
 } from './errors.js';
+import { inspect } from 'node:util';
 
 describe('LockError', () => {
   const backend = { retryable: true, outcome: 'none' } as const;
@@ -49,6 +50,13 @@ describe('LockError', () => {
     const cause = new Error('why');
     expect(new LockStateError('strange', { cause }).cause).toBe(cause);
     expect(new LeaseLostError('a', 'expired', { cause }).cause).toBe(cause);
+  });
+
+  it.each(all)('%s points to its section of the docs, also in JSON', (code, error) => {
+    const help = `https://unpkg.com/nestjs-redis-lock/docs/errors.md#${code.toLowerCase()}`;
+    expect(error.help).toBe(help);
+    expect(error.toJSON()).toHaveProperty('help', help);
+    expect(inspect(error)).not.toContain('unpkg');
   });
 
   it('says how long somebody waited, in milliseconds that have begun', () => {

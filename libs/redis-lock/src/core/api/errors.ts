@@ -18,6 +18,9 @@ export interface LockErrorDetails {
   readonly cause?: unknown;
 }
 
+/** The page is in the package, so that it is there as soon as the package is. */
+const ERRORS_PAGE = 'https://unpkg.com/nestjs-redis-lock/docs/errors.md';
+
 /** Base of every error this library throws. None of them knows HTTP. */
 export abstract class LockError extends Error {
   abstract readonly code: LockErrorCode;
@@ -29,9 +32,15 @@ export abstract class LockError extends Error {
     this.lockName = details.lockName;
   }
 
-  /** The value for `JSON.stringify`: all properties with the message, without stack and cause. */
+  /** The address of the section on this code in the docs: what happened, and what to do. */
+  get help(): string {
+    return `${ERRORS_PAGE}#${this.code.toLowerCase()}`;
+  }
+
+  /** The value for `JSON.stringify`: all properties, the message and `help`, without stack and cause. */
   toJSON(): Record<string, unknown> {
-    return { ...Object.fromEntries(Object.entries(this)), message: this.message };
+    const { message, help } = this;
+    return { ...Object.fromEntries(Object.entries(this)), message, help };
   }
 }
 
