@@ -12,6 +12,16 @@ import {
 } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
+/** Both clocks count whole milliseconds. */
+const TICK_MS = 2;
+
+/** What the error of a loss has always. */
+function lossOf(error: unknown) {
+  expect(error).toBeInstanceOf(LeaseLostError);
+  const { confirmedAt, confirmedAgoMs = NaN, stoodStillMs = NaN } = error as LeaseLostError;
+  return { confirmedAt: confirmedAt?.getTime() ?? NaN, confirmedAgoMs, stoodStillMs };
+}
+
 /** Keeping a lease, and telling the truth when it cannot be kept. */
 export function describeLoss(suite: LockSuite): void {
   describe('a lease', () => {
@@ -192,6 +202,29 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
     await expect(lease.renew()).rejects.toBe(signal.reason);
     await expect(lease.release()).rejects.toBe(signal.reason);
     expect(ours.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'gone' }]);
+    expect(ours.eventsOf('lost')[0]?.error).toBe(signal.reason);
+  });
+
+  it('says when Redis has confirmed it last: the grant, or a renewal', async () => {
+    const client = open();
+    const { clock } = client.context;
+    const before = clock.wall();
+    const lease = await client.locks.acquire('a', { leaseTimeMs: 60_000 });
+    const renewed = await client.locks.acquire('b', { leaseTimeMs: 60_000 });
+    const granted = clock.wall();
+    await afterSending(300);
+    await renewed.renew();
+    await redis.admin.del('a', 'b');
+    await expect(lease.release()).rejects.toMatchObject({ reason: 'gone' });
+    await expect(renewed.release()).rejects.toMatchObject({ reason: 'gone' });
+    const [first, second] = client.eventsOf('lost').map(({ error }) => lossOf(error));
+    expect(first?.confirmedAt).toBeGreaterThanOrEqual(before - TICK_MS);
+    expect(first?.confirmedAt).toBeLessThanOrEqual(granted + TICK_MS);
+    expect(first?.confirmedAgoMs).toBeGreaterThanOrEqual(300 - TICK_MS);
+    expect(second?.confirmedAt).toBeGreaterThanOrEqual(before + 300 - TICK_MS);
+    const message = `(confirmed ${String(first?.confirmedAgoMs)} ms ago`;
+    expect(client.eventsOf('lost')[0]?.error.message).toContain(message);
+    for (const { error } of client.eventsOf('lost')) expect(error.renewalFailedAt).toBeUndefined();
   });
 
   it('tells every lease of the owner', async () => {
@@ -233,7 +266,11 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
     expect(overdueMs).toBeLessThan(PROMPT_MS);
     expect(lease.state).toBe('lost');
     expect(signal.reason).toMatchObject({ reason: 'expired' });
-    expect((signal.reason as Error).cause).toBeInstanceOf(LockBackendError);
+    const { cause, renewalFailedAt, renewalFailedWith, confirmedAt } =
+      signal.reason as LeaseLostError;
+    expect(cause).toBeInstanceOf(LockBackendError);
+    expect(renewalFailedWith).toBe((cause as Error).message);
+    expect(renewalFailedAt?.getTime()).toBeGreaterThan(confirmedAt?.getTime() ?? Infinity);
     redis.resume();
     await eventually(async () => !(await client.locks.get('a').isLocked()));
   });
@@ -259,6 +296,21 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
       lease.assertHeld();
     }).toThrow(LeaseLostError);
     expect(lease.signal.aborted).toBe(true);
+  });
+
+  it('says for how long the process stood still', async () => {
+    const { locks } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 1_200 });
+    const before = await locks.acquire('b', { leaseTimeMs: 100 });
+    await eventually(() => before.state === 'lost');
+    stall(1_500);
+    expect(lease.state).toBe('lost');
+    const { stoodStillMs, confirmedAgoMs } = lossOf(lease.signal.reason);
+    // The timer that tells was due after 1 s at the latest.
+    expect(stoodStillMs).toBeGreaterThanOrEqual(500 - TICK_MS);
+    expect(stoodStillMs).toBeLessThanOrEqual(confirmedAgoMs);
+    expect(lossOf(before.signal.reason).stoodStillMs).toBeLessThan(500);
+    expect((lease.signal.reason as Error).message).toContain(`stood still for ${stoodStillMs} ms`);
   });
 
   it('is given back when it was lost by the clock alone, so that others need not wait for Redis', async () => {
@@ -292,7 +344,13 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     expect(lease.state).toBe('suspect');
     expect(() => {
       lease.assertHeld();
-    }).toThrow(expect.objectContaining({ code: 'LEASE_LOST', reason: 'suspended' }));
+    }).toThrow(
+      expect.objectContaining({
+        ...{ code: 'LEASE_LOST', reason: 'suspended' },
+        stoodStillMs: expect.closeTo(10 * 60_000, -3),
+        confirmedAgoMs: expect.any(Number),
+      }),
+    );
     expect(lease.signal.aborted).toBe(false);
     await eventually(() => lease.state === 'held');
     lease.assertHeld();

@@ -258,7 +258,10 @@ function describeUsing({ open, openRival = open, stall = stallProcess }: LockSui
     expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
     expect(error).toBeInstanceOf(LeaseLostError);
     expect(error).toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 42, lockName: 'a' });
-    expect((error as Error).cause).toBeInstanceOf(LeaseLostError);
+    const { cause, confirmedAt, confirmedAgoMs, stoodStillMs } = error as LeaseLostError;
+    expect(cause).toBeInstanceOf(LeaseLostError);
+    expect(confirmedAt).toBeInstanceOf(Date);
+    expect(cause).toMatchObject({ confirmedAt, confirmedAgoMs, stoodStillMs });
   });
 
   it('rejects also when the lease ran out during the work by the local clock alone', async () => {

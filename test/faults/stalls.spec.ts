@@ -86,12 +86,19 @@ describe('a holder that stands still for longer than its lease', () => {
     const holder = await startHolder();
     await holder.call.acquire('product_1', { fenced: true });
     const aborted = holder.call.aborted();
+    const heldAt = performance.now();
     // The answer to a later call tells that the earlier one has arrived.
     expect(await holder.call.state()).toBe('held');
     holder.pause();
+    const pausedAt = performance.now();
     const { lease } = await takeOver('product_1');
+    const pausedMs = performance.now() - pausedAt;
     holder.resume();
     expect(await aborted).toBe('LEASE_LOST');
+    const stoodStillMs = await holder.call.stoodStillMs();
+    // The renewals, whose delay tells, are due at every third of the lease.
+    expect(stoodStillMs).toBeGreaterThan(pausedMs - LEASE_MS / 2);
+    expect(stoodStillMs).toBeLessThan(performance.now() - heldAt);
     await lease.release();
   });
 

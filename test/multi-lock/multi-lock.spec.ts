@@ -248,7 +248,10 @@ describe('LockService.multi', () => {
       await redis.admin.del('a');
       return 42;
     });
-    await expect(lost).rejects.toMatchObject({ code: 'LEASE_LOST', result: 42 });
+    await expect(lost).rejects.toMatchObject({
+      ...{ code: 'LEASE_LOST', lockName: 'a, b', result: 42 },
+      ...{ confirmedAt: expect.any(Date), cause: { lockName: 'a' } },
+    });
     expect(await heldKeys()).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import type { LockEventMessage } from 'nestjs-redis-lock';
+import { LeaseLostError, type LockEventMessage } from 'nestjs-redis-lock';
 
 /** Something that is hard to bring about happens to a lock, as far as this process can hear. */
 export function publish(event: LockEventMessage): void {
@@ -10,7 +10,13 @@ export function publish(event: LockEventMessage): void {
 export function publishTroubles(wakeUpLabel: string | undefined): void {
   const of = { connection: 'cache', name: 'secret', kind: 'fair', label: 'a <b>' } as const;
   const error = new Error('secret');
-  publish({ ...of, type: 'lost', reason: 'gone', heldMs: 5 });
+  publish({
+    ...of,
+    type: 'lost',
+    reason: 'gone',
+    heldMs: 5,
+    error: new LeaseLostError('secret', 'gone'),
+  });
   publish({ ...of, type: 'late-grant' });
   publish({ ...of, type: 'release-failed', leased: true, error });
   publish({ ...of, type: 'wake-up-failed', label: wakeUpLabel });

@@ -89,7 +89,10 @@ describe('app.close()', () => {
     expect(await redis.admin.keys('*')).toEqual([]);
     expect(running.state).toBe('pending');
     jobs.gate.open();
-    await expect(running.promise).rejects.toThrow(LeaseLostError);
+    await expect(running.promise).rejects.toMatchObject({
+      ...{ code: 'LEASE_LOST', reason: 'shutdown' },
+      ...{ confirmedAt: expect.any(Date), confirmedAgoMs: expect.any(Number) },
+    });
   });
 
   it('ends requests under load, each with an answer', async () => {

@@ -109,6 +109,20 @@ describe('LockService while Redis cannot be asked', () => {
     });
   });
 
+  it('says by which renewal of its caller a fixed lease was not prolonged', async () => {
+    const client = await opened();
+    const lease = await client.locks.acquire('a', { leaseTimeMs: 1_000 });
+    faults.down();
+    await eventually(() => !client.context.connection.isUp);
+    const renewing = lease.renew();
+    await expect(renewing).rejects.toMatchObject({ code: expect.stringMatching(/^L/) });
+    await eventually(() => lease.state === 'lost');
+    const { cause, ...lost } = lease.signal.reason as LeaseLostError;
+    expect(lost).toMatchObject({ reason: 'expired', renewalFailedAt: expect.any(Date) });
+    expect(cause).toMatchObject({ code: 'LOCK_BACKEND', message: lost.renewalFailedWith });
+    await healed();
+  });
+
   it('keeps a lease whose renewals come through again in time', async () => {
     const client = await opened({ watchdogLeaseMs: 4_000 });
     const lease = await client.locks.acquire('a');

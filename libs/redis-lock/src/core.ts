@@ -14,6 +14,7 @@ export {
   LockTimeoutError,
   type BackendErrorDetails,
   type BackendOutcome,
+  type LeaseLostDetails,
   type LeaseLostReason,
   type LockErrorCode,
   type LockErrorDetails,

@@ -59,6 +59,9 @@ const api = {
 
   state: () => lease.state,
 
+  /** For how long its error says that the process stood still. */
+  stoodStillMs: () => (lease.signal.reason as LeaseLostError).stoodStillMs,
+
   /** Blocks the event loop until the file is there, and looks in the same turn of the loop. */
   blockUntil(file: string): string {
     while (!existsSync(file));

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import { quoteName } from '../core/api/errors.js';
+import { quoteName, type LeaseLostError } from '../core/api/errors.js';
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 type Level = 'error' | 'warn' | 'log';
@@ -67,7 +67,7 @@ function textOf(event: LockEvent): string {
     case 'recovered':
       return `${lock} is held for sure again`;
     case 'lost':
-      return `${lock} was lost (${event.reason}): what its holder does now may meet another holder`;
+      return `${event.error.message}; its holder may meet another one${failedRenewal(event.error)}`;
     case 'late-grant':
       return `${lock} was granted after its caller had given up, and is given back`;
     case 'force-released':
@@ -89,6 +89,11 @@ function textOf(event: LockEvent): string {
 
 const UNRELEASED = 'could not be released and ends with its lease';
 const UNTOLD = 'may never hear of a release or count-down, which then has to be repeated by hand';
+
+function failedRenewal({ renewalFailedAt, renewalFailedWith }: LeaseLostError): string {
+  if (renewalFailedAt === undefined) return '';
+  return `; a renewal failed at ${renewalFailedAt.toISOString()}: ${String(renewalFailedWith)}`;
+}
 
 function ms(value: number): string {
   return `${String(Math.round(value))} ms`;

@@ -59,6 +59,35 @@ describe('LockError', () => {
     expect(inspect(error)).not.toContain('unpkg');
   });
 
+  it('says what is known about a loss, and nothing of what is not', () => {
+    const cause = new LockBackendError('no answer', backend);
+    const known = {
+      confirmedAt: new Date('2026-05-04T03:02:01.000Z'),
+      confirmedAgoMs: 30_012,
+      stoodStillMs: 29_000,
+      renewalFailedAt: new Date('2026-05-04T03:02:11.000Z'),
+      renewalFailedWith: 'no answer',
+    };
+    const lost = new LeaseLostError('a', 'expired', { ...known, cause });
+    expect(lost).toMatchObject({ ...known, cause });
+    expect(lost.message).toBe(
+      'Lost lock "a": the lease ran out before Redis confirmed a renewal ' +
+        '(confirmed 30012 ms ago, stood still for 29000 ms)',
+    );
+    expect(JSON.parse(JSON.stringify(lost))).toMatchObject({
+      ...known,
+      confirmedAt: '2026-05-04T03:02:01.000Z',
+      renewalFailedAt: '2026-05-04T03:02:11.000Z',
+    });
+    const after = lost.after(42, 'a, b');
+    expect(after).toMatchObject({ ...known, reason: 'expired', lockName: 'a, b', result: 42 });
+    expect(after.cause).toBe(lost);
+
+    const awake = new LeaseLostError('a', 'gone', { confirmedAgoMs: 5, stoodStillMs: 0 });
+    expect(awake.message).toMatch(/any more \(confirmed 5 ms ago\)$/);
+    expect(inspect(new LeaseLostError('a', 'overtaken'))).not.toMatch(/confirmed|stood|renewal/);
+  });
+
   it('says how long somebody waited, in milliseconds that have begun', () => {
     const details = { waitedMs: 49.2, retryAfterMs: 1 };
     expect(new LockTimeoutError('a', details).waitedMs).toBe(50);

@@ -103,20 +103,61 @@ export class LeaseLostError extends LockError {
   readonly reason: LeaseLostReason;
   /** The result of the work that lost its lease; set by `using` and `@WithLock` only. */
   readonly result: unknown;
+  /** When the request was sent that Redis confirmed last: the grant, or a renewal. */
+  declare readonly confirmedAt: Date | undefined;
+  /** How old that was when the loss was found, in milliseconds. */
+  declare readonly confirmedAgoMs: number | undefined;
+  /**
+   * For how long the process or its machine stood still since then, in milliseconds; 0 if it did not. It
+   * is a lower bound: up to a second of each time cannot be seen.
+   */
+  declare readonly stoodStillMs: number | undefined;
+  /** When a renewal failed last, if none was confirmed since. */
+  declare readonly renewalFailedAt: Date | undefined;
+  /** The message of its error, which is the `cause`; of an error of `using`, the cause of the cause. */
+  declare readonly renewalFailedWith: string | undefined;
 
   constructor(
     lockName: string,
     reason: LeaseLostReason,
-    details: { cause?: unknown; result?: unknown } = {},
+    details: LeaseLostDetails & { cause?: unknown; result?: unknown } = {},
   ) {
+    const { cause, result, ...known } = details;
     const what = reason === 'overtaken' ? 'Refused to write to' : 'Lost lock';
-    super(`${what} ${quoteName(lockName)}: ${LOST[reason]}`, {
+    super(`${what} ${quoteName(lockName)}: ${LOST[reason]}${numbersOf(known)}`, {
       lockName,
-      ...('cause' in details && { cause: details.cause }),
+      ...('cause' in details && { cause }),
     });
     this.reason = reason;
-    this.result = details.result;
+    this.result = result;
+    // Logs show no field of which nothing is known.
+    const fields = Object.entries(known).filter(([, value]) => value !== undefined);
+    Object.assign(this, Object.fromEntries(fields));
   }
+
+  /** The same loss, told by the work that has returned this. */
+  after(result: unknown, lockName: string): LeaseLostError {
+    const { reason, confirmedAt, confirmedAgoMs, stoodStillMs } = this;
+    const { renewalFailedAt, renewalFailedWith } = this;
+    return new LeaseLostError(lockName, reason, {
+      ...{ confirmedAt, confirmedAgoMs, stoodStillMs, renewalFailedAt, renewalFailedWith },
+      ...{ cause: this, result },
+    });
+  }
+}
+
+/** What is known about a loss; a field is missing where nothing is. */
+export type LeaseLostDetails = Partial<
+  Pick<
+    LeaseLostError,
+    'confirmedAt' | 'confirmedAgoMs' | 'stoodStillMs' | 'renewalFailedAt' | 'renewalFailedWith'
+  >
+>;
+
+function numbersOf({ confirmedAgoMs, stoodStillMs = 0 }: LeaseLostDetails): string {
+  if (confirmedAgoMs === undefined) return '';
+  const stoodStill = stoodStillMs > 0 ? `, stood still for ${String(stoodStillMs)} ms` : '';
+  return ` (confirmed ${String(confirmedAgoMs)} ms ago${stoodStill})`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { LeaseLostReason } from './errors.js';
+import type { LeaseLostError, LeaseLostReason } from './errors.js';
 
 /** The kinds of things that callers wait for or hold. */
 export type LockKind =
@@ -58,6 +58,8 @@ export type LockEvent =
       readonly type: 'lost';
       readonly reason: LeaseLostReason;
       readonly heldMs: number;
+      /** The error that its holder gets, with all that is known about the loss. */
+      readonly error: LeaseLostError;
     })
   /** A grant arrived after its caller had given up, and was given back. */
   | (LockSubject & { readonly type: 'late-grant' })

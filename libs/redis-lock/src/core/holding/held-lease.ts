@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import { LeaseLostError, LockStateError, quoteName } from '../api/errors.js';
+import { LockStateError, quoteName, type LeaseLostError } from '../api/errors.js';
 import type { Lease, LeaseState, PermitLease } from '../api/lease.js';
 import { checkLeaseTime } from '../api/options.js';
 import { outOfScope } from '../time/clock.js';
@@ -95,7 +95,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     if (hold.remainingMs === 0) throw this.keeper.holds.lose(hold, 'expired');
     if (hold.isSuspended()) {
       this.keeper.holds.renewSoon(hold);
-      throw new LeaseLostError(this.name, 'suspended');
+      throw hold.lossBy('suspended');
     }
   }
 

@@ -8,7 +8,7 @@ import type { Tries } from '../redis/retry.js';
 import type { Session } from '../session.js';
 import type { Group, Timed } from '../time/timer-heap.js';
 import type { Asker, Channels } from './asker.js';
-import { leadOf, OwnerSteps } from './owner-steps.js';
+import { dateOf, leadOf, OwnerSteps } from './owner-steps.js';
 import type { AcquireAnswer, Claim, HoldProtocol, Owned, OwnerId, Renewal } from './protocol.js';
 
 /** A lease, as its hold sees it. */
@@ -36,6 +36,13 @@ export interface CountedKey {
   /** Nothing but the hold uses it. */
   readonly isOnly: boolean;
   end(): void;
+}
+
+/** A renewal that failed, as the error of a loss tells it. */
+interface FailedRenewal {
+  readonly renewalFailedAt: Date;
+  readonly renewalFailedWith: string;
+  readonly cause: unknown;
 }
 
 const NO_LEASES: readonly LeaseListener[] = [];
@@ -68,8 +75,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   countedKey: CountedKey | undefined = undefined;
   /** Why the last try of the present step has failed. */
   refusal: LockBackendError | undefined = undefined;
-  /** Why the state is `suspect`, or was when the lease ran out. */
-  doubt: unknown = undefined;
+  /** The last renewal, if it failed. */
+  failed: FailedRenewal | undefined = undefined;
   /**
    * Until then the watchdog renews it: the latest of its leases. A field, since the watchdog looks at all
    * holds, and fetching their leases from memory would take longer than the rest.
@@ -88,6 +95,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   declare companion?: OwnerId;
   private lossListeners: Set<(error: LeaseLostError) => void> | undefined = undefined;
   private known: LeaseState = 'held';
+  /** When the step was sent that Redis confirmed last, in whole ms by the monotonic clock. */
+  private confirmedAt = 0;
   /** The lead of the wall clock when the step was sent that was confirmed. */
   private confirmedLead = 0;
   /** The end of `minHoldMs`, in whole ms by the local clock; 0 without one. */
@@ -244,8 +253,11 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     this.guard?.look(this);
   }
 
-  /** Redis has confirmed the owner with a request sent at this time. Never shortens the promise. */
-  confirm(sentAt: number, leaseTimeMs: number): void {
+  /**
+   * Redis has confirmed the owner with a request sent at this time. Never shortens the promise.
+   * @returns it was suspect
+   */
+  confirm(sentAt: number, leaseTimeMs: number): boolean {
     // Shorter than the server's lease: clocks may differ by 1 %, and tick in steps.
     const driftMs = leaseTimeMs * 0.01 + 2;
     // Rounded down, which only shortens the promise: V8 keeps whole numbers in the object itself.
@@ -257,12 +269,24 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
     // The lead at the sending: the machine may have stood still before the answer.
     this.confirmedLead = this.askedLead;
-    this.doubt = undefined;
-    if (this.known === 'suspect') this.known = 'held';
+    this.confirmedAt = Math.floor(sentAt);
+    this.failed = undefined;
+    if (this.known !== 'suspect') return false;
+    this.known = 'held';
+    return true;
   }
 
-  suspect(doubt: unknown): boolean {
-    this.doubt = doubt;
+  /** A renewal has failed. */
+  fail(error: unknown): void {
+    this.failed = {
+      renewalFailedAt: new Date(this.session.clock.wall()),
+      renewalFailedWith: error instanceof Error ? error.message : String(error),
+      cause: error,
+    };
+  }
+
+  /** Its owner may have lost it. */
+  suspect(): boolean {
     if (this.known !== 'held') return false;
     this.known = 'suspect';
     return true;
@@ -271,13 +295,26 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** Final. Every lease is told. */
   lose(reason: LeaseLostReason): LeaseLostError {
     if (this.lostError !== undefined) return this.lostError;
-    const cause = this.doubt === undefined ? {} : { cause: this.doubt };
-    this.lostError = new LeaseLostError(this.name, reason, cause);
+    this.lostError = this.lossBy(reason);
     if (this.known !== 'released') this.end('lost');
     for (const lease of this.leases) lease.onLost(this.lostError);
     for (const listener of this.lossListeners ?? []) listener(this.lostError);
     this.leases = NO_LEASES;
     return this.lostError;
+  }
+
+  /** The error of a loss that is found now, with all that is known about it. */
+  lossBy(reason: LeaseLostReason): LeaseLostError {
+    const { name, session, failed, confirmedAt, confirmedLead } = this;
+    const now = session.clock.now();
+    const lead = leadOf(session.clock, now);
+    const suspendedMs = this.isSuspended(lead) ? lead - confirmedLead : 0;
+    return new LeaseLostError(name, reason, {
+      confirmedAt: dateOf(confirmedAt, confirmedLead),
+      confirmedAgoMs: Math.round(now - confirmedAt + suspendedMs),
+      stoodStillMs: Math.round(session.times.stoodStillMs(confirmedAt) + suspendedMs),
+      ...failed,
+    });
   }
 
   /** Calls back once the hold is lost; the returned function ends it. */

@@ -145,7 +145,11 @@ export class Holds {
     this.refuseDead(hold);
     const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
     hold.renewMs = renewMs;
-    const renew = () => hold.protocol.renew([hold], hold.minReplicas);
+    const renew = () =>
+      hold.protocol.renew([hold], hold.minReplicas).catch((error: unknown) => {
+        hold.fail(error);
+        throw error;
+      });
     const { value, sentAt } = await untilAnswered(this.session, () => hold.validUntil, renew, hold);
     if (value[0] !== true) throw this.lose(hold, 'gone');
     // It may have expired by the local clock before the answer came.
@@ -162,7 +166,7 @@ export class Holds {
     const { name, kind, label, heldMs } = hold;
     const { background, settings } = this.session;
     // A hold whose last release was given up at a shutdown had its event then.
-    if (isLive) tell(settings.observer, { type: 'lost', name, kind, label, reason, heldMs });
+    if (isLive) tell(settings.observer, { type: 'lost', name, kind, label, reason, heldMs, error });
     // The key may still be there: others need not wait until Redis expires it.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.endOf(hold) : -Infinity);

@@ -12,6 +12,11 @@ export function leadOf(clock: Clock, now = clock.now()): number {
   return Math.round(clock.wall() - now - FIRST_LEAD) + 0;
 }
 
+/** The date by the wall clock at this time of the monotonic one. */
+export function dateOf(time: number, lead: number): Date {
+  return new Date(time + lead + FIRST_LEAD);
+}
+
 /**
  * One script of an owner at a time: absolute hold counts must reach Redis in their order.
  */

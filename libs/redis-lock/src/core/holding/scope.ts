@@ -82,7 +82,7 @@ export async function runLocked<L extends ScopedLease, T>(
     await lease.release();
   } catch (error) {
     if (!(error instanceof LeaseLostError)) return result;
-    throw new LeaseLostError(lease.name, error.reason, { cause: error, result });
+    throw error.after(result, lease.name);
   }
   return result;
 }

@@ -271,7 +271,7 @@ describe('Watchdog', () => {
       const holds = await renewed(250);
       const doubtful = holds.filter(({ state }) => state === 'suspect');
       expect(doubtful.map(({ key }) => key)).toEqual(['n:101']);
-      expect(doubtful[0]?.doubt).toBe(REFUSED);
+      expect(doubtful[0]?.failed?.cause).toBe(REFUSED);
       expect(batches.length).toBeLessThanOrEqual(17);
       const told = events.filter(({ type }) => type === 'renewal-failed');
       expect(told).toMatchObject([{ leases: 1, error: REFUSED }]);
@@ -362,7 +362,7 @@ describe('Watchdog', () => {
     sent[0]?.fail(error);
     await advance(0);
     expect(held.state).toBe('suspect');
-    expect(held.doubt).toBe(error);
+    expect(held.failed?.cause).toBe(error);
     expect(sent).toHaveLength(1);
     await advance(INTERVAL_MS / 4);
     expect(sent).toHaveLength(2);
@@ -421,7 +421,7 @@ describe('Watchdog', () => {
     expect(held.state).toBe('held');
     await advance(40);
     expect(held.state).toBe('suspect');
-    expect(held.doubt).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
+    expect(held.failed?.cause).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
     expect(events.map(({ type }) => type)).toEqual(['suspect']);
     // Its renewal follows at once.
     held.answered();
@@ -526,7 +526,7 @@ describe('Watchdog', () => {
     for (const one of [sure, doubtful]) watchdog.renewSoon(one);
     await advance(1);
     expect([sure.state, doubtful.state]).toEqual(['held', 'suspect']);
-    expect(doubtful.doubt).toBe(unsure);
+    expect(doubtful.failed?.cause).toBe(unsure);
     await advance(INTERVAL_MS / 4);
     expect(sent.map(({ keys }) => keys)).toEqual([['n:b']]);
     renew.mockRestore();

@@ -56,7 +56,7 @@ export class Watchdog implements HoldGuard {
   ) {
     this.intervalMs = session.settings.watchdogLeaseMs / 3;
     this.stopListening = session.connection.onUp(() => {
-      for (const hold of this.holds()) if (hold.doubt !== undefined) this.renewSoon(hold);
+      for (const hold of this.holds()) if (hold.failed !== undefined) this.renewSoon(hold);
     });
   }
 
@@ -130,7 +130,8 @@ export class Watchdog implements HoldGuard {
   }
 
   private doubt(hold: Hold, error: unknown): void {
-    if (!hold.suspect(error)) return;
+    hold.fail(error);
+    if (!hold.suspect()) return;
     const { name, kind, label } = hold;
     tell(this.session.settings.observer, { type: 'suspect', name, kind, label, error });
   }
@@ -263,13 +264,15 @@ export class Watchdog implements HoldGuard {
   }
 
   private onRenewed(hold: Hold, { sentAt, now, lead }: Renewed): void {
-    const { doubt } = hold;
-    hold.confirm(sentAt, hold.renewMs);
+    const { failed } = hold;
+    const wasSuspect = hold.confirm(sentAt, hold.renewMs);
     // An answer to a script sent before the machine stood still confirms nothing later.
     const isSuspended = hold.isSuspended(lead);
     hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
-    if (isSuspended) hold.doubt = doubt;
-    else if (doubt !== undefined) {
+    if (isSuspended) {
+      hold.failed = failed;
+      if (wasSuspect) hold.suspect();
+    } else if (wasSuspect) {
       const { name, kind, label } = hold;
       tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
     }

@@ -177,11 +177,48 @@ describe('TimerHeap', () => {
     const a = visit('a');
     heap.set(a, Infinity);
     heap.set(visit('far'), inMs(2 ** 40));
-    jest.advanceTimersByTime(2 ** 30);
+    jest.advanceTimersByTime(3_600_000);
     expect(due).toEqual([]);
     heap.set(a, inMs(10));
     jest.advanceTimersByTime(10);
     expect(due).toEqual(['a']);
+  });
+
+  it('knows for how long the process stood still, from the delay of its timer', () => {
+    let [now, fire] = [0, () => {}];
+    const pauses: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      now: () => now,
+      after: (delayMs, callback) => {
+        pauses.push(delayMs);
+        fire = callback;
+        return undefined;
+      },
+    };
+    const times = new TimerHeap(clock);
+    const [far, soon] = [visit('far'), visit('soon')];
+    times.set(far, 60_000);
+    now = 1_000;
+    fire();
+    now = 5_000;
+    // An item that is set before the late timer fires arms another one.
+    times.set(soon, 0);
+    expect(times.stoodStillMs(0)).toBe(3_000);
+    fire();
+    expect(due).toEqual(['soon']);
+    now = 6_040;
+    fire();
+    expect([times.stoodStillMs(0), times.stoodStillMs(4_500), times.stoodStillMs(5_000)]).toEqual([
+      3_000, 500, 0,
+    ]);
+    times.delete(far);
+    now = 7_040;
+    fire();
+    // Without an item there is no timer that could be late.
+    now = 900_000;
+    expect(times.stoodStillMs(5_000)).toBe(0);
+    expect(Math.max(...pauses)).toBe(1_000);
   });
 
   it('keeps the order of any history of entering, moving and striking out', () => {

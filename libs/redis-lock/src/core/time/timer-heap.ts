@@ -1,4 +1,5 @@
 import { outOfScope, type Clock, type Timer } from './clock.js';
+import { Standstills } from './standstills.js';
 
 /** An item of the heap with a due time. Only the heap writes its place. */
 export interface Timed {
@@ -27,8 +28,8 @@ export class Moment implements Timed {
   constructor(readonly onDue: () => void) {}
 }
 
-/** Less than the longest timer of Node. */
-const LONGEST_PAUSE_MS = 2 ** 30;
+/** The timer fires so often at least while there is an item: its delay tells that the process stood still. */
+const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * One timer for any number of items. An item is young until the timer fires, and most are deleted before:
@@ -48,6 +49,7 @@ export class TimerHeap {
   private timer: Timer | undefined = undefined;
   private timerAt = Infinity;
   private waiting = 0;
+  private readonly standstills = new Standstills();
 
   constructor(readonly clock: Clock) {}
 
@@ -106,7 +108,13 @@ export class TimerHeap {
     this.delete(item);
   }
 
+  /** For how long the process stood still since then (ms), at least. */
+  stoodStillMs(since: number): number {
+    return this.standstills.since(since, this.clock.now());
+  }
+
   private fire(): void {
+    this.standstills.look(this.clock.now());
     // One timer for all items that callbacks set; those that are due already wait for it.
     this.timerAt = -Infinity;
     try {
@@ -148,9 +156,12 @@ export class TimerHeap {
   private arm(): void {
     const dueAt = Math.min(this.timeAt(0), this.youngAt);
     if (this.timerAt <= dueAt) return;
+    const now = this.clock.now();
+    this.standstills.look(now);
     this.disarm();
-    this.timerAt = dueAt;
-    const pauseMs = Math.min(dueAt - this.clock.now(), LONGEST_PAUSE_MS);
+    this.timerAt = Math.min(dueAt, now + LONGEST_PAUSE_MS);
+    const pauseMs = this.timerAt - now;
+    this.standstills.expect(Math.max(now, this.timerAt));
     this.timer = outOfScope(() =>
       this.clock.after(pauseMs, () => {
         this.fire();
@@ -163,6 +174,7 @@ export class TimerHeap {
     this.clock.cancel(this.timer);
     this.timer = undefined;
     this.timerAt = Infinity;
+    this.standstills.expect(Infinity);
   }
 
   private join(item: Timed, dueAt: number): void {
