@@ -4,13 +4,12 @@ import {
   GUARDED_WRITE,
   MOST_ARGUMENTS,
 } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.scripts.js';
-import {
-  FencingGuard,
-  type GuardedCommand,
-} from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
+import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
 import { expectCosts } from '../support/costs.js';
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
 import { useLocks, useProxy, useRedis } from '../support/set-up.js';
+
+type GuardedCommand = Parameters<FencingGuard['write']>[2];
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;

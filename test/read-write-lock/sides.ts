@@ -1,4 +1,4 @@
-import type { AcquireOptions, LockedWork } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import type { LockVerbs } from '../contract/suite.js';
 import { useLocks, type OpenLocks } from '../support/lock-client.js';
@@ -25,8 +25,11 @@ function sideOf(
       get,
       acquire: async (name, how) => get(name).acquire(how),
       tryAcquire: async (name, how) => get(name).tryAcquire(how),
-      using: <T>(name: string, work: LockedWork<T>, how?: AcquireOptions): Promise<Awaited<T>> =>
-        get(name).using<T>(work, how),
+      using: <T>(
+        name: string,
+        work: (lease: Lease) => T,
+        how?: AcquireOptions,
+      ): Promise<Awaited<T>> => get(name).using<T>(work, how),
     };
     return { ...client, locks };
   };

@@ -1,4 +1,4 @@
-export type { AcquisitionOutcome, LockAcquisitionMessage } from './core/trace.js';
+export type { LockAcquisitionMessage } from './core/trace.js';
 export {
   LeaseLostError,
   LockArgumentError,
@@ -13,22 +13,14 @@ export {
   LockStateError,
   LockTimeoutError,
   type BackendErrorDetails,
-  type BackendOutcome,
   type LeaseLostDetails,
-  type LeaseLostReason,
   type LockErrorCode,
   type LockErrorDetails,
 } from './core/api/errors.js';
-export type { Lease, LeaseState, PermitLease } from './core/api/lease.js';
+export type { Lease, PermitLease } from './core/api/lease.js';
 export { LockMonitor, type LockStatus } from './primitives/monitor/lock-monitor.js';
 export type { LockInspection } from './primitives/monitor/inspection.js';
-export type {
-  AcquireOptions,
-  ForceReleaseOptions,
-  Lock,
-  LockedWork,
-  WaitOptions,
-} from './core/api/lock.js';
+export type { AcquireOptions, ForceReleaseOptions, Lock, WaitOptions } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { NamedLocks } from './core/named-locks.js';
@@ -39,11 +31,7 @@ export { CurrentLock } from './core/holding/scope.js';
 export type { CountDownLatch } from './primitives/count-down-latch/latch.js';
 export { LatchService } from './primitives/count-down-latch/latch-service.js';
 export { FairLockService } from './primitives/fair-lock/fair-lock-service.js';
-export {
-  FencingGuard,
-  type GuardedCommand,
-  type SqlFence,
-} from './primitives/fencing-guard/fencing-guard.js';
+export { FencingGuard, type SqlFence } from './primitives/fencing-guard/fencing-guard.js';
 export {
   ReadWriteLockService,
   type ReadWriteLock,
@@ -51,11 +39,7 @@ export {
 export { RedLockService } from './primitives/red-lock/red-lock-service.js';
 export { LockService } from './primitives/lock/lock-service.js';
 export type { CountingSemaphore } from './primitives/counting-semaphore/counting-semaphore.js';
-export type {
-  PermittedWork,
-  Semaphore,
-  SemaphoreAcquireOptions,
-} from './primitives/semaphore/semaphore.js';
+export type { Semaphore, SemaphoreAcquireOptions } from './primitives/semaphore/semaphore.js';
 export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 
 export { openLocks, type OpenLocksOptions } from './family/open-locks.js';

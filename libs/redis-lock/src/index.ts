@@ -6,13 +6,11 @@ export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export {
   getLockToken,
   InjectLock,
-  type LockKeyValue,
   type LockTemplate,
   type LockTemplateOptions,
   type LockValues,
 } from './nest/lock-features.js';
 export { LockKey } from './nest/lock-key.js';
-export type { LockNames } from './nest/lock-kinds.js';
 export { LockInterceptor } from './nest/lock.interceptor.js';
 export {
   RedisLockModule,
@@ -27,8 +25,6 @@ export {
   WithReadLock,
   WithSemaphore,
   WithWriteLock,
-  type KindDecorator,
   type LockedMethodDecorator,
-  type WithLockKey,
 } from './nest/with-lock.decorator.js';
 export type { OnBackendError, OnBusy, WithLockOptions } from './nest/with-lock.options.js';

@@ -1,5 +1,3 @@
-export type { LockOperation } from './testing/answers.js';
-export type { HeldKind } from './testing/in-process-backend.js';
 export {
   LockTesting,
   type HeldLock,
@@ -9,7 +7,6 @@ export {
 export type { ManualClock } from './testing/manual-clock.js';
 export {
   RedisLockTestingModule,
-  type OverridableModule,
   type RedisLockTestingModuleAsyncOptions,
   type RedisLockTestingModuleOptions,
 } from './testing/redis-lock-testing.module.js';

@@ -1,7 +1,5 @@
 export {
   RedisThrottlerModule,
   RedisThrottlerStorage,
-  type OnThrottlerBackendError,
   type RedisThrottlerOptions,
-  type ThrottlerRecord,
 } from './integrations/throttler/redis-throttler.js';

@@ -4,16 +4,20 @@ import { askOnce } from './session.js';
 import type { Inspection, LockProtocol } from './holding/protocol.js';
 import type { Lease } from './api/lease.js';
 import type { LockContext } from './lock-context.js';
-import type { AcquireOptions, ForceReleaseOptions, Lock, LockedWork } from './api/lock.js';
+import type { AcquireOptions, ForceReleaseOptions, Lock } from './api/lock.js';
 
 /** All locks of one kind on one connection. */
 export class NamedLocks {
+  /** @internal */
+  protected readonly context: LockContext;
   readonly #acquirer: Acquirer;
 
+  /** @internal */
   constructor(
-    protected readonly context: LockContext,
+    context: LockContext,
     private readonly protocol: LockProtocol,
   ) {
+    this.context = context;
     this.#acquirer = new Acquirer(context, protocol);
   }
 
@@ -28,7 +32,7 @@ export class NamedLocks {
   }
 
   /** {@inheritDoc Lock.using} */
-  using<T>(name: string, work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>> {
+  using<T>(name: string, work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>> {
     return this.#acquirer.using(name, work, options);
   }
 

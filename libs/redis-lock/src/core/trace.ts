@@ -6,20 +6,17 @@ import { waitedMs } from './acquisition.js';
 import type { LockSubject } from './api/observer.js';
 
 /**
- * `busy`: other owners held it all the time. `aborted`: by the caller's signal. `failed`: every other
- * error.
- */
-export type AcquisitionOutcome = 'acquired' | 'busy' | 'aborted' | 'failed';
-
-/**
  * The message of the tracing channel `nestjs-redis-lock:acquire`: one for each call, from its start to its
  * end.
  */
 export interface LockAcquisitionMessage extends LockSubject {
   /** The name of the connection. */
   readonly connection: string;
-  /** Known once the call has ended. */
-  outcome?: AcquisitionOutcome;
+  /**
+   * Known once the call has ended. `busy`: other owners held it all the time. `aborted`: by the caller's
+   * signal. `failed`: every other error.
+   */
+  outcome?: 'acquired' | 'busy' | 'aborted' | 'failed';
   waitedMs?: number;
 }
 
@@ -39,7 +36,7 @@ export function traced<R>(
   const { session, options, name, kind, label } = acquisition;
   const connection = session.settings.name;
   const message: LockAcquisitionMessage = { connection, name, kind, label };
-  const end = (outcome: AcquisitionOutcome) => {
+  const end = (outcome: LockAcquisitionMessage['outcome'] & string) => {
     message.outcome = outcome;
     message.waitedMs = waitedMs(acquisition);
   };

@@ -6,13 +6,12 @@ import {
   MovingSlotError,
   quoteName,
   LockReplicationError,
-  type BackendOutcome,
   type LockError,
 } from '../core/api/errors.js';
 
 interface Meaning {
   readonly retryable: boolean;
-  readonly outcome: BackendOutcome;
+  readonly outcome: LockBackendError['outcome'];
   readonly what: string;
 }
 

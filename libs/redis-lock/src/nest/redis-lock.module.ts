@@ -118,6 +118,7 @@ export class RedisLockModule
 {
   #drained: Promise<unknown> | undefined;
 
+  /** @internal */
   constructor(
     @Inject(FAMILY) private readonly family: LockFamily,
     @Inject(ModulesContainer) modules: ModulesContainer,

@@ -77,16 +77,7 @@ export class LockTimeoutError extends LockError {
   }
 }
 
-/**
- * - `expired`: the lease ran out by the local clock before Redis confirmed a renewal.
- * - `gone`: Redis answered that this owner does not hold the lock any more.
- * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
- * - `shutdown`: the application closed before the holder was done.
- * - `overtaken`: a newer fencing token has written to the guarded resource.
- */
-export type LeaseLostReason = 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
-
-const LOST: Record<LeaseLostReason, string> = {
+const LOST: Record<LeaseLostError['reason'], string> = {
   expired: 'the lease ran out before Redis confirmed a renewal',
   gone: 'Redis says that it is not held by this owner any more',
   suspended: 'this machine stood still and no renewal has confirmed the lease since',
@@ -100,7 +91,14 @@ const LOST: Record<LeaseLostReason, string> = {
 export class LeaseLostError extends LockError {
   override readonly name = 'LeaseLostError';
   readonly code = 'LEASE_LOST';
-  readonly reason: LeaseLostReason;
+  /**
+   * - `expired`: the lease ran out by the local clock before Redis confirmed a renewal.
+   * - `gone`: Redis answered that this owner does not hold the lock any more.
+   * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
+   * - `shutdown`: the application closed before the holder was done.
+   * - `overtaken`: a newer fencing token has written to the guarded resource.
+   */
+  readonly reason: 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
   /** The result of the work that lost its lease; set by `using` and `@WithLock` only. */
   readonly result: unknown;
   /** When the request was sent that Redis confirmed last: the grant, or a renewal. */
@@ -119,7 +117,7 @@ export class LeaseLostError extends LockError {
 
   constructor(
     lockName: string,
-    reason: LeaseLostReason,
+    reason: LeaseLostError['reason'],
     details: LeaseLostDetails & { cause?: unknown; result?: unknown } = {},
   ) {
     const { cause, result, ...known } = details;
@@ -160,17 +158,15 @@ function numbersOf({ confirmedAgoMs, stoodStillMs = 0 }: LeaseLostDetails): stri
   return ` (confirmed ${String(confirmedAgoMs)} ms ago${stoodStill})`;
 }
 
-/**
- * - `none`: nothing happened in Redis.
- * - `unknown`: the command may have been executed. Then its grant is given back as soon as Redis
- *   answers again.
- */
-export type BackendOutcome = 'none' | 'unknown';
-
 /** The details of a `LockBackendError` beside its message. */
 export interface BackendErrorDetails extends LockErrorDetails {
   readonly retryable: boolean;
-  readonly outcome: BackendOutcome;
+  /**
+   * - `none`: nothing happened in Redis.
+   * - `unknown`: the command may have been executed. Then its grant is given back as soon as Redis
+   *   answers again.
+   */
+  readonly outcome: 'none' | 'unknown';
 }
 
 /** Redis could not be asked, or refused to answer. The holder of the lock is unknown. */
@@ -179,7 +175,7 @@ export class LockBackendError extends LockError {
   readonly code: 'LOCK_BACKEND' | 'LOCK_QUORUM' | 'LOCK_REPLICATION' = 'LOCK_BACKEND';
   /** True when the same call may succeed later without a change of the set-up. */
   readonly retryable: boolean;
-  readonly outcome: BackendOutcome;
+  readonly outcome: BackendErrorDetails['outcome'];
 
   constructor(message: string, details: BackendErrorDetails) {
     super(message, details);

@@ -1,9 +1,3 @@
-/**
- * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
- * another owner may have it; `released`: given back.
- */
-export type LeaseState = 'held' | 'suspect' | 'lost' | 'released';
-
 /** A lock that was granted, and the right to give it back. */
 export interface Lease extends AsyncDisposable {
   readonly name: string;
@@ -15,7 +9,11 @@ export interface Lease extends AsyncDisposable {
   readonly holdCount: number;
   /** Rises with every fenced grant of this name; undefined unless `fenced` was asked for. */
   readonly fencingToken: number | undefined;
-  readonly state: LeaseState;
+  /**
+   * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
+   * another owner may have it; `released`: given back.
+   */
+  readonly state: 'held' | 'suspect' | 'lost' | 'released';
   /** The rest of the lease by the local clock, counted from the send time; 0 once it is over. */
   readonly remainingMs: number;
   /**

@@ -56,9 +56,6 @@ export interface ForceReleaseOptions {
   readonly owners?: readonly string[] | undefined;
 }
 
-/** The work that `using` runs while it holds the lock. */
-export type LockedWork<T> = (lease: Lease) => T;
-
 /** One lock, bound to its name. */
 export interface Lock {
   readonly name: string;
@@ -91,7 +88,7 @@ export interface Lock {
    * The work's own error passes through untouched; a failed release never replaces it.
    * @throws {LeaseLostError} the lease was lost while the work ran; `result` holds what it returned
    */
-  using<T>(work: LockedWork<T>, options?: AcquireOptions): Promise<Awaited<T>>;
+  using<T>(work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
 
   /** Whether the lock is held at this moment. */
   isLocked(): Promise<boolean>;

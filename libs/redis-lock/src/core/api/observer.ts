@@ -1,4 +1,4 @@
-import type { LeaseLostError, LeaseLostReason } from './errors.js';
+import type { LeaseLostError } from './errors.js';
 
 /** The kinds of things that callers wait for or hold. */
 export type LockKind =
@@ -56,7 +56,7 @@ export type LockEvent =
   | (LockSubject & { readonly type: 'recovered' })
   | (LockSubject & {
       readonly type: 'lost';
-      readonly reason: LeaseLostReason;
+      readonly reason: LeaseLostError['reason'];
       readonly heldMs: number;
       /** The error that its holder gets, with all that is known about the loss. */
       readonly error: LeaseLostError;

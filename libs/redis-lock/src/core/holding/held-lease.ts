@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 import { LockStateError, quoteName, type LeaseLostError } from '../api/errors.js';
-import type { Lease, LeaseState, PermitLease } from '../api/lease.js';
+import type { Lease, PermitLease } from '../api/lease.js';
 import { checkLeaseTime } from '../api/options.js';
 import { outOfScope } from '../time/clock.js';
 import type { Deadline, OVER } from '../time/deadline.js';
@@ -68,7 +68,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     return this.releasing === undefined;
   }
 
-  get state(): LeaseState {
+  get state(): Lease['state'] {
     if (this.lostError !== undefined) return 'lost';
     if (!this.isOpen) return 'released';
     const { hold } = this;

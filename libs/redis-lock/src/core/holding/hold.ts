@@ -1,5 +1,5 @@
-import { LeaseLostError, type LeaseLostReason, type LockBackendError } from '../api/errors.js';
-import type { LeaseState } from '../api/lease.js';
+import { LeaseLostError, type LockBackendError } from '../api/errors.js';
+import type { Lease } from '../api/lease.js';
 import type { LockKind } from '../api/observer.js';
 import type { ResolvedAcquireOptions } from '../api/options.js';
 import type { Reply } from '../redis/connection.js';
@@ -94,7 +94,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** The owner of an enclosing hold of another kind that lets this one in. Most holds have none. */
   declare companion?: OwnerId;
   private lossListeners: Set<(error: LeaseLostError) => void> | undefined = undefined;
-  private known: LeaseState = 'held';
+  private known: Lease['state'] = 'held';
   /** When the step was sent that Redis confirmed last, in whole ms by the monotonic clock. */
   private confirmedAt = 0;
   /** The lead of the wall clock when the step was sent that was confirmed. */
@@ -217,7 +217,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     this.minReplicas = Math.max(this.minReplicas, minReplicas);
   }
 
-  get state(): LeaseState {
+  get state(): Lease['state'] {
     if (this.known === 'held' && this.isSuspended()) return 'suspect';
     return this.known;
   }
@@ -293,7 +293,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /** Final. Every lease is told. */
-  lose(reason: LeaseLostReason): LeaseLostError {
+  lose(reason: LeaseLostError['reason']): LeaseLostError {
     if (this.lostError !== undefined) return this.lostError;
     this.lostError = this.lossBy(reason);
     if (this.known !== 'released') this.end('lost');
@@ -304,7 +304,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /** The error of a loss that is found now, with all that is known about it. */
-  lossBy(reason: LeaseLostReason): LeaseLostError {
+  lossBy(reason: LeaseLostError['reason']): LeaseLostError {
     const { name, session, failed, confirmedAt, confirmedLead } = this;
     const now = session.clock.now();
     const lead = leadOf(session.clock, now);

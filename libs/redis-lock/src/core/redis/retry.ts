@@ -1,4 +1,4 @@
-import { LockBackendError, quoteName, withLockName, type BackendOutcome } from '../api/errors.js';
+import { LockBackendError, quoteName, withLockName } from '../api/errors.js';
 import type { Clock } from '../time/clock.js';
 import { Deadline, OVER } from '../time/deadline.js';
 import type { TimerHeap } from '../time/timer-heap.js';
@@ -111,7 +111,7 @@ export function notAnswered(
 
 interface NotAnswered {
   readonly lockName: string | undefined;
-  readonly outcome: BackendOutcome;
+  readonly outcome: LockBackendError['outcome'];
   readonly cause: LockBackendError | undefined;
 }
 

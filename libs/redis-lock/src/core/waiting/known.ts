@@ -1,9 +1,4 @@
-import {
-  LockBackendError,
-  LockTimeoutError,
-  quoteName,
-  type BackendOutcome,
-} from '../api/errors.js';
+import { LockBackendError, LockTimeoutError, quoteName } from '../api/errors.js';
 import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
@@ -36,7 +31,7 @@ export function timeoutError(
 
 export function noAnswerError(
   { name, waitedMs }: Wait,
-  outcome: BackendOutcome,
+  outcome: LockBackendError['outcome'],
   cause?: LockBackendError,
 ): LockBackendError {
   const what = `Lock ${quoteName(name)} was not acquired`;

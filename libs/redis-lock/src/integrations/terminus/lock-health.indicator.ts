@@ -35,6 +35,7 @@ export interface LockHealth extends Partial<LockStatus> {
  */
 @Injectable()
 export class LockHealthIndicator {
+  /** @internal */
   constructor(
     @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
     @Inject(ModuleRef) private readonly modules: ModuleRef,

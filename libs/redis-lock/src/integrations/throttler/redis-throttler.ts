@@ -14,7 +14,7 @@ import { checkObject, refuse, refuseValue } from '../../core/api/refuse.js';
 import { getLockContextToken } from '../../nest/service-tokens.js';
 
 /** The record of a request for `@nestjs/throttler`. */
-export type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /** The reaction to requests while Redis cannot count them. */
 export type OnThrottlerBackendError = 'reject' | 'allow';
@@ -35,6 +35,7 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   readonly #mark = randomBytes(9).toString('base64url');
   #requests = 0;
 
+  /** @internal */
   constructor(
     @Inject(THROTTLER_CONTEXT) private readonly context: LockContext,
     @Inject(ON_THROTTLER_BACKEND_ERROR) private readonly onBackendError: OnThrottlerBackendError,
@@ -58,7 +59,7 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     limit: number,
     blockDuration: number,
     throttlerName: string,
-  ): Promise<ThrottlerRecord> {
+  ): ReturnType<ThrottlerStorage['increment']> {
     checkText('key', key);
     checkText('throttlerName', throttlerName);
     const ttlMs = wholeMs('ttl', ttl, { min: 1, max: LONGEST_MS });
@@ -132,7 +133,7 @@ export interface RedisThrottlerOptions {
    * `allow` lets all of them in, whatever the limit.
    * @default 'reject'
    */
-  readonly onBackendError?: OnThrottlerBackendError | undefined;
+  readonly onBackendError?: 'reject' | 'allow' | undefined;
 }
 
 /**

@@ -25,6 +25,7 @@ export class LatchService {
   readonly #requests: OnceOnly;
   readonly #queues: WaitQueues;
 
+  /** @internal */
   constructor(private readonly context: LockContext) {
     this.#requests = new OnceOnly(context, REQUEST, 'latch');
     this.#queues = context.queues('latch', true);

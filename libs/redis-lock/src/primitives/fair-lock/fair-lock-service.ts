@@ -7,6 +7,7 @@ import { FairLockProtocol } from './fair-lock-protocol.js';
  * share the server. Java services with Redisson's `RFairLock` are included.
  */
 export class FairLockService extends NamedLocks {
+  /** @internal */
   constructor(context: LockContext) {
     super(context, new FairLockProtocol(context));
   }

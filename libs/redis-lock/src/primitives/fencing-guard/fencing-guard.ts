@@ -8,7 +8,7 @@ import { newestKey } from './footprint.js';
 import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
 /** Commands that write to one key, and that change nothing when they are sent twice. */
-export type GuardedCommand = 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem';
+type GuardedCommand = Parameters<FencingGuard['write']>[2];
 
 type Values = readonly (string | number)[];
 
@@ -53,6 +53,7 @@ const RESOURCES = new KeySpace('');
  * a newer holder's fencing token refuses the older one.
  */
 export class FencingGuard {
+  /** @internal */
   constructor(private readonly context: LockContext) {}
 
   /**
@@ -69,7 +70,7 @@ export class FencingGuard {
   async write(
     token: number | undefined,
     key: string,
-    command: GuardedCommand,
+    command: 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem',
     ...args: readonly (string | number)[]
   ): Promise<void> {
     checkToken(token);

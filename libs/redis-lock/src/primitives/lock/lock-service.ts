@@ -10,6 +10,7 @@ import { ReentrantLockProtocol } from './lock-protocol.js';
  * services with Redisson's `RLock` included.
  */
 export class LockService extends NamedLocks {
+  /** @internal */
   constructor(context: LockContext) {
     super(context, new ReentrantLockProtocol(context));
   }

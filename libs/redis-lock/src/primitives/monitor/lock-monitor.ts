@@ -67,7 +67,10 @@ type HeldKind = (typeof HELD_KINDS)[number];
 
 /** Tells how the locks of one connection are: for health checks, metrics, and people who look after them. */
 export class LockMonitor {
-  /** @param others connections of the same name, to other servers */
+  /**
+   * @internal
+   * @param others connections of the same name, to other servers
+   */
   constructor(
     private readonly context: LockContext,
     private readonly others: readonly LockContext[] = [],

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 import { LeaseLostError } from '../../core/api/errors.js';
-import type { Lease, LeaseState } from '../../core/api/lease.js';
+import type { Lease } from '../../core/api/lease.js';
 import type { HeldLease, ScopedLease } from '../../core/holding/held-lease.js';
 
 /** Leases that were granted together and are lost, renewed and given back together. */
@@ -34,7 +34,7 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
   }
 
   /** The worst of its leases. */
-  get state(): LeaseState {
+  get state(): Lease['state'] {
     const states = this.leases.map(({ state }) => state);
     const worst = (['lost', 'released', 'suspect'] as const).find((state) =>
       states.includes(state),

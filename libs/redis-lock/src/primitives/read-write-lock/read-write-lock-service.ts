@@ -30,6 +30,7 @@ export class ReadWriteLockService {
   readonly #read: NamedLocks;
   readonly #write: NamedLocks;
 
+  /** @internal */
   constructor(context: LockContext) {
     const write: WriteLockProtocol = new WriteLockProtocol(
       context,

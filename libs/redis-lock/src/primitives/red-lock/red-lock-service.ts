@@ -11,6 +11,7 @@ import { RedLockProtocol } from './red-lock-protocol.js';
  */
 export class RedLockService extends NamedLocks {
   /**
+   * @internal
    * @param context of this service alone, on this connection
    * @throws {LockConfigurationError} its lease is longer than the longest that the nodes guard
    * against

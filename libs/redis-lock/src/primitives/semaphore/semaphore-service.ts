@@ -17,7 +17,7 @@ import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-ser
 import * as scripts from './capacity.scripts.js';
 import { channelOf, leasesKey, REQUEST } from './footprint.js';
 import { PermitProtocol } from './permit-protocol.js';
-import type { PermittedWork, Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
+import type { Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
 
 const CAPACITY = { min: 1, max: LARGEST_COUNT };
 const CHANGE = { min: -LARGEST_COUNT, max: LARGEST_COUNT };
@@ -32,6 +32,7 @@ export class SemaphoreService {
   readonly #counting: CountingSemaphores;
   readonly #requests: OnceOnly;
 
+  /** @internal */
   constructor(private readonly context: LockContext) {
     this.#acquirer = new Acquirer(context, new PermitProtocol(context));
     this.#counting = new CountingSemaphores(context);
@@ -73,7 +74,10 @@ class NamedSemaphore implements Semaphore {
     return this.acquirer.tryAcquire(this.name, options);
   }
 
-  async using<T>(work: PermittedWork<T>, options?: SemaphoreAcquireOptions): Promise<Awaited<T>> {
+  async using<T>(
+    work: (lease: PermitLease) => T,
+    options?: SemaphoreAcquireOptions,
+  ): Promise<Awaited<T>> {
     return this.acquirer.using(this.name, work, options);
   }
 

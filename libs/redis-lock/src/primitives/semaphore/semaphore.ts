@@ -10,9 +10,6 @@ export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'> 
   readonly permits?: number | undefined;
 }
 
-/** The work that `using` runs while it holds permits. */
-export type PermittedWork<T> = (lease: PermitLease) => T;
-
 /**
  * A number of permits that can be held at a time. Permits are leases: those of a process that died
  * come back when its lease ends. Only its id gives access to a permit, so nothing here is
@@ -72,7 +69,7 @@ export interface Semaphore {
    * The work's own error passes through untouched; a failed release never replaces it.
    * @throws {LeaseLostError} the lease was lost while the work ran; `result` holds what it returned
    */
-  using<T>(work: PermittedWork<T>, options?: SemaphoreAcquireOptions): Promise<Awaited<T>>;
+  using<T>(work: (lease: PermitLease) => T, options?: SemaphoreAcquireOptions): Promise<Awaited<T>>;
 
   /**
    * Gives back permits by their ids, also those of another process or a Java service. Resolves with
