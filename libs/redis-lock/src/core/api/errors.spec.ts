@@ -79,10 +79,6 @@ describe('LockError', () => {
       confirmedAt: '2026-05-04T03:02:01.000Z',
       renewalFailedAt: '2026-05-04T03:02:11.000Z',
     });
-    const after = lost.after(42, 'a, b');
-    expect(after).toMatchObject({ ...known, reason: 'expired', lockName: 'a, b', result: 42 });
-    expect(after.cause).toBe(lost);
-
     const awake = new LeaseLostError('a', 'gone', { confirmedAgoMs: 5, stoodStillMs: 0 });
     expect(awake.message).toMatch(/any more \(confirmed 5 ms ago\)$/);
     expect(inspect(new LeaseLostError('a', 'overtaken'))).not.toMatch(/confirmed|stood|renewal/);

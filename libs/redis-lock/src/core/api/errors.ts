@@ -132,16 +132,6 @@ export class LeaseLostError extends LockError {
     const fields = Object.entries(known).filter(([, value]) => value !== undefined);
     Object.assign(this, Object.fromEntries(fields));
   }
-
-  /** The same loss, told by the work that has returned this. */
-  after(result: unknown, lockName: string): LeaseLostError {
-    const { reason, confirmedAt, confirmedAgoMs, stoodStillMs } = this;
-    const { renewalFailedAt, renewalFailedWith } = this;
-    return new LeaseLostError(lockName, reason, {
-      ...{ confirmedAt, confirmedAgoMs, stoodStillMs, renewalFailedAt, renewalFailedWith },
-      ...{ cause: this, result },
-    });
-  }
 }
 
 /** What is known about a loss; a field is missing where nothing is. */

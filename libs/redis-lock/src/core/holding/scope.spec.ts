@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HoldProtocol } from './protocol.js';
 import type { HeldLease, ScopedLease } from './held-lease.js';
-import { runInScope, surroundingLease } from './scope.js';
+import { LeaseLostError } from '../api/errors.js';
+import { runInScope, runLocked, surroundingLease } from './scope.js';
 
 const protocol = { kind: 'lock' } as HoldProtocol;
 
@@ -64,4 +65,18 @@ describe('the scopes that surround a call', () => {
     );
     expect(found).toBe(first);
   });
+});
+
+it('the loss during work says the same as that of the lease, and has the result', async () => {
+  const known = {
+    ...{ confirmedAt: new Date(5), confirmedAgoMs: 30_000, stoodStillMs: 20_000 },
+    ...{ renewalFailedAt: new Date(6), renewalFailedWith: 'no answer' },
+  };
+  const loss = new LeaseLostError('a', 'expired', known);
+  const lease = { name: 'a, b', members: [], release: () => Promise.reject(loss) };
+  const error: unknown = await runLocked(lease as unknown as ScopedLease, () => 42).catch(
+    (e: unknown) => e,
+  );
+  expect(error).toMatchObject({ ...known, reason: 'expired', lockName: 'a, b', result: 42 });
+  expect((error as Error).cause).toBe(loss);
 });

@@ -82,9 +82,19 @@ export async function runLocked<L extends ScopedLease, T>(
     await lease.release();
   } catch (error) {
     if (!(error instanceof LeaseLostError)) return result;
-    throw error.after(result, lease.name);
+    throw withResult(error, lease.name, result);
   }
   return result;
+}
+
+/** The same loss, told by the work that has returned this. */
+function withResult(loss: LeaseLostError, lockName: string, result: unknown): LeaseLostError {
+  const { reason, confirmedAt, confirmedAgoMs, stoodStillMs } = loss;
+  const { renewalFailedAt, renewalFailedWith } = loss;
+  return new LeaseLostError(lockName, reason, {
+    ...{ confirmedAt, confirmedAgoMs, stoodStillMs, renewalFailedAt, renewalFailedWith },
+    ...{ cause: loss, result },
+  });
 }
 
 /** @throws {LockArgumentError} it is no function, or one whose body does not run when it is called */
