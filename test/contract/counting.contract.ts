@@ -4,6 +4,7 @@ import type { CountingSemaphores } from '../../libs/redis-lock/src/primitives/co
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import { Stopwatch } from '../support/stopwatch.js';
+import { describeCapacityOption } from './capacity.contract.js';
 import { PROMPT_MS, roundTrips, watch, type Stage } from './suite.js';
 
 const LONG_MS = 60_000;
@@ -16,6 +17,11 @@ export function describeCountingBehaviour({
   readonly redis: Stage;
   readonly open: OpenLocks<CountingSemaphores>;
 }): void {
+  describeCapacityOption({ redis, open }, (locks, capacity) => {
+    const { acquire, tryAcquire, trySetPermits } = locks.get('a', capacity);
+    return { trySetPermits, acquire: (options) => acquire(1, options), tryAcquire };
+  });
+
   const semaphoreOf = (settings: Parameters<typeof open>[0] = {}) => open(settings).locks.get('a');
   const listening = (count = 1) =>
     eventually(async () => (await redis.wakeUpChannels()).length === count);

@@ -8,6 +8,7 @@ import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 import { timeoutOf } from '../support/redisson-permits.js';
 import { Stopwatch } from '../support/stopwatch.js';
+import { describeCapacityOption } from './capacity.contract.js';
 import { Gate, PROMPT_MS, roundTrips, watch, type Stage } from './suite.js';
 
 /** The specs of the behaviour suites need these parts of a semaphore. */
@@ -33,6 +34,9 @@ export function describePermitContract(kind: string, suite: PermitCrashSuite): v
 /** These specs need no real server. */
 export function describePermitBehaviour(suite: PermitSuite): void {
   describeCapacity(suite);
+  describeCapacityOption(suite, (locks, capacity) =>
+    locks.get('a', capacity === undefined ? undefined : { capacity }),
+  );
   describePermitWaiting(suite);
   describePermitRelease(suite);
   describePermitLoss(suite);

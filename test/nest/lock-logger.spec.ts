@@ -37,6 +37,11 @@ const EVENTS: [LockEvent, string, string][] = [
   ],
   [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
   [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
+  [
+    { type: 'waiting', name: 'x', kind: 'semaphore', waitedMs: 1_000, blockedBy: 'unset' },
+    'warn',
+    'after 1000 ms: nobody has set its permits: give capacity or call trySetPermits',
+  ],
   [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
   [
     { type: 'connection-failed', error: Object.assign(new AggregateError([]), { code: 'EX' }) },
@@ -136,7 +141,9 @@ describe('LockLogger', () => {
     });
     new LockLogger({ observe: (its) => heard.push(its) }).observe(watched);
     expect(lines).toEqual([]);
-    expect(read.filter((property) => property !== 'type' && property !== 'error')).toEqual([]);
+    // Its level depends on these.
+    const level: PropertyKey[] = ['type', 'error', 'blockedBy'];
+    expect(read.filter((property) => !level.includes(property))).toEqual([]);
     expect(heard).toEqual([event]);
   });
 

@@ -135,6 +135,60 @@ describe('@WithSemaphore', () => {
     await expect(gateway.close()).rejects.toThrow('2 permits in all');
     await redis.admin.del('gateway', '{gateway}:timeout');
   });
+
+  it('sets their number where nobody has', async () => {
+    @Injectable()
+    class Gateway {
+      readonly section = new Section();
+      gate = new Gate();
+
+      @WithSemaphore('gateway_<id>', { capacity: 2 })
+      async pay(@LockKey('id') _id: string): Promise<void> {
+        await this.section.run(() => this.gate.opened);
+      }
+    }
+    await redis.admin.set('gateway_set', 1);
+    const gateway = await provided(Gateway);
+    const paying = Array.from({ length: 4 }, () => gateway.pay('new'));
+    await eventually(() => gateway.section.most === 2);
+    const one = gateway.pay('set');
+    await eventually(async () => (await redis.admin.get('gateway_set')) === '0');
+    gateway.gate.open();
+    await Promise.all([...paying, one]);
+    expect(await redis.admin.mget('gateway_new', 'gateway_set')).toEqual(['2', '1']);
+    await redis.admin.del('gateway_new', 'gateway_set');
+  });
+
+  it('says that nobody has set them, and that nobody will', async () => {
+    @Injectable()
+    class Gateway {
+      @WithSemaphore('gateway', { waitTimeMs: 0 })
+      async pay(): Promise<void> {
+        await Promise.resolve();
+      }
+    }
+    const app = await apps.start({ providers: [Gateway] });
+    expect(await app.nest.get(SemaphoreService).get('gateway').permits()).toBe(0);
+    await expect(app.nest.get(Gateway).pay()).rejects.toThrow(
+      'nobody has set its permits: give capacity or call trySetPermits',
+    );
+  });
+
+  it.each(['lock', 'fair', 'read', 'write'] as const)(
+    'alone has a capacity: %s does not',
+    (kind) => {
+      const define = () => {
+        class Wrong {
+          @WithLock('a', { kind, capacity: 5 })
+          async run(): Promise<void> {
+            await Promise.resolve();
+          }
+        }
+        return Wrong;
+      };
+      expect(define).toThrow('unknown option "capacity"');
+    },
+  );
 });
 
 describe('@WithLock with a kind', () => {

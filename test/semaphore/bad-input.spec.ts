@@ -49,6 +49,21 @@ describe('SemaphoreService given bad input (d.6)', () => {
       const semaphore = await semaphoreOf(5);
       await refused(() => semaphore.trySetPermits(permits as number));
       await refused(() => semaphore.setPermits(permits as number));
+      if (permits === undefined) return;
+      const capacity = permits as number;
+      await refused(() => semaphore.acquire({ capacity }));
+      const { locks } = open();
+      expect(() => locks.get('a', { capacity })).toThrow(LockArgumentError);
+      expect(() => locks.counting('a', { capacity })).toThrow(LockArgumentError);
+    },
+  );
+
+  it.each([null, 5, [], { permits: 5 }, { Capacity: 5 }])(
+    'has no semaphore with the options %p',
+    (options) => {
+      const { locks } = open();
+      expect(() => locks.get('a', options as never)).toThrow(LockArgumentError);
+      expect(() => locks.counting('a', options as never)).toThrow(LockArgumentError);
     },
   );
 

@@ -2,10 +2,18 @@ local counter = KEYS[1]
 local marker = KEYS[2]
 local permits = ARGV[1]
 local markerTtlMs = ARGV[2]
+local channel = ARGV[3]
+local ofAll = ARGV[4]
 if not string.find(permits, '^%d+$') or #permits > 15 then return redis.error_reply('LOCKARG permits is not a whole number') end
 permits = tonumber(permits)
 if not string.find(markerTtlMs, '^%d+$') or #markerTtlMs > 15 then return redis.error_reply('LOCKARG markerTtlMs is not a whole number') end
 markerTtlMs = tonumber(markerTtlMs)
+if not string.find(ofAll, '^%d+$') or #ofAll > 15 then return redis.error_reply('LOCKARG ofAll is not a whole number') end
+ofAll = tonumber(ofAll)
+local function announce(channel, message)
+  local receivers = redis.pcall('publish', channel, message)
+  return type(receivers) ~= 'table' and receivers
+end
 if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
 
 local known = redis.call('get', marker)
@@ -28,5 +36,21 @@ if free then
   end
   free = tonumber(free)
 end
-if not free or free < permits then return 0 end
-return once(permits, 'decrby', counter, permits) or 1
+local isNew = not free and ofAll > 0
+if isNew then
+  redis.call('set', counter, ofAll)
+  free = ofAll
+end
+if not free then return 4 end
+
+local function tell(free)
+  if free < 1 or free > 2147483647 then return 1 end
+  return announce(channel, string.format('%d', free)) and 1 or 0
+end
+if free < permits then
+  if isNew then tell(free) end
+  return 0
+end
+local refused = once(permits, 'decrby', counter, permits)
+if isNew and not refused then tell(free - permits) end
+return refused or 1

@@ -5,8 +5,11 @@ local permits = ARGV[1]
 local leaseMs = ARGV[2]
 local markMs = ARGV[3]
 local channel = ARGV[4]
+local ofAll = ARGV[5]
 if not string.find(markMs, '^%d+$') or #markMs > 15 then return redis.error_reply('LOCKARG markMs is not a whole number') end
 markMs = tonumber(markMs)
+if not string.find(ofAll, '^%d+$') or #ofAll > 15 then return redis.error_reply('LOCKARG ofAll is not a whole number') end
+ofAll = tonumber(ofAll)
 local function announce(channel, message)
   local receivers = redis.pcall('publish', channel, message)
   return type(receivers) ~= 'table' and receivers
@@ -48,12 +51,15 @@ if ends and redis.call('zscore', leases, ids[1]) then
     end
   end
 end
+local isNew = not free and ofAll > 0
+if isNew then free = ofAll - redis.call('zcard', leases) end
 if free and missing > free then
   local capacity = free + redis.call('zcard', leases)
   if #ids > capacity then
     return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were asked for at once', capacity, #ids))
   end
 end
+if isNew then redis.call('set', counter, string.format('%.0f', free)) end
 
 local expired = 0
 if ends and tonumber(ends) <= now then
@@ -90,13 +96,14 @@ if added > 0 then
   free = counted
 end
   if isMine then redis.call('del', waiting) end
-  if free and free > 0 and (isMine or expired > 0) then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end
+  if free and free > 0 and (isMine or isNew or expired > 0) then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end
   return 1
 end
 if markMs > 0 and #ids > 1 and (isMine or not mark) then
   -- Memory may be full: without its mark, the waiter still acquires by chance.
   redis.pcall('set', waiting, me .. ':' .. #ids, 'px', markMs)
 end
-if free and free > 0 and expired > 0 then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end
-if not ends or tonumber(ends) >= 922337203685477 then return {-1} end
-return {tonumber(ends) - now}
+if free and free > 0 and (isNew or expired > 0) then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end
+local left = -1
+if ends and tonumber(ends) < 922337203685477 then left = tonumber(ends) - now end
+return {left, not free and 4 or nil}

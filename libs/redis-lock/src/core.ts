@@ -39,7 +39,11 @@ export {
 export { RedLockService } from './primitives/red-lock/red-lock-service.js';
 export { LockService } from './primitives/lock/lock-service.js';
 export type { CountingSemaphore } from './primitives/counting-semaphore/counting-semaphore.js';
-export type { Semaphore, SemaphoreAcquireOptions } from './primitives/semaphore/semaphore.js';
+export type {
+  Semaphore,
+  SemaphoreAcquireOptions,
+  SemaphoreOptions,
+} from './primitives/semaphore/semaphore.js';
 export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 
 export { openLocks, type OpenLocksOptions } from './family/open-locks.js';

@@ -17,9 +17,8 @@ export class PaymentService {
 
   /** Waits for one of the five permits that all processes share; a crashed payer's comes back. */
   async pay(productId: string, buyer: string): Promise<PaymentOutcome> {
-    const permits = this.semaphores.get('payments');
-    // The first one sets it, whichever process that is.
-    await permits.trySetPermits(AT_ONCE);
+    // The first one sets their number, whichever process that is.
+    const permits = this.semaphores.get('payments', { capacity: AT_ONCE });
     return permits.using(() => this.payAtOnce(productId, buyer));
   }
 

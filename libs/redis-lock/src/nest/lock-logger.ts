@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import { quoteName, type LeaseLostError } from '../core/api/errors.js';
+import { quoteName, UNSET_PERMITS, type LeaseLostError } from '../core/api/errors.js';
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 type Level = 'error' | 'warn' | 'log';
@@ -41,8 +41,10 @@ export class LockLogger implements LockObserver {
   }
 
   #levelOf(event: LockEvent): Level | undefined {
-    // A caller that waits for Redis, and not for a holder, tells of an outage.
-    if (event.type === 'waiting' && event.error !== undefined) return 'warn';
+    // A caller that waits for no holder tells of an outage, or of a set-up that gives nothing to nobody.
+    if (event.type === 'waiting' && (event.error !== undefined || event.blockedBy !== undefined)) {
+      return 'warn';
+    }
     return LEVELS[event.type] ?? (this.logAcquisitions ? 'log' : undefined);
   }
 }
@@ -113,8 +115,9 @@ function leases(count: number): string {
   return count === 1 ? '1 lease' : `${String(count)} leases`;
 }
 
-function obstacle({ kind, error }: Extract<LockEvent, { type: 'waiting' }>): string {
+function obstacle({ kind, error, blockedBy }: Extract<LockEvent, { type: 'waiting' }>): string {
   if (error !== undefined) return reason(error);
+  if (blockedBy === 'unset') return UNSET_PERMITS;
   return kind === 'latch' ? 'it is a latch that is closed' : 'somebody else holds it';
 }
 

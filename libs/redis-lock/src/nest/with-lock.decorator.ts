@@ -144,20 +144,30 @@ function by(kind: MethodKind, name: string) {
 }
 
 /** As `@WithLock`, by the fair lock: callers of all processes get it in the order of their calls. */
-export const WithFairLock: KindDecorator<'kind' | 'permits'> = by('fair', '@WithFairLock');
+export const WithFairLock: KindDecorator<'kind' | 'permits' | 'capacity'> = by(
+  'fair',
+  '@WithFairLock',
+);
 
 /** As `@WithLock`, by the read lock of the name: together with other readers, never with a writer. */
-export const WithReadLock: KindDecorator<'kind' | 'permits' | 'fenced'> = by(
+export const WithReadLock: KindDecorator<'kind' | 'permits' | 'capacity' | 'fenced'> = by(
   'read',
   '@WithReadLock',
 );
 
 /** As `@WithLock`, by the write lock of the name: with no reader, and no other writer. */
-export const WithWriteLock: KindDecorator<'kind' | 'permits'> = by('write', '@WithWriteLock');
+export const WithWriteLock: KindDecorator<'kind' | 'permits' | 'capacity'> = by(
+  'write',
+  '@WithWriteLock',
+);
 
 /**
  * As `@WithLock`, by permits of the semaphore of the name: as many calls at once as it has permits.
- * `SemaphoreService.get(name).trySetPermits(n)` sets their number; before that, calls wait.
+ * The option `capacity` sets their number where nobody has. Without it, calls wait until
+ * `SemaphoreService.get(name).trySetPermits(n)` sets it.
+ * @example
+ * @WithSemaphore('gateway', { capacity: 5 })
+ * async call(): Promise<Answer> { … }
  */
 export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = by('semaphore', '@WithSemaphore');
 

@@ -52,10 +52,15 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    */
   readonly kind?: 'lock' | 'fair' | 'read' | 'write' | 'semaphore' | undefined;
   /**
-   * How many permits of a semaphore the call takes.
+   * How many permits of a semaphore this call takes.
    * @default 1
    */
   readonly permits?: number | undefined;
+  /**
+   * How many permits the semaphore has in all. The first call sets this number where nobody has; a
+   * number that is set stays as it is.
+   */
+  readonly capacity?: number | undefined;
   /**
    * The name of the connection whose locks these are.
    * @default 'default'

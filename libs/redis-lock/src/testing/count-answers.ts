@@ -27,12 +27,20 @@ const COUNTING: readonly Answer[] = [
     tell(call, permits);
     return counted(1);
   }),
-  answer(counting.ACQUIRE, 'acquire', ({ server, counter, marker, numbers }): AcquireAnswer => {
-    const { permits, markerTtlMs } = numbers;
+  answer(counting.ACQUIRE, 'acquire', (call): AcquireAnswer => {
+    const { server, counter, marker } = call;
+    const { permits, markerTtlMs, ofAll } = call.numbers;
+    const isNew = server.find(counter, Count) === undefined && ofAll > 0;
+    if (isNew) server.put(counter, new Count(ofAll));
     const free = server.find(counter, Count);
-    if (free === undefined || free.count < permits) return { kind: 'busy', remainingMs: Infinity };
-    free.count -= permits;
-    server.put(marker, new Count(permits), markerTtlMs);
+    if (free === undefined) return { kind: 'busy', remainingMs: Infinity, isUnset: true };
+    const isEnough = free.count >= permits;
+    if (isEnough) {
+      free.count -= permits;
+      server.put(marker, new Count(permits), markerTtlMs);
+    }
+    if (isNew) tell(call, free.count);
+    if (!isEnough) return { kind: 'busy', remainingMs: Infinity };
     return { kind: 'granted', fencingToken: undefined };
   }),
   answer(counting.CANCEL, undefined, (call) => {

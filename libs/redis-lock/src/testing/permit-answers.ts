@@ -53,13 +53,15 @@ function setFree({ server, counter }: Counting, free: number): void {
 }
 
 function enter(
-  call: Counting & Call<'waiting' | 'permits' | 'channel', 'leaseMs' | 'markMs'>,
+  call: Counting & Call<'waiting' | 'permits' | 'channel', 'leaseMs' | 'markMs' | 'ofAll'>,
 ): AcquireAnswer {
   const { server, waiting } = call;
-  const { leaseMs, markMs } = call.numbers;
+  const { leaseMs, markMs, ofAll } = call.numbers;
   const ids = call.permits.split(',');
-  const counter = server.find(call.counter, Count);
   const leases = leasesOf(call);
+  const isNew = freeOf(call) === undefined && ofAll > 0;
+  if (isNew) setFree(call, ofAll - leases.size);
+  const counter = server.find(call.counter, Count);
   const missing = ids.filter((id) => isOver(call, id)).length;
   refuseTooMany(counter, leases.size, ids.length, missing);
   const expired = expiredOf(call);
@@ -73,14 +75,15 @@ function enter(
     for (const id of ids) leases.set(id, Math.max(server.now + leaseMs, leases.get(id) ?? 0));
     if (counter !== undefined) counter.count -= missing;
     if (isMine) server.delete(waiting);
-    if (isMine || expired.length > 0) tell(call);
+    if (isMine || isNew || expired.length > 0) tell(call);
     return { kind: 'granted', fencingToken: undefined };
   }
   if (markMs > 0 && ids.length > 1 && (isMine || mark === undefined)) {
     server.put(waiting, new Mark(ids[0] ?? '', ids.length), markMs);
   }
-  if (expired.length > 0) tell(call);
-  return { kind: 'busy', remainingMs: Math.min(...leases.values()) - server.now };
+  if (isNew || expired.length > 0) tell(call);
+  const remainingMs = Math.min(...leases.values()) - server.now;
+  return { kind: 'busy', remainingMs, ...(counter === undefined && { isUnset: true }) };
 }
 
 function refuseTooMany(

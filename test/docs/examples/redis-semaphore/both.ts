@@ -32,8 +32,7 @@ export class BothLocks {
   /** One of `limit` permits of the old semaphore, then one of as many of the new one. */
   async usingPermit<T>(name: string, limit: number, work: () => Promise<T>): Promise<T> {
     const old = new Semaphore(this.redis, name, limit);
-    const semaphore = this.semaphores.get(name);
-    await semaphore.trySetPermits(limit);
+    const semaphore = this.semaphores.get(name, { capacity: limit });
     await old.acquire();
     try {
       return await semaphore.using(work);

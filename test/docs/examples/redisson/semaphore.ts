@@ -1,8 +1,7 @@
 import type { SemaphoreService } from 'nestjs-redis-lock';
 
 export async function pay(semaphores: SemaphoreService, charge: () => Promise<void>) {
-  const gateway = semaphores.get('gateway');
-  await gateway.trySetPermits(5);
+  const gateway = semaphores.get('gateway', { capacity: 5 });
   const lease = await gateway.tryAcquire({ waitTimeMs: 2_000, leaseTimeMs: 30_000 });
   if (lease === null) return false;
   try {

@@ -44,6 +44,9 @@ export abstract class LockError extends Error {
   }
 }
 
+/** The reason and the fix where a semaphore gives nothing to nobody. */
+export const UNSET_PERMITS = 'nobody has set its permits: give capacity or call trySetPermits';
+
 /** Another owner had the lock during the whole waiting time. Redis answered; nothing is held. */
 export class LockTimeoutError extends LockError {
   override readonly name = 'LockTimeoutError';
@@ -56,25 +59,32 @@ export class LockTimeoutError extends LockError {
    * least 1, and `Infinity` when nothing ends by itself.
    */
   readonly retryAfterMs: number;
-  /** `sibling`: the lock is held by another branch of the caller's own scope. */
-  readonly blockedBy: 'other' | 'sibling';
+  /**
+   * - `other`: another owner holds it.
+   * - `sibling`: the lock is held by another branch of the caller's own scope.
+   * - `unset`: nobody has set the permits of the semaphore (`capacity`, `trySetPermits`).
+   */
+  readonly blockedBy: 'other' | 'sibling' | 'unset';
 
   constructor(
     lockName: string,
-    details: { waitedMs: number; retryAfterMs: number; blockedBy?: 'other' | 'sibling' },
+    details: { waitedMs: number; retryAfterMs: number; blockedBy?: 'other' | 'sibling' | 'unset' },
   ) {
-    const blockedBy = details.blockedBy ?? 'other';
-    const who = blockedBy === 'sibling' ? 'another branch of the same scope' : 'somebody else';
+    const { retryAfterMs, blockedBy = 'other' } = details;
     const waited = Math.ceil(details.waitedMs);
-    const why =
-      details.retryAfterMs === Infinity
-        ? `${who} has it without a lease that ends; or it is a semaphore, and nobody has set its permits (trySetPermits)`
-        : `${who} holds it; raise waitTimeMs or shorten the critical section`;
+    const why = blockedBy === 'unset' ? UNSET_PERMITS : heldBy(blockedBy, retryAfterMs);
     super(`Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${why}`, { lockName });
     this.waitedMs = waited;
-    this.retryAfterMs = Math.max(1, Math.ceil(details.retryAfterMs));
+    this.retryAfterMs = Math.max(1, Math.ceil(retryAfterMs));
     this.blockedBy = blockedBy;
   }
+}
+
+function heldBy(holder: 'other' | 'sibling', retryAfterMs: number): string {
+  const who = holder === 'sibling' ? 'another branch of the same scope' : 'somebody else';
+  return retryAfterMs === Infinity
+    ? `${who} has it without a lease that ends`
+    : `${who} holds it; raise waitTimeMs or shorten the critical section`;
 }
 
 const LOST: Record<LeaseLostError['reason'], string> = {

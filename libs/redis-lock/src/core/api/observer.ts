@@ -25,12 +25,14 @@ export type LockEvent =
     })
   /**
    * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits
-   * because Redis cannot be asked, and not for another holder or for a latch to open.
+   * because Redis cannot be asked, and not for another holder or for a latch to open. `unset`: nobody
+   * has set the permits of the semaphore.
    */
   | (LockSubject & {
       readonly type: 'waiting';
       readonly waitedMs: number;
       readonly error?: unknown;
+      readonly blockedBy?: 'unset';
     })
   | (LockSubject & { readonly type: 'timed-out'; readonly waitedMs: number })
   /**

@@ -22,6 +22,8 @@ export const LEASE: Range = { min: 10, max: DAY_MS };
 const MIN_HOLD: Range = { min: 0, max: DAY_MS };
 /** A Java service reads the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
+/** The permits of a semaphore in all. */
+export const CAPACITY: Range = { min: 1, max: LARGEST_COUNT };
 /** The permits of one call: all of them travel in one script. */
 const PERMITS: Range = { min: 1, max: 1_000 };
 const REPLICAS: Range = { min: 0, max: 100 };
@@ -38,6 +40,8 @@ export interface ResolvedAcquireOptions {
   readonly maxHoldMs: number;
   readonly minReplicas: number;
   readonly permits: number;
+  /** Undefined where the call sets no number of permits. */
+  readonly capacity?: number | undefined;
   readonly label: string | undefined;
   readonly minHoldMs: number;
 }
@@ -45,6 +49,7 @@ export interface ResolvedAcquireOptions {
 /** The options of a call of any kind; each kind allows some of these. */
 export interface AnyAcquireOptions extends AcquireOptions {
   readonly permits?: number | undefined;
+  readonly capacity?: number | undefined;
 }
 
 export const WAIT_OPTIONS = [
@@ -67,7 +72,7 @@ export const LOCK_OPTIONS = [...READ_OPTIONS, 'fenced'] as const;
 /** Only a lock with one owner and a key of its own can stay taken. */
 export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 
-export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits'] as const;
+export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits', 'capacity'] as const;
 
 /** A signal belongs to one call, and a label to the locks that it names. */
 export const PROFILE_OPTIONS = [...REENTRANT_OPTIONS, ...PERMIT_OPTIONS].filter(
@@ -91,6 +96,7 @@ export function resolveAcquireOptions(
     maxHoldMs: options?.maxHoldMs ?? Infinity,
     minReplicas: options?.minReplicas ?? 0,
     permits: options?.permits ?? 1,
+    capacity: options?.capacity,
     label: options?.label,
     minHoldMs: options?.minHoldMs ?? 0,
   };
@@ -136,11 +142,12 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   }
   refuseArgument(unknownOption(options, known));
   const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
-  const { permits, minReplicas, label, minHoldMs, profile } = options;
+  const { permits, capacity, minReplicas, label, minHoldMs, profile } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
   if (permits !== undefined) checkCount('permits', permits, PERMITS);
+  if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
   if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
   if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
     refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');

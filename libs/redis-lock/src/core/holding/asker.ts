@@ -20,6 +20,8 @@ export interface Asker {
   readonly isLed?: boolean;
   /** A grant keeps others out for this time. */
   readonly leaseTimeMs: number;
+  /** The number of permits that an attempt sets where nobody has. */
+  readonly capacity?: number | undefined;
   /** A refused attempt leaves an entry in Redis. */
   readonly leavesTrace?: boolean;
   /** A holder hands the lock over to its waiters. */

@@ -142,6 +142,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.options.leaseTimeMs;
   }
 
+  get capacity(): number | undefined {
+    return this.options.capacity;
+  }
+
   get mode(): 'start' | 'enter' {
     return this.options.fenced || this.options.minReplicas > 0 ? 'enter' : 'start';
   }

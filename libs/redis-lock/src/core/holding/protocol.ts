@@ -1,7 +1,6 @@
 import type { LockBackendError } from '../api/errors.js';
-import type { AcquireOptions } from '../api/lock.js';
 import type { LockKind } from '../api/observer.js';
-import type { ResolvedAcquireOptions } from '../api/options.js';
+import type { AnyAcquireOptions, ResolvedAcquireOptions } from '../api/options.js';
 import type { Reply } from '../redis/connection.js';
 
 /** `<client uuid>:<decimal number, never reused>`, as Redisson writes it; permits are their own owners. */
@@ -18,7 +17,7 @@ export interface Owned {
 /** The terms of an acquisition. */
 export type AcquireTerms = Pick<
   ResolvedAcquireOptions,
-  'leaseTimeMs' | 'fenced' | 'waitTimeMs' | 'minReplicas'
+  'leaseTimeMs' | 'fenced' | 'waitTimeMs' | 'minReplicas' | 'capacity'
 >;
 
 /** The entry of a process in Redis' queue of those that wait for a key, one for each process. */
@@ -61,6 +60,8 @@ export type AcquireAnswer =
   | {
       readonly kind: 'busy';
       readonly remainingMs: number;
+      /** It is a semaphore, and nobody has set its permits. */
+      readonly isUnset?: true;
       /** Its entry in Redis' queue is new. */
       readonly isNew?: true;
       /** The lock is left to outsiders: the queue need not ask for this time. */
@@ -111,7 +112,7 @@ export interface HoldProtocol {
   /** Tells kinds apart; one protocol of a kind for each connection. */
   readonly kind: LockKind;
   /** The options of a call. */
-  readonly options: readonly (keyof AcquireOptions | 'permits')[];
+  readonly options: readonly (keyof AnyAcquireOptions)[];
   /** Calls inside a hold of the same name join it: one after the other, side by side, or not at all. */
   readonly nesting: 'in turn' | 'together' | 'none';
   /**

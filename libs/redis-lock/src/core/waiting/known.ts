@@ -3,17 +3,26 @@ import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
 export type Known =
-  | { readonly kind: 'none' }
-  /** By the monotonic clock. */
-  | { readonly kind: 'busy'; readonly until: number }
-  | { readonly kind: 'failed'; readonly error: LockBackendError };
+  { readonly kind: 'none' } | Busy | { readonly kind: 'failed'; readonly error: LockBackendError };
+
+/** `until`: by the monotonic clock. */
+export interface Busy {
+  readonly kind: 'busy';
+  readonly until: number;
+  readonly blockedBy: 'other' | 'unset';
+}
 
 export const NONE: Known = { kind: 'none' };
 
-/** Another owner has it. */
+/** Redis has said that nobody has set the permits. */
+export function isUnset(known: Known): boolean {
+  return known.kind === 'busy' && known.blockedBy === 'unset';
+}
+
+/** Another owner has it, or there are no permits yet. */
 export interface Refusal {
   readonly remainingMs: number;
-  readonly blockedBy: 'other' | 'sibling';
+  readonly blockedBy: LockTimeoutError['blockedBy'];
 }
 
 /** A wait that ends without a grant. */

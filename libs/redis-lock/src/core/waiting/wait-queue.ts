@@ -4,7 +4,7 @@ import type { Hold } from '../holding/hold.js';
 import type { AcquireAnswer, Claim, OwnerId } from '../holding/protocol.js';
 import { ANSWER_MS, type Reply } from '../redis/connection.js';
 import type { KeyUse } from './keys-in-use.js';
-import { NONE, type Known } from './known.js';
+import { isUnset, NONE, type Busy, type Known } from './known.js';
 import { WakeUps, type WakeUpListener } from './wake-ups.js';
 import type { WaitQueues } from './wait-queues.js';
 import type { Waiter } from './waiter.js';
@@ -69,9 +69,9 @@ export class WaitQueue implements WakeUpListener {
       const { known } = this;
       // After a grant that keeps no other owner out, the next waiter asks at once.
       const isAnswered = !this.queues.isShared || this.asking === undefined;
-      if (known.kind === 'busy' && isAnswered) {
+      if (known.kind === 'busy' && isAnswered && !this.isSetBy(waiter)) {
         // A waiter is ahead, which acquires the lock if it is free by now.
-        waiter.refuse(this.leftOf(known.until));
+        waiter.refuse(known);
         return;
       }
     }
@@ -80,6 +80,7 @@ export class WaitQueue implements WakeUpListener {
     waiter.since = isUnsent ? this.attempts : this.attempts + 1;
     waiters.add(waiter);
     if (isFirst) this.begin(waiter);
+    else if (this.isSetBy(waiter)) this.ask();
   }
 
   /** The waiter has left, or has its grant. */
@@ -93,17 +94,20 @@ export class WaitQueue implements WakeUpListener {
     if (hasClaim) this.ask();
   }
 
-  /** Sends the attempt of the first waiter, unless a script is on its way already. */
+  /**
+   * Sends the attempt of the first waiter, unless a script is on its way already. Where nobody has set
+   * the permits, a waiter that sets them goes first.
+   */
   ask(): void {
-    const { first } = this.waiters;
-    if (first === undefined) return;
+    const next = this.setter ?? this.waiters.first;
+    if (next === undefined) return;
     if (this.asking !== undefined) {
       this.askAgain = true;
       return;
     }
-    this.expectAnswer(first);
+    this.expectAnswer(next);
     this.sendCountAtAsk = this.queues.session.connection.sendCount;
-    first.ask(this.claimOf?.(first), ++this.attempts);
+    next.ask(this.claimOf?.(next), ++this.attempts);
   }
 
   /** As `add`, for a waiter that has asked alone. */
@@ -128,7 +132,8 @@ export class WaitQueue implements WakeUpListener {
     if (isOverridden) return;
     this.isBehindOwn = value.kind === 'busy' && value.isBehindOwn === true;
     if (value.kind === 'busy') this.queues.heard(this, value, this.last);
-    this.busy(value.kind === 'busy' ? value.remainingMs : 0);
+    if (value.kind === 'busy') this.busy(value.remainingMs, value.isUnset && 'unset');
+    else this.busy(0);
   }
 
   onError(waiter: Waiter, error: unknown): void {
@@ -149,10 +154,10 @@ export class WaitQueue implements WakeUpListener {
   }
 
   /** The answer concerns all waiters. */
-  busy(remainingMs: number): void {
+  busy(remainingMs: number, blockedBy?: Busy['blockedBy']): void {
     // Else a newer answer is on its way.
-    if (this.asking === undefined) this.last = this.busyFor(remainingMs);
-    this.goOn(this.answerOnce(this.attempts));
+    if (this.asking === undefined) this.last = this.busyFor(remainingMs, blockedBy);
+    this.goOn(this.answerOnce(this.attempts) || this.setter !== undefined);
   }
 
   goOn(askAgain = this.askAgain): void {
@@ -253,12 +258,12 @@ export class WaitQueue implements WakeUpListener {
     if (last.kind !== 'busy') return false;
     let isTooLate = false;
     for (const waiter of this.waiters.once()) {
-      if (waiter === this.waiters.first && waiter.since > newest) {
+      if ((waiter === this.waiters.first && waiter.since > newest) || this.isSetBy(waiter)) {
         isTooLate = true;
         continue;
       }
       this.waiters.drop(waiter);
-      waiter.refuse(this.leftOf(last.until));
+      waiter.refuse(last);
     }
     return isTooLate;
   }
@@ -307,12 +312,17 @@ export class WaitQueue implements WakeUpListener {
     return this.madeChannels ?? NO_CHANNELS;
   }
 
-  protected busyFor(remainingMs: number): Known {
-    return { kind: 'busy', until: this.queues.session.clock.now() + remainingMs };
+  protected busyFor(remainingMs: number, blockedBy: Busy['blockedBy'] = 'other'): Known {
+    return { kind: 'busy', until: this.queues.session.clock.now() + remainingMs, blockedBy };
   }
 
-  private leftOf(until: number): number {
-    return Math.max(0, until - this.queues.session.clock.now());
+  /** Nobody has set the permits, and the attempt of this waiter would. */
+  private isSetBy({ asker }: Waiter): boolean {
+    return isUnset(this.last) && asker.capacity !== undefined;
+  }
+
+  private get setter(): Waiter | undefined {
+    return isUnset(this.last) ? this.waiters.firstToSet : undefined;
   }
 }
 

@@ -20,6 +20,13 @@ export class WaiterList {
     return waiter;
   }
 
+  /** The first that sets the number of permits. */
+  get firstToSet(): Waiter | undefined {
+    let waiter = this.first;
+    while (waiter !== undefined && waiter.asker.capacity === undefined) waiter = waiter.next;
+    return waiter;
+  }
+
   add(waiter: Waiter): void {
     waiter.isQueued = true;
     waiter.previous = this.last;

@@ -14,7 +14,15 @@ import {
 } from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
 import type { Group, Timed } from '../time/timer-heap.js';
-import { backendErrorOf, noAnswerError, NONE, type Known, type Refusal } from './known.js';
+import {
+  backendErrorOf,
+  isUnset,
+  noAnswerError,
+  NONE,
+  type Busy,
+  type Known,
+  type Refusal,
+} from './known.js';
 import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { WaitQueues } from './wait-queues.js';
@@ -149,9 +157,8 @@ export class Waiter implements Timed, AbortListener, Successor {
     const { waitedMs, rest = NEVER } = this;
     const { name, kind, label } = this.subject;
     const { known } = this;
-    const why = known.kind === 'busy' ? {} : { error: backendErrorOf(known) };
     const { observer } = this.session.settings;
-    tell(observer, { type: 'waiting', name, kind, label, waitedMs, ...why });
+    tell(observer, { type: 'waiting', name, kind, label, waitedMs, ...reasonFor(known) });
     return rest;
   }
 
@@ -192,8 +199,8 @@ export class Waiter implements Timed, AbortListener, Successor {
     if (this.end()) this.resolve(GRANTED);
   }
 
-  refuse(remainingMs: number): void {
-    if (this.end()) this.resolve({ remainingMs, blockedBy: 'other' });
+  refuse(busy: Busy): void {
+    if (this.end()) this.resolve(this.refusalOf(busy));
   }
 
   fail(error: Error): void {
@@ -258,12 +265,15 @@ export class Waiter implements Timed, AbortListener, Successor {
     if (!this.end()) return;
     // A single attempt has no earlier answer to refuse it by.
     if (known.kind === 'busy' && !this.once) {
-      const remainingMs = Math.max(0, known.until - this.session.clock.now());
-      this.resolve({ remainingMs, blockedBy: 'other' });
+      this.resolve(this.refusalOf(known));
       return;
     }
     const cause = known.kind === 'failed' ? known.error : undefined;
     this.reject(noAnswerError(this, this.isUncertain || isAsking ? 'unknown' : 'none', cause));
+  }
+
+  private refusalOf({ until, blockedBy }: Busy): Refusal {
+    return { remainingMs: Math.max(0, until - this.session.clock.now()), blockedBy };
   }
 
   private get known(): Known {
@@ -287,6 +297,11 @@ export class Waiter implements Timed, AbortListener, Successor {
     if (!this.hasLock && (mayHaveGot || this.mayBeRemembered || this.wasNamed)) void this.cancel();
     return true;
   }
+}
+
+function reasonFor(known: Known): { error?: unknown; blockedBy?: 'unset' } {
+  if (known.kind !== 'busy') return { error: backendErrorOf(known) };
+  return isUnset(known) ? { blockedBy: 'unset' } : {};
 }
 
 const NOTHING = () => undefined;

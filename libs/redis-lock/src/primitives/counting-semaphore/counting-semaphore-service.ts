@@ -40,15 +40,16 @@ export class CountingSemaphores {
 
   /**
    * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept.
+   * @param capacity the number of permits that an acquisition sets where nobody has
    * @throws {LockKeyError} the name cannot be used
    */
-  get(name: string): CountingSemaphore {
+  get(name: string, capacity?: number): CountingSemaphore {
     this.context.keys.key(name);
     return {
       name,
       trySetPermits: (permits, options) => this.#trySetPermits(name, permits, options),
-      acquire: (permits = 1, options) => this.#acquire(name, permits, options),
-      tryAcquire: (permits = 1, options) => this.#tryAcquire(name, permits, options),
+      acquire: (permits = 1, options) => this.#acquire(name, permits, options, capacity),
+      tryAcquire: (permits = 1, options) => this.#tryAcquire(name, permits, options, capacity),
       release: async (permits = 1) => {
         await this.#give(name, permits, false);
       },
@@ -73,10 +74,15 @@ export class CountingSemaphores {
     return (await this.#requests.ask(name, send, false)) === 1;
   }
 
-  async #acquire(name: string, permits: number, options: WaitOptions | undefined): Promise<void> {
+  async #acquire(
+    name: string,
+    permits: number,
+    options: WaitOptions | undefined,
+    capacity: number | undefined,
+  ): Promise<void> {
     const { waitTimeMs } = this.context.settings;
     const acquisition = this.#acquisition(name, permits, options, waitTimeMs);
-    const refusal = await this.#take(acquisition, permits);
+    const refusal = await this.#take(acquisition, permits, capacity);
     if (refusal === undefined) return;
     throw timeoutError({ name, waitedMs: waitedMs(acquisition) }, refusal);
   }
@@ -85,9 +91,10 @@ export class CountingSemaphores {
     name: string,
     permits: number,
     options: WaitOptions | undefined,
+    capacity: number | undefined,
   ): Promise<boolean> {
     const acquisition = this.#acquisition(name, permits, options, 0);
-    return (await this.#take(acquisition, permits)) === undefined;
+    return (await this.#take(acquisition, permits, capacity)) === undefined;
   }
 
   #acquisition(
@@ -105,16 +112,24 @@ export class CountingSemaphores {
   }
 
   /** Resolves with the reason for a refusal, or with nothing once the call holds its permits. */
-  #take(acquisition: Acquisition, permits: number): Promise<Refusal | undefined> {
-    const take = () => this.#settle(acquisition, permits);
+  #take(
+    acquisition: Acquisition,
+    permits: number,
+    capacity: number | undefined,
+  ): Promise<Refusal | undefined> {
+    const take = () => this.#settle(acquisition, permits, capacity);
     return isTraced() ? traced(acquisition, take, (refusal) => refusal !== undefined) : take();
   }
 
-  async #settle(acquisition: Acquisition, permits: number): Promise<Refusal | undefined> {
+  async #settle(
+    acquisition: Acquisition,
+    permits: number,
+    capacity: number | undefined,
+  ): Promise<Refusal | undefined> {
     const { context } = this;
     const { name, options, startedAt } = acquisition;
     const { waitTimeMs, signal } = options;
-    const request = new CountingRequest(context, this.#requests, name, permits);
+    const request = new CountingRequest(context, this.#requests, name, permits, capacity);
     const waiter = new Waiter(context, request, acquisition, waitTimeMs, signal, startedAt);
     try {
       const outcome = await this.#queues.wait(waiter);
@@ -197,6 +212,7 @@ class CountingRequest implements Asker {
     private readonly requests: OnceOnly,
     private readonly name: string,
     private readonly permits: number,
+    readonly capacity: number | undefined,
   ) {
     this.key = context.keys.key(name);
     this.queueId = this.key;
@@ -214,6 +230,8 @@ class CountingRequest implements Asker {
       const reply = await this.context.connection.run(scripts.ACQUIRE, keys, [
         this.permits,
         markerTtlMs,
+        channelOf(this.key),
+        this.capacity ?? 0,
       ]);
       if (reply.resent) this.#mayArriveAgain = true;
       this.#hasTaken = reply.value.kind === 'granted';

@@ -20,7 +20,7 @@ import {
 const MOST = 2_147_483_647;
 const DEFAULTS = {
   ...{ channel: 'redisson_sc:{k}', markerTtlMs: 600_000, ttlMs: 0 },
-  ...{ more: 0, fewer: 0, onlyIfExists: 0 },
+  ...{ more: 0, fewer: 0, onlyIfExists: 0, ofAll: 0 },
 };
 /** The marker of a request. */
 const noted = (value: string) => ({ value, seconds: 600 });
@@ -35,7 +35,8 @@ describe('the scripts of the counting semaphore', () => {
   type Count = number | string;
   const trySet = (marker: string, permits: Count, ttlMs: Count = 0) =>
     run(TRY_SET_PERMITS, marker, { permits, ttlMs });
-  const acquire = (marker: string, permits: Count = 1) => run(ACQUIRE, marker, { permits });
+  const acquire = (marker: string, permits: Count = 1, ofAll = 0) =>
+    run(ACQUIRE, marker, { permits, ofAll });
   const cancel = (marker: string) => run(CANCEL, marker);
   const change = (marker: string, more: Count, fewer: Count = 0, onlyIfExists: Count = 0) =>
     run(CHANGE, marker, { more, fewer, onlyIfExists });
@@ -75,8 +76,21 @@ describe('the scripts of the counting semaphore', () => {
     });
 
     it('acquire is refused by an absent counter', async () => {
-      expect(await repeatedly(() => acquire('m'))).toEqual(busy);
+      expect(await repeatedly(() => acquire('m'))).toEqual({ ...busy, isUnset: true });
       expect(await look()).toEqual({});
+    });
+
+    it('acquire sets what is absent, takes its part once, and tells of the rest', async () => {
+      const sent = await redis.commandsDuring(async () => {
+        expect(await repeatedly(() => acquire('m', 3, 5))).toMatchObject(granted);
+      });
+      expect(sent.publish).toBe(1);
+      expect(await look()).toEqual({ k: { value: '2' }, m: noted('3') });
+    });
+
+    it('acquire of more than it sets takes nothing', async () => {
+      expect(await repeatedly(() => acquire('m', 3, 2))).toEqual(busy);
+      expect(await look()).toEqual({ k: { value: '2' } });
     });
 
     it('cancel gives back what was taken, once', async () => {

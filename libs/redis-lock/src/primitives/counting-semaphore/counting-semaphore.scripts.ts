@@ -1,5 +1,6 @@
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../../core/api/options.js';
+import { UNSET } from '../lua/answers.js';
 import { counted, numberIn, ONCE } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
@@ -47,21 +48,38 @@ return refused or {1, tell(permits)}`,
   reply: counted,
 });
 
-/** Takes all of the permits or none. A caller that has left takes none. */
+/**
+ * Takes all of the permits or none. A caller that has left takes none. Where nobody has set them,
+ * `ofAll` is their number, unless it is 0.
+ */
 export const ACQUIRE = defineScript({
   name: 'counting-semaphore.acquire',
   keys: ['counter', 'marker'],
-  args: ['permits', 'markerTtlMs'],
-  numbers: ['permits', 'markerTtlMs'],
+  args: ['permits', 'markerTtlMs', 'channel', 'ofAll'],
+  numbers: ['permits', 'markerTtlMs', 'ofAll'],
+  channels: ['channel'],
   body: `
 if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') end
 ${ONCE}
 if known then return known == '${CANCELLED}' and 0 or 1 end
 ${numberIn('counter', 'free')}
-if not free or free < permits then return 0 end
-return once(permits, 'decrby', counter, permits) or 1`,
+local isNew = not free and ofAll > 0
+if isNew then
+  redis.call('set', counter, ofAll)
+  free = ofAll
+end
+if not free then return ${String(UNSET)} end
+${TELL}
+if free < permits then
+  if isNew then tell(free) end
+  return 0
+end
+local refused = once(permits, 'decrby', counter, permits)
+if isNew and not refused then tell(free - permits) end
+return refused or 1`,
   reply: (raw): AcquireAnswer | undefined => {
     if (raw === 1) return { kind: 'granted', fencingToken: undefined };
+    if (raw === UNSET) return { kind: 'busy', remainingMs: Infinity, isUnset: true };
     return raw === 0 ? { kind: 'busy', remainingMs: Infinity } : undefined;
   },
 });

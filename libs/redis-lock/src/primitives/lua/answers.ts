@@ -9,6 +9,9 @@ export const LOST = 0;
 /** Marks a refusal with the time (ms) for which the queue stands back. */
 const STANDS_BACK = 3;
 
+/** Marks the refusal of a semaphore whose permits nobody has set. */
+export const UNSET = 4;
+
 /**
  * Lua: the answer to an owner that is refused: the rest of the lease (ms), and the time to stand
  * back (ms).
@@ -37,6 +40,7 @@ function refused(raw: RawReply): AcquireAnswer | undefined {
   if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
   if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
   if (place === STANDS_BACK) return { kind: 'busy', remainingMs, standBackMs: Number(sibling) };
+  if (place === UNSET) return { kind: 'busy', remainingMs, isUnset: true };
   if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
   return { kind: 'busy', remainingMs };
 }

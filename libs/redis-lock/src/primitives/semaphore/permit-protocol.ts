@@ -50,11 +50,11 @@ export class PermitProtocol implements HoldProtocol {
 
   async acquire(
     { key, owner: permits }: Owned,
-    { leaseTimeMs, waitTimeMs, minReplicas }: AcquireTerms,
+    { leaseTimeMs, waitTimeMs, minReplicas, capacity = 0 }: AcquireTerms,
   ): Promise<Reply<AcquireAnswer>> {
     const keys = [key, leasesKey(key), waitingKey(key)];
     const markMs = waitTimeMs === 0 ? 0 : MARK_POLLS * this.context.settings.pollIntervalMs;
-    const args = [permits, leaseTimeMs, markMs, channelOf(key)];
+    const args = [permits, leaseTimeMs, markMs, channelOf(key), capacity];
     for (;;) {
       const reply = await this.context.connection.run(scripts.ACQUIRE, keys, args, minReplicas);
       const { value, sentAt, resent } = reply;

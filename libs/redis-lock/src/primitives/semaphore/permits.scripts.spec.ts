@@ -30,8 +30,8 @@ describe('the scripts of the semaphore', () => {
     keys: readonly string[],
     args: Readonly<Record<A, string | number>> | readonly (string | number)[],
   ) => deliver(redis.admin, script, keys, args);
-  const enter = (permits: string, { leaseMs = 30_000, markMs = 0 } = {}) =>
-    run(ACQUIRE, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL });
+  const enter = (permits: string, { leaseMs = 30_000, markMs = 0, ofAll = 0 } = {}) =>
+    run(ACQUIRE, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL, ofAll });
   const leave = (permits: string) => run(RELEASE, KEYS, { permits, channel: CHANNEL });
   const withdraw = (permits: string) => run(CANCEL, [...KEYS, 'w'], { permits, channel: CHANNEL });
   const once = { markerTtlMs: 600_000, channel: CHANNEL };
@@ -70,6 +70,33 @@ describe('the scripts of the semaphore', () => {
       await put(5);
       expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
       expect(await look()).toEqual({ free: '3', leases: { [A]: 30, [B]: 30 }, mark: null });
+    });
+
+    it('enter says that nobody has set them', async () => {
+      expect(await repeatedly(() => enter(A))).toMatchObject({ kind: 'busy', isUnset: true });
+      expect(await look()).toEqual({ free: null, leases: {}, mark: null });
+    });
+
+    it('enter sets what is absent, takes its part once, and tells of the rest', async () => {
+      const sent = await redis.commandsDuring(async () => {
+        expect(await repeatedly(() => enter(`${A},${B}`, { ofAll: 5 }))).toEqual(granted);
+      });
+      expect(sent.publish).toBe(1);
+      expect(await look()).toEqual({ free: '3', leases: { [A]: 30, [B]: 30 }, mark: null });
+    });
+
+    it('enter counts the permits in use among those that it sets', async () => {
+      await put(0, [B, 10_000], [C, -10_000]);
+      await redis.admin.del('k');
+      expect(await repeatedly(() => enter(A, { ofAll: 3 }))).toEqual(granted);
+      expect(await look()).toEqual({ free: '1', leases: { [A]: 30, [B]: 10 }, mark: null });
+    });
+
+    it('enter of more than it may set sets nothing', async () => {
+      for (let time = 0; time < times; time += 1) {
+        await expect(enter(`${A},${B}`, { ofAll: 1 })).rejects.toThrow('1 permits in all');
+      }
+      expect(await look()).toEqual({ free: null, leases: {}, mark: null });
     });
 
     it('enter takes the last ones once', async () => {

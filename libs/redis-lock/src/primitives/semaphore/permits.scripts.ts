@@ -1,4 +1,4 @@
-import { acquireAnswer, GRANTED, releaseAnswer } from '../lua/answers.js';
+import { acquireAnswer, GRANTED, releaseAnswer, UNSET } from '../lua/answers.js';
 import { CHECK_LEASE } from '../lua/hash-lock.js';
 import { numberIn } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
@@ -106,15 +106,16 @@ if added > 0 then
 end`;
 
 /**
- * Enough left → ours until the lease ends. A waiter for several permits leaves a mark. While it
+ * Enough left → ours until the lease ends. Where nobody has set the permits, `ofAll` is their number,
+ * unless it is 0. A waiter for several permits leaves a mark. While it
  * waits, other callers acquire only what leaves enough for it; otherwise it would never find that
  * many.
  */
 export const ACQUIRE = defineScript({
   name: 'semaphore.acquire',
   keys: ['counter', 'leases', 'waiting'],
-  args: ['permits', 'leaseMs', 'markMs', 'channel'],
-  numbers: ['markMs'],
+  args: ['permits', 'leaseMs', 'markMs', 'channel', 'ofAll'],
+  numbers: ['markMs', 'ofAll'],
   channels: ['channel'],
   body: `
 ${CHECK_LEASE}
@@ -123,12 +124,15 @@ ${NOW}
 ${FREE}
 local ends = ${NEXT_END}
 ${COUNT_MISSING}
+local isNew = not free and ofAll > 0
+if isNew then free = ofAll - redis.call('zcard', leases) end
 if free and missing > free then
   local capacity = free + redis.call('zcard', leases)
   if #ids > capacity then
     return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were asked for at once', capacity, #ids))
   end
 end
+if isNew then redis.call('set', counter, string.format('%.0f', free)) end
 ${RECLAIM}
 local me = string.sub(permits, 1, 32)
 local mark = redis.call('get', waiting)
@@ -137,16 +141,17 @@ local reserved = mark and not isMine and tonumber(string.sub(mark, 34)) or 0
 if missing == 0 or free and free - missing >= reserved then
   ${TAKE}
   if isMine then redis.call('del', waiting) end
-  if free and free > 0 and (isMine or expired > 0) then ${TELL_FREE} end
+  if free and free > 0 and (isMine or isNew or expired > 0) then ${TELL_FREE} end
   return ${String(GRANTED)}
 end
 if markMs > 0 and #ids > 1 and (isMine or not mark) then
   -- Memory may be full: without its mark, the waiter still acquires by chance.
   redis.pcall('set', waiting, me .. ':' .. #ids, 'px', markMs)
 end
-if free and free > 0 and expired > 0 then ${TELL_FREE} end
-if not ends or tonumber(ends) >= ${NO_LEASE} then return {-1} end
-return {tonumber(ends) - now}`,
+if free and free > 0 and (isNew or expired > 0) then ${TELL_FREE} end
+local left = -1
+if ends and tonumber(ends) < ${NO_LEASE} then left = tonumber(ends) - now end
+return {left, not free and ${String(UNSET)} or nil}`,
   reply: (raw) => (raw === UNFINISHED ? UNFINISHED : acquireAnswer(raw)),
 });
 

@@ -9,7 +9,8 @@ import {
 import { remainingOf } from '../lua/answers.js';
 import type { PermitLease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
+import { CAPACITY, checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
+import { isPlainObject, unknownOption, withDefaultOptions } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
@@ -17,9 +18,8 @@ import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-ser
 import * as scripts from './capacity.scripts.js';
 import { channelOf, leasesKey, REQUEST } from './footprint.js';
 import { PermitProtocol } from './permit-protocol.js';
-import type { Semaphore, SemaphoreAcquireOptions } from './semaphore.js';
+import type { Semaphore, SemaphoreAcquireOptions, SemaphoreOptions } from './semaphore.js';
 
-const CAPACITY = { min: 1, max: LARGEST_COUNT };
 const CHANGE = { min: -LARGEST_COUNT, max: LARGEST_COUNT };
 const IDS_AT_ONCE = 1_000;
 
@@ -40,45 +40,50 @@ export class SemaphoreService {
   }
 
   /**
-   * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept.
+   * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept. With `capacity`, its
+   * first acquisition sets the number of permits where nobody has.
    * @throws {LockKeyError} the name cannot be used
+   * @throws {LockArgumentError} an option cannot be used
    */
-  get(name: string): Semaphore {
+  get(name: string, options?: SemaphoreOptions): Semaphore {
     this.context.keys.key(name);
-    return new NamedSemaphore(name, this.context, this.#acquirer, this.#requests);
+    const capacity = capacityOf(options);
+    return new NamedSemaphore(name, capacity, this.context, this.#acquirer, this.#requests);
   }
 
   /**
    * The counting semaphore of this name, as Redisson's `RSemaphore`: a bare number, without owners and
-   * leases. Costs nothing, as `get`.
+   * leases. Costs nothing, as `get`. `capacity` is as for `get`.
    * @throws {LockKeyError} the name cannot be used
+   * @throws {LockArgumentError} an option cannot be used
    */
-  counting(name: string): CountingSemaphore {
-    return this.#counting.get(name);
+  counting(name: string, options?: SemaphoreOptions): CountingSemaphore {
+    return this.#counting.get(name, capacityOf(options));
   }
 }
 
 class NamedSemaphore implements Semaphore {
   constructor(
     readonly name: string,
+    private readonly capacity: number | undefined,
     private readonly context: LockContext,
     private readonly acquirer: Acquirer,
     private readonly requests: OnceOnly,
   ) {}
 
   async acquire(options?: SemaphoreAcquireOptions): Promise<PermitLease> {
-    return this.acquirer.acquire(this.name, options);
+    return this.acquirer.acquire(this.name, this.#with(options));
   }
 
   async tryAcquire(options?: SemaphoreAcquireOptions): Promise<PermitLease | null> {
-    return this.acquirer.tryAcquire(this.name, options);
+    return this.acquirer.tryAcquire(this.name, this.#with(options));
   }
 
   async using<T>(
     work: (lease: PermitLease) => T,
     options?: SemaphoreAcquireOptions,
   ): Promise<Awaited<T>> {
-    return this.acquirer.using(this.name, work, options);
+    return this.acquirer.using(this.name, work, this.#with(options));
   }
 
   async trySetPermits(permits: number): Promise<boolean> {
@@ -140,6 +145,11 @@ class NamedSemaphore implements Semaphore {
     return remainingOf(left);
   }
 
+  #with(options: SemaphoreAcquireOptions | undefined): SemaphoreAcquireOptions | undefined {
+    const { capacity } = this;
+    return capacity === undefined ? options : withDefaultOptions({ capacity }, options);
+  }
+
   #look(): Promise<scripts.PermitCounts> {
     return this.#ask((key) => this.context.connection.run(scripts.LOOK, [key, leasesKey(key)], []));
   }
@@ -157,6 +167,16 @@ class NamedSemaphore implements Semaphore {
   #ask<R>(question: (key: string) => Promise<Reply<R>>): Promise<R> {
     return askOnce(this.context, this.name, question);
   }
+}
+
+function capacityOf(options: unknown = {}): number | undefined {
+  const problem = isPlainObject(options)
+    ? unknownOption(options, ['capacity'])
+    : `options must be a plain object, not ${describeValue(options)}`;
+  if (problem !== undefined) throw new LockArgumentError(problem);
+  const { capacity } = options as SemaphoreOptions;
+  if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
+  return capacity;
 }
 
 function checkedIds(permitIds: unknown): string {

@@ -1,10 +1,19 @@
 import type { PermitLease } from '../../core/api/lease.js';
 import type { AcquireOptions } from '../../core/api/lock.js';
 
-/** How one acquisition of permits behaves. Every time is in milliseconds. */
-export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'> {
+/** The number of permits that a semaphore gets where nobody has set it. */
+export interface SemaphoreOptions {
   /**
-   * How many permits to take, all at once or none; up to 1,000.
+   * How many permits there are in all, from 1 to 2,147,483,647. The first acquisition sets this number
+   * where nobody has; a number that is set stays as it is. Without it, `trySetPermits` sets the number.
+   */
+  readonly capacity?: number | undefined;
+}
+
+/** How one acquisition of permits behaves. Every time is in milliseconds. */
+export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'>, SemaphoreOptions {
+  /**
+   * How many permits this call takes, all at once or none; up to 1,000.
    * @default 1
    */
   readonly permits?: number | undefined;
@@ -49,9 +58,10 @@ export interface Semaphore {
 
   /**
    * Resolves with the lease once Redis has granted all the permits of the call. Waits for at most
-   * `waitTimeMs`, first come first served within the process; also while the permits are not set
-   * yet.
-   * @throws {LockTimeoutError} there were too few all the time
+   * `waitTimeMs`, first come first served within the process; also while nobody has set the permits,
+   * and no `capacity` is given.
+   * @throws {LockTimeoutError} there were too few all the time; or nobody has set them
+   * (`blockedBy: 'unset'`)
    * @throws {LockStateError} the semaphore has fewer permits than that in all, or the key holds
    * something else
    * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
