@@ -1,10 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService, type Lease, type LockEvent } from 'nestjs-redis-lock';
+import {
+  CurrentLock,
+  LockArgumentError,
+  LockService,
+  LockStateError,
+  type Lease,
+  type LockEvent,
+} from 'nestjs-redis-lock';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { eventually, useLocks, useProxy, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, Gate, useLocks, useProxy, useRedis, useWorkers } from '../support/set-up.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import type { Api } from '../support/workers/leaks.worker.js';
 
@@ -16,6 +23,62 @@ describe('LockService: whose scope it is in which something is told', () => {
   const workers = useWorkers();
   const open = useLocks(redis, (context) => new LockService(context));
   const request = new AsyncLocalStorage<string>();
+
+  describe('CurrentLock.find()', () => {
+    it('is the lease of the innermost work, or of the innermost that holds the name', async () => {
+      const { locks } = open({ keyPrefix: 'shop:' });
+      expect(CurrentLock.find()).toBeUndefined();
+      await locks.using('a', (outer) =>
+        locks.using('b', async (inner) => {
+          expect(CurrentLock.find()).toBe(inner);
+          expect(CurrentLock.find('a')).toBe(outer);
+          expect(CurrentLock.find('shop:a')).toBeUndefined();
+          await locks.using('a', (nested) => {
+            expect(CurrentLock.find('a')).toBe(nested);
+            expect(CurrentLock.find('b')).toBe(inner);
+          });
+        }),
+      );
+      expect(CurrentLock.find('a')).toBeUndefined();
+    });
+
+    it('is the lease of one lock among several', async () => {
+      const { locks } = open();
+      await locks.multi(['a', 'b']).using(async (all) => {
+        expect(CurrentLock.find()).toBe(all);
+        expect(CurrentLock.find(all.name)).toBe(all);
+        expect(CurrentLock.find('b')).toBe(all.leases[1]);
+      });
+    });
+
+    it('is a released lease only for work that outlives its own lock', async () => {
+      const { locks } = open();
+      const [ownEnd, outerEnd] = [new Gate(), new Gate()];
+      const late: Promise<unknown>[] = [];
+      await locks.using('a', async () => {
+        const inside = new Gate();
+        const nested = locks.using('b', async () => {
+          inside.open();
+          await outerEnd.opened;
+          expect(CurrentLock.find('a')).toBeUndefined();
+          CurrentLock.find('b')?.assertHeld();
+        });
+        const leftover = ownEnd.opened.then(() => {
+          expect(CurrentLock.find('a')).toMatchObject({ state: 'released' });
+          expect(() => CurrentLock.find()?.assertHeld()).toThrow(LockStateError);
+        });
+        late.push(nested, leftover);
+        await inside.opened;
+      });
+      ownEnd.open();
+      outerEnd.open();
+      await Promise.all(late);
+    });
+
+    it.each([null, 5, {}, Symbol('a')])('refuses the name %p', (name) => {
+      expect(() => CurrentLock.find(name as never)).toThrow(LockArgumentError);
+    });
+  });
 
   /** A client whose every listener asks for the lock `hot` as soon as it gets the event of a loss. */
   const openEager = () => {

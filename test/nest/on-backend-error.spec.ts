@@ -26,6 +26,7 @@ class Stock {
   async open(): Promise<string> {
     this.runs += 1;
     expect(() => CurrentLock.lease()).toThrow(LockStateError);
+    expect(CurrentLock.find()).toBeUndefined();
     return 'ran';
   }
 
@@ -37,6 +38,7 @@ class Stock {
       withoutRedis(async () => {
         const ran = await this.open();
         CurrentLock.lease().assertHeld();
+        expect(CurrentLock.find('b')).toBe(CurrentLock.lease());
         return ran;
       }),
     );

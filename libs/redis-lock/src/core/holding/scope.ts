@@ -60,7 +60,36 @@ export const CurrentLock = {
     }
     return lease;
   },
+
+  /**
+   * The lease of the innermost `using` or decorated method that surrounds the caller; with a name, of the
+   * innermost that holds this lock. Undefined where there is none, or where the method runs without its
+   * lock (`onBackendError: 'run'`).
+   *
+   * Work that goes on after the release of the innermost lease still finds it: its `assertHeld()` throws.
+   * @param name as the lock was acquired; one of several names gives the lease of that lock
+   * @throws {LockArgumentError} the name is no text
+   */
+  find(name?: string): Lease | undefined {
+    if (name !== undefined && typeof name !== 'string') {
+      throw new LockArgumentError(`The name of a lock must be a text, not ${describeValue(name)}`);
+    }
+    const innermost = scopes.getStore();
+    if (name === undefined) return innermost?.lease;
+    let scope = innermost;
+    while (scope !== undefined) {
+      const lease = namedLease(scope.lease, name);
+      if (lease !== undefined) return lease;
+      scope.outer = lastingOf(scope.outer);
+      scope = scope.outer;
+    }
+    return undefined;
+  },
 };
+
+function namedLease(lease: ScopedLease | undefined, name: string): Lease | undefined {
+  return lease?.name === name ? lease : lease?.members.find((member) => member.name === name);
+}
 
 /**
  * Runs the work under a lease and gives the lease back. The work's own error passes through; a
