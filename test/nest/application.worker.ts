@@ -4,11 +4,16 @@ import { Injectable, Module, type INestApplicationContext } from '@nestjs/common
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CurrentLock, RedisLockModule, WithLock } from 'nestjs-redis-lock';
+import { CronLock, CurrentLock, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { report, serve } from '../support/worker.js';
 
 @Injectable()
 class Jobs {
+  @CronLock('slots', { per: 'hour' })
+  async hourly(): Promise<void> {
+    await this.hold();
+  }
+
   @WithLock('job')
   async hold(): Promise<never> {
     report('held');
@@ -72,6 +77,13 @@ const api = {
         report((error as Error).name);
       });
     }
+  },
+  /** Begins a job in the slot of this time. */
+  runAt: (time: string) => {
+    const { now } = Date;
+    const aheadMs = Date.parse(time) - now();
+    Date.now = () => now() + aheadMs;
+    void app?.get(Jobs).hourly();
   },
   close: () => app?.close(),
   failToInit: async (connection: string) => {

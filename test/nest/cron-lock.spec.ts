@@ -9,7 +9,8 @@ import {
   LockConfigurationError,
   type CronLockOptions,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, useRedis } from '../support/set-up.js';
+import { eventually, Gate, useRedis, useWorkers } from '../support/set-up.js';
+import type { Api } from './application.worker.js';
 import { useApplications, type RunningApp } from './applications.js';
 
 const redis = useRedis();
@@ -27,6 +28,8 @@ afterEach(async () => {
 });
 
 const apps = useApplications(redis);
+const workers = useWorkers();
+const FILE = new URL('application.worker.ts', import.meta.url);
 
 @Injectable()
 class Jobs {
@@ -49,6 +52,18 @@ class Jobs {
   @CronLock('often', { atLeastMs: 60_000 })
   async often(): Promise<void> {
     runs.push('often');
+  }
+
+  @CronLock('slots', { per: 'hour' })
+  async hourly(): Promise<string | undefined> {
+    runs.push('hourly');
+    await gate?.opened;
+    return 'ran';
+  }
+
+  @CronLock('part', { per: 1_500, atLeastMs: 10 })
+  async parts(): Promise<string | undefined> {
+    return 'ran';
   }
 
   @CronLock('short', { atLeastMs: 50, atMostMs: 200 })
@@ -114,10 +129,122 @@ describe('@CronLock', () => {
     expect(runs).not.toContain('below');
   });
 
+  describe('per slot', () => {
+    const { now } = Date;
+    afterEach(() => {
+      Date.now = now;
+    });
+    const hourlyRuns = () => runs.filter((run) => run === 'hourly').length;
+    /** Calls the job of an instance whose clock shows this time. */
+    const at = async <T>(time: string, job: () => Promise<T>): Promise<T> => {
+      const shown = Date.parse(`2026-11-25T${time}Z`);
+      Date.now = () => shown;
+      try {
+        return await job();
+      } finally {
+        Date.now = now;
+      }
+    };
+
+    it('runs in one instance, and not again in one that is late', async () => {
+      const [one, other, third] = [await start(), await start(), await start()];
+      const calls = [one, other, third].map(
+        ({ jobs }) =>
+          () =>
+            jobs.hourly(),
+      );
+      const answers = await at('03:00:00.001', () => Promise.all(calls.map((call) => call())));
+      expect(answers.sort()).toEqual(['ran', undefined, undefined]);
+      for (const time of ['03:00:00.600', '03:17:00', '03:59:59.400']) {
+        for (const { jobs } of [one, other, third]) {
+          expect(await at(time, () => jobs.hourly())).toBeUndefined();
+        }
+      }
+      expect(hourlyRuns()).toBe(1);
+      // A late call has not taken the lock of the job.
+      expect(await redis.admin.exists('slots')).toBe(0);
+      const ttl = await redis.admin.pttl('slots@2026-11-25T03:00Z');
+      expect(ttl).toBeGreaterThan(3_600_000);
+      expect(ttl).toBeLessThanOrEqual(7_200_000);
+    });
+
+    it('runs in the next slot, whatever instance ran before', async () => {
+      const [one, other] = [await start(), await start()];
+      expect(await at('03:00:00', () => one.jobs.hourly())).toBe('ran');
+      expect(await at('04:00:00', () => one.jobs.hourly())).toBe('ran');
+      // Its clock is behind, or it is late.
+      expect(await at('03:30:00', () => other.jobs.hourly())).toBeUndefined();
+      expect(await at('05:00:00', () => other.jobs.hourly())).toBe('ran');
+    });
+
+    it('counts a call that comes up to half a second early to the slot that begins', async () => {
+      const [one, other] = [await start(), await start()];
+      expect(await at('02:00:00', () => one.jobs.hourly())).toBe('ran');
+      expect(await at('02:59:59.500', () => one.jobs.hourly())).toBe('ran');
+      expect(await at('03:00:00.100', () => other.jobs.hourly())).toBeUndefined();
+      expect(await at('02:59:59.499', () => other.jobs.hourly())).toBeUndefined();
+    });
+
+    it('names slots of any length by their begin', async () => {
+      const { jobs } = await start();
+      for (const time of ['03:00:01', '03:00:03']) {
+        expect(await at(time, () => jobs.parts())).toBe('ran');
+        expect(await at(time, () => jobs.parts())).toBeUndefined();
+        await eventually(async () => (await redis.admin.exists('part')) === 0);
+      }
+      const keys = await redis.admin.keys('part@*');
+      expect(keys.sort()).toEqual(['part@2026-11-25T03:00:03Z', 'part@2026-11-25T03:00Z']);
+    });
+
+    it('has no run while that of the former slot still works', async () => {
+      const [one, other] = [await start(), await start()];
+      gate = new Gate();
+      const running = at('03:00:00', () => one.jobs.hourly());
+      await eventually(() => hourlyRuns() === 1);
+      expect(await at('04:00:00', () => other.jobs.hourly())).toBeUndefined();
+      gate.open();
+      await running;
+      expect(await at('04:00:01', () => other.jobs.hourly())).toBeUndefined();
+      expect(await at('05:00:00', () => other.jobs.hourly())).toBe('ran');
+    });
+
+    it('does not run again after the death of its instance, and runs in the next slot', async () => {
+      const worker = await workers.start<Api>(FILE);
+      await worker.call.start(redis.url, false);
+      await worker.call.runAt('2026-11-25T03:00:00Z');
+      await eventually(() => worker.reports.includes('held'));
+      await worker.kill();
+      const { jobs } = await start();
+      expect(await at('03:00:10', () => jobs.hourly())).toBeUndefined();
+      // The lease of the dead instance ends.
+      await redis.admin.pexpire('slots', 1);
+      await eventually(async () => (await redis.admin.exists('slots')) === 0);
+      expect(await at('03:00:40', () => jobs.hourly())).toBeUndefined();
+      expect(await at('04:00:00', () => jobs.hourly())).toBe('ran');
+    });
+
+    it('never runs because Redis is away', async () => {
+      const { jobs } = await start();
+      await redis.admin.acl('SETUSER', 'default', '-evalsha', '-eval');
+      try {
+        await expect(jobs.hourly()).rejects.toThrow(LockBackendError);
+      } finally {
+        await redis.admin.acl('SETUSER', 'default', '+@all');
+      }
+      expect(hourlyRuns()).toBe(0);
+    });
+  });
+
   it.each<[string, unknown, unknown]>([
     ['the name of the job must be a text', 5, { atLeastMs: 10 }],
     ['it needs a plain object of options', 'a', undefined],
-    ['atLeastMs must be a whole number', 'a', {}],
+    ['it needs per', 'a', {}],
+    ['it needs per', 'a', { per: undefined, atMostMs: 60_000 }],
+    ['per must be a whole number of milliseconds from 1000', 'a', { per: 999 }],
+    ["'minute', 'hour' or 'day'", 'a', { per: 'week' }],
+    ['per must be', 'a', { per: 86_400_001 }],
+    ['per must be', 'a', { per: null, atLeastMs: 10 }],
+    ['per must be', 'a', { per: 'toString' }],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: 0 }],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: '1m' }],
     ['atMostMs must be a whole number', 'a', { atLeastMs: 10, atMostMs: NaN }],

@@ -723,4 +723,23 @@ describe('a job that runs at most once in so long', () => {
     await service.report();
     expect(service.runs).toBe(2);
   });
+
+  it('is done once in each slot, by the clock of the test', async () => {
+    @Injectable()
+    class Reports {
+      runs = 0;
+      @CronLock('report', { per: 'minute' })
+      async report() {
+        this.runs += 1;
+      }
+    }
+    const { service, testing } = await provided(Reports);
+    await service.report();
+    await service.report();
+    expect(service.runs).toBe(1);
+    await testing.clock.advance(60_000);
+    await service.report();
+    await service.report();
+    expect(service.runs).toBe(2);
+  });
 });

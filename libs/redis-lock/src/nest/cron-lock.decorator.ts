@@ -3,9 +3,13 @@ import { LEASE, timeProblem } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
 import { refuse, refuseUnknown } from '../core/api/refuse.js';
 import type { WithLockOptions } from './with-lock.options.js';
+import type { Slots } from './locked-call.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
-/** How long the lock of a job is held. Both times are in milliseconds. */
+/** The lengths of slots that have a word, in milliseconds. */
+const SLOTS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+/** How often a job runs, and how long its lock is held; `per` or `atLeastMs` is needed. Times are in milliseconds. */
 export interface CronLockOptions extends Pick<
   WithLockOptions<[]>,
   'connection' | 'label' | 'onBackendError'
@@ -15,7 +19,17 @@ export interface CronLockOptions extends Pick<
    * behind finds that the job was run. Choose more than the clocks of the instances differ, and
    * less than the time between two runs.
    */
-  readonly atLeastMs: number;
+  readonly atLeastMs?: number | undefined;
+  /**
+   * The job begins once at most in each slot of this length, in all instances together: an instance that
+   * is late, or was restarted, does not run it again. The next slot has its own run. A slot begins at each
+   * full minute, hour or day of UTC, or at each multiple of so many milliseconds since 1970.
+   *
+   * The slot is that of the instance's own clock when the job is called, rounded to the second. Choose a
+   * slot no longer than the time between two runs, and longer than an instance may be late. For a daily
+   * job by local time choose `hour`: its runs may fall into one day of UTC.
+   */
+  readonly per?: keyof typeof SLOTS | number | undefined;
   /**
    * A job that takes longer loses its lock, and the next run may begin; so it is after the death of
    * an instance. Without it the lock is held as long as the job runs. After a death it is then free
@@ -26,8 +40,9 @@ export interface CronLockOptions extends Pick<
 
 /**
  * If several instances call the method by their schedule at the same time, one runs it; in the
- * others the call resolves with undefined at once. Stands above or below `@Cron`, `@Interval` and
- * `@Timeout`.
+ * others the call resolves with undefined at once. With `per` it runs once at most in a slot of time, also
+ * after the death of the instance. A slot that begins while the former run still works has no run. Stands
+ * above or below `@Cron`, `@Interval` and `@Timeout`.
  *
  * Rejects with `LockBackendError` when Redis could not be asked, so that a job never runs in all
  * instances by accident. Rejects with `LeaseLostError` when it took longer than `atMostMs`: a long
@@ -37,40 +52,71 @@ export interface CronLockOptions extends Pick<
  * cannot work
  * @example
  * @Cron('0 3 * * *')
- * @CronLock('nightly-report', { atLeastMs: 60_000, atMostMs: 3_600_000 })
+ * @CronLock('nightly-report', { per: 'hour', atMostMs: 3_600_000 })
  * async report(): Promise<void> { … }
  */
 export function CronLock(
   name: string,
   options: CronLockOptions,
 ): LockedMethodDecorator<[], 'skip'> {
-  const { atLeastMs, atMostMs, ...others } = checked(name, options);
-  return lockDecorator('@CronLock', name, {
+  const { atLeastMs, atMostMs, per, ...others } = checked(name, options);
+  const plan = {
     ...others,
-    ...{ waitTimeMs: 0, onBusy: 'skip', minHoldMs: atLeastMs },
+    ...{ waitTimeMs: 0, onBusy: 'skip' as const },
+    ...(atLeastMs !== undefined && { minHoldMs: atLeastMs }),
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
-  });
+  };
+  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per));
+  return lockDecorator('@CronLock', name, plan, undefined, slots);
 }
 
-const OPTIONS = ['atLeastMs', 'atMostMs', 'connection', 'label', 'onBackendError'];
+function lengthOf(per: keyof typeof SLOTS | number): number {
+  return typeof per === 'number' ? per : SLOTS[per];
+}
+
+/** Kept for one slot more: until then, an instance whose clock is behind may call the job of this slot. */
+function slotsOf(name: string, lengthMs: number): Slots {
+  return {
+    keepMs: Math.min(2 * lengthMs, LEASE.max),
+    label: `${name}@<slot>`,
+    // A schedule knows whole seconds, and a timer or a clock that is set may be early.
+    at: (time) => {
+      const firedAt = Math.round(time / 1_000) * 1_000;
+      const begin = new Date(Math.floor(firedAt / lengthMs) * lengthMs);
+      return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
+    },
+  };
+}
+
+const OPTIONS = ['atLeastMs', 'atMostMs', 'per', 'connection', 'label', 'onBackendError'];
 
 function checked(name: unknown, options: unknown): CronLockOptions {
   const where = `@CronLock(${describeValue(name)})`;
   if (typeof name !== 'string') refuse(where, 'the name of the job must be a text');
   if (!isPlainObject(options)) {
-    const such = 'a plain object of options such as { atLeastMs: 60_000, atMostMs: 3_600_000 }';
+    const such = "a plain object of options such as { per: 'hour', atMostMs: 3_600_000 }";
     refuse(where, `it needs ${such}, not ${describeValue(options)}`);
   }
   const given = options as CronLockOptions;
   refuseUnknown(given, OPTIONS, where);
-  const { atLeastMs, atMostMs } = given;
+  const { atLeastMs, atMostMs, per } = given;
+  if (atLeastMs === undefined && per === undefined) {
+    refuse(where, 'it needs per, the slot of time in which the job runs once, or atLeastMs');
+  }
   for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
-    if (option === 'atMostMs' && ms === undefined) continue;
+    if (ms === undefined) continue;
     const problem = timeProblem(option, ms, LEASE);
     if (problem !== undefined) refuse(where, problem);
   }
-  if (atMostMs !== undefined && atMostMs < atLeastMs) {
+  checkSlot(per, where);
+  if (atMostMs !== undefined && atLeastMs !== undefined && atMostMs < atLeastMs) {
     refuse(where, 'atMostMs must not be less than atLeastMs');
   }
   return given;
+}
+
+function checkSlot(per: unknown, where: string): void {
+  if (per === undefined || Object.keys(SLOTS).includes(per as string)) return;
+  const problem = timeProblem('per', per, { min: 1_000, max: LEASE.max });
+  if (problem !== undefined) refuse(where, `${problem}; or it is 'minute', 'hour' or 'day'`);
 }

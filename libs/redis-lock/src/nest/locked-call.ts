@@ -5,17 +5,27 @@ import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs
 
 import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/api/errors.js';
 import { runInScope } from '../core/holding/scope.js';
+import type { LockService } from '../primitives/lock/lock-service.js';
 import { usable, type LockNames, type LockServices } from './lock-kinds.js';
 import type { LockPlan } from './with-lock.options.js';
 
 /** Work that runs under a lock, with the options of its decorator. */
 export interface LockedCall {
   /** `where` begins the messages of errors. */
-  readonly plan: LockPlan & { readonly where: string };
+  readonly plan: LockPlan & { readonly where: string; readonly slots?: Slots | undefined };
   /** The arguments of the plan's functions. */
   readonly args: readonly unknown[];
   services(): LockServices;
   names(): LockNames;
+}
+
+/** Slots of time, in each of which the work begins once at most. Each has a lock of its own. */
+export interface Slots {
+  /** How long the lock of a slot stays taken, from the first call on. */
+  readonly keepMs: number;
+  readonly label: string;
+  /** The name of the lock of the slot of this time, in ms since 1970. */
+  at(time: number): string;
 }
 
 /** How long the lock waits for a subscriber to an Observable of a Promise. */
@@ -35,7 +45,9 @@ async function underLock<T>(
       progress.hasBegun = true;
       return work();
     };
-    const lock = usable(call.services(), plan.kind, names);
+    const services = call.services();
+    if (plan.slots !== undefined) await takeSlot(services.locks, plan.slots);
+    const lock = usable(services, plan.kind, names);
     return await lock.using(begin, { ...plan.acquire, signal });
   } catch (error) {
     // An error of a lock inside the work is the work's own error.
@@ -46,6 +58,18 @@ async function underLock<T>(
     new Logger('RedisLock').warn(`${plan.where} runs without its lock: ${error.message}`);
     return runInScope(undefined, work);
   }
+}
+
+/**
+ * Takes the present slot for good: it stays taken after the release, and after the death of this process.
+ * The slot comes before the lock, so that a late call does not keep out the call of the next slot.
+ * @throws {LockTimeoutError} another call has it
+ */
+async function takeSlot(locks: LockService, slots: Slots): Promise<void> {
+  const { keepMs, label } = slots;
+  const kept = { waitTimeMs: 0, leaseTimeMs: keepMs, minHoldMs: keepMs, label };
+  const lease = await locks.acquire(slots.at(locks.wallTime()), kept);
+  await lease[Symbol.asyncDispose]();
 }
 
 /**

@@ -11,7 +11,7 @@ import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { MethodKind, LockNames } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
-import { lockedObservable, lockedPromise } from './locked-call.js';
+import { lockedObservable, lockedPromise, type Slots } from './locked-call.js';
 import {
   resolvePlan,
   type LockPlan,
@@ -171,12 +171,16 @@ export const WithWriteLock: KindDecorator<'kind' | 'permits' | 'capacity'> = by(
  */
 export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = by('semaphore', '@WithSemaphore');
 
-/** @param kind of the decorator itself, which its options cannot change */
+/**
+ * @param kind of the decorator itself, which its options cannot change
+ * @param slots the method begins once at most in each
+ */
 export function lockDecorator(
   name: string,
   key: unknown,
   options: WithLockOptions<any>,
   kind?: MethodKind,
+  slots?: Slots,
 ): MethodDecorator {
   return (target, property, descriptor: TypedPropertyDescriptor<any> | undefined) => {
     refuseOtherDecorators(name, property);
@@ -205,7 +209,7 @@ export function lockDecorator(
     } else {
       const servicesOf = installHost(target, plan, where);
       const namesOfCall = namesOf(key, where, decorated, mayBeSeveral);
-      const locked = { ...plan, where, servicesOf, namesOf: namesOfCall };
+      const locked = { ...plan, slots, where, servicesOf, namesOf: namesOfCall };
       descriptor.value = wrap(decorated, method as Method, locked);
     }
   };
@@ -224,6 +228,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 interface MethodPlan extends LockPlan {
   readonly where: string;
+  readonly slots: Slots | undefined;
   readonly servicesOf: FindServices;
   namesOf(args: readonly unknown[]): LockNames;
 }

@@ -31,4 +31,12 @@ export class LockService extends NamedLocks {
     );
     return multiLock(this.context, all);
   }
+
+  /**
+   * The time by the wall clock of this process, or by the clock of a test: ms since 1970.
+   * @internal
+   */
+  wallTime(): number {
+    return this.context.clock.wall();
+  }
 }
