@@ -11,9 +11,9 @@ import { LIBRARY } from './surface.mjs';
 /** In bytes. Raise one only after a look at the growth. */
 const BUDGET = {
   /** The size of the download from npm; a third of it is the docs. */
-  tarball: 480_000,
+  tarball: 490_000,
   /** The files of this package that `import 'nestjs-redis-lock'` loads, after gzip. */
-  root: 122_000,
+  root: 123_000,
 };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
