@@ -383,3 +383,34 @@ describe('an application that does not come up', () => {
     await expect(app.get(LockService).acquire('x')).rejects.toThrow(LockShutdownError);
   });
 });
+
+/** Checked by the compiler: an unused @ts-expect-error fails the type check. */
+export const typesOfFactories = (): unknown => {
+  class Options implements RedisLockOptionsFactory {
+    createRedisLockOptions() {
+      return { keyPrefix: 'shop:' };
+    }
+  }
+  const useFactory = () => ({ keyPrefix: 'shop:' });
+  return [
+    RedisLockModule.forRootAsync({ useFactory, isGlobal: false, name: 'cache' }),
+    RedisLockModule.forRootAsync({ useClass: Options }),
+    RedisLockModule.forRootAsync({ useExisting: Options, imports: [] }),
+    // @ts-expect-error -- one way too many
+    RedisLockModule.forRootAsync({ useFactory, useClass: Options }),
+    // @ts-expect-error -- one way too many
+    RedisLockModule.forRootAsync({ useClass: Options, useExisting: Options }),
+    // @ts-expect-error -- a class has no parameters of a factory
+    RedisLockModule.forRootAsync({ useClass: Options, inject: [Options] }),
+    // @ts-expect-error -- no way at all
+    RedisLockModule.forRootAsync({ name: 'cache' }),
+    // @ts-expect-error -- it comes too late in a result
+    RedisLockModule.forRootAsync({ useFactory: () => ({ isGlobal: false }) }),
+    // @ts-expect-error -- it comes too late in a result, also in a promised one
+    RedisLockModule.forRootAsync({ useFactory: () => Promise.resolve({ name: 'cache' }) }),
+    // @ts-expect-error -- the call's option: nothing would renew it
+    RedisLockModule.forRoot({ leaseTimeMs: 5_000 }),
+    // @ts-expect-error -- it stands under tuning
+    RedisLockModule.forRoot({ pollIntervalMs: 50 }),
+  ];
+};
