@@ -443,10 +443,10 @@ function describeDoubt({ redis, open }: LockSuite): void {
   });
 
   it('waits for the verdict while the parent is suspect, and no longer', async () => {
-    const { locks } = open({ watchdogLeaseMs: 600 });
+    const { locks, eventsOf } = open({ watchdogLeaseMs: 1_500 });
     const work = locks.using('a', async (lease) => {
       redis.pause();
-      await eventually(() => lease.state === 'suspect');
+      await eventually(() => eventsOf('suspect').length > 0);
       const joining = locks.acquire('a', { waitTimeMs: 60_000 });
       await expect(joining).rejects.toThrow(LeaseLostError);
       expect(lease.state).toBe('lost');

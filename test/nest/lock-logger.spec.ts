@@ -28,12 +28,12 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
-    'Lost lock "x": Redis says that it is not held by this owner any more; its holder may meet another one',
+    'Lost lock "x": Redis says that it is not held by this owner any more; another caller may hold it now',
   ],
   [
     { type: 'lost', ...LOCK, reason: 'expired', heldMs: 1, error: UNRENEWED },
     'error',
-    'ms ago); its holder may meet another one; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
+    'ms ago); another caller may hold it now; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
   ],
   [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
   [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
@@ -89,7 +89,7 @@ const ORDINARY: [LockEvent, string][] = [
     { type: 'waiting', name: 'x', kind: 'latch', waitedMs: 1_000 },
     'after 1000 ms: it is a latch that is closed',
   ],
-  [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'not acquired within 5 ms'],
+  [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'not acquired after 5 ms'],
   [{ type: 'released', ...LOCK, outcome: 'done', heldMs: 1 }, 'Lock "x" released'],
   [{ type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 }, 'as far as is known'],
   [{ type: 'late-grant', ...LOCK }, 'given back'],

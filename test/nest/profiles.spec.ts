@@ -146,7 +146,10 @@ describe('profiles', () => {
   });
 
   it.each([
-    ['nobody', 'there is no profile "nobody"; the module has "checkout", "fenced", "wait"'],
+    [
+      'nobody',
+      'there is no profile "nobody"; the connection "default" has "checkout", "fenced", "wait"',
+    ],
     ['constructor', 'there is no profile "constructor"'],
     [5, 'profile must be the name of a profile, not 5'],
   ])('refuse a call with %p', async (profile, problem) => {
@@ -201,10 +204,10 @@ describe('a profile that does not suit stops the start', () => {
 
   it('of a decorated class of any scope, and of a handler', async () => {
     expect(await refused(providers(Visit))).toBe(
-      '@WithLock("visit") on Visit.pay: there is no profile "nowhere"; the module has "checkout", "fenced", "wait"',
+      '@WithLock("visit") on Visit.pay: there is no profile "nowhere"; the connection "default" has "checkout", "fenced", "wait"',
     );
     expect(await refused({ controllers: [Via] as never[] }, {})).toContain(
-      '@WithLock("via") on Via.pay: there is no profile "checkout"; the module has none',
+      '@WithLock("via") on Via.pay: there is no profile "checkout"; the connection "default" has none',
     );
   });
 

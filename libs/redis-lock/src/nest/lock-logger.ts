@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 import { quoteName, UNSET_PERMITS, type LeaseLostError } from '../core/api/errors.js';
-import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
+import { tell, type LockEvent, type LockKind, type LockObserver } from '../core/api/observer.js';
 
 type Level = 'error' | 'warn' | 'log';
 
@@ -50,14 +50,14 @@ export class LockLogger implements LockObserver {
 }
 
 function textOf(event: LockEvent): string {
-  const lock = 'name' in event ? `Lock ${quoteName(event.name)}` : '';
+  const lock = 'name' in event ? `${nounOf(event.kind)} ${quoteName(event.name)}` : '';
   switch (event.type) {
     case 'acquired':
       return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
     case 'waiting':
       return `${lock} is still waited for after ${ms(event.waitedMs)}: ${obstacle(event)}`;
     case 'timed-out':
-      return `${lock} was not acquired within ${ms(event.waitedMs)}`;
+      return `${lock} was not acquired after ${ms(event.waitedMs)}`;
     case 'released':
       return event.outcome === 'done' ? `${lock} released` : `${lock} released, as far as is known`;
     case 'release-failed':
@@ -69,7 +69,7 @@ function textOf(event: LockEvent): string {
     case 'recovered':
       return `${lock} is held for sure again`;
     case 'lost':
-      return `${event.error.message}; its holder may meet another one${failedRenewal(event.error)}`;
+      return `${event.error.message}; another caller may hold it now${failedRenewal(event.error)}`;
     case 'late-grant':
       return `${lock} was granted after its caller had given up, and is given back`;
     case 'force-released':
@@ -87,6 +87,11 @@ function textOf(event: LockEvent): string {
     case 'warning':
       return event.message;
   }
+}
+
+function nounOf(kind: LockKind): string {
+  if (kind === 'latch') return 'Latch';
+  return kind.endsWith('semaphore') ? 'Semaphore' : 'Lock';
 }
 
 const UNRELEASED = 'could not be released and ends with its lease';

@@ -75,7 +75,7 @@ export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits', 'capacity'] as const;
 
 /** A signal belongs to one call, and a label to the locks that it names. */
-export const PROFILE_OPTIONS = [...REENTRANT_OPTIONS, ...PERMIT_OPTIONS].filter(
+export const PROFILE_OPTIONS = [...new Set([...REENTRANT_OPTIONS, ...PERMIT_OPTIONS])].filter(
   (option) => !['signal', 'profile', 'label'].includes(option),
 );
 
@@ -108,7 +108,7 @@ export function resolveAcquireOptions(
  */
 export function withProfile(
   options: AnyAcquireOptions,
-  { profiles }: Pick<LockSettings, 'profiles'>,
+  { name, profiles }: Pick<LockSettings, 'name' | 'profiles'>,
   known: readonly string[] = LOCK_OPTIONS,
 ): AnyAcquireOptions {
   checkAcquireOptions(options, known);
@@ -116,7 +116,9 @@ export function withProfile(
   const { profile, ...own } = options;
   if (!Object.hasOwn(profiles, profile)) {
     const names = Object.keys(profiles).map(quoteName).join(', ') || 'none';
-    refuseArgument(`there is no profile ${quoteName(profile)}; the module has ${names}`);
+    refuseArgument(
+      `there is no profile ${quoteName(profile)}; the connection ${quoteName(name)} has ${names}`,
+    );
   }
   const merged = withDefaultOptions<AnyAcquireOptions>(profiles[profile] ?? {}, own);
   try {
@@ -148,6 +150,9 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
   if (permits !== undefined) checkCount('permits', permits, PERMITS);
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
+  if (capacity !== undefined && permits !== undefined && permits > capacity) {
+    refuseArgument('permits, of one call, must not be more than capacity, of all calls');
+  }
   if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
   if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
     refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
