@@ -87,6 +87,13 @@ describe('SemaphoreService given bad input (d.6)', () => {
     expect(await semaphore.availablePermits()).toBe(0);
   });
 
+  it('refuses a call for more permits than its capacity', async () => {
+    const { locks } = open();
+    const asking = locks.get('a').acquire({ capacity: 2, permits: 3 });
+    await expect(asking).rejects.toThrow('permits, of one call, must not be more than capacity');
+    expect(await redis.admin.keys('*')).toEqual([]);
+  });
+
   it('117 follows a capacity that changes while permits are held', async () => {
     const semaphore = await semaphoreOf(5);
     const lease = await semaphore.acquire({ permits: 5 });

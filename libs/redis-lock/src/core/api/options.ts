@@ -150,24 +150,13 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
   if (permits !== undefined) checkCount('permits', permits, PERMITS);
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
-  if (capacity !== undefined && permits !== undefined && permits > capacity) {
-    refuseArgument('permits, of one call, must not be more than capacity, of all calls');
-  }
   if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
-  if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
-    refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
-  }
+  if (minHoldMs !== undefined) refuseArgument(timeProblem('minHoldMs', minHoldMs, MIN_HOLD));
   if (signal !== undefined && !isAbortSignal(signal)) {
     refuseArgument(`signal must be an AbortSignal, not ${describeValue(signal)}`);
   }
   if (fenced !== undefined && typeof fenced !== 'boolean') {
     refuseArgument(`fenced must be true or false, not ${describeValue(fenced)}`);
-  }
-  if (minHoldMs !== undefined) {
-    refuseArgument(timeProblem('minHoldMs', minHoldMs, MIN_HOLD));
-    if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
-      refuseArgument('leaseTimeMs must not be less than minHoldMs');
-    }
   }
   if (profile !== undefined && typeof profile !== 'string') {
     refuseArgument(`profile must be the name of a profile, not ${describeValue(profile)}`);
@@ -177,6 +166,21 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
       `label must be a text of 1 to ${String(MAX_LABEL)} characters, none of them a control or ` +
         `invisible, not ${describeValue(label)}`,
     );
+  }
+  refusePairs(options);
+}
+
+/** Options of which each has a right value, but not beside the other. */
+function refusePairs(options: AnyAcquireOptions): void {
+  const { leaseTimeMs, maxHoldMs, minHoldMs = 0, permits = 1, capacity = permits } = options;
+  if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
+    refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
+  }
+  if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
+    refuseArgument('leaseTimeMs must not be less than minHoldMs');
+  }
+  if (permits > capacity) {
+    refuseArgument('permits, of one call, must not be more than capacity, of all calls');
   }
 }
 
