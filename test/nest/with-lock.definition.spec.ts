@@ -346,6 +346,28 @@ export class Types {
     return Promise.resolve(1);
   }
 
+  @WithLock('a', { onBusy: () => 'busy' })
+  async word(): Promise<'busy' | 'done'> {
+    return Promise.resolve('done');
+  }
+
+  // @ts-expect-error -- another word
+  @WithLock('a', { onBusy: () => 'free' })
+  async otherWord(): Promise<'busy' | 'done'> {
+    return Promise.resolve('done');
+  }
+
+  @WithLock('a', { onBusy: () => ({ ok: false, causes: ['busy', 1] }) })
+  async variant(): Promise<{ ok: true } | { ok: false; causes: [cause: string, times: 1 | 2] }> {
+    return Promise.resolve({ ok: true });
+  }
+
+  // @ts-expect-error -- the answer of one variant, with the mark of the other
+  @WithLock('a', { onBusy: () => ({ ok: true, causes: [] }) })
+  async otherVariant(): Promise<{ ok: true; count: number } | { ok: false; causes: string[] }> {
+    return Promise.resolve({ ok: true, count: 1 });
+  }
+
   // @ts-expect-error -- skip resolves with undefined
   @WithLock('a', { onBusy: 'skip' })
   async skips(): Promise<string> {
@@ -379,6 +401,41 @@ export class Types {
   @WithLock((context: ExecutionContext) => context.getClass().name, { via: 'interceptor' })
   handler(): string {
     return '';
+  }
+}
+
+/** An entity may be of any type. */
+export abstract class Repository<Entity> {
+  @WithLock('a', { onBusy: () => null })
+  async find(): Promise<Entity | null> {
+    return Promise.resolve(null);
+  }
+
+  @WithLock('a', { onBusy: () => null })
+  watch(): Observable<Entity | null> {
+    return of(null);
+  }
+
+  @WithLock('a', { onBusy: 'skip' })
+  async maybe(): Promise<Entity | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  @WithLock('a', { onBusy: () => [] })
+  async all(): Promise<Entity[]> {
+    return Promise.resolve([]);
+  }
+
+  // @ts-expect-error -- an entity may be something else
+  @WithLock('a', { onBusy: () => null })
+  async need(): Promise<Entity> {
+    return Promise.reject(new Error());
+  }
+
+  // @ts-expect-error -- skip resolves with undefined
+  @WithLock('a', { onBusy: 'skip' })
+  async orNull(): Promise<Entity | null> {
+    return Promise.resolve(null);
   }
 }
 

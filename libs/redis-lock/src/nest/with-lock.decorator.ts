@@ -32,18 +32,32 @@ type ValueOf<Returned> = [Awaited<Returned>] extends [never]
 type Answer<M extends (...args: any[]) => unknown> =
   void extends ValueOf<ReturnType<M>> ? unknown : ValueOf<ReturnType<M>>;
 
+/**
+ * Nothing where such a value suits the method. The first two questions are those that the compiler can
+ * answer for a type parameter, as in `Promise<Entity | null>`.
+ */
+type Fit<M extends (...args: any[]) => unknown, Value> =
+  Promise<Value> extends ReturnType<M>
+    ? unknown
+    : Observable<Value> extends ReturnType<M>
+      ? unknown
+      : [Value] extends [Answer<M>]
+        ? unknown
+        : 'the handler answers with what the method does not promise';
+
+/** A handler without a `return` answers undefined. */
+type Defined<Value> = Value extends void ? undefined : Value;
+
 /** Nothing where the answers of the handler suit the method, and otherwise the reason. */
 type Misfit<M extends (...args: any[]) => unknown, Given> = 'throw' extends Given
   ? unknown
   : Given extends 'skip'
-    ? undefined extends Answer<M>
+    ? unknown extends Fit<M, undefined>
       ? unknown
       : "'skip' resolves with undefined, which the method does not promise"
     : Given extends (args: infer Args extends readonly unknown[], error: never) => infer Returned
       ? Parameters<M> extends [...Args, ...any[]]
-        ? [ValueOf<Returned>] extends [Answer<M> | (undefined extends Answer<M> ? void : never)]
-          ? unknown
-          : 'the handler answers with what the method does not promise'
+        ? Fit<M, Defined<ValueOf<Returned>>>
         : 'the handler wants other arguments than the method has'
       : unknown;
 

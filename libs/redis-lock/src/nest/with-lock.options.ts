@@ -38,8 +38,15 @@ export type OnBackendError<Args extends readonly unknown[]> =
 
 /** As the type of a method, it takes a function with narrower arguments: those of the decorated one. */
 type Handler<Args extends readonly unknown[], E> = {
-  handle(args: Args, error: E): unknown;
+  handle(args: Args, error: E): Precise;
 }['handle'];
+
+/** Any value. As the type of an answer, it lets the compiler keep `'busy'`, and not make it a `string`. */
+type Precise =
+  // eslint-disable-next-line @typescript-eslint/no-invalid-void-type, @typescript-eslint/no-empty-object-type -- with both, it is any value at all
+  | ('' | 0 | 0n | boolean | null | undefined | void | {})
+  | { readonly [name: string]: Precise }
+  | (readonly Precise[] | []);
 
 /** How a decorated method takes its lock. Every time is in milliseconds. */
 export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
