@@ -61,7 +61,7 @@ class Jobs {
     return 'ran';
   }
 
-  @CronLock('part', { per: 1_500, atLeastMs: 10 })
+  @CronLock('part', { per: 3_000, atLeastMs: 10 })
   async parts(): Promise<string | undefined> {
     return 'ran';
   }
@@ -243,6 +243,7 @@ describe('@CronLock', () => {
     ['per must be a whole number of milliseconds from 1000', 'a', { per: 999 }],
     ["'minute', 'hour' or 'day'", 'a', { per: 'week' }],
     ['per must be', 'a', { per: 86_400_001 }],
+    ['per must be whole seconds', 'a', { per: 1_500 }],
     ['per must be', 'a', { per: null, atLeastMs: 10 }],
     ['per must be', 'a', { per: 'toString' }],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: 0 }],

@@ -23,7 +23,8 @@ export interface CronLockOptions extends Pick<
   /**
    * The job begins once at most in each slot of this length, in all instances together: an instance that
    * is late, or was restarted, does not run it again. The next slot has its own run. A slot begins at each
-   * full minute, hour or day of UTC, or at each multiple of so many milliseconds since 1970.
+   * full minute, hour or day of UTC, or at each multiple of so many milliseconds since 1970; a number is whole
+   * seconds, as `90_000`.
    *
    * The slot is that of the instance's own clock when the job is called, rounded to the second. Choose a
    * slot no longer than the time between two runs, and longer than an instance may be late. For a daily
@@ -119,4 +120,6 @@ function checkSlot(per: unknown, where: string): void {
   if (per === undefined || Object.keys(SLOTS).includes(per as string)) return;
   const problem = timeProblem('per', per, { min: 1_000, max: LEASE.max });
   if (problem !== undefined) refuse(where, `${problem}; or it is 'minute', 'hour' or 'day'`);
+  // The time of a call is rounded to the second: two runs, 1.5 s apart, may fall into one slot of 1.5 s.
+  if (Number(per) % 1_000 !== 0) refuse(where, 'per must be whole seconds, such as 90_000');
 }
