@@ -150,9 +150,27 @@ describe('unlock', () => {
     await expect(both).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
+  it('says so where another kind is held', async () => {
+    const lease = await open().locks.plain.acquire('a', LEASE);
+    const { code, out } = await unlock(['a', '--yes', '--kind', 'read']);
+    expect(code).toBe(0);
+    expect(out).toContain('Nobody holds it as read.\n');
+    await lease.release();
+  });
+
+  it('says how many hold it beside those that were shown', async () => {
+    const { read } = open().locks.readWrite.get('a');
+    for (let i = 0; i < 103; i++) await read.acquire(LEASE);
+    expect((await unlock(['a', '--yes'])).out).toContain('\n3 more hold it: run this again\n');
+    expect((await unlock(['a', '--yes'])).out).not.toContain('more');
+    expect(await read.isLocked()).toBe(false);
+  });
+
   it('leaves alone what is no lock, and exits with 1', async () => {
     await redis.admin.rpush('mine', 'x');
-    expect(await unlock(['mine', '--yes'])).toMatchObject({ code: 1 });
+    const { code, out } = await unlock(['mine', '--yes']);
+    expect(code).toBe(1);
+    expect(out).not.toContain('Nobody');
     expect(await redis.admin.lrange('mine', 0, -1)).toEqual(['x']);
     await redis.admin.del('mine');
   });

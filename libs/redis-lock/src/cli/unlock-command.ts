@@ -43,7 +43,7 @@ export async function runUnlock(
       return EXIT.broken;
     }
     if (isHeld) await takeAway(watched, nodes, { ...options, kind });
-    return report(watched, nodes, isHeld, name, io);
+    return report(watched, nodes, { ...options, isHeld, kind: given }, io);
   });
 }
 
@@ -107,17 +107,27 @@ async function takeAway(
 function report(
   watched: readonly Watched[],
   nodes: readonly Look[],
-  isHeld: boolean,
-  name: string,
+  { name, kind, isHeld }: Pick<UnlockOptions, 'name' | 'kind'> & { readonly isHeld: boolean },
   { isJson, out }: Run,
 ): number {
+  const isBroken = nodes.some((look) => 'problem' in look);
   const taken = watched.flatMap(({ server, taken }) =>
     taken.map(({ kind, holders, remainingMs, reason }) => ({
       ...{ node: server.name, kind, holders, remainingMs, reason },
     })),
   );
   if (isJson) out(jsonOf({ version: 1, name, nodes, taken }));
-  else if (taken.length > 0) out(taken.map(takenLine).join(''));
-  else out(isHeld ? 'It was given back meanwhile.\n' : 'Nobody holds it.\n');
-  return nodes.some((look) => 'problem' in look) ? EXIT.broken : EXIT.fine;
+  else if (taken.length > 0) out(taken.map(takenLine).join('') + restLine(nodes));
+  else if (isHeld) out('It was given back meanwhile.\n');
+  else if (!isBroken) out(`Nobody holds it${kind === undefined ? '' : ` as ${kind}`}.\n`);
+  return isBroken ? EXIT.broken : EXIT.fine;
+}
+
+/** Only those that were shown have lost it. */
+function restLine(nodes: readonly Look[]): string {
+  const rests = nodes.map((look) =>
+    'problem' in look ? 0 : look.holderCount - look.holders.length,
+  );
+  const rest = Math.max(0, ...rests);
+  return rest === 0 ? '' : `${String(rest)} more hold it: run this again\n`;
 }
