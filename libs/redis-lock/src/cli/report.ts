@@ -16,9 +16,10 @@ const UNSAFE = new RegExp(UNSAFE_CHARACTERS, 'gu');
  * text.
  */
 export function plain(text: string): string {
-  return text.replace(UNSAFE, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  return text.replace(UNSAFE, (character) =>
+    // Beyond the first 65,536 characters, JSON writes two units.
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 }
 
 /** The same for a text of several lines. */
