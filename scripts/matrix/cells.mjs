@@ -50,7 +50,7 @@ export const SERVERS = {
   },
 };
 
-/** Of 20 the oldest that is promised. */
+/** Node 20 is tried in the oldest version that is promised. */
 const NODES = {
   'node-20': '20.19.0',
   'node-22': '22.23.3',
@@ -58,7 +58,7 @@ const NODES = {
   'node-26': '26.10.0',
 };
 
-/** Of 5 the oldest that is promised; of 6 the one in package-lock.json. */
+/** The ioredis 5 that is tried is the oldest that is promised. package-lock.json says which ioredis 6. */
 const OLDEST_IOREDIS = '5.4.1';
 
 /**

@@ -31,7 +31,7 @@ async function readJson(file) {
 }
 
 /**
- * What Jest has counted. A test that is skipped without a reason counts as failed.
+ * The counts of Jest. A test that is skipped without a reason counts as failed.
  * @param {string} file
  * @returns {Promise<Omit<Counts, 'failed'> & { failures: string[] }>}
  */

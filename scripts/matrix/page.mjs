@@ -6,7 +6,7 @@ import { CELLS, SERVERS } from './cells.mjs';
 const PAGE = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
 const HEAD = ['cell', 'server', 'Node', 'ioredis', '`npm test`', '`npm run test:faults`'];
 const COLUMNS = [...HEAD, 'skipped, because', 'on'];
-/** Of a cell that has not been run since it came into the matrix. */
+/** A cell says so from when it comes into the matrix until it is run. */
 export const NOT_RUN = 'not yet run';
 const SECTION = /(<!-- npm run matrix -->\n)(.*?)(<!-- end -->)/s;
 

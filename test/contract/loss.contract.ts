@@ -15,7 +15,7 @@ import { Stopwatch } from '../support/stopwatch.js';
 /** Both clocks count whole milliseconds. */
 const TICK_MS = 2;
 
-/** What the error of a loss has always. */
+/** A lost lease has these in every error. */
 function lossOf(error: unknown) {
   expect(error).toBeInstanceOf(LeaseLostError);
   const { confirmedAt, confirmedAgoMs = NaN, stoodStillMs = NaN } = error as LeaseLostError;

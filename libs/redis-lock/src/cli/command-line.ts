@@ -155,7 +155,7 @@ function parsed(args: readonly string[]) {
 }
 
 /** @throws {UsageError} the command has other arguments */
-function checkNames(command: string | undefined, names: readonly string[]): void {
+function checkNames(command: Command, names: readonly string[]): void {
   if (command === 'doctor' && names.length > 0) throw new UsageError('doctor takes no name');
   if ((command === 'inspect' || command === 'unlock') && names.length !== 1) {
     throw new UsageError(`${command} takes one name`);

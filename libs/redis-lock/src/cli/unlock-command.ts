@@ -1,13 +1,11 @@
 import { LockStateError } from '../core/api/errors.js';
 import { checkForceOptions, FORCE_OPTIONS } from '../core/force-release.js';
+import { HELD_KINDS, presentHolders, type HeldKind } from '../primitives/monitor/inspection.js';
 import { reasonOf, within } from './answers.js';
 import { EXIT, MOST_MS, UsageError, type Run } from './io.js';
 import { jsonOf, pageOf, takenLine } from './report.js';
 import type { Server } from './server.js';
 import { answered, lookAt, withServers, type Look, type Watched } from './watch.js';
-
-const KINDS = ['lock', 'fair', 'read', 'write', 'semaphore'] as const;
-type Kind = (typeof KINDS)[number];
 
 export interface UnlockOptions {
   readonly name: string;
@@ -47,34 +45,29 @@ export async function runUnlock(
   });
 }
 
-function checkedKind(kind: string | undefined): Kind | undefined {
-  const known = KINDS.find((one) => one === kind);
+function checkedKind(kind: string | undefined): HeldKind | undefined {
+  const known = HELD_KINDS.find((one) => one === kind);
   if (kind === undefined || known !== undefined) return known;
-  throw new UsageError(`--kind is one of ${KINDS.join(', ')}`);
+  throw new UsageError(`--kind is one of ${HELD_KINDS.join(', ')}`);
 }
 
 /** @throws {UsageError} it is held in two ways */
-function kindOf(nodes: readonly Look[]): Kind | undefined {
+function kindOf(nodes: readonly Look[]): HeldKind | undefined {
   const kinds = nodes.flatMap((look) =>
-    'problem' in look ? [] : alive(look).map(({ kind }) => kind),
+    'problem' in look ? [] : presentHolders(look).map(({ kind }) => kind),
   );
   const [kind, ...others] = new Set(kinds);
-  if (others.length === 0) return kind as Kind | undefined;
+  if (others.length === 0) return kind as HeldKind | undefined;
   throw new UsageError(
     `It is held in two ways: give --kind ${[kind, ...others].join(' or --kind ')}`,
   );
 }
 
-/** A reader whose lease is over holds nothing. */
-function alive({ holders }: Extract<Look, { holders: unknown }>) {
-  return holders.filter(({ remainingMs }) => remainingMs > 0);
-}
-
 /** Those that were shown: who acquires it meanwhile keeps it. */
-function ownersOf(look: Look, kind: Kind): string[] {
+function ownersOf(look: Look, kind: HeldKind): string[] {
   if ('problem' in look) return [];
   const isHash = kind === 'lock' || kind === 'fair';
-  return alive(look)
+  return presentHolders(look)
     .filter((holder) => holder.kind === kind || (isHash && ['lock', 'fair'].includes(holder.kind)))
     .map(({ owner }) => owner);
 }
@@ -88,7 +81,7 @@ async function isAgreed(name: string, { terminal, out }: Run): Promise<boolean> 
 async function takeAway(
   watched: readonly Watched[],
   nodes: readonly Look[],
-  { name, kind, reason }: UnlockOptions & { readonly kind: Kind },
+  { name, kind, reason }: UnlockOptions & { readonly kind: HeldKind },
 ): Promise<void> {
   const taking = watched.map(async ({ monitor }, i) => {
     const look = nodes[i];

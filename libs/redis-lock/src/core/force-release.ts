@@ -1,7 +1,6 @@
 import { describeValue, LockArgumentError } from './api/errors.js';
 import { tell } from './api/observer.js';
-import { isLabel } from './api/options.js';
-import { isPlainObject, unknownOption } from './api/shapes.js';
+import { checkLabel, checkOptionNames } from './api/options.js';
 import type { Holder, HoldProtocol, Inspection } from './holding/protocol.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
@@ -13,18 +12,9 @@ export const FORCE_OPTIONS = ['reason', 'owners'] as const;
 /** @throws {LockArgumentError} an option is unknown, or has a wrong value */
 export function checkForceOptions(options: unknown, known: readonly string[]): void {
   if (options === undefined) return;
-  if (!isPlainObject(options)) {
-    throw new LockArgumentError(`options must be a plain object, not ${describeValue(options)}`);
-  }
-  const unknown = unknownOption(options, known);
-  if (unknown !== undefined) throw new LockArgumentError(unknown);
+  checkOptionNames(options, known);
   const { reason, owners } = options as Partial<Record<keyof ForceReleaseOptions, unknown>>;
-  if (reason !== undefined && !isLabel(reason)) {
-    throw new LockArgumentError(
-      'reason must be a text of 1 to 1024 characters, none of them a control or invisible, ' +
-        `not ${describeValue(reason)}`,
-    );
-  }
+  checkLabel('reason', reason);
   if (owners !== undefined && !isListOfTexts(owners)) {
     throw new LockArgumentError(
       `owners must be a list of owners of LockMonitor.inspect, not ${describeValue(owners)}`,

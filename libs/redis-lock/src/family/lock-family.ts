@@ -37,10 +37,10 @@ export class LockFamily implements AsyncDisposable {
   readonly red: RedLockService;
   /** Writes to this Redis that reject once a later holder of the lock has written. */
   readonly fencing: FencingGuard;
-  /** What this process holds and waits for, and whether Redis answers. */
+  /** The locks that this process holds and waits for, and whether Redis answers. */
   readonly monitor: LockMonitor;
   /**
-   * What the services share.
+   * All locks of the services share it.
    * @internal
    */
   readonly context: LockContext;

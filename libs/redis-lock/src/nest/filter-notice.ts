@@ -7,6 +7,7 @@ import {
 } from '@nestjs/core';
 
 import { LockError } from '../core/api/errors.js';
+import { classesOf, isClass } from './classes.js';
 
 /** Nest's own keys for the arguments of `@UseFilters` and `@Catch`, in all its versions. */
 const USED_FILTERS = '__exceptionFilters__';
@@ -28,7 +29,7 @@ export class FilterNotice implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     if (seen.has(this.modules)) return;
     seen.add(this.modules);
-    const answersHttp = this.http.httpAdapter && this.#classes('controllers').length > 0;
+    const answersHttp = this.http.httpAdapter && classesOf(this.modules, 'controllers').length > 0;
     if (!answersHttp || this.#filters().some(catchesLockErrors)) return;
     new Logger('RedisLock').log(
       'No exception filter catches the errors of locks: HTTP requests for a busy lock are answered 500. ' +
@@ -39,20 +40,9 @@ export class FilterNotice implements OnApplicationBootstrap {
   /** Instances and classes. */
   #filters(): unknown[] {
     const requestScoped = this.config.getGlobalRequestFilters().map(({ metatype }) => metatype);
-    const used = [...this.#classes('controllers'), ...this.#classes('providers')].flatMap(
-      filtersOn,
-    );
+    const used = classesOf(this.modules, 'controllers', 'providers').flatMap(filtersOn);
     return [...this.config.getGlobalFilters(), ...requestScoped, ...used];
   }
-
-  #classes(what: 'controllers' | 'providers'): Type[] {
-    const wrappers = [...this.modules.values()].flatMap((module) => [...module[what].values()]);
-    return wrappers.map(({ metatype }): unknown => metatype).filter(isClass);
-  }
-}
-
-function isClass(metatype: unknown): metatype is Type {
-  return typeof metatype === 'function' && typeof metatype.prototype === 'object';
 }
 
 /** The filters that `@UseFilters` has put on a class and on its methods. */

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 
 import type { LockErrorCode } from '../core/api/errors.js';
-import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
+import { numberProblem, type Range } from '../core/api/options.js';
+import { checkObject, refuse, refuseUnknown } from '../core/api/refuse.js';
 
 /** The answers of `LockExceptionFilter`, where they differ from the default ones. */
 export interface LockExceptionFilterOptions {
@@ -59,6 +60,9 @@ const DEFAULTS: LockAnswers = {
   LOCK_CONFIGURATION: INTERNAL,
 };
 
+const STATUS: Range = { min: 400, max: 599 };
+const WAIT_S: Range = { min: 1, max: 3_600 };
+
 const CODES = Object.keys(DEFAULTS) as LockErrorCode[];
 
 /**
@@ -70,9 +74,7 @@ export function answersOf(options: LockExceptionFilterOptions, where: string): L
   refuseUnknown(options, ['statuses', 'retryAfterS'], where);
   const { statuses = {}, retryAfterS } = options;
   checkStatuses(statuses, where);
-  if (retryAfterS !== undefined && !isWhole(retryAfterS, 1, 3_600)) {
-    refuseValue(where, 'retryAfterS', 'a whole number of seconds from 1 to 3600', retryAfterS);
-  }
+  checkNumber(where, 'retryAfterS', retryAfterS, WAIT_S, 'a whole number of seconds');
   const answers = CODES.map((code) => [code, changed(DEFAULTS[code], statuses[code], retryAfterS)]);
   return Object.fromEntries(answers) as LockAnswers;
 }
@@ -101,11 +103,17 @@ function checkStatuses(statuses: object, where: string): void {
   checkObject(place, statuses);
   refuseUnknown(statuses, CODES, place);
   for (const [code, status] of Object.entries(statuses)) {
-    if (status === undefined || isWhole(status, 400, 599)) continue;
-    refuseValue(place, code, 'a whole number from 400 to 599', status);
+    checkNumber(place, code, status, STATUS, 'a whole number');
   }
 }
 
-function isWhole(value: unknown, min: number, max: number): boolean {
-  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+function checkNumber(
+  where: string,
+  option: string,
+  value: unknown,
+  range: Range,
+  what: string,
+): void {
+  const problem = value === undefined ? undefined : numberProblem(option, value, range, what);
+  if (problem !== undefined) refuse(where, problem);
 }

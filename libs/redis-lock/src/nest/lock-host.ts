@@ -4,6 +4,7 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { LockConfigurationError } from '../core/api/errors.js';
 import type { LockContext } from '../core/lock-context.js';
 import { LockService } from '../primitives/lock/lock-service.js';
+import { classesOf } from './classes.js';
 import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from './lock-kinds.js';
 import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
 import { checkProfile, type LockPlan } from './with-lock.options.js';
@@ -118,18 +119,15 @@ export class HostScan implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    for (const { providers, controllers, injectables } of this.modules.values()) {
+    for (const { providers } of this.modules.values()) {
       for (const { isNotMetatype, instance } of providers.values()) {
         if (isNotMetatype && isObject(instance)) this.#provide(instance);
       }
-      for (const { metatype } of [providers, controllers, injectables].flatMap(valuesOf)) {
-        this.#check(metatype?.prototype);
-      }
     }
-  }
-
-  #check(target: unknown): void {
-    if (isObject(target)) for (const check of checksOf(target)) check(this.application);
+    const classes = classesOf(this.modules, 'providers', 'controllers', 'injectables');
+    for (const { prototype } of classes) {
+      for (const check of checksOf(prototype as object)) check(this.application);
+    }
   }
 
   /** Does for an object that a factory made what Nest does for the instances of a class. */
@@ -138,10 +136,6 @@ export class HostScan implements OnModuleInit {
       Reflect.set(instance, key, this.application.get<unknown>(token, { strict: false }));
     }
   }
-}
-
-function valuesOf<T>(map: ReadonlyMap<unknown, T>): T[] {
-  return [...map.values()];
 }
 
 function isObject(instance: unknown): instance is object {

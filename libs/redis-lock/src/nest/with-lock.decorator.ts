@@ -28,7 +28,7 @@ type ValueOf<Returned> = [Awaited<Returned>] extends [never]
     ? Awaited<Value>
     : Awaited<Returned>;
 
-/** What may stand in place of the method's value; nobody reads that of a method without one. */
+/** A caller may get this in place of the method's value; no caller reads that of a method without one. */
 type Answer<M extends (...args: any[]) => unknown> =
   void extends ValueOf<ReturnType<M>> ? unknown : ValueOf<ReturnType<M>>;
 

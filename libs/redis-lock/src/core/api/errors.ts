@@ -144,7 +144,7 @@ export class LeaseLostError extends LockError {
   }
 }
 
-/** What is known about a loss; a field is missing where nothing is. */
+/** A lost lease, as far as it is known: a field is missing where nothing is. */
 export type LeaseLostDetails = Partial<
   Pick<
     LeaseLostError,

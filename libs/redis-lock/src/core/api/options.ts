@@ -137,12 +137,18 @@ export function checkCount(option: string, value: unknown, range: Range): void {
   refuseArgument(numberProblem(option, value, range, 'a whole number'));
 }
 
-export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
-  if (!isPlainObject(options)) {
-    const hint = isAbortSignal(options) ? '; write { signal }' : '';
-    refuseArgument(`options must be a plain object, not ${describeValue(options)}${hint}`);
+/** @throws {LockArgumentError} they are no plain object, or one of them is unknown */
+export function checkOptionNames(options: unknown, known: readonly string[]): void {
+  if (isPlainObject(options)) {
+    refuseArgument(unknownOption(options, known));
+    return;
   }
-  refuseArgument(unknownOption(options, known));
+  const hint = known.includes('signal') && isAbortSignal(options) ? '; write { signal }' : '';
+  refuseArgument(`options must be a plain object, not ${describeValue(options)}${hint}`);
+}
+
+export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
+  checkOptionNames(options, known);
   const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
   const { permits, capacity, minReplicas, label, minHoldMs, profile } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
@@ -161,12 +167,7 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (profile !== undefined && typeof profile !== 'string') {
     refuseArgument(`profile must be the name of a profile, not ${describeValue(profile)}`);
   }
-  if (label !== undefined && !isLabel(label)) {
-    refuseArgument(
-      `label must be a text of 1 to ${String(MAX_LABEL)} characters, none of them a control or ` +
-        `invisible, not ${describeValue(label)}`,
-    );
-  }
+  checkLabel('label', label);
   refusePairs(options);
 }
 
@@ -211,6 +212,14 @@ export function numberProblem(
 
 /** The longest text that metrics keep for a lock. */
 const MAX_LABEL = 1_024;
+
+export function checkLabel(option: string, value: unknown): void {
+  if (value === undefined || isLabel(value)) return;
+  refuseArgument(
+    `${option} must be a text of 1 to ${String(MAX_LABEL)} characters, none of them a control or ` +
+      `invisible, not ${describeValue(value)}`,
+  );
+}
 
 export function isLabel(value: unknown): value is string {
   return (

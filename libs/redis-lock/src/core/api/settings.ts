@@ -15,7 +15,7 @@ import { hasMethods, isPlainObject } from './shapes.js';
 /** The options of calls under one name. */
 type Profile = Omit<AnyAcquireOptions, 'signal' | 'profile' | 'label'>;
 
-/** What no application has to know; the defaults fit nearly all. Every time is in milliseconds. */
+/** Locks work with these defaults in nearly every application. Every time is in milliseconds. */
 export interface LockTuning {
   /**
    * The longest pause of a waiter between two questions to Redis, if a wake-up message is lost.

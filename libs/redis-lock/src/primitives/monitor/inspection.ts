@@ -62,6 +62,17 @@ export interface LockInspection {
   }[];
 }
 
+/** The kinds that have holders. */
+export const HELD_KINDS = ['lock', 'fair', 'read', 'write', 'semaphore'] as const;
+export type HeldKind = (typeof HELD_KINDS)[number];
+
+/** A reader whose lease is over holds nothing. */
+export function presentHolders({
+  holders,
+}: Pick<LockInspection, 'holders'>): LockInspection['holders'] {
+  return holders.filter(({ remainingMs }) => remainingMs > 0);
+}
+
 type Queue = LockInspection['queues'][number];
 
 /** By the lines of their waiters, in the order in which they are served. */

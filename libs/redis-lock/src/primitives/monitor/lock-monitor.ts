@@ -19,7 +19,13 @@ import { LockService } from '../lock/lock-service.js';
 import { ReadWriteLockService } from '../read-write-lock/read-write-lock-service.js';
 import { PermitProtocol } from '../semaphore/permit-protocol.js';
 import { INSPECT_NAME, keysOf } from './inspect.scripts.js';
-import { inspectionOf, type LockInspection } from './inspection.js';
+import {
+  HELD_KINDS,
+  inspectionOf,
+  presentHolders,
+  type HeldKind,
+  type LockInspection,
+} from './inspection.js';
 
 /** The locks of one process on one connection, at one moment. */
 export interface LockStatus {
@@ -60,10 +66,6 @@ const TIMEOUT = { min: 1, max: 60_000 };
 const SHOWN = 100;
 /** The permits that one call takes away. */
 const MOST_TAKEN = 10_000;
-
-/** The kinds that have holders. */
-const HELD_KINDS = ['lock', 'fair', 'read', 'write', 'semaphore'] as const;
-type HeldKind = (typeof HELD_KINDS)[number];
 
 /** Tells how the locks of one connection are: for health checks, metrics, and people who look after them. */
 export class LockMonitor {
@@ -108,6 +110,7 @@ export class LockMonitor {
       outcome: 'unknown',
     });
   }
+
   /**
    * Resolves with what Redis has under this name: who holds it, for how long, and who waits there. Reads
    * it by one script, and changes nothing.
@@ -171,9 +174,9 @@ export class LockMonitor {
 }
 
 /** @throws {LockStateError} it is held in two ways */
-function kindHeld({ name, holders }: LockInspection): HeldKind | undefined {
-  const alive = holders.filter(({ remainingMs }) => remainingMs > 0);
-  const [kind, ...others] = new Set(alive.map(({ kind }) => kind as HeldKind));
+function kindHeld(found: LockInspection): HeldKind | undefined {
+  const { name } = found;
+  const [kind, ...others] = new Set(presentHolders(found).map(({ kind }) => kind as HeldKind));
   if (others.length === 0) return kind;
   throw new LockStateError(
     `Lock ${quoteName(name)} is held in two ways: give the kind, ${[kind, ...others].join(' or ')}`,

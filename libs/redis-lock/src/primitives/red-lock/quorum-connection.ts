@@ -3,7 +3,7 @@ import { TimerHeap } from '../../core/time/timer-heap.js';
 import { describeValue, LockConfigurationError, LockStateError } from '../../core/api/errors.js';
 import { Deadline } from '../../core/time/deadline.js';
 import { tell, type LockObserver } from '../../core/api/observer.js';
-import { LEASE } from '../../core/api/options.js';
+import { LEASE, timeProblem } from '../../core/api/options.js';
 import {
   ANSWER_MS,
   type ChannelListener,
@@ -205,11 +205,8 @@ function checkConnections(connections: unknown): void {
 }
 
 function checkLongestLease(value: unknown): void {
-  if (Number.isInteger(value) && Number(value) >= LEASE.min && Number(value) <= LEASE.max) return;
-  throw new LockConfigurationError(
-    `redLock.longestLeaseMs must be a whole number of milliseconds from ${String(LEASE.min)} to ` +
-      `${String(LEASE.max)}, not ${describeValue(value)}`,
-  );
+  const problem = timeProblem('redLock.longestLeaseMs', value, LEASE);
+  if (problem !== undefined) throw new LockConfigurationError(problem);
 }
 
 function weaknessOf(nodes: number): string | undefined {

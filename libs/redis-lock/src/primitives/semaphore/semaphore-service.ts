@@ -9,8 +9,14 @@ import {
 import { remainingOf } from '../lua/answers.js';
 import type { PermitLease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { CAPACITY, checkCount, checkLeaseTime, LARGEST_COUNT } from '../../core/api/options.js';
-import { isPlainObject, unknownOption, withDefaultOptions } from '../../core/api/shapes.js';
+import {
+  CAPACITY,
+  checkCount,
+  checkLeaseTime,
+  checkOptionNames,
+  LARGEST_COUNT,
+} from '../../core/api/options.js';
+import { withDefaultOptions } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
@@ -169,12 +175,9 @@ class NamedSemaphore implements Semaphore {
   }
 }
 
-function capacityOf(options: unknown = {}): number | undefined {
-  const problem = isPlainObject(options)
-    ? unknownOption(options, ['capacity'])
-    : `options must be a plain object, not ${describeValue(options)}`;
-  if (problem !== undefined) throw new LockArgumentError(problem);
-  const { capacity } = options as SemaphoreOptions;
+function capacityOf(options: SemaphoreOptions = {}): number | undefined {
+  checkOptionNames(options, ['capacity']);
+  const { capacity } = options;
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
   return capacity;
 }

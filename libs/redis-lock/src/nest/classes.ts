@@ -1,0 +1,21 @@
+import type { Type } from '@nestjs/common';
+import type { ModulesContainer } from '@nestjs/core';
+
+type Place = 'controllers' | 'providers' | 'injectables';
+
+/** The classes that all modules of an application have in these places. */
+export function classesOf(modules: ModulesContainer, ...places: readonly Place[]): Type[] {
+  return [...modules.values()]
+    .flatMap((module) => places.flatMap((place) => [...module[place].values()]))
+    .map(({ metatype }): unknown => metatype)
+    .filter(isClass);
+}
+
+/** Factories, too, stand where a class may stand. */
+export function isClass(metatype: unknown): metatype is Type {
+  return (
+    typeof metatype === 'function' &&
+    typeof metatype.prototype === 'object' &&
+    metatype.prototype !== null
+  );
+}
