@@ -111,7 +111,7 @@ describe('npm run demo', () => {
 
       const talkative = serve({ SECKILL_LOG_LEVEL: 'debug' });
       expect((await order(await talkative.says(SERVING), 'alice')).status).toBe(201);
-      await talkative.says(/DEBUG.*Lock "product_1" released/);
+      await talkative.says(/LOG.*Lock "product_1" released/);
       expect(await talkative.signal('SIGTERM')).toBe(0);
     });
 
