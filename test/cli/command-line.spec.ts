@@ -67,8 +67,9 @@ describe('the command line', () => {
   });
 
   it.each([
-    [[], 'Expected a command'],
-    [['repair'], 'Expected a command'],
+    [[], 'A command is missing: doctor, inspect, unlock, top'],
+    [['repair'], 'Unknown command repair: doctor, inspect, unlock, top'],
+    [['inspct', 'a'], 'Unknown command inspct: did you mean inspect?'],
     [['doctor', 'product_1'], 'doctor takes no name'],
     [['inspect'], 'inspect takes one name'],
     [['inspect', 'a', 'b'], 'inspect takes one name'],
@@ -84,7 +85,9 @@ describe('the command line', () => {
     [['inspect', 'a{b'], 'one pair of braces'],
     [['inspect', 'redisson_lock_token:{a}'], 'begins the helper keys'],
     [['doctor', '--key-prefix', 'a\nb'], 'control'],
-    [['doctor', '--verbose'], "Unknown option '--verbose'"],
+    [['top', '--one'], 'Unknown option --one: did you mean --once?'],
+    [['doctor', '--debug'], 'Unknown option --debug: --url, --cluster'],
+    [['doctor', '-x'], 'Unknown option -x: --url, --cluster'],
     [['doctor', '--url'], 'argument missing'],
     [['doctor', '--url', ''], 'it is empty'],
     [['doctor', '--url', `http://shop:${WRITTEN}@redis`], 'redis:// or rediss://'],

@@ -182,7 +182,7 @@ describe('inspect', () => {
 
   it('needs no other rights than the locks, and says when one is missing', async () => {
     const rules = aclRules(Object.keys(PERMISSIONS) as PermissionsOf[], 'app:');
-    await redis.admin.acl('SETUSER', 'shop', 'reset', 'on', '>pw', ...rules);
+    await redis.admin.acl('SETUSER', 'shop', 'reset', 'resetchannels', 'on', '>pw', ...rules);
     const env = { REDIS_URL: redis.url, REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
     const args = ['inspect', 'a', '--key-prefix', 'app:'];
     expect(await run(args, { env })).toMatchObject({ code: 0, err: '' });

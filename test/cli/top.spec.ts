@@ -90,6 +90,18 @@ describe('top', () => {
     await lease.release();
   });
 
+  it('says of a name whose key is no lock that it is none', async () => {
+    await redis.admin.set('text', 'x');
+    const { code, out } = await top(['text', 'b']);
+    expect(code).toBe(1);
+    expect(rowsOf(out)[0]?.slice(0, 2)).toEqual(['b', 'free']);
+    expect(out).toMatch(new RegExp(`^text on 127.0.0.1:${redis.port}: it holds something`, 'm'));
+    const asJson = await top(['text', '--json']);
+    expect(asJson.code).toBe(1);
+    expect(JSON.parse(asJson.out)).toMatchObject({ locks: [], problems: [{ name: 'text' }] });
+    await redis.admin.del('text');
+  });
+
   it('--json prints one frame for a program', async () => {
     const { owner, release } = await open().locks.plain.acquire('a', LEASE);
     const { code, out } = await top(['--json'], { terminal: new Person() });
@@ -164,7 +176,7 @@ describe('top', () => {
 
   it('needs the right to scan beyond those of the locks', async () => {
     const rules = aclRules(Object.keys(PERMISSIONS) as PermissionsOf[], 'app:');
-    await redis.admin.acl('SETUSER', 'shop', 'reset', 'on', '>pw', ...rules);
+    await redis.admin.acl('SETUSER', 'shop', 'reset', 'resetchannels', 'on', '>pw', ...rules);
     const options = { env: { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' } };
     const refused = await top(['--key-prefix', 'app:'], options);
     expect(refused.code).toBe(1);

@@ -177,7 +177,7 @@ describe('unlock', () => {
 
   it('needs no other rights than the locks', async () => {
     const rules = aclRules(Object.keys(PERMISSIONS) as PermissionsOf[], 'app:');
-    await redis.admin.acl('SETUSER', 'shop', 'reset', 'on', '>pw', ...rules);
+    await redis.admin.acl('SETUSER', 'shop', 'reset', 'resetchannels', 'on', '>pw', ...rules);
     await redis.admin.acl('LOG', 'RESET');
     await open({ keyPrefix: 'app:' }).locks.plain.acquire('a', LEASE);
     const env = { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };

@@ -116,7 +116,7 @@ describe('a managed Redis', () => {
   };
   const env = { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
   const be = (may: keyof typeof rules) =>
-    redis.admin.acl('SETUSER', 'shop', 'reset', 'on', '>pw', ...rules[may]);
+    redis.admin.acl('SETUSER', 'shop', 'reset', 'resetchannels', 'on', '>pw', ...rules[may]);
   const settings = async (maxmemory: string, policy: string) => {
     await redis.admin.config('SET', 'maxmemory', maxmemory);
     await redis.admin.config('SET', 'maxmemory-policy', policy);

@@ -252,6 +252,9 @@ describe('@CronLock', () => {
     ['atMostMs must not be less than atLeastMs', 'a', { atLeastMs: 20, atMostMs: 10 }],
     ['unknown option "waitTimeMs"', 'a', { atLeastMs: 10, waitTimeMs: 5 }],
     ['the key must not be empty', '', { atLeastMs: 10 }],
+    ['it is longer than 1024 bytes', 'a'.repeat(1_007), { per: 'hour' }],
+    ['it is longer than 1024 bytes', 'a'.repeat(1_004), { per: 90_000 }],
+    ['it is longer than 1024 bytes', 'a'.repeat(1_025), { atLeastMs: 10 }],
     ['cannot be filled', 'a<id>', { atLeastMs: 10 }],
     ['onBackendError must be', 'a', { atLeastMs: 10, onBackendError: 'skip' }],
   ])('is refused when the class is defined: %s', (text, name, options) => {

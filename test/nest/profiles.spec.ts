@@ -125,6 +125,16 @@ describe('profiles', () => {
     await redis.admin.del(...(await redis.admin.keys('*permits*')));
   });
 
+  it('stay as they were at the start', async () => {
+    const checkout = { waitTimeMs: 0 };
+    const mine: Record<string, object> = { checkout };
+    const { locks } = await apps.start({}, { profiles: mine });
+    checkout.waitTimeMs = -1;
+    mine['late'] = checkout;
+    await (await locks.acquire('a', { profile: 'checkout' })).release();
+    await expect(locks.acquire('b', { profile: 'late' })).rejects.toThrow(LockArgumentError);
+  });
+
   it('come from a factory, too', async () => {
     const locks = RedisLockModule.forRootAsync({
       useFactory: () => ({ connection: redis.url, profiles: { late: { waitTimeMs: 0 } } }),

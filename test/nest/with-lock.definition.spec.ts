@@ -7,6 +7,7 @@ import {
   WithLock,
   WithReadLock,
   WithSemaphore,
+  type WithLockOptions,
 } from 'nestjs-redis-lock';
 import { BehaviorSubject, of, type Observable } from 'rxjs';
 
@@ -278,6 +279,9 @@ describe('a class definition accepts', () => {
   });
 });
 
+const typedOptions: WithLockOptions<[]> = { waitTimeMs: 0, via: 'method' };
+const typedForRequests = { waitTimeMs: 0, via: 'interceptor' } as const;
+
 /** Checked by the compiler: an unused @ts-expect-error fails the type check. */
 export class Types {
   @WithLock((id: string) => `product_${id}`)
@@ -344,6 +348,16 @@ export class Types {
   })
   async throws(): Promise<number> {
     return Promise.resolve(1);
+  }
+
+  @WithLock('a', typedOptions)
+  async typedBefore(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  @WithLock((context: ExecutionContext) => context.getClass().name, typedForRequests)
+  typedForRequests(): string {
+    return '';
   }
 
   @WithLock('a', { onBusy: () => 'busy' })

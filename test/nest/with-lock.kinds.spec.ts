@@ -174,6 +174,21 @@ describe('@WithSemaphore', () => {
     );
   });
 
+  it('refuses a decorator whose every call wants more than all', () => {
+    const define = () => {
+      class Wrong {
+        @WithSemaphore('a', { permits: 6, capacity: 5 })
+        async run(): Promise<void> {
+          await Promise.resolve();
+        }
+      }
+      return Wrong;
+    };
+    expect(define).toThrow(
+      '@WithSemaphore("a") on Wrong.run: permits, of one call, must not be more than capacity',
+    );
+  });
+
   it.each(['lock', 'fair', 'read', 'write'] as const)(
     'alone has a capacity: %s does not',
     (kind) => {

@@ -239,10 +239,11 @@ describe('LockService given the errors of a real server (d.10)', () => {
       });
       await fails(() => locks.acquire('a'), { retryable: true, outcome: 'none', word: 'LOADING' });
       const waiting = locks.acquire('a', { waitTimeMs: 20_000 });
-      await redis.admin.config('SET', 'key-load-delay', 0);
       await loading;
       (await waiting).assertHeld();
     } finally {
+      await loading;
+      await redis.admin.config('SET', 'key-load-delay', 0);
       loader.disconnect();
     }
   }, 20_000);

@@ -77,7 +77,7 @@ async function run(args: readonly string[], io: Surroundings & Pick<Run, 'hide'>
   }
   const [given, ...names] = positionals;
   const command = COMMANDS.find((one) => one === given);
-  if (command === undefined) throw new UsageError(`Expected a command: ${COMMANDS.join(', ')}`);
+  if (command === undefined) throw new UsageError(unknown('command', given, COMMANDS));
   checkNames(command, names);
   checkOptions(command, values);
   const keyPrefix = values['key-prefix'] ?? '';
@@ -144,14 +144,39 @@ const OPTIONS_OF: Readonly<Partial<Record<keyof typeof OPTIONS, readonly Command
   ...{ interval: ['top'], once: ['top'] },
 };
 
+/** A word whose first letters are those of a known one is a typing error. */
+const SHARED_BY_TYPO = 2;
+
 type Values = ReturnType<typeof parsed>['values'];
 
 function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(textOf(error));
+    const { message } = error as Error;
+    const [, option] = /^Unknown option '([^']+)'/.exec(message) ?? [];
+    throw new UsageError(option ? unknown('option', option, Object.keys(OPTIONS), '--') : message);
   }
+}
+
+function unknown(
+  what: string,
+  given: string | undefined,
+  known: readonly string[],
+  prefix = '',
+): string {
+  const all = known.map((word) => prefix + word);
+  if (given === undefined) return `A ${what} is missing: ${all.join(', ')}`;
+  const shared = (word: string) => sharedStart(word, given) - prefix.length;
+  const [closest = ''] = all.toSorted((a, b) => shared(b) - shared(a));
+  const rest = shared(closest) < SHARED_BY_TYPO ? all.join(', ') : `did you mean ${closest}?`;
+  return `Unknown ${what} ${given}: ${rest}`;
+}
+
+/** The number of characters with which both begin. */
+function sharedStart(a: string, b: string): number {
+  const at = Array.from(a).findIndex((character, i) => character !== b[i]);
+  return at === -1 ? a.length : at;
 }
 
 /** @throws {UsageError} the command has other arguments */

@@ -9,6 +9,12 @@ export interface Shown {
   /** Whether all keys were looked at so far. */
   readonly isComplete: boolean;
   readonly looks: readonly ({ readonly node: string } & LockInspection)[];
+  /** Names that were given, and are no locks. */
+  readonly problems: readonly {
+    readonly name: string;
+    readonly node: string;
+    readonly problem: string;
+  }[];
 }
 
 const HEADS = ['NAME', 'KIND', 'HOLDER', 'HOLDS', 'ENDS IN', 'WAITING'] as const;
@@ -17,11 +23,14 @@ const OTHER_LINES = 3;
 
 /** A frame for a person; where there is a screen, no larger than that. */
 export function frameOf(
-  { looks, servers, isComplete }: Shown,
+  { looks, problems, servers, isComplete }: Shown,
   screen?: Pick<Terminal, 'rows' | 'columns'>,
 ): string {
   const rows = looks.toSorted(byWaiting).map((look) => rowOf(look, servers.length > 1));
-  const most = screen === undefined ? rows.length : Math.max(1, screen.rows - OTHER_LINES - 1);
+  const most =
+    screen === undefined
+      ? rows.length
+      : Math.max(1, screen.rows - OTHER_LINES - problems.length - 1);
   const shown = rows.slice(0, most);
   const widths = HEADS.map((head, i) =>
     Math.max(head.length, ...shown.map((row) => row[i]?.length ?? 0)),
@@ -37,6 +46,7 @@ export function frameOf(
     lineOf(HEADS),
     ...shown.map(lineOf),
     ...(rest > 0 ? [`and ${String(rest)} more`] : []),
+    ...problems.map(({ name, node, problem }) => `${name} on ${node}: ${problem}`),
   ];
   const cut = (line: string) => (screen === undefined ? line : line.slice(0, screen.columns));
   return `${lines.map((line) => cut(plain(line))).join('\n')}\n`;

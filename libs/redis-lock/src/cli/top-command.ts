@@ -52,9 +52,9 @@ export async function runTop(
       return EXIT.fine;
     }
     const shown = await view.all();
-    if (io.isJson) io.out(jsonOf({ version: 1, locks: shown.looks }));
-    else io.out(frameOf(shown));
-    return EXIT.fine;
+    const { looks: locks, problems } = shown;
+    io.out(io.isJson ? jsonOf({ version: 1, locks, problems }) : frameOf(shown));
+    return problems.length > 0 ? EXIT.broken : EXIT.fine;
   });
 }
 
@@ -115,22 +115,29 @@ class View {
 
   async #look(): Promise<Shown> {
     const looks: Shown['looks'][number][] = [];
+    const problems: Shown['problems'][number][] = [];
     let isComplete = true;
     for (const [watched, finders] of this.#finders) {
-      looks.push(...(await namesOf(watched, this.names)));
+      const named = await namesOf(watched, this.names, (problem) => problems.push(problem));
+      looks.push(...named);
       for (const finder of finders) {
         await finder.search();
         isComplete &&= finder.isComplete;
         looks.push(...(await held(watched, finder)));
       }
     }
-    return { looks, isComplete, servers: this.#finders.map(([{ server }]) => server.name) };
+    return {
+      looks,
+      problems,
+      isComplete,
+      servers: this.#finders.map(([{ server }]) => server.name),
+    };
   }
 }
 
 async function held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
   const names = [...finder.names];
-  const looks = await namesOf(watched, names, (name) => {
+  const looks = await namesOf(watched, names, ({ name }) => {
     finder.refuse(name);
   });
   for (const { name, holderCount, queues } of looks) {
@@ -142,15 +149,17 @@ async function held(watched: Watched, finder: LockFinder): Promise<Shown['looks'
 async function namesOf(
   watched: Watched,
   names: readonly string[],
-  refuse: (name: string) => void = () => undefined,
+  refuse: (problem: Shown['problems'][number]) => void,
 ): Promise<Shown['looks']> {
   const looks: Shown['looks'][number][] = [];
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const part = names.slice(at, at + AT_ONCE);
     const nodes = await Promise.all(part.map((name) => lookAt([watched], name)));
-    for (const [i, [look]] of nodes.entries()) {
-      if (look === undefined || 'problem' in look) refuse(part[i] ?? '');
-      else looks.push(look);
+    for (const [i, of] of nodes.entries()) {
+      for (const look of of) {
+        if ('problem' in look) refuse({ name: part[i] ?? '', ...look });
+        else looks.push(look);
+      }
     }
   }
   return looks;

@@ -1,8 +1,9 @@
 import { describeValue } from '../core/api/errors.js';
 import { LEASE, timeProblem } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
+import { KeySpace } from '../core/redis/key-names.js';
 import { refuse, refuseUnknown } from '../core/api/refuse.js';
-import type { WithLockOptions } from './with-lock.options.js';
+import { refuseArguments, type WithLockOptions } from './with-lock.options.js';
 import type { Slots } from './locked-call.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
@@ -29,6 +30,8 @@ export interface CronLockOptions extends Pick<
    * The slot is that of the instance's own clock when the job is called, rounded to the second. Choose a
    * slot no longer than the time between two runs, and longer than an instance may be late. For a daily
    * job by local time choose `hour`: its runs may fall into one day of UTC.
+   *
+   * Redis keeps the mark of a slot for twice its length, but not for more than 24 hours.
    */
   readonly per?: keyof typeof SLOTS | number | undefined;
   /**
@@ -67,7 +70,7 @@ export function CronLock(
     ...(atLeastMs !== undefined && { minHoldMs: atLeastMs }),
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
   };
-  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per));
+  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per), whereOf(name));
   return lockDecorator('@CronLock', name, plan, undefined, slots);
 }
 
@@ -76,23 +79,26 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
 }
 
 /** Kept for one slot more: until then, an instance whose clock is behind may call the job of this slot. */
-function slotsOf(name: string, lengthMs: number): Slots {
-  return {
-    keepMs: Math.min(2 * lengthMs, LEASE.max),
-    label: `${name}@<slot>`,
+function slotsOf(name: string, lengthMs: number, where: string): Slots {
+  const at = (time: number) => {
     // A schedule knows whole seconds, and a timer or a clock that is set may be early.
-    at: (time) => {
-      const firedAt = Math.round(time / 1_000) * 1_000;
-      const begin = new Date(Math.floor(firedAt / lengthMs) * lengthMs);
-      return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
-    },
+    const firedAt = Math.round(time / 1_000) * 1_000;
+    const begin = new Date(Math.floor(firedAt / lengthMs) * lengthMs);
+    return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
   };
+  // No slot has a longer name than the second one.
+  refuseArguments(where, () => new KeySpace('').key(at(lengthMs)));
+  return { keepMs: Math.min(2 * lengthMs, LEASE.max), label: `${name}@<slot>`, at };
 }
 
 const OPTIONS = ['atLeastMs', 'atMostMs', 'per', 'connection', 'label', 'onBackendError'];
 
+function whereOf(name: unknown): string {
+  return `@CronLock(${describeValue(name)})`;
+}
+
 function checked(name: unknown, options: unknown): CronLockOptions {
-  const where = `@CronLock(${describeValue(name)})`;
+  const where = whereOf(name);
   if (typeof name !== 'string') refuse(where, 'the name of the job must be a text');
   if (!isPlainObject(options)) {
     const such = "a plain object of options such as { per: 'hour', atMostMs: 3_600_000 }";

@@ -14,6 +14,7 @@ import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.inter
 import { lockedObservable, lockedPromise, type Slots } from './locked-call.js';
 import {
   resolvePlan,
+  type InterceptorOptions,
   type LockPlan,
   type OnBackendError,
   type OnBusy,
@@ -83,8 +84,7 @@ type Handled<
   Busy,
   Failed,
   Without extends keyof WithLockOptions<[]> = never,
-> = Omit<WithLockOptions<[...A, ...unknown[]]>, Without | 'via' | 'onBusy' | 'onBackendError'> & {
-  readonly via?: 'method' | undefined;
+> = Omit<WithLockOptions<[...A, ...unknown[]]>, Without | 'onBusy' | 'onBackendError'> & {
   /** @default 'throw' */
   readonly onBusy?: Busy | undefined;
   /**
@@ -107,7 +107,7 @@ export type WithLockKey<A extends any[]> = LockNames | ((...args: A) => LockName
  */
 export function WithLock(
   key: WithLockKey<[context: ExecutionContext]>,
-  options: WithLockOptions<[context: ExecutionContext]> & { readonly via: 'interceptor' },
+  options: InterceptorOptions,
 ): MethodDecorator;
 /**
  * Runs every call of the method under the lock that the key names, in all processes.
@@ -130,7 +130,10 @@ export function WithLock<
   Busy extends OnBusy<[...A, ...unknown[]]> = OnBusy<[...A, ...unknown[]]>,
   Failed extends OnBackendError<[...A, ...unknown[]]> = OnBackendError<[...A, ...unknown[]]>,
 >(key: WithLockKey<A>, options?: Handled<A, Busy, Failed>): LockedMethodDecorator<A, Busy, Failed>;
-export function WithLock(key: WithLockKey<any>, options: WithLockOptions<any> = {}) {
+export function WithLock(
+  key: WithLockKey<any>,
+  options: WithLockOptions<any> | InterceptorOptions = {},
+) {
   return lockDecorator('@WithLock', key, options);
 }
 
@@ -138,9 +141,7 @@ export function WithLock(key: WithLockKey<any>, options: WithLockOptions<any> = 
 export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
   (
     key: WithLockKey<[context: ExecutionContext]>,
-    options: Omit<WithLockOptions<[context: ExecutionContext]>, Without> & {
-      readonly via: 'interceptor';
-    },
+    options: Omit<InterceptorOptions, Without>,
   ): MethodDecorator;
   <
     A extends any[] = [],
@@ -153,7 +154,7 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
 }
 
 function by(kind: MethodKind, name: string) {
-  return (key: unknown, options: WithLockOptions<any> = {}) =>
+  return (key: unknown, options: WithLockOptions<any> | InterceptorOptions = {}) =>
     lockDecorator(name, key, options, kind);
 }
 
@@ -192,7 +193,7 @@ export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = by('semaphore', '
 export function lockDecorator(
   name: string,
   key: unknown,
-  options: WithLockOptions<any>,
+  options: WithLockOptions<any> | InterceptorOptions,
   kind?: MethodKind,
   slots?: Slots,
 ): MethodDecorator {

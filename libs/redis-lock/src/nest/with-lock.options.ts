@@ -1,7 +1,10 @@
+import type { ExecutionContext } from '@nestjs/common';
+
 import {
   describeValue,
   LockArgumentError,
   LockConfigurationError,
+  LockKeyError,
   type LockBackendError,
   type LockTimeoutError,
 } from '../core/api/errors.js';
@@ -14,7 +17,7 @@ import {
   type LockSettings,
 } from '../core/api/settings.js';
 import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
-import { checkObject, refuseUnknown, refuseValue } from '../core/api/refuse.js';
+import { checkObject, refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 
 /**
  * The reaction when another owner has the lock for the whole waiting time:
@@ -83,12 +86,17 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   /**
    * - `method`: the lock is taken around the method itself, after guards, interceptors and pipes.
    *   Calls from anywhere take it.
-   * - `interceptor`: the lock is taken by an interceptor, after guards and before pipes. Only
-   *   requests take it, a call of the method does not.
+   * - `interceptor`, in options with a key of a request: an interceptor takes the lock, after guards and
+   *   before pipes. Only requests take it, a call of the method does not.
    * @default 'method'
    */
-  readonly via?: 'method' | 'interceptor' | undefined;
+  readonly via?: 'method' | undefined;
 }
+
+/** The options of a decorator whose lock an interceptor takes. */
+export type InterceptorOptions = Omit<WithLockOptions<[context: ExecutionContext]>, 'via'> & {
+  readonly via: 'interceptor';
+};
 
 /** The options of one decorator with all defaults filled in. */
 export interface LockPlan {
@@ -130,7 +138,7 @@ export function resolvePlan(
     onBusy,
     onBackendError,
     ...given
-  } = options as WithLockOptions<unknown[]>;
+  } = options as WithLockOptions<unknown[]> | InterceptorOptions;
   const acquire = { label, ...given };
   checkWords({ kind, via, connection }, where);
   const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
@@ -169,6 +177,10 @@ function checkAcquire(
     refuseValue(where, 'profile', 'the name of a profile', profile);
   }
   refuseArguments(where, () => withProfile(acquire, DEFAULT_SETTINGS, known));
+  const { permits = 1, capacity = permits } = acquire;
+  if (permits > capacity) {
+    refuse(where, 'permits, of one call, must not be more than capacity, of all calls');
+  }
 }
 
 /**
@@ -183,11 +195,12 @@ export function checkProfile(
   refuseArguments(where, () => withProfile(acquire, settings, OPTIONS_OF[kind]));
 }
 
-function refuseArguments(where: string, check: () => unknown): void {
+/** @throws {LockConfigurationError} the check refuses an option or a name */
+export function refuseArguments(where: string, check: () => unknown): void {
   try {
     check();
   } catch (error) {
-    if (!(error instanceof LockArgumentError)) throw error;
+    if (!(error instanceof LockArgumentError || error instanceof LockKeyError)) throw error;
     throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });
   }
 }

@@ -81,14 +81,14 @@ export class LockTimeoutError extends LockError {
 }
 
 function heldBy(holder: 'other' | 'sibling', retryAfterMs: number): string {
+  // Also where a counting semaphore has too few permits.
+  if (retryAfterMs === Infinity) return 'it was not released, and has no lease that ends by itself';
   const who = holder === 'sibling' ? 'another branch of the same scope' : 'somebody else';
-  return retryAfterMs === Infinity
-    ? `${who} has it without a lease that ends`
-    : `${who} holds it; raise waitTimeMs or shorten the critical section`;
+  return `${who} holds it; raise waitTimeMs or shorten the critical section`;
 }
 
 const LOST: Record<LeaseLostError['reason'], string> = {
-  expired: 'the lease ran out before Redis confirmed a renewal',
+  expired: 'the lease ran out by the local clock',
   gone: 'Redis says that it is not held by this owner any more',
   suspended: 'this machine stood still and no renewal has confirmed the lease since',
   shutdown: 'the application shut down before the holder was done',
@@ -102,7 +102,7 @@ export class LeaseLostError extends LockError {
   override readonly name = 'LeaseLostError';
   readonly code = 'LEASE_LOST';
   /**
-   * - `expired`: the lease ran out by the local clock before Redis confirmed a renewal.
+   * - `expired`: the lease ran out by the local clock. It was fixed (`leaseTimeMs`), or Redis confirmed no renewal in time.
    * - `gone`: Redis answered that this owner does not hold the lock any more.
    * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
    * - `shutdown`: the application closed before the holder was done.

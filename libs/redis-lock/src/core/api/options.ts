@@ -173,15 +173,12 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
 
 /** Options of which each has a right value, but not beside the other. */
 function refusePairs(options: AnyAcquireOptions): void {
-  const { leaseTimeMs, maxHoldMs, minHoldMs = 0, permits = 1, capacity = permits } = options;
+  const { leaseTimeMs, maxHoldMs, minHoldMs = 0 } = options;
   if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
     refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
   }
   if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
     refuseArgument('leaseTimeMs must not be less than minHoldMs');
-  }
-  if (permits > capacity) {
-    refuseArgument('permits, of one call, must not be more than capacity, of all calls');
   }
 }
 

@@ -202,7 +202,9 @@ function checkedProfiles(given: unknown): LockSettings['profiles'] {
       );
     }
   }
-  return given as LockSettings['profiles'];
+  // The application may change its own objects later, to what was not checked.
+  const profiles = Object.entries(given as LockSettings['profiles']);
+  return Object.fromEntries(profiles.map(([name, options]) => [name, { ...options }]));
 }
 
 function checkChoice(option: string, value: unknown, choices: string): void {
