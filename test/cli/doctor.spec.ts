@@ -37,7 +37,7 @@ describe('the doctor', () => {
     const { code, out } = await run(['doctor'], { env: { REDIS_URL: redis.url } });
     expect(code).toBe(0);
     expect(out).toMatch(/^ok {4}server {7}(Redis|Valkey) \d/m);
-    expect(out).toMatch(/^warn {2}persistence {2}nothing is saved.*\n {19}fix: appendonly yes/m);
+    expect(out).toMatch(/^warn {2}persistence {2}nothing is saved.*\n {19}fix: set appendonly yes/m);
     expect(out).not.toContain('[');
   });
 

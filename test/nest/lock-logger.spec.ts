@@ -28,7 +28,8 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
-    'Lost lock "x": Redis says that it is not held by this owner any more; another caller may hold it now',
+    'Lost lock "x": Redis has no such holder any more: it expired there, was deleted, or was taken away; ' +
+      'another caller may hold it now',
   ],
   [
     { type: 'lost', ...LOCK, reason: 'expired', heldMs: 1, error: UNRENEWED },
@@ -190,7 +191,7 @@ describe('LockLogger', () => {
 
     const said = lines.filter(([, , context]) => context === 'RedisLock');
     const of = (level: string) => said.filter(([its]) => its === level).map(([, text]) => text);
-    expect(of('error')).toContainEqual(expect.stringMatching(/^Lost lock "lost": Redis says/));
+    expect(of('error')).toContainEqual(expect.stringMatching(/^Lost lock "lost": Redis has no such holder/));
     expect(of('error')).toHaveLength(3);
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));

@@ -61,7 +61,7 @@ function judgePrefix({ refusedPrefix }: Server, keyPrefix: string): Finding {
     );
   }
   const ours = keyPrefix === '' ? 'no prefix' : `the prefix ${JSON.stringify(keyPrefix)}`;
-  return ok(check, `the names of locks have ${ours}, and the url sets none of ioredis`);
+  return ok(check, `names of locks have ${ours}; the url sets no keyPrefix of ioredis`);
 }
 
 async function* examineNode(

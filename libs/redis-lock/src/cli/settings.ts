@@ -96,7 +96,7 @@ function judgeEviction(info: string): Finding {
 
 function judgePersistence(info: string, config: ReadonlyMap<string, string>): Finding {
   const fix =
-    'appendonly yes, or replicas with minReplicas; and fencing tokens where a second holder does harm';
+    'set appendonly yes, or use replicas with minReplicas; and fencing tokens where a second holder does harm';
   const failed = ['rdb_last_bgsave_status', 'aof_last_write_status'].find(
     (status) => field(info, status) === 'err',
   );

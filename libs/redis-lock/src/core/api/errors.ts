@@ -89,7 +89,7 @@ function heldBy(holder: 'other' | 'sibling', retryAfterMs: number): string {
 
 const LOST: Record<LeaseLostError['reason'], string> = {
   expired: 'the lease ran out by the local clock',
-  gone: 'Redis says that it is not held by this owner any more',
+  gone: 'Redis has no such holder any more: it expired there, was deleted, or was taken away',
   suspended: 'this machine stood still and no renewal has confirmed the lease since',
   shutdown: 'the application shut down before the holder was done',
   overtaken: 'a newer holder has written there',
