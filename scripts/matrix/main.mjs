@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { npmCommand } from '../npm.mjs';
 import { CELLS } from './cells.mjs';
-import { writeResult } from './page.mjs';
+import { writeResults } from './page.mjs';
 import { CACHE, copyWithIoredis, provideNode, provideServer, ROOT } from './provide.mjs';
 
 const RUN_TIMEOUT_MS = 40 * 60_000;
@@ -95,8 +95,14 @@ async function run(cell, script, { root, path, paths }) {
 }
 
 /**
+ * Written at the end: a test of the next cell would refuse the failures of this one.
+ * @type {import('./page.mjs').Result[]}
+ */
+const results = [];
+
+/**
  * @param {import('./cells.mjs').Cell} cell
- * @param {string[]} paths of specs; none: everything, and the page is written
+ * @param {string[]} paths of specs; none: everything, and the page gets the result
  * @returns {Promise<boolean>} whether nothing has failed
  */
 async function runCell({ name, ...cell }, paths) {
@@ -112,7 +118,7 @@ async function runCell({ name, ...cell }, paths) {
   const tests = await run(name, 'test', where);
   if (paths.length > 0) return tests.failed === 0;
   const faults = await run(name, 'test:faults', where);
-  await writeResult({ ...what, counts: [tests, faults] });
+  results.push({ ...what, counts: [tests, faults] });
   return tests.failed + faults.failed === 0;
 }
 
@@ -146,5 +152,6 @@ for (const cell of plan.cells) {
   });
   if (!isGreen) failed.push(cell.name);
 }
+await writeResults(results);
 say(failed.length > 0 ? `Failed: ${failed.join(', ')}` : 'Every cell is green.');
 process.exitCode = failed.length > 0 ? 1 : 0;

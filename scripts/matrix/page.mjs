@@ -80,9 +80,10 @@ export async function withRows(page, rows) {
   return prettier.format(written, { ...options, parser: 'markdown' });
 }
 
-/** @param {Result} result */
-export async function writeResult(result) {
+/** @param {readonly Result[]} results */
+export async function writeResults(results) {
   const page = await readFile(PAGE, 'utf8');
   const today = new Date().toISOString().slice(0, 10);
-  await writeFile(PAGE, await withRows(page, [rowOf(result, today)]));
+  const rows = results.map((result) => rowOf(result, today));
+  await writeFile(PAGE, await withRows(page, rows));
 }
