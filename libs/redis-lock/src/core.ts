@@ -12,10 +12,7 @@ export {
   LockShutdownError,
   LockStateError,
   LockTimeoutError,
-  type BackendErrorDetails,
-  type LeaseLostDetails,
   type LockErrorCode,
-  type LockErrorDetails,
 } from './core/api/errors.js';
 export type { Lease, PermitLease } from './core/api/lease.js';
 export { LockMonitor, type LockStatus } from './primitives/monitor/lock-monitor.js';
@@ -23,7 +20,6 @@ export type { LockInspection } from './primitives/monitor/inspection.js';
 export type { AcquireOptions, ForceReleaseOptions, Lock, WaitOptions } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
-export type { NamedLocks } from './core/named-locks.js';
 export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';
 export type { LockSettings, LockTuning } from './core/api/settings.js';
 export { CurrentLock } from './core/holding/scope.js';
@@ -49,5 +45,5 @@ export { SemaphoreService } from './primitives/semaphore/semaphore-service.js';
 export { openLocks, type OpenLocksOptions } from './family/open-locks.js';
 export type { LockEventMessage } from './family/event-channel.js';
 export type { LockFamily } from './family/lock-family.js';
-export type { RedisLockOptions, RedLockOptions } from './family/options.js';
-export type { ConnectionOption, NodeOption } from './ioredis/redis-client.js';
+export type { RedisLockOptions } from './family/options.js';
+export type { ConnectionOption } from './ioredis/redis-client.js';
