@@ -69,12 +69,15 @@ async function run(cell, script, { root, path, paths }) {
   const startedAt = performance.now();
   const args = npmCommand('run', script, '--', '--json', `--outputFile=${report}`, ...paths);
   const child = spawn(...args, {
-    ...{ cwd: root, env: { ...process.env, PATH: path }, timeout: RUN_TIMEOUT_MS },
+    ...{ cwd: root, env: { ...process.env, PATH: path }, detached: true },
     stdio: ['ignore', output, output],
   });
-  const stop = () => child.kill();
+  // npm does not end what it has started; all of it is one process group.
+  const stop = () => child.pid !== undefined && process.kill(-child.pid);
+  const tooLong = setTimeout(stop, RUN_TIMEOUT_MS);
   process.once('exit', stop);
   await once(child, 'exit');
+  clearTimeout(tooLong);
   process.off('exit', stop);
   closeSync(output);
   const counts = await countsIn(report).catch(() => NO_REPORT);
