@@ -33,7 +33,7 @@ export interface CronLockOptions extends Pick<
    *
    * Redis keeps the mark of a slot for twice its length, but not for more than 24 hours.
    */
-  readonly per?: keyof typeof SLOTS | number | undefined;
+  readonly per?: 'minute' | 'hour' | 'day' | number | undefined;
   /**
    * A job that takes longer loses its lock, and the next run may begin; so it is after the death of
    * an instance. Without it the lock is held as long as the job runs. After a death it is then free

@@ -183,11 +183,12 @@ export class LockBackendError extends LockError {
     this.outcome = details.outcome;
   }
 
-  /** The same error with more details. */
+  /** @internal The same error with more details. */
   amended(message: string, changes: Partial<BackendErrorDetails>): LockBackendError {
     return new LockBackendError(message, { ...this.details, ...changes });
   }
 
+  /** @internal */
   protected get details(): BackendErrorDetails {
     const { lockName, retryable, outcome, cause } = this;
     return { lockName, retryable, outcome, ...(cause !== undefined && { cause }) };
@@ -215,6 +216,7 @@ export class LockQuorumError extends LockBackendError {
     this.causes = details.causes;
   }
 
+  /** @internal */
   override amended(message: string, changes: Partial<BackendErrorDetails>): LockQuorumError {
     return new LockQuorumError(message, { ...this.details, ...changes, causes: this.causes });
   }
@@ -237,6 +239,7 @@ export class LockReplicationError extends LockBackendError {
     this.replicas = details.replicas;
   }
 
+  /** @internal */
   override amended(message: string, changes: Partial<BackendErrorDetails>): LockReplicationError {
     const { minReplicas, replicas } = this;
     return new LockReplicationError(message, {
