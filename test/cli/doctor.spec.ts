@@ -37,7 +37,9 @@ describe('the doctor', () => {
     const { code, out } = await run(['doctor'], { env: { REDIS_URL: redis.url } });
     expect(code).toBe(0);
     expect(out).toMatch(/^ok {4}server {7}(Redis|Valkey) \d/m);
-    expect(out).toMatch(/^warn {2}persistence {2}nothing is saved.*\n {19}fix: set appendonly yes/m);
+    expect(out).toMatch(
+      /^warn {2}persistence {2}nothing is saved.*\n {19}fix: set appendonly yes/m,
+    );
     expect(out).not.toContain('[');
   });
 
@@ -238,6 +240,14 @@ describe('the doctor in a Cluster', () => {
     });
     expect(of('publish')).toMatchObject([{ status: isBeforeRedis7 ? 'warn' : 'ok' }]);
     expect(of('message')).toMatchObject([{ status: 'ok' }]);
+  });
+
+  it('is the one that top needs, and not one of its nodes', async () => {
+    const alone = await run(['top', '--once', '--url', cluster.url]);
+    expect(alone).toMatchObject({ code: 1, out: '' });
+    expect(alone.err).toContain('is a node of a Cluster: give --cluster');
+    const asCluster = await run(['top', '--once', '--cluster', '--url', cluster.url]);
+    expect(asCluster).toMatchObject({ code: 0, err: '' });
   });
 
   describeIfSharded('that has sharded messages', () => {

@@ -158,6 +158,25 @@ describe('top', () => {
     for (const lease of leases) await lease.release();
   });
 
+  it('keeps to the size of the screen with wide characters and names of no locks', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `秒杀商品库存扣减_${String(i)}`);
+    for (const name of names.slice(6)) await redis.admin.set(name, 'x');
+    const person = Object.assign(new Person(), { rows: 10, columns: 30 });
+    let shown = '';
+    const running = top(names, { terminal: person, onOut: (text) => (shown += text) });
+    await eventually(() => shown.includes(CLEAR));
+    person.press('q');
+    await running;
+    const frame = (shown.split(CLEAR)[1] ?? '').replace(LEAVE, '').trimEnd().split('\n');
+    expect(frame.length).toBeLessThan(10);
+    const columns = frame.map(
+      (line) => line.length + (line.match(/\p{Script=Han}/gu)?.length ?? 0),
+    );
+    expect(Math.max(...columns)).toBeLessThanOrEqual(30);
+    expect(frame[2]).toMatch(/^秒杀商品库存扣减_0 {2}free/);
+    await redis.admin.del(...names);
+  });
+
   it('69: leaves the screen as it was when Redis does not answer any more', async () => {
     const person = new Person();
     let shown = '';

@@ -91,6 +91,37 @@ describe('the services of openLocks()', () => {
     await redis.admin.flushall();
   });
 
+  it('semaphore lets who has counting permits release them while close() waits', async () => {
+    const locks = open({ shutdownTimeoutMs: 60_000 });
+    const permits = locks.semaphore.counting('a', { capacity: 3 });
+    await permits.acquire(2);
+    expect(await permits.tryAcquire(1)).toBe(true);
+    const closing = watch(locks.close());
+    await nameOf(permits.acquire());
+    await permits.release(2);
+    expect(closing.state).toBe('pending');
+    await permits.release();
+    await closing.promise;
+    expect(await redis.admin.get('a')).toBe('3');
+    await redis.admin.del('a');
+  });
+
+  it('semaphore counts what its own process has acquired, whoever released it', async () => {
+    const [taker, giver] = [
+      open({ shutdownTimeoutMs: 60_000 }),
+      open({ shutdownTimeoutMs: 60_000 }),
+    ];
+    await taker.semaphore.counting('a', { capacity: 1 }).acquire();
+    await giver.semaphore.counting('a').release();
+    await giver.semaphore.counting('a').acquire();
+    await giver.semaphore.counting('a').release();
+    await giver.close();
+    const closing = watch(taker.close());
+    await taker.semaphore.counting('a').release();
+    await closing.promise;
+    await redis.admin.del('a');
+  });
+
   it('red asks a majority, and the lock is released by close()', async () => {
     const nodes = servers.map(({ url }) => url);
     const locks = open({ watchdogLeaseMs: 1_000, redLock: { nodes, longestLeaseMs: 1_000 } });

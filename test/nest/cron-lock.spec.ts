@@ -249,6 +249,8 @@ describe('@CronLock', () => {
     ['atLeastMs must be a whole number', 'a', { atLeastMs: 0 }],
     ['atLeastMs must be a whole number', 'a', { atLeastMs: '1m' }],
     ['atMostMs must be a whole number', 'a', { atLeastMs: 10, atMostMs: NaN }],
+    ['atLeastMs must be less than per', 'a', { per: 'minute', atLeastMs: 60_000 }],
+    ['atLeastMs must be less than per', 'a', { per: 3_000, atLeastMs: 3_000 }],
     ['atMostMs must not be less than atLeastMs', 'a', { atLeastMs: 20, atMostMs: 10 }],
     ['unknown option "waitTimeMs"', 'a', { atLeastMs: 10, waitTimeMs: 5 }],
     ['the key must not be empty', '', { atLeastMs: 10 }],

@@ -4,6 +4,8 @@ import {
   Get,
   Logger,
   Module,
+  type MiddlewareConsumer,
+  type NestModule,
   Param,
   Res,
   UseFilters,
@@ -131,7 +133,18 @@ const LEVELS: Partial<Record<LockErrorCode, string>> = {
 };
 
 @Module({})
-class App {}
+class App implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    const busy = () => {
+      throw timeout(29_000);
+    };
+    const begun = (_: unknown, response: ServerResponse) => {
+      response.write('begun ');
+      throw timeout(29_000);
+    };
+    consumer.apply(busy).forRoutes('middleware/busy').apply(begun).forRoutes('middleware/begun');
+  }
+}
 
 const redis = useRedis();
 const apps = useApplications(redis);
@@ -209,6 +222,26 @@ describe('LockExceptionFilter', () => {
     const make = () => new LockExceptionFilter(options as LockExceptionFilterOptions);
     expect(make).toThrow(LockConfigurationError);
     expect(make).toThrow(message);
+  });
+
+  it.each([
+    ['Express', () => undefined],
+    ['Express', (app: INestApplication) => app.get(HttpAdapterHost)],
+    ['Fastify', () => undefined],
+    ['Fastify', (app: INestApplication) => app.get(HttpAdapterHost)],
+  ])('answers for a middleware of %s', async (platform, hostOf) => {
+    const nest =
+      platform === 'Fastify'
+        ? await NestFactory.create(App, new FastifyAdapter(), SILENT)
+        : await NestFactory.create(App, SILENT);
+    nest.useGlobalFilters(new LockExceptionFilter({}, hostOf(nest)));
+    const app = await apps.add(nest);
+    const busy = await app.request('/middleware/busy');
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([423, '1']);
+    expect(busy.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await busy.json()).toMatchObject({ statusCode: 423, code: 'LOCK_TIMEOUT' });
+    const begun = await app.request('/middleware/begun');
+    expect([begun.status, await begun.text()]).toEqual([200, 'begun ']);
   });
 
   it.each([

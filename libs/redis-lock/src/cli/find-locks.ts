@@ -7,16 +7,17 @@ import { globbed } from './permissions.js';
 
 /** Redis looks at this number of keys in one step. */
 const STEP = 1_000;
-/** The steps of one frame: in a larger Redis the next frame goes on. */
-const MOST_STEPS = 200;
 /** Names of no lock are remembered, so that none is asked for twice. */
 const MOST_REMEMBERED = 100_000;
 
-/** Finds the names of what is held on a node, a part of its keys in each frame. */
+/** Finds the names of what is held on a node, step by step through its keys, again and again. */
 export class LockFinder {
+  /** Those that were held when they were found. */
   readonly names = new Set<string>();
-  /** Whether all keys were looked at. */
+  /** Whether all keys were looked at once. */
   isComplete = false;
+  /** Whether the next step begins with the first key. */
+  isAtEnd = true;
   readonly #others = new Set<string>();
   readonly #keys: KeySpace;
   /** Locks are hashes; permits in use are a sorted set. */
@@ -30,19 +31,15 @@ export class LockFinder {
     this.#keys = new KeySpace(keyPrefix);
   }
 
-  /** Resolves when it has looked at the next keys. */
-  async search(): Promise<void> {
-    for (let step = 0; step < MOST_STEPS; step++) {
-      const found = await this.#scan();
-      for (const key of found) {
-        const name = this.#nameOf(key);
-        if (name !== undefined && !this.#others.has(name)) this.names.add(name);
-      }
-      if (this.#cursor !== '0') continue;
-      this.isComplete ||= this.#type === 'zset';
-      this.#type = this.#type === 'hash' ? 'zset' : 'hash';
-      if (this.#type === 'hash') return;
-    }
+  /** Resolves with further names that may be those of locks. */
+  async next(): Promise<string[]> {
+    const found = await this.#scan();
+    const isLast = this.#cursor === '0';
+    this.isAtEnd = isLast && this.#type === 'zset';
+    this.isComplete ||= this.isAtEnd;
+    const names = found.map((key) => this.#nameOf(key));
+    if (isLast) this.#type = this.#type === 'hash' ? 'zset' : 'hash';
+    return names.filter((name) => name !== undefined && this.#isNew(name)) as string[];
   }
 
   /** It is free by now. */
@@ -54,6 +51,10 @@ export class LockFinder {
   refuse(name: string): void {
     this.drop(name);
     if (this.#others.size < MOST_REMEMBERED) this.#others.add(name);
+  }
+
+  #isNew(name: string): boolean {
+    return !this.names.has(name) && !this.#others.has(name);
   }
 
   async #scan(): Promise<string[]> {

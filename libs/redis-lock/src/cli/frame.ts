@@ -26,30 +26,48 @@ export function frameOf(
   { looks, problems, servers, isComplete }: Shown,
   screen?: Pick<Terminal, 'rows' | 'columns'>,
 ): string {
-  const rows = looks.toSorted(byWaiting).map((look) => rowOf(look, servers.length > 1));
-  const most =
-    screen === undefined
-      ? rows.length
-      : Math.max(1, screen.rows - OTHER_LINES - problems.length - 1);
+  const rows = looks.toSorted(byWaiting).map((look) => rowOf(look, servers.length > 1).map(plain));
+  const told = problems.map(({ name, node, problem }) => plain(`${name} on ${node}: ${problem}`));
+  const others = OTHER_LINES + told.length;
+  const most = screen === undefined ? rows.length : Math.max(1, screen.rows - others - 1);
   const shown = rows.slice(0, most);
   const widths = HEADS.map((head, i) =>
-    Math.max(head.length, ...shown.map((row) => row[i]?.length ?? 0)),
+    Math.max(...[head, ...shown.map((row) => row[i] ?? '')].map(widthOf)),
   );
   const lineOf = (row: readonly string[]) =>
     row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - widthOf(cell)))
       .join('  ')
       .trimEnd();
   const rest = rows.length - shown.length;
   const lines = [
-    titleOf(looks, servers, isComplete) + (screen === undefined ? '' : '; q ends'),
+    plain(titleOf(looks, servers, isComplete)) + (screen === undefined ? '' : '; q ends'),
     lineOf(HEADS),
     ...shown.map(lineOf),
     ...(rest > 0 ? [`and ${String(rest)} more`] : []),
-    ...problems.map(({ name, node, problem }) => `${name} on ${node}: ${problem}`),
+    ...told,
   ];
-  const cut = (line: string) => (screen === undefined ? line : line.slice(0, screen.columns));
-  return `${lines.map((line) => cut(plain(line))).join('\n')}\n`;
+  const fitting =
+    screen === undefined
+      ? lines
+      : lines.slice(0, screen.rows - 1).map((line) => cut(line, screen.columns));
+  return `${fitting.join('\n')}\n`;
+}
+
+/** Characters that take two columns of a terminal, by the East Asian Width of Unicode (UAX #11). */
+const WIDE =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1FAFF}\u{20000}-\u{3FFFD}]/gu;
+
+/** The columns that a text takes. */
+function widthOf(text: string): number {
+  return Array.from(text).length + (text.match(WIDE)?.length ?? 0);
+}
+
+function cut(line: string, columns: number): string {
+  let width = 0;
+  return Array.from(line)
+    .filter((character) => (width += widthOf(character)) <= columns)
+    .join('');
 }
 
 function titleOf(looks: Shown['looks'], servers: readonly string[], isComplete: boolean): string {

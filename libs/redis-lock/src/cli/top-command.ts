@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { within } from './answers.js';
+import { isCluster } from '../ioredis/redis-client.js';
+import { askText, within } from './answers.js';
+import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockFinder } from './find-locks.js';
 import { EXIT, MOST_MS, UsageError, type Run, type Terminal } from './io.js';
 import { frameOf, type Shown } from './frame.js';
@@ -18,6 +20,8 @@ export interface TopOptions {
 
 /** Names that are asked for at a time. */
 const AT_ONCE = 100;
+/** How long a frame looks at further keys of a node: in a larger Redis the next frame goes on. */
+const SEARCH_MS = 1_000;
 const [SHORTEST_S, LONGEST_S] = [0.2, 3_600];
 
 /** A screen of its own without a cursor, and back again. */
@@ -32,6 +36,7 @@ const CTRL_C = '\u0003';
  * Shows what is held, again and again until `q` or Ctrl-C; once where nobody is at a terminal. Resolves
  * with the exit code.
  * @throws {UsageError} the interval is none
+ * @throws {Error} a server is a node of a Cluster
  */
 export async function runTop(
   servers: readonly Server[],
@@ -45,6 +50,7 @@ export async function runTop(
     );
   }
   return withServers(servers, io, async (watched) => {
+    await Promise.all(servers.map(refuseLoneNode));
     const view = new View(watched, names, io);
     const { terminal } = io;
     if (!isOnce && !io.isJson && terminal !== undefined) {
@@ -56,6 +62,14 @@ export async function runTop(
     io.out(io.isJson ? jsonOf({ version: 1, locks, problems }) : frameOf(shown));
     return problems.length > 0 ? EXIT.broken : EXIT.fine;
   });
+}
+
+/** @throws {Error} a node of a Cluster is asked as if it stood alone: it has a part of the locks */
+async function refuseLoneNode({ name, client }: Server): Promise<void> {
+  if (isCluster(client)) return;
+  const info = await askText(client, 'info', 'cluster');
+  if (info?.includes('cluster_enabled:1') !== true) return;
+  throw new Error(`${name} is a node of a Cluster: give --cluster`);
 }
 
 async function refresh(view: View, terminal: Terminal, everyMs: number, io: Run): Promise<void> {
@@ -90,13 +104,13 @@ class View {
   constructor(
     watched: readonly Watched[],
     private readonly names: readonly string[],
-    { keyPrefix }: Run,
+    private readonly io: Run,
   ) {
     this.#finders = watched.map((one) => [
       one,
       names.length > 0
         ? []
-        : nodesOf(one.server).map(({ client }) => new LockFinder(client, keyPrefix)),
+        : nodesOf(one.server).map(({ client }) => new LockFinder(client, io.keyPrefix)),
     ]);
   }
 
@@ -120,11 +134,9 @@ class View {
     for (const [watched, finders] of this.#finders) {
       const named = await namesOf(watched, this.names, (problem) => problems.push(problem));
       looks.push(...named);
-      for (const finder of finders) {
-        await finder.search();
-        isComplete &&= finder.isComplete;
-        looks.push(...(await held(watched, finder)));
-      }
+      const held = await Promise.all(finders.map((finder) => this.#held(watched, finder)));
+      looks.push(...held.flat());
+      isComplete &&= finders.every((finder) => finder.isComplete);
     }
     return {
       looks,
@@ -133,17 +145,26 @@ class View {
       servers: this.#finders.map(([{ server }]) => server.name),
     };
   }
+
+  /** What is held on a node, as far as its keys can be looked at in the time of a frame. */
+  async #held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
+    const { clock } = this.io;
+    const refuse = ({ name }: { readonly name: string }) => {
+      finder.refuse(name);
+    };
+    const until = clock.now() + SEARCH_MS;
+    do {
+      const found = await namesOf(watched, await finder.next(), refuse);
+      for (const look of found) if (isUsed(look)) finder.names.add(look.name);
+    } while (!finder.isAtEnd && clock.now() < until);
+    const looks = await namesOf(watched, [...finder.names], refuse);
+    for (const look of looks) if (!isUsed(look)) finder.drop(look.name);
+    return looks.filter(isUsed);
+  }
 }
 
-async function held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
-  const names = [...finder.names];
-  const looks = await namesOf(watched, names, ({ name }) => {
-    finder.refuse(name);
-  });
-  for (const { name, holderCount, queues } of looks) {
-    if (holderCount === 0 && queues.length === 0) finder.drop(name);
-  }
-  return looks.filter(({ name }) => finder.names.has(name));
+function isUsed({ holderCount, queues }: LockInspection): boolean {
+  return holderCount > 0 || queues.length > 0;
 }
 
 async function namesOf(

@@ -94,6 +94,8 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof LockBackendError)) throw error;
     const said = reasonOf(error);
+    if (/\bMOVED \d/.test(said))
+      throw new Error(`a node of a Cluster: give --cluster (${said})`, { cause: error });
     throw error.retryable ? new UnreachableError(said) : new Error(said);
   }
 }

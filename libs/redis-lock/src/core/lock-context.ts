@@ -1,6 +1,7 @@
 import type { LockKind } from './api/observer.js';
 import type { LockSettings } from './api/settings.js';
 import { Holds } from './holding/holds.js';
+import { Unleased } from './holding/unleased.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { Session } from './session.js';
 import { systemClock, type Clock } from './time/clock.js';
@@ -10,6 +11,7 @@ import { WaitQueues } from './waiting/wait-queues.js';
 /** Everything that the locks of one connection share, and the way in which all of it ends. */
 export class LockContext extends Session {
   readonly holds: Holds;
+  readonly unleased: Unleased;
   readonly keysInUse: KeysInUse;
   private readonly allQueues = new Map<LockKind, WaitQueues>();
   private nestedWaiting = 0;
@@ -22,6 +24,7 @@ export class LockContext extends Session {
   ) {
     super(connection, settings, clock);
     this.holds = new Holds(this);
+    this.unleased = new Unleased(this.times);
     this.keysInUse = new KeysInUse(this.settings.maxKeys);
   }
 
@@ -63,7 +66,11 @@ export class LockContext extends Session {
   /** Gives the holders `shutdownTimeoutMs` to finish, while their leases are still renewed. */
   async drain(): Promise<void> {
     this.refuse();
-    await this.holds.drain(this.settings.shutdownTimeoutMs);
+    const { shutdownTimeoutMs } = this.settings;
+    await Promise.all([
+      this.holds.drain(shutdownTimeoutMs),
+      this.unleased.drain(shutdownTimeoutMs),
+    ]);
   }
 
   /** Releases what is still held, and closes what this library opened. */

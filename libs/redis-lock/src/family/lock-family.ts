@@ -110,7 +110,7 @@ export class LockFamily implements AsyncDisposable {
   }
 
   /**
-   * Rejects waiters and new calls with `LockShutdownError`, and gives holders `shutdownTimeoutMs`
+   * Rejects waiters and new acquisitions with `LockShutdownError`, and gives holders `shutdownTimeoutMs`
    * to finish. Then it releases the other locks, and closes the connections of this library. A
    * second call waits for the first.
    */

@@ -116,6 +116,9 @@ function checked(name: unknown, options: unknown): CronLockOptions {
     if (problem !== undefined) refuse(where, problem);
   }
   checkSlot(per, where);
+  if (per !== undefined && atLeastMs !== undefined && atLeastMs >= lengthOf(per)) {
+    refuse(where, 'atLeastMs must be less than per, or the job skips each second slot');
+  }
   if (atMostMs !== undefined && atLeastMs !== undefined && atMostMs < atLeastMs) {
     refuse(where, 'atMostMs must not be less than atLeastMs');
   }

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+
 import {
   Catch,
   Inject,
@@ -17,7 +19,7 @@ import {
   type LockErrorCode,
 } from '../core/api/errors.js';
 import { refuseValue } from '../core/api/refuse.js';
-import { isPlainObject } from '../core/api/shapes.js';
+import { hasMethods, isPlainObject } from '../core/api/shapes.js';
 import {
   answersOf,
   reasonOf,
@@ -56,6 +58,17 @@ const REPLIES: Replies = {
   setHeader: (response: HttpResponse, name, value) => response.header(name, value),
   reply: (response: HttpResponse, body, code = 200) => response.status(code).send(body),
   end: (response: HttpResponse) => (response.raw ?? response).end(),
+};
+
+/** Fastify gives Node's own response to middleware, and its adapter for Nest 11 does not know it. */
+const NATIVE_REPLIES: Replies = {
+  isHeadersSent: ({ headersSent }: ServerResponse) => headersSent,
+  setHeader: (response: ServerResponse, name, value) => response.setHeader(name, value),
+  reply: (response: ServerResponse, body, code = 200) =>
+    response
+      .writeHead(code, { 'Content-Type': 'application/json; charset=utf-8' })
+      .end(JSON.stringify(body)),
+  end: (response: ServerResponse) => response.end(),
 };
 
 /** The used methods of the clients of both kinds of WebSocket server. */
@@ -129,7 +142,9 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   #reply(error: LockError, answer: LockAnswer, host: ArgumentsHost): void {
     const response: unknown = host.switchToHttp().getResponse();
     // Nest sets the adapter of the host later than it makes filters.
-    const adapter = this.#host?.httpAdapter ?? repliesOf(response);
+    const adapter = isNative(response)
+      ? NATIVE_REPLIES
+      : (this.#host?.httpAdapter ?? repliesOf(response));
     if (adapter.isHeadersSent(response)) {
       adapter.end(response);
       return;
@@ -149,6 +164,10 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     if (level === 'error') this.#logger.error(error.message, error.stack);
     else if (level !== undefined) this.#logger[level](error.message);
   }
+}
+
+function isNative(response: unknown): boolean {
+  return hasMethods(response, 'writeHead', 'setHeader', 'end') && !hasMethods(response, 'header');
 }
 
 /** @throws {LockConfigurationError} the response is neither of Express nor of Fastify */

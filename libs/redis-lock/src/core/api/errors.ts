@@ -117,7 +117,8 @@ export class LeaseLostError extends LockError {
   declare readonly confirmedAgoMs: number | undefined;
   /**
    * For how long the process or its machine stood still since then, in milliseconds; 0 if it did not. It
-   * is a lower bound: up to a second of each time cannot be seen.
+   * is a lower bound: up to a second of each time cannot be seen. A wall clock that is set forward counts
+   * as such a time.
    */
   declare readonly stoodStillMs: number | undefined;
   /** When a renewal failed last, if none was confirmed since. */

@@ -4,7 +4,7 @@ import type { Group, Timed, TimerHeap } from './timer-heap.js';
 /** Time is up. */
 export const OVER = Symbol('over');
 
-export const NOTHING_TO_UNDO = () => undefined;
+const NOTHING_TO_UNDO = () => undefined;
 
 /** The time limit and the abort signal of one call, for all its waits. */
 export class Deadline {

@@ -137,6 +137,7 @@ export class CountingSemaphores {
       refuseAborted(signal);
       if (outcome === GRANTED) {
         request.keep();
+        context.unleased.acquired(permits);
         return undefined;
       }
       request.leave();
@@ -152,7 +153,12 @@ export class CountingSemaphores {
 
   async #give(name: string, permits: number, onlyIfExists: boolean): Promise<boolean> {
     checkPermits(permits);
-    return this.#change(name, { more: permits, fewer: 0, onlyIfExists: Number(onlyIfExists) });
+    try {
+      const change = { more: permits, fewer: 0, onlyIfExists: Number(onlyIfExists) };
+      return await this.#change(name, change);
+    } finally {
+      this.context.unleased.released(permits);
+    }
   }
 
   async #addPermits(name: string, permits: number): Promise<void> {

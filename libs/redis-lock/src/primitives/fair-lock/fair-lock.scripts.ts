@@ -13,7 +13,7 @@ import { READ_QUEUE } from './fair-scores.lua.js';
  * with terms is the owner by then: its push is `number nonce askedAt`.
  */
 
-export const FAIR_KEYS = ['lock', 'queue', 'timeouts', 'waiting'] as const;
+const FAIR_KEYS = ['lock', 'queue', 'timeouts', 'waiting'] as const;
 
 /**
  * Lua that refuses the caller, or leaves in `leaveQueue` what has to run once the caller holds the

@@ -179,9 +179,7 @@ export const RELEASE = defineScript({
   reply: releaseAnswer,
 });
 
-/**
- * As LEAVE, for a caller that may only have waited. It wakes the waiters that its mark kept out.
- */
+/** Frees what a caller may have got, and removes its mark. It wakes the waiters that the mark kept out. */
 export const CANCEL = defineScript({
   name: 'semaphore.cancel',
   keys: ['counter', 'leases', 'waiting'],
