@@ -191,7 +191,9 @@ describe('LockLogger', () => {
 
     const said = lines.filter(([, , context]) => context === 'RedisLock');
     const of = (level: string) => said.filter(([its]) => its === level).map(([, text]) => text);
-    expect(of('error')).toContainEqual(expect.stringMatching(/^Lost lock "lost": Redis has no such holder/));
+    expect(of('error')).toContainEqual(
+      expect.stringMatching(/^Lost lock "lost": Redis has no such holder/),
+    );
     expect(of('error')).toHaveLength(3);
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
