@@ -155,6 +155,6 @@ for (const cell of plan.cells) {
   });
   if (!isGreen) failed.push(cell.name);
 }
-await writeResults(results);
+if (results.length > 0) await writeResults(results);
 say(failed.length > 0 ? `Failed: ${failed.join(', ')}` : 'Every cell is green.');
 process.exitCode = failed.length > 0 ? 1 : 0;

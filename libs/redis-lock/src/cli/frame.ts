@@ -1,7 +1,8 @@
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
 import type { Terminal } from './io.js';
-import { plain } from './report.js';
+import { plain, problemLine } from './report.js';
+import type { Problem } from './watch.js';
 
 /** The content of a frame of `top`. */
 export interface Shown {
@@ -10,11 +11,7 @@ export interface Shown {
   readonly isComplete: boolean;
   readonly looks: readonly ({ readonly node: string } & LockInspection)[];
   /** Names that were given, and are no locks. */
-  readonly problems: readonly {
-    readonly name: string;
-    readonly node: string;
-    readonly problem: string;
-  }[];
+  readonly problems: readonly ({ readonly name: string } & Problem)[];
 }
 
 const HEADS = ['NAME', 'KIND', 'HOLDER', 'HOLDS', 'ENDS IN', 'WAITING'] as const;
@@ -27,7 +24,7 @@ export function frameOf(
   screen?: Pick<Terminal, 'rows' | 'columns'>,
 ): string {
   const rows = looks.toSorted(byWaiting).map((look) => rowOf(look, servers.length > 1).map(plain));
-  const told = problems.map(({ name, node, problem }) => plain(`${name} on ${node}: ${problem}`));
+  const told = problems.map((problem) => problemLine(problem.name, problem));
   const others = OTHER_LINES + told.length;
   const most = screen === undefined ? rows.length : Math.max(1, screen.rows - others - 1);
   const shown = rows.slice(0, most);

@@ -2,7 +2,7 @@ import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
 import type { Finding } from './finding.js';
-import type { Look } from './watch.js';
+import type { Look, Problem } from './watch.js';
 
 type Holder = LockInspection['holders'][number];
 type Queue = LockInspection['queues'][number];
@@ -39,9 +39,13 @@ export function linesOf({ check, status, found, fix, node }: Finding): string {
   return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${plain(fix)}\n`;
 }
 
+export function problemLine(name: string, { node, problem }: Problem): string {
+  return plain(`${name} on ${node}: ${problem}`);
+}
+
 /** A name on a node, as lines for a person. */
 export function pageOf(name: string, look: Look): string {
-  if ('problem' in look) return `${plain(`${name} on ${look.node}: ${look.problem}`)}\n`;
+  if ('problem' in look) return `${problemLine(name, look)}\n`;
   const { key, node, kinds, holders, permits, count, fencingToken, queues } = look;
   const isSemaphore = kinds.includes('semaphore') && count === undefined;
   const lines = [

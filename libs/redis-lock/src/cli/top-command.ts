@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isCluster } from '../ioredis/redis-client.js';
-import { askText, within } from './answers.js';
+import { askText, field, within } from './answers.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockFinder } from './find-locks.js';
 import { EXIT, MOST_MS, UsageError, type Run, type Terminal } from './io.js';
@@ -68,7 +68,7 @@ export async function runTop(
 async function refuseLoneNode({ name, client }: Server): Promise<void> {
   if (isCluster(client)) return;
   const info = await askText(client, 'info', 'cluster');
-  if (info?.includes('cluster_enabled:1') !== true) return;
+  if (field(info ?? '', 'cluster_enabled') !== '1') return;
   throw new Error(`${name} is a node of a Cluster: give --cluster`);
 }
 
@@ -146,7 +146,7 @@ class View {
     };
   }
 
-  /** What is held on a node, as far as its keys can be looked at in the time of a frame. */
+  /** Holders and waiters of a node, as far as its keys can be looked at in the time of a frame. */
   async #held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
     const { clock } = this.io;
     const refuse = ({ name }: { readonly name: string }) => {
@@ -175,12 +175,12 @@ async function namesOf(
   const looks: Shown['looks'][number][] = [];
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const part = names.slice(at, at + AT_ONCE);
-    const nodes = await Promise.all(part.map((name) => lookAt([watched], name)));
-    for (const [i, of] of nodes.entries()) {
-      for (const look of of) {
-        if ('problem' in look) refuse({ name: part[i] ?? '', ...look });
-        else looks.push(look);
-      }
+    const found = part.map(async (name) =>
+      (await lookAt([watched], name)).map((look) => ({ ...look, name })),
+    );
+    for (const look of (await Promise.all(found)).flat()) {
+      if ('problem' in look) refuse(look);
+      else looks.push(look);
     }
   }
   return looks;

@@ -33,10 +33,14 @@ export async function closed(context: LockContext): Promise<void> {
   await within(CLOSED_MS, 'the end', context.close()).catch(() => undefined);
 }
 
+/** The reason why a name on a node is no lock. */
+export interface Problem {
+  readonly node: string;
+  readonly problem: string;
+}
+
 /** A name on a node, or the reason why it is no lock. */
-export type Look =
-  | ({ readonly node: string } & LockInspection)
-  | { readonly node: string; readonly problem: string };
+export type Look = ({ readonly node: string } & LockInspection) | Problem;
 
 /** A connected server whose locks are looked at. */
 export interface Watched {

@@ -2,8 +2,8 @@ import { describeValue } from '../core/api/errors.js';
 import { LEASE, timeProblem } from '../core/api/options.js';
 import { isPlainObject } from '../core/api/shapes.js';
 import { KeySpace } from '../core/redis/key-names.js';
-import { refuse, refuseUnknown } from '../core/api/refuse.js';
-import { refuseArguments, type WithLockOptions } from './with-lock.options.js';
+import { refuse, refuseArguments, refuseUnknown } from '../core/api/refuse.js';
+import type { WithLockOptions } from './with-lock.options.js';
 import type { Slots } from './locked-call.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
 
@@ -70,7 +70,7 @@ export function CronLock(
     ...(atLeastMs !== undefined && { minHoldMs: atLeastMs }),
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
   };
-  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per), whereOf(name));
+  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per));
   return lockDecorator('@CronLock', name, plan, undefined, slots);
 }
 
@@ -79,7 +79,7 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
 }
 
 /** Kept for one slot more: until then, an instance whose clock is behind may call the job of this slot. */
-function slotsOf(name: string, lengthMs: number, where: string): Slots {
+function slotsOf(name: string, lengthMs: number): Slots {
   const at = (time: number) => {
     // A schedule knows whole seconds, and a timer or a clock that is set may be early.
     const firedAt = Math.round(time / 1_000) * 1_000;
@@ -87,7 +87,7 @@ function slotsOf(name: string, lengthMs: number, where: string): Slots {
     return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
   };
   // No slot has a longer name than the second one.
-  refuseArguments(where, () => new KeySpace('').key(at(lengthMs)));
+  refuseArguments(whereOf(name), () => new KeySpace('').key(at(lengthMs)));
   return { keepMs: Math.min(2 * lengthMs, LEASE.max), label: `${name}@<slot>`, at };
 }
 

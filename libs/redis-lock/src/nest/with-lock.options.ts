@@ -2,9 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 
 import {
   describeValue,
-  LockArgumentError,
   LockConfigurationError,
-  LockKeyError,
   type LockBackendError,
   type LockTimeoutError,
 } from '../core/api/errors.js';
@@ -17,7 +15,13 @@ import {
   type LockSettings,
 } from '../core/api/settings.js';
 import { OPTIONS_OF, type MethodKind } from './lock-kinds.js';
-import { checkObject, refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';
+import {
+  checkObject,
+  refuse,
+  refuseArguments,
+  refuseUnknown,
+  refuseValue,
+} from '../core/api/refuse.js';
 
 /**
  * The reaction when another owner has the lock for the whole waiting time:
@@ -193,16 +197,6 @@ export function checkProfile(
   where: string,
 ): void {
   refuseArguments(where, () => withProfile(acquire, settings, OPTIONS_OF[kind]));
-}
-
-/** @throws {LockConfigurationError} the check refuses an option or a name */
-export function refuseArguments(where: string, check: () => unknown): void {
-  try {
-    check();
-  } catch (error) {
-    if (!(error instanceof LockArgumentError || error instanceof LockKeyError)) throw error;
-    throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });
-  }
 }
 
 /** The function that answers in place of the method, or throws. Among the words, only `throw` throws. */

@@ -102,7 +102,8 @@ export class LeaseLostError extends LockError {
   override readonly name = 'LeaseLostError';
   readonly code = 'LEASE_LOST';
   /**
-   * - `expired`: the lease ran out by the local clock. It was fixed (`leaseTimeMs`), or Redis confirmed no renewal in time.
+   * - `expired`: the lease ran out by the local clock. It was fixed (`leaseTimeMs`), or Redis confirmed
+   *   no renewal in time.
    * - `gone`: Redis answered that this owner does not hold the lock any more.
    * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
    * - `shutdown`: the application closed before the holder was done.

@@ -1,4 +1,9 @@
-import { describeValue, LockConfigurationError } from './errors.js';
+import {
+  describeValue,
+  LockArgumentError,
+  LockConfigurationError,
+  LockKeyError,
+} from './errors.js';
 import { isPlainObject, unknownOption } from './shapes.js';
 
 /**
@@ -23,4 +28,14 @@ export function checkObject(where: string, options: unknown): asserts options is
 export function refuseUnknown(options: object, known: readonly string[], where: string): void {
   const problem = unknownOption(options, known);
   if (problem !== undefined) refuse(where, problem);
+}
+
+/** @throws {LockConfigurationError} the check refuses an option or a name */
+export function refuseArguments(where: string, check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof LockArgumentError || error instanceof LockKeyError)) throw error;
+    throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });
+  }
 }

@@ -3,7 +3,8 @@ import type { WaitOptions } from '../../core/api/lock.js';
 /**
  * A bare number of permits, as Redisson's `RSemaphore`. A permit has no owner and no lease: the
  * permits of a crashed holder are gone until a caller adds them again. So are those that are not
- * released within `shutdownTimeoutMs` of a shutdown. A semaphore whose permits are leases has no such gap. Numbers of permits are whole, from 1 to 2,147,483,647.
+ * released within `shutdownTimeoutMs` of a shutdown. A semaphore whose permits are leases has no such
+ * gap. Numbers of permits are whole, from 1 to 2,147,483,647.
  *
  * Every method rejects with `LockBackendError` when Redis could not be asked. It rejects with
  * `LockStateError` when the key holds something that is no count.
