@@ -31,6 +31,7 @@ export class Sale {
     buyer: string,
     { assertHeld, book = this.ledger }: SellOptions = {},
   ): Promise<OrderOutcome> {
+    await this.gate.reach('before-read');
     const [stock, hasOrdered] = await Promise.all([
       this.ledger.stockOf(productId),
       this.ledger.hasOrdered(productId, buyer),
@@ -45,6 +46,7 @@ export class Sale {
     await this.gate.reach('before-write');
     assertHeld?.();
     await book.recordSale(productId, buyer, remaining);
+    await this.gate.reach('after-write');
     this.log.sold(remaining);
     return { kind: 'sold', remaining };
   }

@@ -15,7 +15,7 @@ import type { ServerResponse } from 'node:http';
 import { WithLock } from 'nestjs-redis-lock';
 import { StrategyRegistry } from '../strategies/strategy-registry.js';
 import { CancellationService } from './cancellation.service.js';
-import { GATE } from './gate.js';
+import { currentOrder, GATE } from './gate.js';
 import type { Gate } from './gate.js';
 import { answerTo, NO_SUCH_PRODUCT } from './order-answer.js';
 import type { OrderAnswer } from './order-answer.js';
@@ -45,8 +45,10 @@ export class SeckillController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<OrderAnswer> {
     await this.opening.opened();
-    await this.gate.reach('doors');
-    const outcome = await this.strategies.get(strategy).order(id, buyer);
+    const outcome = await currentOrder.run({ productId: id, buyer }, async () => {
+      await this.gate.reach('doors');
+      return this.strategies.get(strategy).order(id, buyer);
+    });
     if (outcome.kind === 'busy') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
     return answerTo(outcome);
   }
