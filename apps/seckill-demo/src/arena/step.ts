@@ -1,0 +1,206 @@
+import type { GatePoint } from '../seckill/gate.js';
+import type { StrategyName } from '../strategies/strategy.js';
+import type { Cell, CellResult, Outcome } from './cell.js';
+
+/**
+ * All that happens in the arena, one step after the other. The terminal, the page, `--json` and
+ * recordings read the same steps; nobody else knows more. `at`: ms since the run began. Steps of
+ * another process arrive up to 50 ms late, so `at` may go back by that.
+ */
+export type Step = { readonly at: number } & Happening;
+
+export type Happening =
+  | RunBegan
+  | RunEnded
+  | CellBegan
+  | CellEnded
+  | ProcessChanged
+  | OrderPassed
+  | OrderAnswered
+  | LockReported
+  | KeySeen
+  | Struck
+  | BooksSeen
+  | WaitersSeen
+  | SaleOpened
+  | OrderMoved
+  | Reconciled;
+
+/** The first step of a run. */
+export interface RunBegan {
+  readonly kind: 'run-began';
+  readonly stock: number;
+  readonly buyers: number;
+  readonly processes: number;
+  /** In the order in which they are shown, with what is published of each. */
+  readonly cells: readonly (Cell & { readonly expected?: Outcome | undefined })[];
+  /** The lines of code of each strategy that plays, as its file has them. */
+  readonly sources: Readonly<Partial<Record<StrategyName, string>>>;
+  readonly versions: Readonly<Record<'node' | 'redis' | 'postgres', string>>;
+}
+
+/** All cells have been played. A shop may still serve. */
+export interface RunEnded {
+  readonly kind: 'run-ended';
+  readonly tookMs: number;
+}
+
+export interface CellBegan {
+  readonly kind: 'cell-began';
+  readonly cell: string;
+}
+
+export interface CellEnded {
+  readonly kind: 'cell-ended';
+  readonly cell: string;
+  readonly outcome: Outcome;
+  readonly expected?: Outcome | undefined;
+  readonly result: CellResult;
+}
+
+/** A process of the shop, by its pid. */
+export interface ProcessChanged {
+  readonly kind: 'process';
+  readonly process: number;
+  readonly state: 'started' | 'ended';
+}
+
+/**
+ * An order has come to a point of its strategy; it may be held there. A section begins at
+ * `lock-set`, or at `before-read` without a lock in Redis, and ends with the answer or the release.
+ */
+export interface OrderPassed {
+  readonly kind: 'passed';
+  readonly cell: string;
+  readonly process: number;
+  readonly buyer: string;
+  readonly point: GatePoint;
+}
+
+export interface OrderAnswered {
+  readonly kind: 'answered';
+  readonly cell: string;
+  readonly buyer: string;
+  /** 0: the connection was cut, and nobody knows what became of the order. */
+  readonly process: number;
+  readonly answer: 'sold' | 'sold-out' | 'busy' | 'duplicate' | 'refused' | 'cut';
+  /** What was left after it, by the process that sold. */
+  readonly remaining?: number | undefined;
+  /** Why it was refused: `token 33 < 34`, `LEASE_LOST`. */
+  readonly reason?: string | undefined;
+  readonly tookMs: number;
+}
+
+/** What the library says of its locks in one process. `renewed` is about all of them at once. */
+export interface LockReported {
+  readonly kind: 'lock';
+  readonly process: number;
+  readonly event:
+    | 'acquired'
+    | 'waiting'
+    | 'timed-out'
+    | 'released'
+    | 'renewed'
+    | 'renewal-failed'
+    | 'suspect'
+    | 'recovered'
+    | 'lost';
+  readonly cell?: string | undefined;
+  readonly buyer?: string | undefined;
+  readonly name?: string | undefined;
+  /** Why it was lost. */
+  readonly reason?: string | undefined;
+}
+
+/** The lock in Redis, when it has changed in another way than by the clock. */
+export interface KeySeen {
+  readonly kind: 'key';
+  readonly cell: string;
+  readonly name: string;
+  /** Absent: the key does not exist. A text is a field without a name. */
+  readonly fields?: Readonly<Record<string, string>> | undefined;
+  /** Absent: it does not expire. */
+  readonly ttlMs?: number | undefined;
+  /** Who waits in Redis, the next one first: buyers of a fair lock, processes of others. */
+  readonly queue: readonly string[];
+  /** The claims of the queue, by process. */
+  readonly claims?: Readonly<Record<string, string>> | undefined;
+  readonly token?: string | undefined;
+}
+
+/** What the arena, or a visitor, has done to the shop. */
+export interface Struck {
+  readonly kind: 'struck';
+  readonly cell?: string | undefined;
+  readonly process?: number | undefined;
+  readonly what:
+    | 'killed'
+    | 'frozen'
+    | 'thawed'
+    | 'cut'
+    | 'joined'
+    | 'blocked'
+    | 'lease-ended'
+    | 'foreign-delete'
+    | 'stale-refused'
+    | 'redis-paused'
+    | 'redis-resumed'
+    | 'redis-restarted'
+    | 'redis-failed-over';
+}
+
+/** Stock against orders, as the database has them. */
+export interface BooksSeen {
+  readonly kind: 'books';
+  readonly product: string;
+  readonly openingStock: number;
+  readonly stock: number;
+  readonly orders: number;
+  readonly paid?: number | undefined;
+  /** Orders on record minus what the stock says was sold. */
+  readonly difference: number;
+}
+
+export interface WaitersSeen {
+  readonly kind: 'waiters';
+  readonly process: number;
+  readonly waiting: number;
+  readonly held: number;
+}
+
+/** The shop serves now, and may be played with. */
+export interface SaleOpened {
+  readonly kind: 'sale-opened';
+  readonly url: string;
+  readonly product: string;
+  readonly stock: number;
+  /** Each command that the page may not give, and why. */
+  readonly forbidden: Readonly<Partial<Record<CommandKind, string>>>;
+}
+
+/** An order of the real sale is in another state now. */
+export interface OrderMoved {
+  readonly kind: 'order';
+  readonly order: string;
+  readonly buyer: string;
+  readonly state: string;
+  readonly payUntil?: string | undefined;
+}
+
+/** One round of the books: by which process, and what did not agree. */
+export interface Reconciled {
+  readonly kind: 'reconciled';
+  readonly process: number;
+  readonly differences: readonly string[];
+}
+
+/** What a visitor may ask of the arena; the page sends it by POST. */
+export type Command =
+  | { readonly kind: 'kill' | 'freeze' | 'cut' | 'block'; readonly process: number }
+  | { readonly kind: 'redis-pause' | 'redis-restart' | 'redis-fail-over' }
+  | { readonly kind: 'buy'; readonly buyer: string }
+  | { readonly kind: 'pay'; readonly order: string }
+  | { readonly kind: 'robots'; readonly count: number }
+  | { readonly kind: 'restock'; readonly stock: number }
+  | { readonly kind: 'skip' };
+export type CommandKind = Command['kind'];
