@@ -1,41 +1,36 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
+import { duelCell, faultCell, partCell, rushCell } from '../../apps/seckill-demo/src/arena/cell.js';
+import type { Cell, Outcome } from '../../apps/seckill-demo/src/arena/cell.js';
 import {
-  cellsOf,
   EXPECTED,
   EXPECTED_PARTS,
-  mismatchesOf,
+  expectedOf,
 } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
 import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
-import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
-import type { LoadOutcome, LoadResult } from '../../apps/seckill-demo/src/arena/load-result.js';
 import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
-import type { PartResult } from '../../apps/seckill-demo/src/arena/parts/part.js';
+import { reportFrom } from '../../apps/seckill-demo/src/arena/report.js';
+import type { CellEnded } from '../../apps/seckill-demo/src/arena/step.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
-import type { StrategyName } from '../../apps/seckill-demo/src/strategies/strategy.js';
-import { loadResult, PARTS } from './sample-results.js';
+import { PARTS } from './sample-results.js';
 
-const load = (strategy: StrategyName, processes: number, outcome: LoadOutcome): LoadResult =>
-  loadResult({ strategy, processes, outcome });
+const ended = (cell: Cell, outcome: Outcome): CellEnded => {
+  const expected = expectedOf(cell);
+  const result = { ...cell, outcome } as unknown as CellEnded['result'];
+  return { kind: 'cell-ended', cell: cell.id, outcome, expected, result };
+};
 
-const allLoads = STRATEGY_NAMES.flatMap((strategy) => [
-  load(strategy, 1, EXPECTED[strategy].oneProcess),
-  load(strategy, 2, EXPECTED[strategy].severalProcesses),
-]);
-const allFaults = STRATEGY_NAMES.flatMap((strategy) =>
-  FAULT_NAMES.map((fault): FaultResult => {
-    return { strategy, fault, outcome: EXPECTED[strategy].faults[fault] };
-  }),
-);
+const LOADS = STRATEGY_NAMES.flatMap((name) => [rushCell(name, 1), rushCell(name, 2)]);
+const FAULTS = STRATEGY_NAMES.flatMap((name) => FAULT_NAMES.map((fault) => faultCell(name, fault)));
+const PART_CELLS = PARTS.map(({ part, withLock }) => partCell(part, withLock));
+const asExpected = (cell: Cell): CellEnded => ended(cell, expectedOf(cell) ?? 'overtakes');
 
-const nothing = { loads: [], faults: [], parts: [] };
-
-describe('mismatchesOf', () => {
-  it('finds nothing where every stage and part does as expected', () => {
-    const all = { loads: allLoads, faults: allFaults, parts: PARTS };
-    expect(mismatchesOf(all)).toEqual([]);
-    const cells = STRATEGY_NAMES.length * (2 + FAULT_NAMES.length) + 8;
-    expect(cellsOf(all)).toBe(cells);
+describe('the cells of a run', () => {
+  it('are as published, and one part is only measured', () => {
+    const report = reportFrom([...LOADS, ...FAULTS, ...PART_CELLS].map(asExpected), 1);
+    expect(report.mismatches).toEqual([]);
+    expect(report.compared).toBe(STRATEGY_NAMES.length * (2 + FAULT_NAMES.length) + 8);
+    expect(report.measured).toBe(1);
   });
 
   it.each([
@@ -46,52 +41,44 @@ describe('mismatchesOf', () => {
     ['redis-lock', 4, 'undersells', 'exact'],
     ['redis-lock', 2, 'miscounts', 'exact'],
     ['lua-release', 1, 'breaks', 'undersells'],
-  ] as const)('reports %s with %d processes when it %s', (strategy, processes, saw, expected) => {
-    const result = load(strategy, processes, saw);
-    expect(mismatchesOf({ ...nothing, loads: [result] })).toEqual([
-      { kind: 'load', expected, result },
-    ]);
+  ] as const)('are not when %s with %d processes %s', (strategy, processes, outcome, expected) => {
+    const cell = rushCell(strategy, processes);
+    expect(reportFrom([ended(cell, outcome)], 1).mismatches).toEqual([{ cell, expected, outcome }]);
   });
 
-  it('reports each fault that was expected and did not show', () => {
-    for (const shown of allFaults) {
-      if (shown.outcome === 'ok') continue;
-      const result: FaultResult = { ...shown, outcome: 'ok' };
-      const mismatch = { kind: 'fault', expected: shown.outcome, result };
-      expect(mismatchesOf({ ...nothing, faults: [result] })).toEqual([mismatch]);
+  it('are not when a fault that was expected does not show', () => {
+    for (const cell of FAULTS) {
+      const expected = expectedOf(cell);
+      if (expected === 'ok') continue;
+      const mismatch = { cell, expected, outcome: 'ok' };
+      expect(reportFrom([ended(cell, 'ok')], 1).mismatches).toEqual([mismatch]);
     }
   });
 
-  it('reports a fault that redis-lock did not pass', () => {
+  it('are not when redis-lock fails at a fault', () => {
     for (const fault of FAULT_NAMES) {
-      const result: FaultResult = { strategy: 'redis-lock', fault, outcome: 'oversold' };
-      expect(mismatchesOf({ ...nothing, faults: [result] })).toHaveLength(1);
+      const { mismatches } = reportFrom([ended(faultCell('redis-lock', fault), 'oversold')], 1);
+      expect(mismatches).toHaveLength(1);
     }
   });
 
-  it('asks only for what was run', () => {
-    expect(mismatchesOf(nothing)).toEqual([]);
-    const some = { loads: allLoads.slice(0, 1), faults: allFaults.slice(-1), parts: [] };
-    expect(mismatchesOf(some)).toEqual([]);
-    expect(cellsOf(some)).toBe(2);
-  });
-
-  it('reports a part whose lock did not help, and one that did without it', () => {
-    for (const result of PARTS) {
-      const outcome = result.outcome === 'ok' ? 'torn' : 'ok';
-      const parts: PartResult[] = [{ ...result, outcome }];
-      const expected = EXPECTED_PARTS[result.part][result.withLock ? 'withLock' : 'withoutLock'];
-      const mismatch = { kind: 'part', expected, result: parts[0] };
-      expect(mismatchesOf({ ...nothing, parts })).toEqual(expected === undefined ? [] : [mismatch]);
+  it('are not when a part does not need its lock, or fails with it', () => {
+    for (const cell of PART_CELLS) {
+      const expected = expectedOf(cell);
+      const outcome = expected === 'ok' ? 'torn' : 'ok';
+      const { mismatches } = reportFrom([ended(cell, outcome)], 1);
+      expect(mismatches).toHaveLength(expected === undefined ? 0 : 1);
     }
   });
 
-  it('takes the order that a plain lock across processes gives as it comes', () => {
-    const plain = PARTS.find(({ part, withLock }) => part === 'queue' && !withLock);
-    expect(plain?.outcome).toBe('overtakes');
-    const parts: PartResult[] = plain === undefined ? [] : [{ ...plain, outcome: 'ok' }];
-    expect(mismatchesOf({ ...nothing, parts })).toEqual([]);
-    expect(cellsOf({ ...nothing, parts })).toBe(0);
+  it('leave the order of a plain lock across processes open', () => {
+    const { compared, measured } = reportFrom([ended(partCell('queue', false), 'ok')], 1);
+    expect([compared, measured]).toEqual([0, 1]);
+  });
+
+  it('leave the duel out: it is watched, and not measured', () => {
+    const { compared, loads } = reportFrom([asExpected(duelCell('naive', 2))], 1);
+    expect([compared, loads]).toEqual([0, []]);
   });
 });
 

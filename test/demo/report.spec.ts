@@ -3,7 +3,17 @@ import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
 import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
 import type { Knobs } from '../../apps/seckill-demo/src/arena/knobs.js';
-import { checkText, reportJson, reportText } from '../../apps/seckill-demo/src/arena/report.js';
+import { cellOf, faultCell, partCell, rushCell } from '../../apps/seckill-demo/src/arena/cell.js';
+import type { CellResult } from '../../apps/seckill-demo/src/arena/cell.js';
+import { expectedOf } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
+import {
+  checkText,
+  reportFrom,
+  reportJson,
+  reportText,
+} from '../../apps/seckill-demo/src/arena/report.js';
+import type { Report } from '../../apps/seckill-demo/src/arena/report.js';
+import type { CellEnded } from '../../apps/seckill-demo/src/arena/step.js';
 import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
 import {
   faultTable,
@@ -14,6 +24,25 @@ import {
 import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { loadResult, PARTS } from './sample-results.js';
+
+/** The report of a run that ended with these results. */
+function reportOf(
+  results: Partial<Pick<Report, 'loads' | 'faults' | 'parts'>>,
+  tookMs = 1,
+): Report {
+  const { loads = [], faults = [], parts = [] } = results;
+  const all: CellResult[] = [
+    ...loads.map((load) => ({ kind: 'rush' as const, ...load })),
+    ...faults.map((fault) => ({ kind: 'fault' as const, ...fault })),
+    ...parts.map((part) => ({ kind: 'part' as const, ...part })),
+  ];
+  const ended = all.map((result): CellEnded => {
+    const cell = cellOf(result);
+    const { outcome } = result;
+    return { kind: 'cell-ended', cell: cell.id, outcome, expected: expectedOf(cell), result };
+  });
+  return reportFrom(ended, tookMs);
+}
 
 const OUTCOMES = ['exact', 'oversells', 'undersells', 'miscounts', 'breaks'] as const;
 
@@ -142,13 +171,13 @@ describe('reportText', () => {
   it.each(['en', 'zh'])('fits into 80 columns, whatever was measured: %s', (language) => {
     // A holder that is dead deletes and writes nothing.
     const possible = faults.filter(({ fault }) => !fault.startsWith('killed'));
-    const report = { loads, faults: possible, parts: PARTS, tookMs: 1 };
+    const report = reportOf({ loads, faults: possible, parts: PARTS });
     const text = reportText(report, knobs('--stock=10000', '--buyers=5000', `--lang=${language}`));
     for (const line of text.split('\n')) expect([line, widthOf(line) <= 80]).toEqual([line, true]);
   });
 
   it('leaves the faults and the parts out where none was played', () => {
-    const text = reportText({ loads, faults: [], parts: [], tookMs: 1 }, knobs());
+    const text = reportText(reportOf({ loads }), knobs());
     expect(text).not.toContain(texts.en.faultTitle);
     expect(text).not.toContain(texts.en.partTitle);
   });
@@ -156,20 +185,23 @@ describe('reportText', () => {
 
 describe('checkText', () => {
   it('says that all is as expected', () => {
-    const report = { loads: [naive], faults: [frozen], parts: PARTS, tookMs: 31_234 };
-    expect(checkText(report, knobs())).toBe('check passed: 10 cells as expected, 31.2 s');
-    expect(checkText(report, knobs('--lang', 'zh'))).toBe('检查通过：10 格全部符合预期，31.2 秒');
+    const report = reportOf({ loads: [naive], faults: [frozen], parts: PARTS }, 31_234);
+    const passed = 'check passed: 10 cells as expected, 1 only measured, 31.2 s';
+    expect(checkText(report, knobs())).toBe(passed);
+    expect(checkText(report, knobs('--lang', 'zh'))).toBe(
+      '检查通过：10 格全部符合预期，1 格只测量，31.2 秒',
+    );
   });
 
   it('names each cell that is not, a missing failure among them', () => {
     const loads = [{ ...naive, outcome: 'exact' as const }];
     const faults: FaultResult[] = [{ ...frozen, outcome: 'stale-write' }];
     const parts = PARTS.map((part) => ({ ...part, outcome: 'ok' as const }));
-    const report = { loads, faults, parts, tookMs: 1_000 };
+    const report = reportOf({ loads, faults, parts }, 1_000);
     expect(checkText(report, knobs()).split('\n')).toEqual([
       'check FAILED: 5 cells not as expected, 1.0 s',
-      '  naive with 2 processes: expected "oversells", saw "exact"',
-      '  redis-lock, frozen: expected "refused", saw "stale-write"',
+      '  naive: the rush, 2 processes: expected "oversells", saw "exact"',
+      '  redis-lock: frozen beyond the lease: expected "refused", saw "stale-write"',
       '  payment: without the semaphore: expected "overloads", saw "ok"',
       '  offer: without the read-write lock: expected "torn", saw "ok"',
       '  cart: without the multi lock: expected "deadlock", saw "ok"',
@@ -182,7 +214,7 @@ describe('reportJson', () => {
   it('holds every figure and every mismatch', () => {
     const loads = [{ ...naive, outcome: 'exact' as const }];
     const report: unknown = JSON.parse(
-      reportJson({ loads, faults: [frozen], parts: PARTS, tookMs: 5 }, knobs()),
+      reportJson(reportOf({ loads, faults: [frozen], parts: PARTS }), knobs()),
     );
     expect(report).toMatchObject({
       stock: 100,
@@ -191,7 +223,7 @@ describe('reportJson', () => {
       loads,
       faults: [frozen],
       parts: PARTS,
-      mismatches: [{ kind: 'load', expected: 'oversells' }],
+      mismatches: [{ cell: rushCell('naive', 2), expected: 'oversells' }],
     });
   });
 });
@@ -221,17 +253,18 @@ describe('texts', () => {
 
   it('puts a space between Chinese and Latin letters or digits, and none between Chinese', () => {
     const said = [
-      ...FAULT_NAMES.map((fault) => texts.zh.striking('setnx', fault)),
+      ...FAULT_NAMES.map((fault) => texts.zh.cell(faultCell('setnx', fault))),
       ...OUTCOMES.map((outcome) => texts.zh.verdict(loadResult({ outcome }))),
-      texts.zh.rushing('naive', 2),
-      ...PARTS.map((part) => texts.zh.playing(part.part, part.withLock)),
+      texts.zh.cell(rushCell('naive', 2)),
+      texts.zh.duelVerdict(naive),
+      ...PARTS.map((part) => texts.zh.cell(partCell(part.part, part.withLock))),
       ...PARTS.map((part) => texts.zh.partFigures(part)),
       texts.zh.loadTitle(100, 300),
       texts.zh.processes(2),
       texts.zh.foreignRedis('x'),
       texts.zh.replaced(1),
       texts.zh.portTaken(3_000),
-      texts.zh.checkPassed(56, '30.1'),
+      texts.zh.checkPassed(56, 1, '30.1'),
       texts.zh.checkFailed(1, '30.1'),
       texts.zh.help,
       texts.zh.loadNotes,

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { NoRedisServerError } from '../../../scripts/find-redis-server.mjs';
 import { RedisUnreachableError, openArenaRedis } from './arena/arena-redis.js';
 import type { ArenaRedis } from './arena/arena-redis.js';
@@ -8,13 +7,14 @@ import { Caretaker } from './arena/caretaker.js';
 import { Closing } from './arena/closing.js';
 import { ClusterFleet } from './arena/cluster-fleet.js';
 import type { FleetOptions } from './arena/cluster-fleet.js';
-import { mismatchesOf } from './arena/expected-matrix.js';
 import { parseKnobs } from './arena/knobs.js';
 import type { Knobs } from './arena/knobs.js';
-import { checkText, reportJson, reportText } from './arena/report.js';
+import { checkText, reportJson, reportOf, reportText } from './arena/report.js';
 import type { Report } from './arena/report.js';
 import { bannerFor } from './arena/serving.js';
 import { obeyStopSignals } from './arena/stop-signals.js';
+import { Steps } from './arena/steps.js';
+import { Terminal } from './arena/terminal.js';
 import { texts } from './arena/texts.js';
 import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
 import { FIRST_PRODUCT } from './settings.js';
@@ -28,6 +28,7 @@ type Care = Required<Pick<FleetOptions, 'onFleet' | 'onFrozen'>>;
 class Demo {
   readonly #say;
   readonly #closing = new Closing();
+  readonly #steps = new Steps();
   #isServing = false;
 
   constructor(private readonly knobs: Knobs) {
@@ -95,12 +96,13 @@ class Demo {
   }
 
   async #measure(redis: ArenaRedis, care: Care): Promise<Report> {
-    const startedAt = performance.now();
-    const arena = new Arena(this.knobs, redis, this.#say, care);
-    const loads = [...(await arena.rushes(1)), ...(await arena.rushes(this.knobs.instances))];
-    const faults = await arena.faults();
-    const parts = await arena.parts();
-    return { loads, faults, parts, tookMs: Math.round(performance.now() - startedAt) };
+    const arena = new Arena(this.knobs, redis, this.#steps, care);
+    const [report] = await Promise.all([
+      reportOf(this.#steps),
+      new Terminal(this.#say).follow(this.#steps),
+      arena.play(),
+    ]);
+    return report;
   }
 
   /** Prints what was measured; undefined when the demo goes on to serve. */
@@ -110,7 +112,7 @@ class Demo {
     else if (report.loads.length > 0) print(reportText(report, this.knobs));
     if (mode === 'check') {
       (json ? this.#note : print)(checkText(report, this.knobs));
-      return mismatchesOf(report).length === 0 ? 0 : 1;
+      return report.mismatches.length === 0 ? 0 : 1;
     }
     return json ? 0 : undefined;
   }

@@ -1,4 +1,6 @@
+import { LockMonitor } from 'nestjs-redis-lock';
 import { ControlledGate } from './arena/controlled-gate.js';
+import { NoteBook } from './arena/note-book.js';
 import type { FromWorker, ToWorker } from './arena/worker-messages.js';
 import { createHttpApp } from './http-app.js';
 import { QUIET_LOG, tutorialLog } from './seckill/sale-log.js';
@@ -14,9 +16,18 @@ const tell = (message: FromWorker): void => {
 // Ctrl-C reaches the whole process group; the arena decides when its workers stop.
 process.on('SIGINT', () => undefined);
 
-const gate = new ControlledGate((point) => {
-  tell({ kind: 'held', point });
+const notes = new NoteBook((batch) => {
+  tell({ kind: 'noted', notes: batch });
 });
+const gate = new ControlledGate(
+  (point) => {
+    notes.flush();
+    tell({ kind: 'held', point });
+  },
+  (point) => {
+    notes.passed(point);
+  },
+);
 // Closed before the process is ready: the arena shows that buyers wait for every process.
 if (process.env['SECKILL_COLD'] === '1') gate.close('warm-up', 1);
 const saleLog =
@@ -25,6 +36,12 @@ const saleLog =
         tell({ kind: 'line', line });
       })
     : QUIET_LOG;
+
+/** Neither timers nor answers of Redis get their turn meanwhile. */
+function block(ms: number): void {
+  const until = Date.now() + ms;
+  while (Date.now() < until);
+}
 
 try {
   const settings = settingsFrom(process.env);
@@ -42,12 +59,16 @@ try {
       case 'open':
         gate.open(message.point);
         break;
+      case 'block':
+        block(message.ms);
+        break;
       case 'stop':
         void stop();
         break;
     }
   });
   process.once('SIGTERM', () => void stop());
+  notes.watch(app.get(LockMonitor));
   await app.listen(settings.port, '127.0.0.1');
   tell({ kind: 'serving' });
 } catch (error) {

@@ -9,6 +9,8 @@ export interface ArenaRedis {
   readonly client: Redis;
   /** The port of the private server; undefined for a server of the user. */
   readonly privatePort?: number;
+  /** The server's own name and number, such as `7.0.15`. */
+  version(): Promise<string>;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -32,6 +34,7 @@ async function privateRedis(): Promise<ArenaRedis> {
     keyPrefix: '',
     client,
     privatePort: server.port,
+    version: () => versionOf(client),
     clear: () => removeKeys(client, ''),
     close: async () => {
       client.disconnect();
@@ -51,6 +54,7 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     url,
     keyPrefix,
     client,
+    version: () => versionOf(client),
     clear,
     close: async () => {
       await clear();
@@ -84,6 +88,11 @@ async function reach(client: Redis): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function versionOf(client: Redis): Promise<string> {
+  const info = await client.info('server');
+  return /^(?:valkey|redis)_version:(\S+)/m.exec(info)?.[1] ?? '?';
 }
 
 /** The library puts names of its own around ours, so the prefix may stand anywhere in a key. */

@@ -1,19 +1,20 @@
 import type { ShopLogLevel } from '../settings.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import type { ArenaRedis } from './arena-redis.js';
+import { duelCell, faultCell, partCell, rushCell } from './cell.js';
+import type { Cell, CellResult, RushCell } from './cell.js';
 import { ClusterFleet } from './cluster-fleet.js';
 import type { FleetOptions } from './cluster-fleet.js';
+import { expectedOf } from './expected-matrix.js';
 import { strike } from './fault-run.js';
-import type { FaultName, FaultResult } from './fault.js';
+import type { FaultName } from './fault.js';
 import type { Knobs } from './knobs.js';
-import type { LoadResult } from './load-result.js';
 import { rush } from './load-run.js';
-import { PART_NAMES } from './parts/part.js';
-import type { PartResult } from './parts/part.js';
 import { HASTY_SCENES, PATIENT_SCENES } from './parts/scenes.js';
 import type { PartScene } from './parts/scenes.js';
-import { Progress } from './progress.js';
-import type { Texts } from './texts.js';
+import { Reporter } from './reporter.js';
+import { sourcesOf } from './sources.js';
+import type { Steps } from './steps.js';
 
 /** Short enough to be outlived in seconds, long enough for a noisy machine to renew it in time. */
 const FAULT_LEASE_MS = 1_800;
@@ -21,70 +22,69 @@ const FAULT_LEASE_MS = 1_800;
 const RUSH_WAIT_MS = 60_000;
 /** Long enough for a buyer without others before it. */
 const HASTY_WAIT_MS = 800;
+/** What is seen first: everybody sells, and nobody sells too many. */
+const DUELLISTS: readonly StrategyName[] = ['naive', 'redis-lock'];
 
 /**
  * Plays every strategy through the rush and the faults, and the other parts of the sale; each on
- * products of its own.
+ * products of its own. All that happens becomes steps.
  */
 export class Arena {
-  readonly #progress: Progress;
-  #products = 0;
+  readonly #reporter: Reporter;
+  readonly #skipped = new AbortController();
 
   constructor(
     private readonly knobs: Knobs,
     private readonly redis: ArenaRedis,
-    private readonly say: Texts,
+    private readonly steps: Steps,
     /** Gets every fleet and every frozen process. */
     private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
   ) {
-    const { strategies, faults } = knobs;
-    const scenes = this.#chosen([...HASTY_SCENES, ...PATIENT_SCENES]);
-    this.#progress = new Progress(strategies.length * (2 + faults.length) + scenes.length);
+    this.#reporter = new Reporter(steps, redis);
   }
 
-  async rushes(processes: number): Promise<LoadResult[]> {
-    if (this.knobs.strategies.length === 0) return [];
-    const fleet = await this.#start(processes, { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` });
-    const results: LoadResult[] = [];
-    for (const strategy of this.knobs.strategies) {
-      this.#progress.step(this.say.rushing(strategy, processes));
-      const { stock, buyers } = this.knobs;
-      results.push(await rush(fleet, { strategy, productId: this.#newProduct(), stock, buyers }));
-    }
-    this.#progress.clear();
-    await fleet.stop();
-    return results;
-  }
-
-  async faults(): Promise<FaultResult[]> {
-    if (this.knobs.strategies.length === 0 || this.knobs.faults.length === 0) return [];
-    const fleet = await this.#start(2, { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}` });
-    const results: FaultResult[] = [];
-    for (const strategy of this.knobs.strategies) {
-      for (const fault of this.knobs.faults) {
-        this.#progress.step(this.say.striking(strategy, fault));
-        results.push(await this.#strike(fleet, strategy, fault));
-      }
-    }
-    this.#progress.clear();
-    await fleet.stop();
-    return results;
-  }
-
-  /** In the order of PART_NAMES, and without the lock before with it. */
-  async parts(): Promise<PartResult[]> {
-    const hasty = this.#chosen(HASTY_SCENES);
-    const isCold = hasty.some(({ part }) => part === 'opening');
-    const results = [
-      ...(await this.#play(hasty, {
-        SECKILL_WAIT_MS: `${HASTY_WAIT_MS}`,
-        SECKILL_COLD: isCold ? '1' : '',
-      })),
-      ...(await this.#play(this.#chosen(PATIENT_SCENES), { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` })),
+  /** Every cell of this run, in the order in which they are shown. */
+  get cells(): readonly Cell[] {
+    const { strategies, faults, instances } = this.knobs;
+    return [
+      ...this.#duellists.map((strategy) => duelCell(strategy, instances)),
+      ...strategies.flatMap((strategy) => [
+        rushCell(strategy, 1),
+        rushCell(strategy, instances),
+        ...faults.map((fault) => faultCell(strategy, fault)),
+      ]),
+      ...this.#chosen([...HASTY_SCENES, ...PATIENT_SCENES]).map(({ part, withLock }) =>
+        partCell(part, withLock),
+      ),
     ];
-    const place = ({ part, withLock }: PartResult): number =>
-      2 * PART_NAMES.indexOf(part) + Number(withLock);
-    return results.sort((a, b) => place(a) - place(b));
+  }
+
+  /** Resolves when all cells are played, or the rest of them is skipped. */
+  async play(): Promise<void> {
+    const { stock, buyers, instances: processes, strategies } = this.knobs;
+    const startedAt = Date.now();
+    this.steps.add({
+      kind: 'run-began',
+      ...{ stock, buyers, processes },
+      cells: this.cells.map((cell) => ({ ...cell, expected: expectedOf(cell) })),
+      sources: await sourcesOf(strategies),
+      versions: { node: process.versions.node, redis: await this.redis.version() },
+    });
+    await this.#rushes();
+    await this.#faults();
+    await this.#parts();
+    this.steps.add({ kind: 'run-ended', tookMs: Date.now() - startedAt });
+  }
+
+  /** Ends the run after the present cell. */
+  skip(): void {
+    this.#skipped.abort();
+  }
+
+  get #duellists(): readonly StrategyName[] {
+    const { mode, strategies } = this.knobs;
+    const isComplete = DUELLISTS.every((strategy) => strategies.includes(strategy));
+    return mode === 'serve' && isComplete ? DUELLISTS : [];
   }
 
   /** Without a strategy there is only the shop. */
@@ -93,46 +93,104 @@ export class Arena {
     return scenes.filter(({ part }) => strategies.length > 0 && parts.includes(part));
   }
 
-  async #play(scenes: readonly PartScene[], extra: Record<string, string>): Promise<PartResult[]> {
-    if (scenes.length === 0) return [];
-    const fleet = await this.#start(this.knobs.instances, extra);
-    const results: PartResult[] = [];
-    for (const { part, withLock, play } of scenes) {
-      this.#progress.step(this.say.playing(part, withLock));
-      const { client, keyPrefix } = this.redis;
-      const newProduct = (): string => this.#newProduct();
-      results.push(await play({ fleet, redis: client, keyPrefix, newProduct }));
-    }
-    this.#progress.clear();
-    await fleet.stop();
-    return results;
-  }
-
-  async #strike(
-    fleet: ClusterFleet,
-    strategy: StrategyName,
-    fault: FaultName,
-  ): Promise<FaultResult> {
-    const productId = this.#newProduct();
-    const outcome = await strike(fault, {
-      fleet,
-      strategy,
-      productId,
-      redis: this.redis.client,
-      lockKey: `${this.redis.keyPrefix}product_${productId}`,
-      leaseTimeMs: FAULT_LEASE_MS,
+  async #rushes(): Promise<void> {
+    const { strategies, instances } = this.knobs;
+    if (strategies.length === 0) return;
+    const patient = { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` };
+    await this.#withFleet(instances, patient, async (fleet) => {
+      await Promise.all(this.#duellists.map((one) => this.#rush(fleet, duelCell(one, instances))));
+      for (const strategy of strategies) await this.#rush(fleet, rushCell(strategy, instances));
     });
-    return { strategy, fault, outcome };
+    await this.#withFleet(1, patient, async (fleet) => {
+      for (const strategy of strategies) await this.#rush(fleet, rushCell(strategy, 1));
+    });
   }
 
-  async #start(size: number, extra: Record<string, string>): Promise<ClusterFleet> {
+  async #faults(): Promise<void> {
+    const { strategies, faults } = this.knobs;
+    if (strategies.length === 0 || faults.length === 0) return;
+    await this.#withFleet(2, { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}` }, async (fleet) => {
+      for (const strategy of strategies) {
+        for (const fault of faults) await this.#strike(fleet, strategy, fault);
+      }
+    });
+  }
+
+  async #parts(): Promise<void> {
+    const hasty = this.#chosen(HASTY_SCENES);
+    const isCold = hasty.some(({ part }) => part === 'opening');
+    await this.#playScenes(hasty, {
+      SECKILL_WAIT_MS: `${HASTY_WAIT_MS}`,
+      SECKILL_COLD: isCold ? '1' : '',
+    });
+    const patient = { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` };
+    await this.#playScenes(this.#chosen(PATIENT_SCENES), patient);
+  }
+
+  async #playScenes(scenes: readonly PartScene[], extra: Record<string, string>): Promise<void> {
+    if (scenes.length === 0) return;
+    await this.#withFleet(this.knobs.instances, extra, async (fleet) => {
+      for (const { part, withLock, play } of scenes) {
+        const cell = partCell(part, withLock);
+        const { client, keyPrefix } = this.redis;
+        const newProduct = (): string => this.#reporter.newProduct(cell);
+        await this.#play(cell, async () => ({
+          kind: 'part',
+          ...(await play({ fleet, redis: client, keyPrefix, newProduct })),
+        }));
+      }
+    });
+  }
+
+  #rush(fleet: ClusterFleet, cell: RushCell): Promise<void> {
+    const { stock, buyers } = this.knobs;
+    const { strategy, kind } = cell;
+    const productId = this.#reporter.newProduct(cell);
+    const { onAnswer } = this.#reporter.of(cell);
+    return this.#play(cell, async () => ({
+      kind,
+      ...(await rush(fleet, {
+        ...{ strategy, productId, stock, buyers, onAnswer },
+        allRead: kind === 'duel',
+      })),
+    }));
+  }
+
+  #strike(fleet: ClusterFleet, strategy: StrategyName, fault: FaultName): Promise<void> {
+    const cell = faultCell(strategy, fault);
+    const productId = this.#reporter.newProduct(cell);
+    const { onAnswer, onStruck } = this.#reporter.of(cell);
+    const { client: redis, keyPrefix } = this.redis;
+    return this.#play(cell, async () => ({
+      ...{ kind: 'fault', strategy, fault },
+      outcome: await strike(fault, {
+        ...{ fleet, strategy, productId, redis, onAnswer, onStruck },
+        lockKey: `${keyPrefix}product_${productId}`,
+        leaseTimeMs: FAULT_LEASE_MS,
+      }),
+    }));
+  }
+
+  async #play(cell: Cell, play: () => Promise<CellResult>): Promise<void> {
+    if (this.#skipped.signal.aborted) return;
+    const { id } = cell;
+    this.steps.add({ kind: 'cell-began', cell: id });
+    const result = await this.#reporter.watching(cell, play);
+    const expected = expectedOf(cell);
+    this.steps.add({ kind: 'cell-ended', cell: id, outcome: result.outcome, expected, result });
+  }
+
+  async #withFleet(
+    size: number,
+    extra: Record<string, string>,
+    work: (fleet: ClusterFleet) => Promise<void>,
+  ): Promise<void> {
+    if (this.#skipped.signal.aborted) return;
     const environment = { ...fleetEnvironment(this.redis, 'off'), ...extra };
-    return ClusterFleet.start({ size, environment, ...this.care });
-  }
-
-  #newProduct(): string {
-    this.#products += 1;
-    return `${this.#products}`;
+    const { onNotes, onProcess } = this.#reporter;
+    const fleet = await ClusterFleet.start({ size, environment, onNotes, onProcess, ...this.care });
+    await work(fleet);
+    await fleet.stop();
   }
 }
 

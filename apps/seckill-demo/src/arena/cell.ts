@@ -1,5 +1,5 @@
 import type { StrategyName } from '../strategies/strategy.js';
-import type { FaultName, FaultOutcome } from './fault.js';
+import type { FaultName, FaultOutcome, FaultResult } from './fault.js';
 import type { LoadOutcome, LoadResult } from './load-result.js';
 import type { PartName, PartOutcome, PartResult } from './parts/part.js';
 
@@ -7,10 +7,17 @@ import type { PartName, PartOutcome, PartResult } from './parts/part.js';
  * One scene of the arena, with one verdict. The duel is the rush of two strategies side by side: it
  * is watched, and not measured.
  */
-export type Cell =
-  | (CellOf<'duel' | 'rush'> & { readonly strategy: StrategyName; readonly processes: number })
-  | (CellOf<'fault'> & { readonly strategy: StrategyName; readonly fault: FaultName })
-  | (CellOf<'part'> & { readonly part: PartName; readonly withLock: boolean });
+export type Cell = RushCell | FaultCell | PartCell;
+
+export type RushCell = CellOf<'duel' | 'rush'> & {
+  readonly strategy: StrategyName;
+  readonly processes: number;
+};
+export type FaultCell = CellOf<'fault'> & {
+  readonly strategy: StrategyName;
+  readonly fault: FaultName;
+};
+export type PartCell = CellOf<'part'> & { readonly part: PartName; readonly withLock: boolean };
 
 interface CellOf<Kind extends string> {
   readonly kind: Kind;
@@ -22,23 +29,35 @@ export type Outcome = LoadOutcome | FaultOutcome | PartOutcome;
 
 export type CellResult =
   | ({ readonly kind: 'duel' | 'rush' } & LoadResult)
-  | ({ readonly kind: 'fault'; readonly strategy: StrategyName; readonly fault: FaultName } & {
-      readonly outcome: FaultOutcome;
-    })
+  | ({ readonly kind: 'fault' } & FaultResult)
   | ({ readonly kind: 'part' } & PartResult);
 
-export function duelCell(strategy: StrategyName, processes: number): Cell {
+export function duelCell(strategy: StrategyName, processes: number): RushCell {
   return { kind: 'duel', id: `duel/${strategy}`, strategy, processes };
 }
 
-export function rushCell(strategy: StrategyName, processes: number): Cell {
+export function rushCell(strategy: StrategyName, processes: number): RushCell {
   return { kind: 'rush', id: `rush/${strategy}/${processes}`, strategy, processes };
 }
 
-export function faultCell(strategy: StrategyName, fault: FaultName): Cell {
+export function faultCell(strategy: StrategyName, fault: FaultName): FaultCell {
   return { kind: 'fault', id: `fault/${strategy}/${fault}`, strategy, fault };
 }
 
-export function partCell(part: PartName, withLock: boolean): Cell {
+export function partCell(part: PartName, withLock: boolean): PartCell {
   return { kind: 'part', id: `part/${part}/${withLock ? 'with' : 'without'}`, part, withLock };
+}
+
+/** The cell that a result is of. */
+export function cellOf(result: CellResult): Cell {
+  switch (result.kind) {
+    case 'duel':
+      return duelCell(result.strategy, result.processes);
+    case 'rush':
+      return rushCell(result.strategy, result.processes);
+    case 'fault':
+      return faultCell(result.strategy, result.fault);
+    case 'part':
+      return partCell(result.part, result.withLock);
+  }
 }

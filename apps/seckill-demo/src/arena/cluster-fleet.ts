@@ -5,6 +5,7 @@ import type { FreezeNote } from './caretaker.js';
 import { ClusterMember } from './cluster-member.js';
 import type { Fleet } from './fleet.js';
 import { freePort } from './free-port.js';
+import type { Note } from './note.js';
 import type { FromWorker } from './worker-messages.js';
 
 export interface FleetOptions {
@@ -13,6 +14,8 @@ export interface FleetOptions {
   /** Taken if it is free; otherwise any port is. */
   readonly preferredPort?: number | undefined;
   readonly onLine?: (line: string) => void;
+  readonly onNotes?: (pid: number, notes: readonly Note[]) => void;
+  readonly onProcess?: (pid: number, state: 'started' | 'ended') => void;
   /** Gets the fleet before its first process starts, so that it is stopped whatever happens. */
   readonly onFleet?: (fleet: ClusterFleet) => void;
   readonly onFrozen?: (note: FreezeNote) => void;
@@ -104,11 +107,14 @@ export class ClusterFleet implements Fleet {
       onHeld: () => {
         for (const listener of this.#listeners) listener();
       },
+      onNotes: (notes) => this.options.onNotes?.(member.pid, notes),
       onLine: (line) => this.options.onLine?.(line),
       onFrozen: (note) => this.options.onFrozen?.(note),
     });
     this.#members.push(member);
+    worker.once('exit', () => this.options.onProcess?.(member.pid, 'ended'));
     await serving(worker);
+    this.options.onProcess?.(member.pid, 'started');
   }
 }
 

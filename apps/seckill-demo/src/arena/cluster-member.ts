@@ -2,10 +2,12 @@ import type { Worker } from 'node:cluster';
 import type { GatePoint } from '../seckill/gate.js';
 import type { FreezeNote } from './caretaker.js';
 import type { Member } from './fleet.js';
+import type { Note } from './note.js';
 import type { FromWorker, ToWorker } from './worker-messages.js';
 
 export interface MemberListener {
   onHeld(): void;
+  onNotes(notes: readonly Note[]): void;
   onLine(line: string): void;
   onFrozen(note: FreezeNote): void;
 }
@@ -55,6 +57,11 @@ export class ClusterMember implements Member {
     return this.#held.get(point) ?? 0;
   }
 
+  /** Keeps its event loop busy for so long. */
+  block(ms: number): void {
+    this.#send({ kind: 'block', ms });
+  }
+
   kill(): Promise<void> {
     this.worker.process.kill('SIGKILL');
     return this.#exited;
@@ -96,6 +103,9 @@ export class ClusterMember implements Member {
       case 'held':
         this.#held.set(message.point, this.held(message.point) + 1);
         this.listener.onHeld();
+        break;
+      case 'noted':
+        this.listener.onNotes(message.notes);
         break;
       case 'line':
         this.listener.onLine(message.line);

@@ -5,9 +5,13 @@ export class ControlledGate implements Gate {
   readonly #room = new Map<GatePoint, number>();
   readonly #held = new Map<GatePoint, Array<() => void>>();
 
-  constructor(private readonly onHeld: (point: GatePoint) => void) {}
+  constructor(
+    private readonly onHeld: (point: GatePoint) => void,
+    private readonly onPassed: (point: GatePoint) => void = () => undefined,
+  ) {}
 
   reach(point: GatePoint): Promise<void> {
+    this.onPassed(point);
     const room = this.#room.get(point) ?? 0;
     if (room === 0) return Promise.resolve();
     this.#room.set(point, room - 1);

@@ -1,7 +1,8 @@
 import type { StrategyName } from '../strategies/strategy.js';
-import type { FaultName, FaultOutcome, FaultResult } from './fault.js';
-import type { LoadOutcome, LoadResult } from './load-result.js';
-import type { PartName, PartOutcome, PartResult } from './parts/part.js';
+import type { Cell, Outcome } from './cell.js';
+import type { FaultName, FaultOutcome } from './fault.js';
+import type { LoadOutcome } from './load-result.js';
+import type { PartName, PartOutcome } from './parts/part.js';
 
 interface Expectation {
   readonly oneProcess: LoadOutcome;
@@ -67,46 +68,17 @@ export const EXPECTED_PARTS: Readonly<
   cart: { withoutLock: 'deadlock', withLock: 'ok' },
 };
 
-export function expectedOf({ part, withLock }: PartResult): PartOutcome | undefined {
-  return EXPECTED_PARTS[part][withLock ? 'withLock' : 'withoutLock'];
-}
-
-export type Mismatch =
-  | { readonly kind: 'load'; readonly expected: LoadOutcome; readonly result: LoadResult }
-  | { readonly kind: 'fault'; readonly expected: FaultOutcome; readonly result: FaultResult }
-  | { readonly kind: 'part'; readonly expected: PartOutcome; readonly result: PartResult };
-
-export interface Results {
-  readonly loads: readonly LoadResult[];
-  readonly faults: readonly FaultResult[];
-  readonly parts: readonly PartResult[];
-}
-
-/** How many cells were compared. */
-export function cellsOf({ loads, faults, parts }: Results): number {
-  const compared = parts.filter((part) => expectedOf(part) !== undefined);
-  return loads.length + faults.length + compared.length;
-}
-
-/**
- * Every cell that differs from the matrix. A failure that was expected and did not show differs as
- * well: then the demo demonstrates nothing, or the stage is not the tutorial's any more.
- */
-export function mismatchesOf({ loads, faults, parts }: Results): Mismatch[] {
-  const mismatches: Mismatch[] = [];
-  for (const result of loads) {
-    const { oneProcess, severalProcesses } = EXPECTED[result.strategy];
-    const expected = result.processes === 1 ? oneProcess : severalProcesses;
-    if (result.outcome !== expected) mismatches.push({ kind: 'load', expected, result });
+/** What is published of a cell; undefined: it is measured, and nothing is promised. */
+export function expectedOf(cell: Cell): Outcome | undefined {
+  switch (cell.kind) {
+    case 'duel':
+    case 'rush': {
+      const { oneProcess, severalProcesses } = EXPECTED[cell.strategy];
+      return cell.processes === 1 ? oneProcess : severalProcesses;
+    }
+    case 'fault':
+      return EXPECTED[cell.strategy].faults[cell.fault];
+    case 'part':
+      return EXPECTED_PARTS[cell.part][cell.withLock ? 'withLock' : 'withoutLock'];
   }
-  for (const result of faults) {
-    const expected = EXPECTED[result.strategy].faults[result.fault];
-    if (result.outcome !== expected) mismatches.push({ kind: 'fault', expected, result });
-  }
-  for (const result of parts) {
-    const expected = expectedOf(result);
-    if (expected === undefined || result.outcome === expected) continue;
-    mismatches.push({ kind: 'part', expected, result });
-  }
-  return mismatches;
 }

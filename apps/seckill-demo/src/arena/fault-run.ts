@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { GatePoint } from '../seckill/gate.js';
@@ -7,6 +8,7 @@ import type { Answer } from './buyer.js';
 import { judge } from './fault-judgement.js';
 import type { FaultName, FaultOutcome } from './fault.js';
 import { ordersHeld } from './fleet.js';
+import type { Struck } from './step.js';
 import type { Fleet, Member } from './fleet.js';
 
 export interface FaultPlan {
@@ -18,6 +20,10 @@ export interface FaultPlan {
   readonly productId: string;
   /** The watchdog's lease in this fleet. */
   readonly leaseTimeMs: number;
+  /** Told of each answer. */
+  readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;
+  /** Told what befalls a process, or the lock. */
+  readonly onStruck: (what: Struck['what'], process?: number) => void;
 }
 
 /** Two buyers in two processes: `first` holds the lock when the fault strikes, `next` comes after. */
@@ -69,9 +75,15 @@ async function withHolderAt(
   ];
   try {
     await firstMember.closeGate(point, 1);
-    const answer = first.order(productId, strategy, 'first');
+    const order = async (buyer: Buyer, name: string): Promise<Answer> => {
+      const sentAt = performance.now();
+      const answer = await buyer.order(productId, strategy, name);
+      plan.onAnswer(name, answer, sentAt);
+      return answer;
+    };
+    const answer = order(first, 'first');
     if (!(await ordersHeld(fleet, point, 1, { members: [firstMember] }))) return 'error';
-    const orderNext = (): Promise<Answer> => next.order(productId, strategy, 'next');
+    const orderNext = (): Promise<Answer> => order(next, 'next');
     return await happen({ ...plan, firstMember, nextMember, stock, first: answer, orderNext });
   } finally {
     first.leave();
@@ -81,6 +93,7 @@ async function withHolderAt(
 
 async function killed(scene: Scene): Promise<FaultOutcome> {
   await scene.firstMember.kill();
+  scene.onStruck('killed', scene.firstMember.pid);
   await scene.first;
   await endFixedLease(scene);
   const next = await scene.orderNext();
@@ -97,6 +110,7 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
   openGates(scene.firstMember);
   const first = await scene.first;
   const foreignDelete = isNextInside && (await redis.exists(lockKey)) === 0;
+  if (foreignDelete) scene.onStruck('foreign-delete', scene.firstMember.pid);
   openGates(nextMember);
   const next = await pending.answer;
   const state = await stateOf(fleet.url, scene.productId);
@@ -106,12 +120,14 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
 /** The holder stands still, timers included, until the next one has bought. */
 async function frozen(scene: Scene): Promise<FaultOutcome> {
   scene.firstMember.freeze();
+  scene.onStruck('frozen', scene.firstMember.pid);
   let next: Answer;
   try {
     await endFixedLease(scene);
     next = await scene.orderNext();
   } finally {
     scene.firstMember.thaw();
+    scene.onStruck('thawed', scene.firstMember.pid);
   }
   openGates(scene.firstMember);
   const first = await scene.first;
@@ -144,9 +160,10 @@ async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<A
  * Ends a lease without renewals now. A key without one stays for ever. The watchdog's lease is left
  * alone: it expires by itself when its holder is dead or frozen.
  */
-async function endFixedLease({ redis, lockKey, strategy }: Scene): Promise<void> {
-  if (isRenewed(strategy)) return;
-  if ((await redis.pttl(lockKey)) > 0) await redis.pexpire(lockKey, 0);
+async function endFixedLease({ redis, lockKey, strategy, onStruck }: Scene): Promise<void> {
+  if (isRenewed(strategy) || (await redis.pttl(lockKey)) <= 0) return;
+  await redis.pexpire(lockKey, 0);
+  onStruck('lease-ended');
 }
 
 function isRenewed(strategy: StrategyName): boolean {

@@ -13,6 +13,10 @@ export interface Rush {
   readonly productId: string;
   readonly stock: number;
   readonly buyers: number;
+  /** All have read before anybody writes: whoever reads without a lock then sells. */
+  readonly allRead?: boolean;
+  /** Told of each answer. */
+  readonly onAnswer?: (buyer: string, answer: Answer, sentAt: number) => void;
 }
 
 /**
@@ -28,15 +32,18 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
   try {
     await closeEverywhere(fleet, 'doors', buyers);
     if (certainty !== undefined) await closeEverywhere(fleet, certainty.point, buyers);
+    let openedAt = 0;
     const answers = Promise.all(
       crowd.map(async (buyer, index) => {
-        const answer = await buyer.order(productId, strategy, `buyer-${index + 1}`);
+        const name = `buyer-${index + 1}`;
+        const answer = await buyer.order(productId, strategy, name);
         certainty?.onAnswer(answer);
+        plan.onAnswer?.(name, answer, openedAt);
         return answer;
       }),
     );
     await ordersHeld(fleet, 'doors', buyers);
-    const openedAt = performance.now();
+    openedAt = performance.now();
     openEverywhere(fleet, 'doors');
     await certainty?.reached();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
@@ -65,9 +72,9 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
   if (rush.buyers < 2) return undefined;
   switch (strategy) {
     case 'naive':
-      return twoHaveRead(fleet, 'before-write');
+      return haveRead(fleet, 'before-write', rush.allRead === true ? rush.buyers : 2);
     case 'in-process':
-      return fleet.members.length > 1 ? twoHaveRead(fleet, 'before-write') : undefined;
+      return fleet.members.length > 1 ? haveRead(fleet, 'before-write', 2) : undefined;
     case 'setnx':
     case 'setnx-expire':
     case 'set-nx-px':
@@ -78,16 +85,16 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
     case 'fair':
       return undefined;
     case 'lock-in-tx':
-      return twoHaveRead(fleet, 'before-commit');
+      return haveRead(fleet, 'before-commit', 2);
   }
 }
 
 /** Two orders that have read the same stock sell the same piece, whatever comes after. */
-function twoHaveRead(fleet: Fleet, point: GatePoint): Certainty {
+function haveRead(fleet: Fleet, point: GatePoint, orders: number): Certainty {
   return {
     point,
     onAnswer: () => undefined,
-    reached: () => ordersHeld(fleet, point, 2),
+    reached: () => ordersHeld(fleet, point, orders),
   };
 }
 

@@ -36,7 +36,7 @@ export interface RunBegan {
   readonly cells: readonly (Cell & { readonly expected?: Outcome | undefined })[];
   /** The lines of code of each strategy that plays, as its file has them. */
   readonly sources: Readonly<Partial<Record<StrategyName, string>>>;
-  readonly versions: Readonly<Record<'node' | 'redis' | 'postgres', string>>;
+  readonly versions: { readonly node: string; readonly redis: string; readonly postgres?: string };
 }
 
 /** All cells have been played. A shop may still serve. */

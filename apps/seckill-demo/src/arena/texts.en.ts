@@ -1,4 +1,4 @@
-import type { Mismatch } from './expected-matrix.js';
+import type { Cell } from './cell.js';
 import type { LoadResult } from './load-result.js';
 import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
@@ -47,10 +47,9 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
     `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
     'None of the faults stops Redis, so all of them run.',
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
-  rushing: (strategy, processes) => `${strategy}: the rush, ${count(processes, 'process', 'es')}`,
-  striking: (strategy, fault) => `${strategy}: ${english.faults[fault].replaceAll('\n', ' ')}`,
-  playing: (part, withLock) =>
-    `${part}: ${withLock ? 'with' : 'without'} the ${english.partLocks[part]}`,
+  cell: titleOf,
+  duelVerdict: ({ strategy, sold, stock, oversold }) =>
+    `${strategy}: sold ${sold} of ${stock}${oversold > 0 ? `, ${oversold} oversold` : ''}.`,
 
   loadTitle: (stock, buyers) =>
     `The rush: ${stock} in stock, ${buyers} buyers at once, each tries once`,
@@ -134,13 +133,13 @@ read price and stock while both change; torn: they saw an old price with new
 stock; at once: so many were reading together. cart: one wants A and B, another
 B and A; deadlocked: each had what the other waited for, and nobody bought.`,
 
-  checkPassed: (cells, seconds) => `check passed: ${cells} cells as expected, ${seconds} s`,
+  checkPassed: (compared, measured, seconds) =>
+    `check passed: ${compared} cells as expected` +
+    `${measured > 0 ? `, ${measured} only measured` : ''}, ${seconds} s`,
   checkFailed: (mismatches, seconds) =>
     `check FAILED: ${count(mismatches, 'cell')} not as expected, ${seconds} s`,
-  mismatch: (mismatch) => {
-    const { expected, result } = mismatch;
-    return `  ${whereOf(mismatch)}: expected "${expected}", saw "${result.outcome}"`;
-  },
+  mismatch: ({ cell, expected, outcome }) =>
+    `  ${titleOf(cell)}: expected "${expected}", saw "${outcome}"`,
 
   tutorialLines: `10 in stock, 11 buyers. What the log lines say:
   扣减成功，剩余库存：9    sold, 9 left
@@ -186,16 +185,16 @@ function figuresOf(result: PartResult): string {
   }
 }
 
-function whereOf(mismatch: Mismatch): string {
-  switch (mismatch.kind) {
-    case 'load': {
-      const { strategy, processes } = mismatch.result;
-      return `${strategy} with ${count(processes, 'process', 'es')}`;
-    }
+function titleOf(cell: Cell): string {
+  switch (cell.kind) {
+    case 'duel':
+      return `${cell.strategy}: the duel`;
+    case 'rush':
+      return `${cell.strategy}: the rush, ${count(cell.processes, 'process', 'es')}`;
     case 'fault':
-      return `${mismatch.result.strategy}, ${mismatch.result.fault}`;
+      return `${cell.strategy}: ${english.faults[cell.fault].replaceAll('\n', ' ')}`;
     case 'part':
-      return english.playing(mismatch.result.part, mismatch.result.withLock);
+      return `${cell.part}: ${cell.withLock ? 'with' : 'without'} the ${english.partLocks[cell.part]}`;
   }
 }
 

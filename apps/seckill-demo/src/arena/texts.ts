@@ -1,8 +1,9 @@
 import type { StrategyName } from '../strategies/strategy.js';
-import type { Mismatch } from './expected-matrix.js';
+import type { Cell } from './cell.js';
 import type { FaultName, FaultOutcome } from './fault.js';
 import type { LoadResult } from './load-result.js';
 import type { PartName, PartResult } from './parts/part.js';
+import type { Mismatch } from './report.js';
 import { english } from './texts.en.js';
 import { chinese } from './texts.zh.js';
 
@@ -20,9 +21,9 @@ export interface Texts {
   privateRedis(port: number): string;
   foreignRedis(prefix: string): string;
   redisUnreachable(reason: string): string;
-  rushing(strategy: StrategyName, processes: number): string;
-  striking(strategy: StrategyName, fault: FaultName): string;
-  playing(part: PartName, withLock: boolean): string;
+  /** What is being played. */
+  cell(cell: Cell): string;
+  duelVerdict(result: LoadResult): string;
 
   loadTitle(stock: number, buyers: number): string;
   readonly loadColumns: readonly [
@@ -65,7 +66,7 @@ export interface Texts {
   partFigures(result: PartResult): string;
   readonly partNotes: string;
 
-  checkPassed(cells: number, seconds: string): string;
+  checkPassed(compared: number, measured: number, seconds: string): string;
   checkFailed(mismatches: number, seconds: string): string;
   mismatch(mismatch: Mismatch): string;
 

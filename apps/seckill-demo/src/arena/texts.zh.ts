@@ -1,4 +1,4 @@
-import type { Mismatch } from './expected-matrix.js';
+import type { Cell } from './cell.js';
 import type { LoadResult } from './load-result.js';
 import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
@@ -40,9 +40,9 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
   foreignRedis: (prefix) =>
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
-  rushing: (strategy, processes) => `${strategy}：抢购，${processes} 个进程`,
-  striking: (strategy, fault) => `${strategy}：${oneLine(chinese.faults[fault])}`,
-  playing: (part, withLock) => `${part}：${withLock ? '用' : '不用'}${chinese.partLocks[part]}`,
+  cell: titleOf,
+  duelVerdict: ({ strategy, sold, stock, oversold }) =>
+    `${strategy}：库存 ${stock}，售出 ${sold}${oversold > 0 ? `，超卖 ${oversold} 件` : ''}。`,
 
   loadTitle: (stock, buyers) => `抢购：库存 ${stock}，${buyers} 人同时下单，每人只试一次`,
   loadColumns: [
@@ -118,12 +118,11 @@ DEL 两步的，停在即将放锁之前。`,
 时两者正在改；读错：看到旧价格配新库存的人；同时读：一起在读的人数。cart：一个
 买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。`,
 
-  checkPassed: (cells, seconds) => `检查通过：${cells} 格全部符合预期，${seconds} 秒`,
+  checkPassed: (compared, measured, seconds) =>
+    `检查通过：${compared} 格全部符合预期${measured > 0 ? `，${measured} 格只测量` : ''}，${seconds} 秒`,
   checkFailed: (mismatches, seconds) => `检查未通过：${mismatches} 格不符合预期，${seconds} 秒`,
-  mismatch: (mismatch) => {
-    const { expected, result } = mismatch;
-    return `  ${whereOf(mismatch)}：预期 "${expected}"，实际 "${result.outcome}"`;
-  },
+  mismatch: ({ cell, expected, outcome }) =>
+    `  ${titleOf(cell)}：预期 "${expected}"，实际 "${outcome}"`,
 
   tutorialLines: '教程同款：库存 10，11 人抢购。',
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
@@ -166,14 +165,16 @@ function figuresOf(result: PartResult): string {
   }
 }
 
-function whereOf(mismatch: Mismatch): string {
-  switch (mismatch.kind) {
-    case 'load':
-      return `${mismatch.result.strategy}，${mismatch.result.processes} 个进程`;
+function titleOf(cell: Cell): string {
+  switch (cell.kind) {
+    case 'duel':
+      return `${cell.strategy}：对决`;
+    case 'rush':
+      return `${cell.strategy}：抢购，${cell.processes} 个进程`;
     case 'fault':
-      return `${mismatch.result.strategy}，${mismatch.result.fault}`;
+      return `${cell.strategy}：${oneLine(chinese.faults[cell.fault])}`;
     case 'part':
-      return chinese.playing(mismatch.result.part, mismatch.result.withLock);
+      return `${cell.part}：${cell.withLock ? '用' : '不用'}${chinese.partLocks[cell.part]}`;
   }
 }
 

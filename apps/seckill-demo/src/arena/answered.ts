@@ -1,0 +1,57 @@
+import { performance } from 'node:perf_hooks';
+import type { Answer } from './buyer.js';
+import type { OrderAnswered } from './step.js';
+
+/** A buyer's answer as a step. */
+export function answered(
+  cell: string,
+  buyer: string,
+  { status, body, servedBy, at }: Answer,
+  sentAt: number,
+): OrderAnswered {
+  const { remaining, code, message } = parsed(body);
+  const reason = code ?? (typeof message === 'string' ? message : undefined);
+  const answer = kindOf(status);
+  return {
+    kind: 'answered',
+    cell,
+    buyer,
+    process: servedBy,
+    answer,
+    ...(remaining !== undefined && { remaining }),
+    ...(answer === 'refused' && reason !== undefined && { reason }),
+    tookMs: Math.round((at - sentAt) * 10) / 10,
+  };
+}
+
+/** When it came, by the clock of all processes. */
+export function epochOf({ at }: Answer): number {
+  return performance.timeOrigin + at;
+}
+
+function kindOf(status: number): OrderAnswered['answer'] {
+  switch (status) {
+    case 0:
+      return 'cut';
+    case 200:
+    case 201:
+    case 202:
+      return 'sold';
+    case 409:
+      return 'duplicate';
+    case 410:
+      return 'sold-out';
+    case 423:
+      return 'busy';
+    default:
+      return 'refused';
+  }
+}
+
+function parsed(body: string): { remaining?: number; code?: string; message?: unknown } {
+  try {
+    return JSON.parse(body) as { remaining?: number; code?: string; message?: unknown };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,78 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { KeySeen } from './step.js';
+
+const LOOKS_EVERY_MS = 40;
+/** A TTL that differs by more from the last one, less the time since, has been set anew. */
+const SET_ANEW_MS = 80;
+
+type Fields = Readonly<Record<string, string>>;
+type Seen = Omit<KeySeen, 'kind' | 'cell' | 'name'>;
+
+/** Looks at a lock in Redis, and tells when it has changed in another way than by the clock. */
+export class KeyWatch {
+  readonly #stopped = new AbortController();
+  readonly #looking: Promise<void>;
+
+  constructor(
+    private readonly redis: Redis,
+    /** The lock's key, once it is known. */
+    private readonly nameOf: () => string | undefined,
+    private readonly onSeen: (seen: Seen & { name: string }) => void,
+  ) {
+    this.#looking = this.#look();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#stopped;
+    let last = { text: '', ends: 0 };
+    while (!signal.aborted) {
+      const name = this.nameOf();
+      const seen = name && (await seeLock(this.redis, name).catch(() => undefined));
+      if (seen) {
+        const { ttlMs = 0, ...rest } = seen;
+        const now = { text: JSON.stringify(rest), ends: Date.now() + ttlMs };
+        const isSetAnew = ttlMs > 0 && Math.abs(now.ends - last.ends) > SET_ANEW_MS;
+        if (now.text !== last.text || isSetAnew) {
+          this.onSeen({ name, ...seen });
+          last = now;
+        }
+      }
+      await elapse(LOOKS_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function seeLock(redis: Redis, name: string): Promise<Seen> {
+  // The key may be a hash or a text: the command for the other type fails, and says nothing.
+  const replies = await redis
+    .multi()
+    .pttl(name)
+    .get(name)
+    .hgetall(name)
+    .get(`redisson_lock_token:{${name}}`)
+    .lrange(`redisson_lock_queue:{${name}}`, 0, -1)
+    .zrange(`nestjs_lock_queue:{${name}}`, '0', '-1')
+    .hgetall(`nestjs_lock_claims:{${name}}`)
+    .exec();
+  const [ttl, text, hash, token, line, processes, claims] = (replies ?? []).map(([error, reply]) =>
+    error === null ? reply : undefined,
+  ) as [number, string?, Fields?, (string | null)?, string[]?, string[]?, Fields?];
+  const fields = hash ?? (typeof text === 'string' ? { '': text } : {});
+  return {
+    ...(isSome(fields) && { fields }),
+    ...(ttl > 0 && { ttlMs: ttl }),
+    queue: [...(line ?? []), ...(processes ?? [])],
+    ...(isSome(claims) && { claims }),
+    ...(typeof token === 'string' && { token }),
+  };
+}
+
+function isSome(fields: Fields | undefined): fields is Fields {
+  return fields !== undefined && Object.keys(fields).length > 0;
+}

@@ -1,0 +1,96 @@
+import { answered, epochOf } from './answered.js';
+import type { ArenaRedis } from './arena-redis.js';
+import type { Answer } from './buyer.js';
+import type { Cell } from './cell.js';
+import { KeyWatch } from './key-watch.js';
+import type { Note } from './note.js';
+import type { Struck } from './step.js';
+import type { Steps } from './steps.js';
+
+/** Cells in which the lock itself is looked at; elsewhere that would cost those who are measured. */
+const WATCHED: ReadonlyArray<Cell['kind']> = ['duel', 'fault', 'part'];
+
+/** Makes steps of what processes, buyers and the lock in Redis show of the cells that are played. */
+export class Reporter {
+  /** A product belongs to one cell, so orders are known by it. */
+  readonly #cells = new Map<string, string>();
+
+  constructor(
+    private readonly steps: Steps,
+    private readonly redis: Pick<ArenaRedis, 'client' | 'keyPrefix'>,
+  ) {}
+
+  newProduct({ id }: Cell): string {
+    const productId = `${this.#cells.size + 1}`;
+    this.#cells.set(productId, id);
+    return productId;
+  }
+
+  /** The lock of the cell's first product is looked at while the cell is played. */
+  async watching<T>(cell: Cell, play: () => Promise<T>): Promise<T> {
+    const watch = WATCHED.includes(cell.kind) ? this.#watch(cell.id) : undefined;
+    try {
+      return await play();
+    } finally {
+      await watch?.stop();
+    }
+  }
+
+  of({ id: cell }: Cell): {
+    readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;
+    readonly onStruck: (what: Struck['what'], process?: number) => void;
+  } {
+    return {
+      onAnswer: (buyer, answer, sentAt) => {
+        this.steps.add(answered(cell, buyer, answer, sentAt), epochOf(answer));
+      },
+      onStruck: (what, process) => {
+        this.steps.add({ kind: 'struck', cell, what, ...(process !== undefined && { process }) });
+      },
+    };
+  }
+
+  readonly onProcess = (process: number, state: 'started' | 'ended'): void => {
+    this.steps.add({ kind: 'process', process, state });
+  };
+
+  readonly onNotes = (process: number, notes: readonly Note[]): void => {
+    for (const note of notes) this.#add(process, note);
+  };
+
+  #add(process: number, note: Note): void {
+    switch (note.kind) {
+      case 'waiters': {
+        const { at, kind, waiting, held } = note;
+        this.steps.add({ kind, process, waiting, held }, at);
+        break;
+      }
+      case 'lock': {
+        const { at, productId = lockedProduct(note.name), ...rest } = note;
+        this.steps.add({ ...rest, process, cell: this.#cells.get(productId ?? '') }, at);
+        break;
+      }
+      case 'passed': {
+        const { at, kind, productId, buyer, point } = note;
+        const cell = this.#cells.get(productId);
+        if (cell !== undefined) this.steps.add({ kind, cell, process, buyer, point }, at);
+      }
+    }
+  }
+
+  #watch(cell: string): KeyWatch {
+    const { client, keyPrefix } = this.redis;
+    const lockOfCell = (): string | undefined => {
+      const first = [...this.#cells].find(([, id]) => id === cell);
+      return first && `${keyPrefix}product_${first[0]}`;
+    };
+    return new KeyWatch(client, lockOfCell, (seen) => {
+      this.steps.add({ kind: 'key', cell, ...seen });
+    });
+  }
+}
+
+/** What timers say of a lock belongs to no order. */
+function lockedProduct(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : /product_(\w+)$/.exec(name)?.[1];
+}

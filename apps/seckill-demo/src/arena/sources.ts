@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { StrategyName } from '../strategies/strategy.js';
+
+const FOLDER = 'apps/seckill-demo/src/strategies';
+
+/** The code of each strategy as it was written, and not as it was compiled. */
+export async function sourcesOf(
+  strategies: readonly StrategyName[],
+): Promise<Partial<Record<StrategyName, string>>> {
+  const folder = findFolder();
+  const sources: Partial<Record<StrategyName, string>> = {};
+  for (const strategy of strategies) {
+    sources[strategy] = await readFile(join(folder, `${strategy}.ts`), 'utf8');
+  }
+  return sources;
+}
+
+/** The build lies in a folder of the repository, which contains the sources. */
+function findFolder(): string {
+  let above = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(above, FOLDER, 'naive.ts'))) {
+    if (dirname(above) === above) throw new Error(`${FOLDER} is not there`);
+    above = dirname(above);
+  }
+  return join(above, FOLDER);
+}
