@@ -2,21 +2,25 @@ import { NoRedisServerError } from '../../../scripts/find-redis-server.mjs';
 import { RedisUnreachableError, openArenaRedis } from './arena/arena-redis.js';
 import type { ArenaRedis } from './arena/arena-redis.js';
 import { Arena, fleetEnvironment } from './arena/arena.js';
-import { openSale } from './arena/buyer.js';
 import { Caretaker } from './arena/caretaker.js';
 import { Closing } from './arena/closing.js';
 import { ClusterFleet } from './arena/cluster-fleet.js';
 import type { FleetOptions } from './arena/cluster-fleet.js';
+import { LIVE, LiveSale, RefusedError } from './arena/live-sale.js';
 import { parseKnobs } from './arena/knobs.js';
 import type { Knobs } from './arena/knobs.js';
 import { checkText, reportJson, reportOf, reportText } from './arena/report.js';
 import type { Report } from './arena/report.js';
+import { Reporter } from './arena/reporter.js';
 import { bannerFor } from './arena/serving.js';
 import { obeyStopSignals } from './arena/stop-signals.js';
 import { Steps } from './arena/steps.js';
 import { Terminal } from './arena/terminal.js';
 import { texts } from './arena/texts.js';
 import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
+import { openBrowser } from './web/open-browser.js';
+import { openPage } from './web/open-page.js';
+import type { CarryOut } from './web/page.controller.js';
 import { FIRST_PRODUCT } from './settings.js';
 import { STRATEGY_NAMES } from './strategies/strategy.js';
 
@@ -29,6 +33,7 @@ class Demo {
   readonly #say;
   readonly #closing = new Closing();
   readonly #steps = new Steps();
+  #carryOut: CarryOut = () => Promise.reject(new RefusedError('the arena is just starting'));
   #isServing = false;
 
   constructor(private readonly knobs: Knobs) {
@@ -69,14 +74,27 @@ class Demo {
     const redis = await openArenaRedis(process.env);
     this.#closing.add(() => redis.close());
     this.#note(
-      redis.privatePort === undefined
+      redis.operator === undefined
         ? this.#say.foreignRedis(redis.keyPrefix)
-        : this.#say.privateRedis(redis.privatePort),
+        : this.#say.privateRedis(redis.operator.port),
     );
     const care = this.#care(redis);
     if (this.knobs.mode === 'tutorial') return this.#tutorial(redis, care);
+    if (this.knobs.web) await this.#openPage();
     const report = await this.#measure(redis, care);
     return this.#tell(report) ?? this.#serve(redis, care);
+  }
+
+  async #openPage(): Promise<void> {
+    const { port, open } = this.knobs;
+    const page = await openPage({
+      port: port === 0 ? 0 : port + 1,
+      steps: this.#steps,
+      carryOut: async (command) => this.#carryOut(command),
+    });
+    this.#closing.add(() => page.close());
+    print(this.#say.pageAt(page.url));
+    if (open) openBrowser(page.url, process.env);
   }
 
   #care(redis: ArenaRedis): Care {
@@ -97,6 +115,11 @@ class Demo {
 
   async #measure(redis: ArenaRedis, care: Care): Promise<Report> {
     const arena = new Arena(this.knobs, redis, this.#steps, care);
+    this.#carryOut = (command) => {
+      if (command.kind !== 'skip') throw new RefusedError('the shop is not open yet');
+      arena.skip();
+      return Promise.resolve({});
+    };
     const [report] = await Promise.all([
       reportOf(this.#steps),
       new Terminal(this.#say).follow(this.#steps),
@@ -134,15 +157,24 @@ class Demo {
 
   async #serve(redis: ArenaRedis, care: Care): Promise<'serving'> {
     const { instances, port, logLevel } = this.knobs;
+    const { operator } = redis;
     // The measurements leave their products, and the locks of the stages that got stuck.
     await redis.clear();
+    const reporter = new Reporter(this.#steps, redis, new Map([[FIRST_PRODUCT.id, LIVE]]));
     const fleet = await ClusterFleet.start({
       size: instances,
       environment: fleetEnvironment(redis, logLevel),
       preferredPort: port,
+      layCable: operator && (() => operator.layCable()),
+      ...reporter,
       ...care,
     });
-    await openSale(fleet.url, FIRST_PRODUCT.id, FIRST_PRODUCT.stock);
+    const sale = new LiveSale(fleet, redis, this.#steps);
+    this.#closing.add(() => {
+      sale.stop();
+    });
+    this.#carryOut = (command) => sale.carryOut(command);
+    await sale.open();
     fleet.supervise((pid) => {
       this.#note(this.#say.replaced(pid));
     });

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { startRedisServer } from '../../../../scripts/redis-server.mjs';
+import { RedisOperator } from './redis-operator.js';
 
 /** The Redis that the arena works on, and the way to leave it as it was. */
 export interface ArenaRedis {
   readonly url: string;
   readonly keyPrefix: string;
   readonly client: Redis;
-  /** The port of the private server; undefined for a server of the user. */
-  readonly privatePort?: number;
+  /** Of the private server; undefined for a server of the user. */
+  readonly operator?: RedisOperator;
   /** The server's own name and number, such as `7.0.15`. */
   version(): Promise<string>;
   /** Removes whatever this run has written. */
@@ -27,18 +27,21 @@ export async function openArenaRedis(environment: NodeJS.ProcessEnv): Promise<Ar
 }
 
 async function privateRedis(): Promise<ArenaRedis> {
-  const server = await startRedisServer();
-  const client = connect(server.url);
+  const operator = await RedisOperator.start();
+  // By a cable, so that the client meets the server that is the master at that moment.
+  const client = connect((await operator.layCable()).url);
   return {
-    url: server.url,
+    get url() {
+      return operator.url;
+    },
     keyPrefix: '',
     client,
-    privatePort: server.port,
+    operator,
     version: () => versionOf(client),
     clear: () => removeKeys(client, ''),
     close: async () => {
       client.disconnect();
-      await server.stop();
+      await operator.stop();
     },
   };
 }

@@ -26,7 +26,7 @@ export class Buyer {
     const crowd: Buyer[] = [];
     while (crowd.length < count) {
       const next = Math.min(CONNECTING_AT_ONCE, count - crowd.length);
-      crowd.push(...(await Promise.all(Array.from({ length: next }, () => Buyer.connect(url)))));
+      crowd.push(...(await Promise.all(Array.from({ length: next }, () => Buyer.enter(url)))));
     }
     return crowd;
   }
@@ -34,14 +34,15 @@ export class Buyer {
   /** One whose connection leads to the given process. */
   static async at(url: string, pid: number): Promise<Buyer> {
     for (let attempt = 0; attempt < ATTEMPTS_TO_MEET; attempt += 1) {
-      const buyer = await Buyer.connect(url);
+      const buyer = await Buyer.enter(url);
       if (buyer.servedBy === pid) return buyer;
       buyer.leave();
     }
     throw new Error(`no connection reached process ${pid}`);
   }
 
-  private static async connect(url: string): Promise<Buyer> {
+  /** By a connection of its own, to whichever process takes it. */
+  static async enter(url: string): Promise<Buyer> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const { servedBy } = await send(agent, 'GET', url);
     return new Buyer(url, agent, servedBy);

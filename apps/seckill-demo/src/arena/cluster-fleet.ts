@@ -1,8 +1,10 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
+import type { Cable } from './cable.js';
 import type { FreezeNote } from './caretaker.js';
 import { ClusterMember } from './cluster-member.js';
+import type { MemberListener } from './cluster-member.js';
 import type { Fleet } from './fleet.js';
 import { freePort } from './free-port.js';
 import type { Note } from './note.js';
@@ -13,6 +15,8 @@ export interface FleetOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Taken if it is free; otherwise any port is. */
   readonly preferredPort?: number | undefined;
+  /** Each process gets a way to Redis of its own, instead of the address in its environment. */
+  readonly layCable?: (() => Promise<Cable>) | undefined;
   readonly onLine?: (line: string) => void;
   readonly onNotes?: (pid: number, notes: readonly Note[]) => void;
   readonly onProcess?: (pid: number, state: 'started' | 'ended') => void;
@@ -101,16 +105,23 @@ export class ClusterFleet implements Fleet {
 
   async #fork(extra: Readonly<Record<string, string>>): Promise<void> {
     cluster.setupPrimary({ exec: WORKER, args: [] });
-    const { environment } = this.options;
-    const worker = cluster.fork({ ...environment, ...extra, PORT: String(this.port) });
-    const member = new ClusterMember(worker, {
+    const { environment, layCable } = this.options;
+    const cable = await layCable?.();
+    const worker = cluster.fork({
+      ...environment,
+      ...extra,
+      ...(cable && { REDIS_URL: cable.url }),
+      PORT: String(this.port),
+    });
+    const listener: MemberListener = {
       onHeld: () => {
         for (const listener of this.#listeners) listener();
       },
       onNotes: (notes) => this.options.onNotes?.(member.pid, notes),
       onLine: (line) => this.options.onLine?.(line),
       onFrozen: (note) => this.options.onFrozen?.(note),
-    });
+    };
+    const member: ClusterMember = new ClusterMember(worker, listener, cable);
     this.#members.push(member);
     worker.once('exit', () => this.options.onProcess?.(member.pid, 'ended'));
     await serving(worker);

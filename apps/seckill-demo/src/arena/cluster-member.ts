@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster';
 import type { GatePoint } from '../seckill/gate.js';
+import type { Cable } from './cable.js';
 import type { FreezeNote } from './caretaker.js';
 import type { Member } from './fleet.js';
 import type { Note } from './note.js';
@@ -24,11 +25,14 @@ export class ClusterMember implements Member {
   constructor(
     private readonly worker: Worker,
     private readonly listener: MemberListener,
+    /** Its way to Redis, where that can be cut. */
+    readonly cable?: Cable,
   ) {
     if (worker.process.pid === undefined) throw new Error('the worker did not start');
     this.pid = worker.process.pid;
     this.#exited = new Promise((resolve) => {
       worker.once('exit', () => {
+        cable?.close();
         resolve();
       });
     });

@@ -19,6 +19,9 @@ export interface Knobs {
   readonly parts: readonly PartName[];
   readonly language: Language;
   readonly json: boolean;
+  readonly web: boolean;
+  readonly open: boolean;
+  readonly record?: string | undefined;
   /** The port to serve on if it is free; 0: any. */
   readonly port: number;
   /**
@@ -109,6 +112,8 @@ function knobsFrom(given: Given, language: Language, environment: NodeJS.Process
     parts: listKnob(given, 'parts', PART_NAMES, say),
     language,
     json: given.has('json'),
+    web: true,
+    open: true,
     port: numberFrom('PORT', port, { min: 0, max: 65_535 }, say),
     logLevel: oneOf('SECKILL_LOG_LEVEL', logLevel || DEFAULT_LOG_LEVEL, SHOP_LOG_LEVELS, say),
     mode: modeOf(given, say),

@@ -13,12 +13,15 @@ const WATCHED: ReadonlyArray<Cell['kind']> = ['duel', 'fault', 'part'];
 /** Makes steps of what processes, buyers and the lock in Redis show of the cells that are played. */
 export class Reporter {
   /** A product belongs to one cell, so orders are known by it. */
-  readonly #cells = new Map<string, string>();
+  readonly #cells: Map<string, string>;
 
   constructor(
     private readonly steps: Steps,
     private readonly redis: Pick<ArenaRedis, 'client' | 'keyPrefix'>,
-  ) {}
+    cells: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#cells = new Map(cells);
+  }
 
   newProduct({ id }: Cell): string {
     const productId = `${this.#cells.size + 1}`;

@@ -175,7 +175,7 @@ export interface SaleOpened {
   readonly product: string;
   readonly stock: number;
   /** Each command that the page may not give, and why. */
-  readonly forbidden: Readonly<Partial<Record<CommandKind, string>>>;
+  readonly forbidden: Readonly<Partial<Record<CommandKind, 'foreign-redis' | 'platform'>>>;
 }
 
 /** An order of the real sale is in another state now. */
@@ -199,7 +199,7 @@ export type Command =
   | { readonly kind: 'kill' | 'freeze' | 'cut' | 'block'; readonly process: number }
   | { readonly kind: 'redis-pause' | 'redis-restart' | 'redis-fail-over' }
   | { readonly kind: 'buy'; readonly buyer: string }
-  | { readonly kind: 'pay'; readonly order: string }
+  | { readonly kind: 'pay'; readonly buyer: string }
   | { readonly kind: 'robots'; readonly count: number }
   | { readonly kind: 'restock'; readonly stock: number }
   | { readonly kind: 'skip' };

@@ -46,6 +46,7 @@ SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
   foreignRedis: (prefix) =>
     `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
     'None of the faults stops Redis, so all of them run.',
+  pageAt: (url) => `Watch it at ${url}`,
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
   cell: titleOf,
   duelVerdict: ({ strategy, sold, stock, oversold }) =>

@@ -20,6 +20,7 @@ export interface Texts {
 
   privateRedis(port: number): string;
   foreignRedis(prefix: string): string;
+  pageAt(url: string): string;
   redisUnreachable(reason: string): string;
   /** What is being played. */
   cell(cell: Cell): string;

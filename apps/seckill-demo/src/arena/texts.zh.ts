@@ -39,6 +39,7 @@ SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debu
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
+  pageAt: (url) => `打开网页观看：${url}`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
   cell: titleOf,
   duelVerdict: ({ strategy, sold, stock, oversold }) =>

@@ -1,0 +1,212 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { FIRST_PRODUCT } from '../settings.js';
+import { answered, epochOf } from './answered.js';
+import type { ArenaRedis } from './arena-redis.js';
+import { Buyer, openSale, stateOf } from './buyer.js';
+import type { Answer } from './buyer.js';
+import type { ClusterFleet } from './cluster-fleet.js';
+import type { ClusterMember } from './cluster-member.js';
+import { ledgerDifference } from './load-result.js';
+import type { BooksSeen, Command, SaleOpened, Struck } from './step.js';
+import type { Steps } from './steps.js';
+
+export const LIVE = 'live';
+/** A frozen, cut or blocked process, and a paused Redis, come back after that. */
+const FAULT_MS = 10_000;
+const LOOKS_EVERY_MS = 250;
+
+/** A command that cannot be carried out; the message is for the visitor. */
+export class RefusedError extends Error {}
+
+/** The shop that serves, and what a visitor may do to it. */
+export class LiveSale {
+  readonly #stopped = new AbortController();
+  #robots = 0;
+
+  constructor(
+    private readonly fleet: ClusterFleet,
+    private readonly redis: ArenaRedis,
+    private readonly steps: Steps,
+  ) {}
+
+  /** Puts the pieces on the shelf, and tells how the books stand from then on. */
+  async open(): Promise<void> {
+    const { id, stock } = FIRST_PRODUCT;
+    await openSale(this.fleet.url, id, stock);
+    const forbidden = this.#forbidden();
+    this.steps.add({ kind: 'sale-opened', url: this.fleet.url, product: id, stock, forbidden });
+    void this.#watchBooks();
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Resolves with what the page shows. A fault is begun then, and ends by itself. */
+  async carryOut(command: Command): Promise<object> {
+    const reason = this.#forbidden()[command.kind];
+    if (reason !== undefined) throw new RefusedError(reason);
+    switch (command.kind) {
+      case 'kill':
+      case 'freeze':
+      case 'cut':
+      case 'block':
+        this.#strike(command.kind, this.#member(command.process));
+        return {};
+      case 'redis-pause':
+      case 'redis-restart':
+      case 'redis-fail-over':
+        await this.#operate(command.kind);
+        return {};
+      case 'buy':
+        return this.#buy(command.buyer);
+      case 'pay':
+        return this.#pay(command.buyer);
+      case 'robots':
+        void this.#callRobots(command.count);
+        return {};
+      case 'restock':
+        await openSale(this.fleet.url, FIRST_PRODUCT.id, command.stock);
+        return {};
+      case 'skip':
+        return {};
+    }
+  }
+
+  #strike(what: 'kill' | 'freeze' | 'cut' | 'block', member: ClusterMember): void {
+    switch (what) {
+      case 'kill':
+        this.#struck('killed', member);
+        void member.kill();
+        break;
+      case 'freeze':
+        this.#struck('frozen', member);
+        member.freeze();
+        void this.#later(() => {
+          member.thaw();
+          this.#struck('thawed', member);
+        });
+        break;
+      case 'cut':
+        this.#struck('cut', member);
+        member.cable?.cut();
+        void this.#later(() => {
+          member.cable?.mend();
+          this.#struck('joined', member);
+        });
+        break;
+      case 'block':
+        this.#struck('blocked', member);
+        member.block(FAULT_MS);
+        break;
+    }
+  }
+
+  async #operate(what: 'redis-pause' | 'redis-restart' | 'redis-fail-over'): Promise<void> {
+    const { operator } = this.redis;
+    switch (what) {
+      case 'redis-pause':
+        this.#struck('redis-paused');
+        await operator?.pause(FAULT_MS);
+        this.#struck('redis-resumed');
+        break;
+      case 'redis-restart':
+        await operator?.restart();
+        this.#struck('redis-restarted');
+        break;
+      case 'redis-fail-over':
+        await operator?.failOver();
+        this.#struck('redis-failed-over');
+        break;
+    }
+  }
+
+  async #buy(buyer: string): Promise<object> {
+    const visitor = await Buyer.enter(this.fleet.url);
+    try {
+      const { status, body } = await this.#order(visitor, buyer);
+      return { status, body };
+    } finally {
+      visitor.leave();
+    }
+  }
+
+  async #pay(buyer: string): Promise<object> {
+    const visitor = await Buyer.enter(this.fleet.url);
+    try {
+      const order = `/api/products/${FIRST_PRODUCT.id}/orders/${encodeURIComponent(buyer)}`;
+      const { status, body } = await visitor.ask('POST', `${order}/payment`);
+      return { status, body };
+    } finally {
+      visitor.leave();
+    }
+  }
+
+  /** As many orders at once, each of a buyer that has none yet. */
+  async #callRobots(count: number): Promise<void> {
+    const robots = await Buyer.crowd(this.fleet.url, count);
+    await Promise.all(
+      robots.map(async (robot) => {
+        this.#robots += 1;
+        await this.#order(robot, `robot-${this.#robots}`);
+        robot.leave();
+      }),
+    );
+  }
+
+  async #order(visitor: Buyer, name: string): Promise<Answer> {
+    const sentAt = performance.now();
+    const answer = await visitor.order(FIRST_PRODUCT.id, 'redis-lock', name);
+    this.steps.add(answered(LIVE, name, answer, sentAt), epochOf(answer));
+    return answer;
+  }
+
+  async #watchBooks(): Promise<void> {
+    const { signal } = this.#stopped;
+    let last = '';
+    while (!signal.aborted) {
+      const books = await this.#books().catch(() => undefined);
+      if (books !== undefined && JSON.stringify(books) !== last) {
+        last = JSON.stringify(books);
+        this.steps.add(books);
+      }
+      await elapse(LOOKS_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #books(): Promise<BooksSeen> {
+    const state = await stateOf(this.fleet.url, FIRST_PRODUCT.id);
+    const { id, stock, openingStock, orders } = state;
+    const difference = ledgerDifference(state);
+    return { kind: 'books', product: id, stock, openingStock, orders, difference };
+  }
+
+  #member(pid: number): ClusterMember {
+    const member = this.fleet.members.find((one) => one.pid === pid && one.isAlive);
+    if (member === undefined) throw new RefusedError(`there is no process ${pid}`);
+    return member;
+  }
+
+  /** A process may have died, or the shop have closed, in the meantime. */
+  async #later(end: () => void): Promise<void> {
+    await elapse(FAULT_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+    end();
+  }
+
+  #struck(what: Struck['what'], member?: ClusterMember): void {
+    this.steps.add({ kind: 'struck', cell: LIVE, what, ...(member && { process: member.pid }) });
+  }
+
+  #forbidden(): SaleOpened['forbidden'] {
+    return {
+      ...(this.redis.operator === undefined && {
+        'redis-pause': 'foreign-redis',
+        'redis-restart': 'foreign-redis',
+        'redis-fail-over': 'foreign-redis',
+        cut: 'foreign-redis',
+      }),
+      ...(process.platform === 'win32' && { freeze: 'platform' }),
+    };
+  }
+}

@@ -1,0 +1,83 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { startRedisServer } from '../../../../scripts/redis-server.mjs';
+import { Cable } from './cable.js';
+
+type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
+
+const SYNC_LIMIT_MS = 10_000;
+const ASKS_EVERY_MS = 20;
+
+/** Does to the arena's own Redis what happens to one in production. */
+export class RedisOperator {
+  readonly #cables = new Set<Cable>();
+  #isPaused = false;
+
+  static async start(): Promise<RedisOperator> {
+    return new RedisOperator(await startRedisServer());
+  }
+
+  private constructor(private server: RedisServer) {}
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** A way to the master, whichever server that is. */
+  async layCable(): Promise<Cable> {
+    const cable = await Cable.lay(this.server.port);
+    this.#cables.add(cable);
+    return cable;
+  }
+
+  /** The server stands still, and answers all that was asked afterwards. */
+  async pause(ms: number): Promise<void> {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.server.pause();
+    await elapse(ms, undefined, { ref: false });
+    this.server.resume();
+    this.#isPaused = false;
+  }
+
+  /** All keys are gone afterwards. */
+  async restart(): Promise<void> {
+    const { port } = this.server;
+    await this.server.kill();
+    this.server = await startRedisServer({ port });
+  }
+
+  /** A replica takes over. It lacks whatever had not reached it yet. */
+  async failOver(): Promise<void> {
+    const args = ['--replicaof', '127.0.0.1', `${this.server.port}`];
+    const replica = await startRedisServer({ args });
+    await promote(replica.url);
+    const old = this.server;
+    this.server = replica;
+    for (const cable of this.#cables) cable.turnTo(replica.port);
+    await old.kill();
+  }
+
+  async stop(): Promise<void> {
+    for (const cable of this.#cables) cable.close();
+    await this.server.stop();
+  }
+}
+
+async function promote(url: string): Promise<void> {
+  const client = new Redis(url);
+  try {
+    const limit = Date.now() + SYNC_LIMIT_MS;
+    while (!(await client.info('replication')).includes('master_link_status:up')) {
+      if (Date.now() > limit) throw new Error('the replica did not get the data in time');
+      await elapse(ASKS_EVERY_MS);
+    }
+    await client.replicaof('NO', 'ONE');
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,68 @@
+/** How the modules of the page are found; relative, so that they also work from any folder. */
+const IMPORTS = {
+  lit: './modules/lit/index.js',
+  'lit/': './modules/lit/',
+  'lit-html': './modules/lit-html/lit-html.js',
+  'lit-html/': './modules/lit-html/',
+  'lit-element/': './modules/lit-element/',
+  '@lit/reactive-element': './modules/@lit/reactive-element/reactive-element.js',
+  '@lit/reactive-element/': './modules/@lit/reactive-element/',
+  uplot: './modules/uplot/dist/uPlot.esm.js',
+};
+
+/** The packages whose files the page loads from `./modules/`. */
+export const PAGE_PACKAGES = [
+  'lit',
+  'lit-html',
+  'lit-element',
+  '@lit/reactive-element',
+  'uplot',
+] as const;
+
+const LIGHT = `
+  --ground: #f7f7f5; --panel: #ffffff; --text: #1b1d21; --muted: #5a606b; --line: #e3e4e6;
+  --edge: #8b919c; --accent: #0b5fae; --accent-soft: #e3eef9; --on-accent: #ffffff;
+  --harm: #b3261e; --harm-soft: #fbe6e4; --on-harm: #ffffff; color-scheme: light;`;
+const DARK = `
+  --ground: #121417; --panel: #1a1d21; --text: #e7e9ec; --muted: #a3aab5; --line: #2e3238;
+  --edge: #737b87; --accent: #7ab8f5; --accent-soft: #1c3247; --on-accent: #0c1620;
+  --harm: #ff8a80; --harm-soft: #46211f; --on-harm: #2a0b09; color-scheme: dark;`;
+
+const STYLE = `
+  :root {${LIGHT} }
+  @media (prefers-color-scheme: dark) { :root {${DARK} } }
+  :root[data-theme='light'] {${LIGHT} }
+  :root[data-theme='dark'] {${DARK} }
+  html { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'PingFang SC',
+    'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif; font-size: 16px; line-height: 1.5;
+    -webkit-text-size-adjust: 100%; scroll-padding-top: 12px; }
+  body { margin: 0; background: var(--ground); color: var(--text); }
+  noscript { display: block; padding: 24px; }`;
+
+export interface PageOptions {
+  /** A recorded run that the page plays when its address names none. */
+  readonly run?: string;
+}
+
+/** The whole document; everything in it is drawn by `page/main.ts`. */
+export function pageHtml({ run }: PageOptions = {}): string {
+  return `<!doctype html>
+<html lang="en"${run === undefined ? '' : ` data-run="${encodeURI(run)}"`}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Flash sale arena · 秒杀擂台</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}
+</style>
+<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>
+<script type="module" src="./app/page/main.js"></script>
+</head>
+<body>
+<arena-page></arena-page>
+<noscript>The arena needs JavaScript. 本页面需要 JavaScript。</noscript>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,77 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import {
+  Body,
+  ConflictException,
+  Controller,
+  Get,
+  Header,
+  Headers,
+  HttpCode,
+  Inject,
+  Post,
+  Sse,
+  SseSignal,
+  UseGuards,
+} from '@nestjs/common';
+import type { MessageEvent } from '@nestjs/common';
+import { from } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { RefusedError } from '../arena/live-sale.js';
+import type { Command } from '../arena/step.js';
+import type { Steps } from '../arena/steps.js';
+import { pageHtml } from '../page/page-html.js';
+import { CommandBody } from './command.schema.js';
+import { VisitorGuard } from './visitor.guard.js';
+
+export const STEPS = Symbol('Steps');
+export const COMMANDS = Symbol('Commands');
+
+/** Carries a command out; rejects with a RefusedError when that cannot be. */
+export type CarryOut = (command: Command) => Promise<object>;
+
+/** Steps are sent together that happen within this time. */
+const BATCH_MS = 50;
+
+@Controller()
+export class PageController {
+  constructor(
+    @Inject(STEPS) private readonly steps: Steps,
+    @Inject(COMMANDS) private readonly carryOut: CarryOut,
+  ) {}
+
+  @Get()
+  @Header('content-type', 'text/html; charset=utf-8')
+  page(): string {
+    return pageHtml();
+  }
+
+  /** All steps from the first one, or from where a cut connection was. */
+  @Sse('steps')
+  @UseGuards(VisitorGuard)
+  watch(
+    @Headers('last-event-id') lastId: string | undefined,
+    @SseSignal() signal: AbortSignal,
+  ): Observable<MessageEvent> {
+    const read = /^\d{1,12}$/.test(lastId ?? '') ? Number(lastId) : 0;
+    return from(this.#batches(read, signal));
+  }
+
+  @Post('commands')
+  @HttpCode(200)
+  @UseGuards(VisitorGuard)
+  async command(@Body({ schema: CommandBody }) command: Command): Promise<object> {
+    try {
+      return await this.carryOut(command);
+    } catch (error) {
+      if (error instanceof RefusedError) throw new ConflictException(error.message);
+      throw error;
+    }
+  }
+
+  async *#batches(read: number, signal: AbortSignal): AsyncGenerator<MessageEvent> {
+    for await (const batch of this.steps.batches(read, signal)) {
+      yield { id: `${batch.read}`, data: batch.steps as unknown as object };
+      await elapse(BATCH_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
