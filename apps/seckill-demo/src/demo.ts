@@ -166,7 +166,8 @@ class Demo {
       environment: fleetEnvironment(redis, logLevel),
       preferredPort: port,
       layCable: operator && (() => operator.layCable()),
-      ...reporter,
+      onNotes: reporter.onNotes,
+      onProcess: reporter.onProcess,
       ...care,
     });
     const sale = new LiveSale(fleet, redis, this.#steps);

@@ -70,7 +70,7 @@ export class PageController {
 
   async *#batches(read: number, signal: AbortSignal): AsyncGenerator<MessageEvent> {
     for await (const batch of this.steps.batches(read, signal)) {
-      yield { id: `${batch.read}`, data: batch.steps as unknown as object };
+      yield { id: `${batch.read}`, data: batch.steps };
       await elapse(BATCH_MS, undefined, { signal }).catch(() => undefined);
     }
   }
