@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { compiled } from '../support/compile.mjs';
 import { eventually } from '../support/eventually.js';
 
-const DEMO = compiled(new URL('../../apps/seckill-demo/src/demo.ts', import.meta.url));
+const DEMO = compiled(new URL('demo-main.ts', import.meta.url));
 const PATIENCE_MS = 30_000;
 /** Whatever surrounds the tests must not speak to the demo; an empty variable counts as none. */
 const NEUTRAL = { REDIS_URL: '', LC_ALL: '', LANG: '', NODE_OPTIONS: '', PORT: '0' };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import type { FaultResult } from '../../apps/seckill-demo/src/arena/fault.js';
-import { parseKnobs } from '../../apps/seckill-demo/src/arena/knobs.js';
-import type { Knobs } from '../../apps/seckill-demo/src/arena/knobs.js';
+import type { Options } from '../../apps/seckill-demo/src/options/parse.mjs';
 import { cellOf, faultCell, partCell, rushCell } from '../../apps/seckill-demo/src/arena/cell.js';
 import type { CellResult } from '../../apps/seckill-demo/src/arena/cell.js';
 import { expectedOf } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
@@ -22,6 +21,8 @@ import {
   strategyLegend,
 } from '../../apps/seckill-demo/src/arena/tables.js';
 import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
+import { columnsOf, optionTexts } from '../../apps/seckill-demo/src/options/help.mjs';
+import { parseOptions } from '../../apps/seckill-demo/src/options/parse.mjs';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { loadResult, PARTS } from './sample-results.js';
 
@@ -57,14 +58,11 @@ const naive = loadResult({
 });
 const frozen: FaultResult = { strategy: 'redis-lock', fault: 'frozen', outcome: 'refused' };
 
-function knobs(...args: string[]): Knobs {
-  const parsed = parseKnobs(args, {});
-  if (parsed.kind === 'error') throw new Error(parsed.message);
-  return parsed.knobs;
+function options(...args: string[]): Options {
+  const parsed = parseOptions(args, {});
+  if (parsed.kind !== 'options') throw new Error(`no options: ${parsed.kind}`);
+  return parsed.options;
 }
-
-/** Chinese characters and punctuation take two columns of a terminal. */
-const widthOf = (line: string) => line.replace(/[\u3000-\u9fff\uff00-\uffef]/g, '##').length;
 
 describe('loadTable', () => {
   it('has a group of rows for each number of processes, by stage', () => {
@@ -145,7 +143,7 @@ describe('partTable', () => {
 });
 
 describe('reportText', () => {
-  /** As wide as a figure can get with the largest knobs, on a machine that is hopelessly slow. */
+  /** As wide as a figure can get with the largest options, on a machine that is hopelessly slow. */
   const widest = {
     strategy: 'setnx-expire',
     processes: 16,
@@ -172,12 +170,16 @@ describe('reportText', () => {
     // A holder that is dead deletes and writes nothing.
     const possible = faults.filter(({ fault }) => !fault.startsWith('killed'));
     const report = reportOf({ loads, faults: possible, parts: PARTS });
-    const text = reportText(report, knobs('--stock=10000', '--buyers=5000', `--lang=${language}`));
-    for (const line of text.split('\n')) expect([line, widthOf(line) <= 80]).toEqual([line, true]);
+    const text = reportText(
+      report,
+      options('--stock=10000', '--buyers=5000', `--lang=${language}`),
+    );
+    for (const line of text.split('\n'))
+      expect([line, columnsOf(line) <= 80]).toEqual([line, true]);
   });
 
   it('leaves the faults and the parts out where none was played', () => {
-    const text = reportText(reportOf({ loads }), knobs());
+    const text = reportText(reportOf({ loads }), options());
     expect(text).not.toContain(texts.en.faultTitle);
     expect(text).not.toContain(texts.en.partTitle);
   });
@@ -187,8 +189,8 @@ describe('checkText', () => {
   it('says that all is as expected', () => {
     const report = reportOf({ loads: [naive], faults: [frozen], parts: PARTS }, 31_234);
     const passed = 'check passed: 10 cells as expected, 1 only measured, 31.2 s';
-    expect(checkText(report, knobs())).toBe(passed);
-    expect(checkText(report, knobs('--lang', 'zh'))).toBe(
+    expect(checkText(report, options())).toBe(passed);
+    expect(checkText(report, options('--lang', 'zh'))).toBe(
       '检查通过：10 格全部符合预期，1 格只测量，31.2 秒',
     );
   });
@@ -198,7 +200,7 @@ describe('checkText', () => {
     const faults: FaultResult[] = [{ ...frozen, outcome: 'stale-write' }];
     const parts = PARTS.map((part) => ({ ...part, outcome: 'ok' as const }));
     const report = reportOf({ loads, faults, parts }, 1_000);
-    expect(checkText(report, knobs()).split('\n')).toEqual([
+    expect(checkText(report, options()).split('\n')).toEqual([
       'check FAILED: 5 cells not as expected, 1.0 s',
       '  naive: the rush, 2 processes: expected "oversells", saw "exact"',
       '  redis-lock: frozen beyond the lease: expected "refused", saw "stale-write"',
@@ -206,7 +208,7 @@ describe('checkText', () => {
       '  offer: without the read-write lock: expected "torn", saw "ok"',
       '  cart: without the multi lock: expected "deadlock", saw "ok"',
     ]);
-    expect(checkText(report, knobs('--lang', 'zh'))).toContain('  payment：不用信号量：预期');
+    expect(checkText(report, options('--lang', 'zh'))).toContain('  payment：不用信号量：预期');
   });
 });
 
@@ -214,7 +216,7 @@ describe('reportJson', () => {
   it('holds every figure and every mismatch', () => {
     const loads = [{ ...naive, outcome: 'exact' as const }];
     const report: unknown = JSON.parse(
-      reportJson(reportOf({ loads, faults: [frozen], parts: PARTS }), knobs()),
+      reportJson(reportOf({ loads, faults: [frozen], parts: PARTS }), options()),
     );
     expect(report).toMatchObject({
       stock: 100,
@@ -237,20 +239,6 @@ describe('texts', () => {
     }
   });
 
-  it('names every knob, strategy and fault in a help of 80 columns', () => {
-    const knobs = [
-      ...['--stock', '--buyers', '--instances', '--strategies', '--faults', '--parts', '--check'],
-    ];
-    const others = ['--tutorial', '--json', 'npm run -s demo -- --json', '--lang'];
-    const surroundings = ['REDIS_URL', 'PORT', 'SECKILL_LOG_LEVEL'];
-    for (const { help } of [texts.en, texts.zh]) {
-      for (const word of [...knobs, ...others, ...surroundings]) expect(help).toContain(word);
-      for (const name of [...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES])
-        expect(help).toContain(name);
-      for (const line of help.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80);
-    }
-  });
-
   it('puts a space between Chinese and Latin letters or digits, and none between Chinese', () => {
     const said = [
       ...FAULT_NAMES.map((fault) => texts.zh.cell(faultCell('setnx', fault))),
@@ -266,7 +254,7 @@ describe('texts', () => {
       texts.zh.portTaken(3_000),
       texts.zh.checkPassed(56, 1, '30.1'),
       texts.zh.checkFailed(1, '30.1'),
-      texts.zh.help,
+      optionTexts.zh.help,
       texts.zh.loadNotes,
       texts.zh.faultNotes,
       texts.zh.partNotes,

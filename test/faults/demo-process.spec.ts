@@ -12,10 +12,10 @@ describe('npm run demo', () => {
   const redis = useRedis();
   afterEach(() => DemoProcess.endAll());
 
-  it('refuses an unknown knob in one line', async () => {
+  it('refuses an unknown option in one line', async () => {
     const demo = DemoProcess.start(['--stok', '5']);
     expect(await demo.exited).toBe(2);
-    expect(demo.stderr).toBe('unknown knob --stok; --help lists the knobs\n');
+    expect(demo.stderr).toBe('unknown option --stok; --help lists the options\n');
     expect(demo.stdout).toBe('');
   });
 

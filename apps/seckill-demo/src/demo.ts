@@ -6,12 +6,11 @@ import { Caretaker } from './arena/caretaker.js';
 import { Closing } from './arena/closing.js';
 import { ClusterFleet } from './arena/cluster-fleet.js';
 import type { FleetOptions } from './arena/cluster-fleet.js';
-import { LIVE, LiveSale, RefusedError } from './arena/live-sale.js';
-import { parseKnobs } from './arena/knobs.js';
-import type { Knobs } from './arena/knobs.js';
+import { LiveSale, RefusedError } from './arena/live-sale.js';
+import type { Options } from './options/parse.mjs';
+import { record } from './arena/recording.js';
 import { checkText, reportJson, reportOf, reportText } from './arena/report.js';
 import type { Report } from './arena/report.js';
-import { Reporter } from './arena/reporter.js';
 import { bannerFor } from './arena/serving.js';
 import { obeyStopSignals } from './arena/stop-signals.js';
 import { Steps } from './arena/steps.js';
@@ -21,11 +20,9 @@ import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
 import { openBrowser } from './web/open-browser.js';
 import { openPage } from './web/open-page.js';
 import type { CarryOut } from './web/page.controller.js';
-import { FIRST_PRODUCT } from './settings.js';
 import { STRATEGY_NAMES } from './strategies/strategy.js';
 
 const UNAVAILABLE = 69;
-const USAGE = 2;
 
 type Care = Required<Pick<FleetOptions, 'onFleet' | 'onFrozen'>>;
 
@@ -36,11 +33,10 @@ class Demo {
   #carryOut: CarryOut = () => Promise.reject(new RefusedError('the arena is just starting'));
   #isServing = false;
 
-  constructor(private readonly knobs: Knobs) {
-    this.#say = texts[knobs.language];
+  constructor(private readonly options: Options) {
+    this.#say = texts[options.language];
   }
 
-  /** Resolves with the exit code, or never: then the shop is open until a signal stops it. */
   async run(): Promise<number> {
     obeyStopSignals(
       this.#closing,
@@ -78,15 +74,25 @@ class Demo {
         ? this.#say.foreignRedis(redis.keyPrefix)
         : this.#say.privateRedis(redis.operator.port),
     );
+    const { record } = this.options;
+    if (record !== undefined) this.#record(record);
     const care = this.#care(redis);
-    if (this.knobs.mode === 'tutorial') return this.#tutorial(redis, care);
-    if (this.knobs.web) await this.#openPage();
+    if (this.options.mode === 'tutorial') return this.#tutorial(redis, care);
+    if (this.options.web) await this.#openPage();
     const report = await this.#measure(redis, care);
     return this.#tell(report) ?? this.#serve(redis, care);
   }
 
+  #record(file: string): void {
+    const recorded = record(this.#steps, file);
+    this.#closing.add(async () => {
+      this.#steps.close();
+      await recorded;
+    });
+  }
+
   async #openPage(): Promise<void> {
-    const { port, open } = this.knobs;
+    const { port, open } = this.options;
     const page = await openPage({
       port: port === 0 ? 0 : port + 1,
       steps: this.#steps,
@@ -114,7 +120,7 @@ class Demo {
   }
 
   async #measure(redis: ArenaRedis, care: Care): Promise<Report> {
-    const arena = new Arena(this.knobs, redis, this.#steps, care);
+    const arena = new Arena(this.options, redis, this.#steps, care);
     this.#carryOut = (command) => {
       if (command.kind !== 'skip') throw new RefusedError('the shop is not open yet');
       arena.skip();
@@ -130,11 +136,11 @@ class Demo {
 
   /** Prints what was measured; undefined when the demo goes on to serve. */
   #tell(report: Report): number | undefined {
-    const { mode, json } = this.knobs;
-    if (json) print(reportJson(report, this.knobs));
-    else if (report.loads.length > 0) print(reportText(report, this.knobs));
+    const { mode, json } = this.options;
+    if (json) print(reportJson(report, this.options));
+    else if (report.loads.length > 0) print(reportText(report, this.options));
     if (mode === 'check') {
-      (json ? this.#note : print)(checkText(report, this.knobs));
+      (json ? this.#note : print)(checkText(report, this.options));
       return report.mismatches.length === 0 ? 0 : 1;
     }
     return json ? 0 : undefined;
@@ -148,7 +154,7 @@ class Demo {
     };
     const fleet = await ClusterFleet.start({ size: 1, environment, onLine: print, ...care });
     this.#note(this.#say.tutorialLines);
-    for (const strategy of this.knobs.strategies) {
+    for (const strategy of this.options.strategies) {
       print(this.#say.stage(STRATEGY_NAMES.indexOf(strategy) + 1, strategy));
       await tutorialSale(fleet, strategy);
     }
@@ -156,32 +162,21 @@ class Demo {
   }
 
   async #serve(redis: ArenaRedis, care: Care): Promise<'serving'> {
-    const { instances, port, logLevel } = this.knobs;
-    const { operator } = redis;
+    const { port } = this.options;
     // The measurements leave their products, and the locks of the stages that got stuck.
     await redis.clear();
-    const reporter = new Reporter(this.#steps, redis, new Map([[FIRST_PRODUCT.id, LIVE]]));
-    const fleet = await ClusterFleet.start({
-      size: instances,
-      environment: fleetEnvironment(redis, logLevel),
-      preferredPort: port,
-      layCable: operator && (() => operator.layCable()),
-      onNotes: reporter.onNotes,
-      onProcess: reporter.onProcess,
+    const sale = await LiveSale.start(this.options, redis, this.#steps, {
       ...care,
+      onReplaced: (pid) => {
+        this.#note(this.#say.replaced(pid));
+      },
     });
-    const sale = new LiveSale(fleet, redis, this.#steps);
     this.#closing.add(() => {
       sale.stop();
     });
     this.#carryOut = (command) => sale.carryOut(command);
-    await sale.open();
-    fleet.supervise((pid) => {
-      this.#note(this.#say.replaced(pid));
-    });
-    if (port !== 0 && !fleet.url.endsWith(`:${port}`)) this.#note(this.#say.portTaken(port));
-    const pids = fleet.members.map(({ pid }) => pid);
-    print(`\n${this.#say.serving(bannerFor(fleet.url, pids))}`);
+    if (port !== 0 && !sale.url.endsWith(`:${port}`)) this.#note(this.#say.portTaken(port));
+    print(`\n${this.#say.serving(bannerFor(sale.url, sale.pids))}`);
     this.#isServing = true;
     return 'serving';
   }
@@ -196,12 +191,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-const parsed = parseKnobs(process.argv.slice(2), process.env);
-if (parsed.kind === 'error') {
-  process.stderr.write(`${parsed.message}\n`);
-  process.exitCode = USAGE;
-} else if (parsed.knobs.mode === 'help') {
-  print(texts[parsed.knobs.language].help);
-} else {
-  process.exit(await new Demo(parsed.knobs).run());
+/** Resolves with the exit code, or never: then the shop is open until a signal stops it. */
+export function main(options: Options): Promise<number> {
+  return new Demo(options).run();
 }

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Seams } from './app.module.js';
-import { SHOP_LOG_LEVELS } from './settings.js';
+import { SHOP_LOG_LEVELS } from './options/names.mjs';
 import type { Settings, ShopLogLevel } from './settings.js';
 
 /** Says which process answered, so that buyers can be spread over all of them. */

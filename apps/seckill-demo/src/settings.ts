@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { SHOP_LOG_LEVELS } from './options/names.mjs';
+import type { ShopLogLevel } from './options/names.mjs';
+
+export type { ShopLogLevel } from './options/names.mjs';
 
 export const SETTINGS = Symbol('Settings');
 /** The shop's own connection; the lock library keeps its own beside it. */
@@ -10,10 +14,6 @@ export const TUTORIAL_LEASE_MS = TUTORIAL_LEASE_SECONDS * 1_000;
 
 /** The product that the shop has on its shelf when it opens. */
 export const FIRST_PRODUCT = { id: '1', stock: 100 } as const;
-
-/** Each level includes those before it; `debug` shows every lock. */
-export const SHOP_LOG_LEVELS = ['off', 'error', 'warn', 'log', 'debug'] as const;
-export type ShopLogLevel = (typeof SHOP_LOG_LEVELS)[number];
 
 export interface Settings {
   readonly redisUrl: string;

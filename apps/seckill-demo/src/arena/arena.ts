@@ -8,7 +8,7 @@ import type { FleetOptions } from './cluster-fleet.js';
 import { expectedOf } from './expected-matrix.js';
 import { strike } from './fault-run.js';
 import type { FaultName } from './fault.js';
-import type { Knobs } from './knobs.js';
+import type { Options } from '../options/parse.mjs';
 import { rush } from './load-run.js';
 import { HASTY_SCENES, PATIENT_SCENES } from './parts/scenes.js';
 import type { PartScene } from './parts/scenes.js';
@@ -34,7 +34,7 @@ export class Arena {
   readonly #skipped = new AbortController();
 
   constructor(
-    private readonly knobs: Knobs,
+    private readonly options: Options,
     private readonly redis: ArenaRedis,
     private readonly steps: Steps,
     /** Gets every fleet and every frozen process. */
@@ -45,7 +45,7 @@ export class Arena {
 
   /** Every cell of this run, in the order in which they are shown. */
   get cells(): readonly Cell[] {
-    const { strategies, faults, instances } = this.knobs;
+    const { strategies, faults, instances } = this.options;
     return [
       ...this.#duellists.map((strategy) => duelCell(strategy, instances)),
       ...strategies.flatMap((strategy) => [
@@ -61,7 +61,7 @@ export class Arena {
 
   /** Resolves when all cells are played, or the rest of them is skipped. */
   async play(): Promise<void> {
-    const { stock, buyers, instances: processes, strategies } = this.knobs;
+    const { stock, buyers, instances: processes, strategies } = this.options;
     const startedAt = Date.now();
     this.steps.add({
       kind: 'run-began',
@@ -82,19 +82,19 @@ export class Arena {
   }
 
   get #duellists(): readonly StrategyName[] {
-    const { mode, strategies } = this.knobs;
+    const { mode, strategies } = this.options;
     const isComplete = DUELLISTS.every((strategy) => strategies.includes(strategy));
     return mode === 'serve' && isComplete ? DUELLISTS : [];
   }
 
   /** Without a strategy there is only the shop. */
   #chosen(scenes: readonly PartScene[]): PartScene[] {
-    const { strategies, parts } = this.knobs;
+    const { strategies, parts } = this.options;
     return scenes.filter(({ part }) => strategies.length > 0 && parts.includes(part));
   }
 
   async #rushes(): Promise<void> {
-    const { strategies, instances } = this.knobs;
+    const { strategies, instances } = this.options;
     if (strategies.length === 0) return;
     const patient = { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` };
     await this.#withFleet(instances, patient, async (fleet) => {
@@ -107,7 +107,7 @@ export class Arena {
   }
 
   async #faults(): Promise<void> {
-    const { strategies, faults } = this.knobs;
+    const { strategies, faults } = this.options;
     if (strategies.length === 0 || faults.length === 0) return;
     await this.#withFleet(2, { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}` }, async (fleet) => {
       for (const strategy of strategies) {
@@ -129,7 +129,7 @@ export class Arena {
 
   async #playScenes(scenes: readonly PartScene[], extra: Record<string, string>): Promise<void> {
     if (scenes.length === 0) return;
-    await this.#withFleet(this.knobs.instances, extra, async (fleet) => {
+    await this.#withFleet(this.options.instances, extra, async (fleet) => {
       for (const { part, withLock, play } of scenes) {
         const cell = partCell(part, withLock);
         const { client, keyPrefix } = this.redis;
@@ -143,7 +143,7 @@ export class Arena {
   }
 
   #rush(fleet: ClusterFleet, cell: RushCell): Promise<void> {
-    const { stock, buyers } = this.knobs;
+    const { stock, buyers } = this.options;
     const { strategy, kind } = cell;
     const productId = this.#reporter.newProduct(cell);
     const { onAnswer } = this.#reporter.of(cell);

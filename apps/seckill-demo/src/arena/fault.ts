@@ -1,13 +1,7 @@
-import type { StrategyName } from '../strategies/strategy.js';
+import type { FaultName, StrategyName } from '../options/names.mjs';
 
-export const FAULT_NAMES = [
-  'killed-in-section',
-  'killed-before-expire',
-  'slow-work',
-  'lease-ends-before-del',
-  'frozen',
-] as const;
-export type FaultName = (typeof FAULT_NAMES)[number];
+export { FAULT_NAMES } from '../options/names.mjs';
+export type { FaultName } from '../options/names.mjs';
 
 /**
  * - `ok`: the next buyer was served, and every figure is right.

@@ -1,20 +1,29 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
+import type { Options } from '../options/parse.mjs';
 import { FIRST_PRODUCT } from '../settings.js';
 import { answered, epochOf } from './answered.js';
+import { fleetEnvironment } from './arena.js';
 import type { ArenaRedis } from './arena-redis.js';
 import { Buyer, openSale, stateOf } from './buyer.js';
 import type { Answer } from './buyer.js';
-import type { ClusterFleet } from './cluster-fleet.js';
+import { ClusterFleet } from './cluster-fleet.js';
+import type { FleetOptions } from './cluster-fleet.js';
 import type { ClusterMember } from './cluster-member.js';
 import { ledgerDifference } from './load-result.js';
+import { Reporter } from './reporter.js';
 import type { BooksSeen, Command, SaleOpened, Struck } from './step.js';
 import type { Steps } from './steps.js';
 
-export const LIVE = 'live';
+/** The cell of all that happens in it. */
+const LIVE = 'live';
 /** A frozen, cut or blocked process, and a paused Redis, come back after that. */
 const FAULT_MS = 10_000;
 const LOOKS_EVERY_MS = 250;
+
+type Care = Pick<FleetOptions, 'onFleet' | 'onFrozen'> & {
+  readonly onReplaced: (pid: number) => void;
+};
 
 /** A command that cannot be carried out; the message is for the visitor. */
 export class RefusedError extends Error {}
@@ -24,19 +33,44 @@ export class LiveSale {
   readonly #stopped = new AbortController();
   #robots = 0;
 
-  constructor(
+  /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
+  static async start(
+    { instances, port, logLevel }: Pick<Options, 'instances' | 'port' | 'logLevel'>,
+    redis: ArenaRedis,
+    steps: Steps,
+    { onReplaced, ...care }: Care,
+  ): Promise<LiveSale> {
+    const { id, stock } = FIRST_PRODUCT;
+    const { operator } = redis;
+    const { onNotes, onProcess } = new Reporter(steps, redis, new Map([[id, LIVE]]));
+    const fleet = await ClusterFleet.start({
+      size: instances,
+      environment: fleetEnvironment(redis, logLevel),
+      preferredPort: port,
+      layCable: operator && (() => operator.layCable()),
+      ...{ onNotes, onProcess, ...care },
+    });
+    fleet.supervise(onReplaced);
+    await openSale(fleet.url, id, stock);
+    const sale = new LiveSale(fleet, redis, steps);
+    const forbidden = sale.#forbidden();
+    steps.add({ kind: 'sale-opened', url: fleet.url, product: id, stock, forbidden });
+    void sale.#watchBooks();
+    return sale;
+  }
+
+  private constructor(
     private readonly fleet: ClusterFleet,
     private readonly redis: ArenaRedis,
     private readonly steps: Steps,
   ) {}
 
-  /** Puts the pieces on the shelf, and tells how the books stand from then on. */
-  async open(): Promise<void> {
-    const { id, stock } = FIRST_PRODUCT;
-    await openSale(this.fleet.url, id, stock);
-    const forbidden = this.#forbidden();
-    this.steps.add({ kind: 'sale-opened', url: this.fleet.url, product: id, stock, forbidden });
-    void this.#watchBooks();
+  get url(): string {
+    return this.fleet.url;
+  }
+
+  get pids(): readonly number[] {
+    return this.fleet.members.map(({ pid }) => pid);
   }
 
   stop(): void {

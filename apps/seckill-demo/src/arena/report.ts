@@ -1,7 +1,7 @@
 import { cellOf } from './cell.js';
 import type { Cell, Outcome } from './cell.js';
 import type { FaultResult } from './fault.js';
-import type { Knobs } from './knobs.js';
+import type { Options } from '../options/parse.mjs';
 import type { LoadResult } from './load-result.js';
 import type { PartResult } from './parts/part.js';
 import { PART_NAMES } from './parts/part.js';
@@ -66,15 +66,15 @@ export function reportFrom(ended: readonly CellEnded[], tookMs: number): Report 
   };
 }
 
-export function reportText({ loads, faults, parts }: Report, knobs: Knobs): string {
-  const say = texts[knobs.language];
+export function reportText({ loads, faults, parts }: Report, options: Options): string {
+  const say = texts[options.language];
   const sections = [
-    `${say.loadTitle(knobs.stock, knobs.buyers)}\n${loadTable(loads, say)}`,
+    `${say.loadTitle(options.stock, options.buyers)}\n${loadTable(loads, say)}`,
     say.loadNotes,
     `${say.strategyTitle}\n${strategyLegend(loads, say)}`,
   ];
   if (faults.length > 0) {
-    const table = faultTable(faults, knobs.faults, say);
+    const table = faultTable(faults, options.faults, say);
     sections.push(`${say.faultTitle}\n${table}`, say.faultNotes);
   }
   if (parts.length > 0) {
@@ -83,13 +83,13 @@ export function reportText({ loads, faults, parts }: Report, knobs: Knobs): stri
   return sections.join('\n\n');
 }
 
-export function reportJson(report: Report, knobs: Knobs): string {
-  const { stock, buyers, instances } = knobs;
+export function reportJson(report: Report, options: Options): string {
+  const { stock, buyers, instances } = options;
   return JSON.stringify({ stock, buyers, instances, ...report }, null, 2);
 }
 
-export function checkText(report: Report, knobs: Knobs): string {
-  const say = texts[knobs.language];
+export function checkText(report: Report, options: Options): string {
+  const say = texts[options.language];
   const { mismatches, compared, measured } = report;
   const seconds = (report.tookMs / 1_000).toFixed(1);
   if (mismatches.length === 0) return say.checkPassed(compared, measured, seconds);

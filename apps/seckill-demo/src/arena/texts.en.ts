@@ -4,44 +4,6 @@ import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 export const english: Texts = {
-  unknownKnob: (given) => `unknown knob ${given}; --help lists the knobs`,
-  badValue: (knob, value, allowed) => `${knob} cannot be "${value}"; allowed: ${allowed}`,
-  takesNoValue: (knob) => `${knob} takes no value`,
-  notWithTutorial: (knob) => `--tutorial is always the same sale; leave ${knob} out`,
-  checkNeedsARush:
-    '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
-  help: `npm run demo [-- knobs]
-
-Sells one product in ten ways, from no lock to this library, and shows how each
-cheaper way fails; then what the other locks are for. Then keeps serving until
-Ctrl-C.
-
-  --stock N         pieces in stock (100)
-  --buyers N        buyers who order at the same moment (300)
-  --instances N     processes of the second measurement, and of the server (2)
-  --strategies A,B  only these stages, or "none": naive, in-process, setnx,
-                    setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock, fair, lock-in-tx
-  --faults A,B      only these faults, or "none": killed-in-section,
-                    killed-before-expire, slow-work, lease-ends-before-del,
-                    frozen
-  --parts A,B       only these other parts of the sale, or "none": queue,
-                    opening, payment, offer, cart
-  --check           compares all with the expected matrix, serves nothing, and
-                    exits 0 or 1
-  --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its
-                    log lines
-  --json            prints the measurements as JSON instead of tables, serves
-                    nothing. npm prints lines of its own first, unless told not
-                    to: npm run -s demo -- --json
-  --lang en|zh      language (from LC_ALL or LANG)
-
-REDIS_URL          a Redis to use instead of a private one, under a random
-                   prefix that is removed at the end
-PORT               the port to serve on (3000, or any free one)
-SECKILL_LOG_LEVEL  what the serving processes log: off, error, warn, log, debug
-                   (warn); debug shows every lock`,
-
   privateRedis: (port) => `Private Redis on 127.0.0.1:${port}.`,
   foreignRedis: (prefix) =>
     `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +

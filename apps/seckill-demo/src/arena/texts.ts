@@ -1,3 +1,4 @@
+import type { Language } from '../options/names.mjs';
 import type { StrategyName } from '../strategies/strategy.js';
 import type { Cell } from './cell.js';
 import type { FaultName, FaultOutcome } from './fault.js';
@@ -7,17 +8,10 @@ import type { Mismatch } from './report.js';
 import { english } from './texts.en.js';
 import { chinese } from './texts.zh.js';
 
-export type Language = 'en' | 'zh';
+export type { Language } from '../options/names.mjs';
 
-/** Everything that the arena says to people. */
+/** Everything that the arena says to people, once its options are known. */
 export interface Texts {
-  unknownKnob(given: string): string;
-  badValue(knob: string, value: string, allowed: string): string;
-  takesNoValue(knob: string): string;
-  notWithTutorial(knob: string): string;
-  readonly checkNeedsARush: string;
-  readonly help: string;
-
   privateRedis(port: number): string;
   foreignRedis(prefix: string): string;
   pageAt(url: string): string;

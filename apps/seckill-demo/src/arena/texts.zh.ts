@@ -4,38 +4,6 @@ import type { PartResult } from './parts/part.js';
 import type { Texts } from './texts.js';
 
 export const chinese: Texts = {
-  unknownKnob: (given) => `未知选项 ${given}；用 --help 查看全部选项`,
-  badValue: (knob, value, allowed) => `${knob} 不能是 "${value}"；可取：${allowed}`,
-  takesNoValue: (knob) => `${knob} 不带值`,
-  notWithTutorial: (knob) => `--tutorial 的内容是固定的，请去掉 ${knob}`,
-  checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
-  help: `npm run demo [-- 选项]
-
-用十种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错；
-再看其他几种锁各管什么。然后持续提供服务，直到 Ctrl-C。
-
-  --stock N         库存（100）
-  --buyers N        同时下单的人数（300）
-  --instances N     第二轮测量与最后提供服务的进程数（2）
-  --strategies A,B  只跑这些阶段，或 none：naive, in-process, setnx,
-                    setnx-expire, set-nx-px, owner-check, lua-release,
-                    redis-lock, fair, lock-in-tx
-  --faults A,B      只跑这些故障，或 none：killed-in-section,
-                    killed-before-expire, slow-work, lease-ends-before-del,
-                    frozen
-  --parts A,B       只跑秒杀的这些其他环节，或 none：queue, opening, payment,
-                    offer, cart
-  --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1
-  --tutorial        教程同款：库存 10，11 人抢购，单进程，日志与教程一致
-  --json            以 JSON 输出测量结果，不提供服务。npm 会先打印自己的几行，
-                    加 -s 即可去掉：npm run -s demo -- --json
-  --lang en|zh      语言（默认取自 LC_ALL 或 LANG）
-
-REDIS_URL          使用这个 Redis，键放在随机前缀下，结束时只删除这些键
-PORT               服务端口（3000，被占用则另选）
-SECKILL_LOG_LEVEL  服务进程的日志级别：off、error、warn、log、debug（warn）；
-                   debug 会打印每一次加锁与放锁`,
-
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
+import type { PartName } from '../../options/names.mjs';
 import type { Fleet } from '../fleet.js';
 
-/** The parts of a sale besides the one lock around the stock; each shows another kind of lock. */
-export const PART_NAMES = ['queue', 'opening', 'payment', 'offer', 'cart'] as const;
-export type PartName = (typeof PART_NAMES)[number];
+export { PART_NAMES } from '../../options/names.mjs';
+export type { PartName } from '../../options/names.mjs';
 
 /**
  * - `ok`: all buyers were served, and rightly.
