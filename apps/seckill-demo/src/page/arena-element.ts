@@ -1,0 +1,45 @@
+import { LitElement } from 'lit';
+import type { Language, Texts } from '../arena/texts.js';
+import { texts } from '../arena/texts.js';
+import { preferences } from './preferences.js';
+import { selection } from './selection.js';
+import type { PageState } from './state.js';
+import { store } from './store.js';
+import type { InBoth } from './words.js';
+
+/** Drawn again whenever steps have come, a cell was chosen, or the language has changed. */
+export abstract class ArenaElement extends LitElement {
+  readonly #subscriptions: Array<() => void> = [];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const draw = () => {
+      this.requestUpdate();
+    };
+    for (const seen of [store, preferences, selection]) {
+      this.#subscriptions.push(seen.subscribe(draw));
+    }
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.#subscriptions.splice(0)) end();
+  }
+
+  protected get page(): PageState {
+    return store.state;
+  }
+
+  protected get language(): Language {
+    return preferences.language;
+  }
+
+  /** What the terminal says of strategies, faults and outcomes; the page says the same. */
+  protected get texts(): Texts {
+    return texts[preferences.language];
+  }
+
+  protected say<Words>(words: InBoth<Words>): Words {
+    return words[preferences.language];
+  }
+}

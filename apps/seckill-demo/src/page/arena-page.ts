@@ -1,0 +1,85 @@
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement } from 'lit/decorators.js';
+import { ArenaElement } from './arena-element.js';
+import './duel/duel-view.js';
+import { pageStyles } from './page-styles.js';
+import { look } from './look.js';
+import './matrix/matrix-view.js';
+import { preferences } from './preferences.js';
+import { connection } from './sources/connection.js';
+import './sources/recording-bar.js';
+import { pageWords } from './words/page-words.js';
+import type { PagePart } from './words/page-words.js';
+
+/** The whole page: the duel first, then the matrix, and what a visitor may do. */
+@customElement('arena-page')
+export class ArenaPage extends ArenaElement {
+  static override readonly styles = [look, pageStyles];
+
+  #endSubscription: (() => void) | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#endSubscription = connection.subscribe(() => {
+      this.requestUpdate();
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#endSubscription?.();
+  }
+
+  protected override render(): TemplateResult {
+    const words = this.say(pageWords);
+    const { run } = this.page;
+    return html`
+      <header>
+        <p class="brand"><b>nestjs-redis-lock</b> <span class="quiet">${this.#status()}</span></p>
+        <nav>${this.#switches()}</nav>
+      </header>
+      <main>
+        <section id="duel">
+          <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
+          <p class="quiet">${words.lead}</p>
+          <duel-view></duel-view>
+        </section>
+        ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
+      </main>
+      ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
+    `;
+  }
+
+  #section(part: PagePart, content: TemplateResult): TemplateResult {
+    return html`<section id=${part}>${content}</section>`;
+  }
+
+  #status(): TemplateResult {
+    const { state } = connection;
+    const isGood = state === 'live' || state === 'recorded';
+    return html`<span role="status"
+      ><span class=${isGood ? 'right' : ''} aria-hidden="true">${isGood ? '●' : '○'}</span>
+      ${this.say(pageWords).connection[state]}</span
+    >`;
+  }
+
+  #switches(): TemplateResult {
+    const words = this.say(pageWords);
+    const isDark = preferences.theme === 'dark';
+    return html`
+      <button lang=${this.language === 'en' ? 'zh-CN' : 'en'} @click=${this.#switchLanguage}>
+        ${words.otherLanguage}
+      </button>
+      <button @click=${this.#switchTheme}>${isDark ? words.light : words.dark}</button>
+    `;
+  }
+
+  readonly #switchLanguage = (): void => {
+    preferences.language = preferences.language === 'en' ? 'zh' : 'en';
+  };
+
+  readonly #switchTheme = (): void => {
+    preferences.theme = preferences.theme === 'dark' ? 'light' : 'dark';
+  };
+}

@@ -1,0 +1,70 @@
+import type { Step } from '../../arena/step.js';
+
+/** One answer of the duel, by the ms since the first one. */
+export interface LaneAnswer {
+  readonly at: number;
+  readonly isSold: boolean;
+  /** Its place among those that were sold, or among those that were not. */
+  readonly place: number;
+}
+
+export interface Lane {
+  /** In the order in which they came. */
+  readonly answers: readonly LaneAnswer[];
+  /** From the first answer to the last one. */
+  readonly spanMs: number;
+  readonly isOver: boolean;
+}
+
+export interface Counts {
+  readonly sold: number;
+  readonly turnedAway: number;
+}
+
+/** A person can follow a duel that takes so long. */
+const SHOWN_MS = 4_000;
+/** How long a dot flies; it lands when its answer is shown. */
+export const FLIGHT_MS = 450;
+/** A lane of which no more is known after this waits no longer for the end of its cell. */
+const PATIENCE_MS = 800;
+
+export function laneOf(steps: readonly Step[]): Lane {
+  const answered = steps.filter((step) => step.kind === 'answered').sort((a, b) => a.at - b.at);
+  const first = answered[0]?.at ?? 0;
+  const counts = { sold: 0, turnedAway: 0 };
+  const answers = answered.map(({ at, answer }) => {
+    const isSold = answer === 'sold';
+    const place = isSold ? counts.sold++ : counts.turnedAway++;
+    return { at: at - first, isSold, place };
+  });
+  return {
+    answers,
+    spanMs: answers.at(-1)?.at ?? 0,
+    isOver: steps.some(({ kind }) => kind === 'cell-ended'),
+  };
+}
+
+/** Whether it can be shown; `waitedMs` is the time since its first answer was seen. */
+export function canStart(lane: Lane, waitedMs: number): boolean {
+  return lane.answers.length > 0 && (lane.isOver || waitedMs >= PATIENCE_MS);
+}
+
+/** How many times slower than real a lane is shown; a whole number. */
+export function slownessOf({ spanMs }: Lane): number {
+  return Math.max(1, Math.round(SHOWN_MS / Math.max(spanMs, 10)));
+}
+
+/** When an answer is shown, by the ms since the lane began to be shown. */
+export function shownAt(answer: LaneAnswer, slowness: number): number {
+  return FLIGHT_MS + answer.at * slowness;
+}
+
+export function endOf(lane: Lane, slowness: number): number {
+  return FLIGHT_MS + lane.spanMs * slowness;
+}
+
+export function countsAt(lane: Lane, shownMs: number, slowness: number): Counts {
+  const seen = lane.answers.filter((answer) => shownAt(answer, slowness) <= shownMs);
+  const sold = seen.filter(({ isSold }) => isSold).length;
+  return { sold, turnedAway: seen.length - sold };
+}

@@ -1,0 +1,15 @@
+import './arena-page.js';
+import { connection } from './sources/connection.js';
+import { followArena } from './sources/live-source.js';
+import { playRecording } from './sources/recording.js';
+
+const address = new URLSearchParams(location.search);
+const run = address.get('run') ?? document.documentElement.dataset['run'];
+
+if (run === undefined) {
+  followArena(address.get('token') ?? '');
+} else {
+  playRecording(run).catch(() => {
+    connection.set('missing');
+  });
+}

@@ -1,0 +1,162 @@
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement } from 'lit/decorators.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { selection } from '../selection.js';
+import { isRunning, isSurprise } from '../state/cells.js';
+import { outcomeWords, SIGNS, toneOf } from '../words.js';
+import { matrixWords } from '../words/matrix-words.js';
+import { matrixStyles } from './matrix-styles.js';
+import { matrixOf } from './model.js';
+import type { Column, Matrix, MatrixCell, Row } from './model.js';
+
+const ARROWS: Readonly<Record<string, readonly [down: number, right: number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** Strategies against what may go wrong; the cells fill in as they are played. */
+@customElement('matrix-view')
+export class MatrixView extends ArenaElement {
+  static override readonly styles = [look, matrixStyles];
+
+  /** The cell that the tab key reaches; arrows lead to the others. */
+  #entry: string | undefined;
+
+  protected override render(): TemplateResult {
+    const words = this.say(matrixWords);
+    const matrix = matrixOf(this.page.run?.cells ?? []);
+    return html`
+      <h2>${words.title}</h2>
+      <p class="quiet">${words.intro}</p>
+      ${matrix.rows.length === 0 ? html`<p class="panel quiet">${words.empty}</p>` : this.#table(matrix)}
+      ${this.#legend()}
+    `;
+  }
+
+  #table(matrix: Matrix): TemplateResult {
+    const words = this.say(matrixWords);
+    const ids = matrix.rows.flatMap(({ cells }) => cells.flatMap((cell) => cell?.id ?? []));
+    const entry = this.#entry !== undefined && ids.includes(this.#entry) ? this.#entry : ids[0];
+    return html`<div class="scroll panel" tabindex="-1">
+      <table @keydown=${this.#move}>
+        <thead>
+          <tr>
+            <th scope="col">${words.strategy}</th>
+            ${matrix.columns.map((column) => html`<th scope="col">${this.#heading(column)}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${matrix.rows.map((row) => this.#row(row, entry))}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #heading(column: Column): string {
+    return column.kind === 'rush'
+      ? this.say(matrixWords).processes(column.processes)
+      : this.texts.faults[column.fault].replaceAll('\n', ' ');
+  }
+
+  #row({ strategy, cells }: Row, entry: string | undefined): TemplateResult {
+    return html`<tr>
+      <th scope="row">
+        <code>${strategy}</code><span class="quiet">${this.texts.strategies[strategy]}</span>
+      </th>
+      ${cells.map((cell) => html`<td>${cell === undefined ? nothing : this.#cell(cell, entry)}</td>`)}
+    </tr>`;
+  }
+
+  #cell(cell: MatrixCell, entry: string | undefined): TemplateResult {
+    const words = this.say(matrixWords);
+    const outcomes = this.say(outcomeWords);
+    const played = this.page.cells[cell.id];
+    const { outcome, expected } = played ?? {};
+    const tone =
+      outcome === undefined ? (isRunning(played) ? 'running' : 'pending') : toneOf(outcome);
+    const isUnlike = played !== undefined && isSurprise(played);
+    const word =
+      outcome === undefined ? words[isRunning(played) ? 'running' : 'pending'] : outcomes[outcome];
+    return html`<button
+      class="${tone} ${isUnlike ? 'surprise' : ''}"
+      data-cell=${cell.id}
+      tabindex=${cell.id === entry ? 0 : -1}
+      aria-pressed=${selection.cell === cell.id}
+      aria-disabled=${played === undefined}
+      title=${isUnlike && expected !== undefined ? words.unlike(outcomes[expected]) : word}
+      @click=${this.#choose}
+      @focus=${this.#enter}
+    >
+      <span aria-hidden="true">${isUnlike ? '≠' : signOf(tone)}</span>
+      ${tone === 'pending' ? html`<span class="hidden">${word}</span>` : word}
+      ${
+        isUnlike && expected !== undefined
+          ? html`<span class="hidden">, ${words.unlike(outcomes[expected])}</span>`
+          : nothing
+      }
+    </button>`;
+  }
+
+  #legend(): TemplateResult {
+    const words = this.say(matrixWords);
+    const cells = matrixOf(this.page.run?.cells ?? []).rows.flatMap((row) => row.cells);
+    const played = cells.flatMap((cell) =>
+      cell === undefined ? [] : (this.page.cells[cell.id] ?? []),
+    );
+    const done = played.filter(({ outcome }) => outcome !== undefined);
+    const surprises = done.filter(isSurprise).length;
+    const all = cells.filter((cell) => cell !== undefined).length;
+    return html`<div class="legend small quiet">
+      <span class="figure" role="status">
+        ${words.progress(done.length, all)}${
+          done.length === 0
+            ? ''
+            : html`,
+              ${surprises === 0 ? words.noSurprise : html`<b class="harm">${words.surprises(surprises)}</b>`}`
+        }
+      </span>
+      <span><b class="right">✓</b> ${words.legend.right}</span>
+      <span><b class="harm">✕</b> ${words.legend.harm}</span>
+      <span><b>–</b> ${words.legend.none}</span>
+      <span><b>≠</b> ${words.legend.surprise}</span>
+    </div>`;
+  }
+
+  readonly #choose = ({ currentTarget }: MouseEvent): void => {
+    const id = cellOf(currentTarget);
+    if (id !== undefined && this.page.cells[id] !== undefined) selection.choose(id);
+  };
+
+  readonly #enter = ({ currentTarget }: FocusEvent): void => {
+    this.#entry = cellOf(currentTarget);
+    this.requestUpdate();
+  };
+
+  readonly #move = (event: KeyboardEvent): void => {
+    const arrow = ARROWS[event.key];
+    if (arrow === undefined || this.#entry === undefined) return;
+    event.preventDefault();
+    const rows = [...this.renderRoot.querySelectorAll('tbody tr')].map((row) => [
+      ...row.querySelectorAll<HTMLElement>('td'),
+    ]);
+    const row = rows.findIndex((cells) =>
+      cells.some((cell) => cellOf(cell.firstElementChild) === this.#entry),
+    );
+    const column =
+      rows[row]?.findIndex((cell) => cellOf(cell.firstElementChild) === this.#entry) ?? 0;
+    rows[row + arrow[0]]?.[column + arrow[1]]?.querySelector('button')?.focus();
+  };
+}
+
+function cellOf(target: EventTarget | null): string | undefined {
+  return target instanceof HTMLElement ? target.dataset['cell'] : undefined;
+}
+
+function signOf(tone: 'right' | 'harm' | 'none' | 'running' | 'pending'): string {
+  if (tone === 'running') return '…';
+  return tone === 'pending' ? '·' : SIGNS[tone];
+}

@@ -1,0 +1,42 @@
+import { css } from 'lit';
+
+export const pageStyles = css`
+  :host {
+    max-width: 1240px;
+    margin: 0 auto;
+    padding: 0 clamp(14px, 3vw, 32px) 80px;
+  }
+  header {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: space-between;
+    gap: 8px 20px;
+    padding: 14px 0;
+  }
+  .brand {
+    margin: 0;
+  }
+  .brand span {
+    font-size: 0.8125rem;
+    margin-inline-start: 6px;
+  }
+  nav {
+    display: flex;
+    gap: 8px;
+  }
+  h1 {
+    margin: 6px 0 4px;
+    font-size: clamp(1.625rem, 3.4vw, 2.375rem);
+    font-weight: 720;
+    letter-spacing: -0.02em;
+    line-height: 1.15;
+    text-wrap: balance;
+  }
+  section {
+    margin-bottom: 56px;
+  }
+  #duel {
+    margin-bottom: 32px;
+  }
+`;

@@ -1,0 +1,17 @@
+import { Observable } from './observable.js';
+
+/** The cell that somebody wants to see; without one, the page follows the run. */
+class Selection extends Observable {
+  #cell: string | undefined;
+
+  get cell(): string | undefined {
+    return this.#cell;
+  }
+
+  choose(cell: string | undefined): void {
+    this.#cell = cell;
+    this.changed();
+  }
+}
+
+export const selection = new Selection();

@@ -1,0 +1,19 @@
+import { Observable } from '../observable.js';
+
+export type ConnectionState = 'connecting' | 'live' | 'broken' | 'closed' | 'recorded' | 'missing';
+
+/** Where the steps come from, and whether they do. */
+class Connection extends Observable {
+  #state: ConnectionState = 'connecting';
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  set(state: ConnectionState): void {
+    this.#state = state;
+    this.changed();
+  }
+}
+
+export const connection = new Connection();

@@ -1,0 +1,88 @@
+import { css, html } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement } from 'lit/decorators.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { pageWords } from '../words/page-words.js';
+import { recording } from './recording.js';
+
+const SPEEDS = [0.25, 1, 4, 16] as const;
+
+/** Plays a recorded run, as fast as somebody likes. */
+@customElement('recording-bar')
+export class RecordingBar extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      :host {
+        position: sticky;
+        bottom: 12px;
+        z-index: 2;
+      }
+      .bar {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 8px 12px;
+        padding: 6px 10px;
+        box-shadow: 0 4px 24px rgb(0 0 0 / 14%);
+      }
+      input {
+        flex: 1 1 160px;
+        min-width: 0;
+        padding: 0;
+        border: 0;
+        accent-color: var(--accent);
+      }
+    `,
+  ];
+
+  #endSubscription: (() => void) | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#endSubscription = recording.subscribe(() => {
+      this.requestUpdate();
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#endSubscription?.();
+  }
+
+  protected override render(): TemplateResult {
+    const words = this.say(pageWords).player;
+    const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+    return html`<div class="panel bar" role="group" aria-label=${words.name}>
+      <button class="main" @click=${this.#toggle}>
+        ${recording.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}
+      </button>
+      <input
+        type="range"
+        min="0"
+        max=${Math.ceil(recording.end)}
+        aria-label=${words.position}
+        .value=${String(Math.round(recording.now))}
+        @input=${this.#seek}
+      />
+      <span class="figure small">${seconds(recording.now)} / ${seconds(recording.end)} s</span>
+      <select aria-label=${words.speed} @change=${this.#setSpeed}>
+        ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === recording.speed}>${speed}×</option>`)}
+      </select>
+    </div>`;
+  }
+
+  readonly #toggle = (): void => {
+    if (recording.isPlaying) recording.pause();
+    else recording.play();
+  };
+
+  readonly #seek = ({ target }: InputEvent): void => {
+    if (target instanceof HTMLInputElement) recording.seek(target.valueAsNumber);
+  };
+
+  readonly #setSpeed = ({ target }: Event): void => {
+    if (target instanceof HTMLSelectElement) recording.speed = Number(target.value);
+  };
+}

@@ -1,0 +1,111 @@
+import type { Step } from '../../arena/step.js';
+import { Observable } from '../observable.js';
+import { store } from '../store.js';
+import { connection } from './connection.js';
+
+/** How often new steps are handed on, as a live arena does. */
+const BATCH_MS = 50;
+
+/** A run that was recorded, played by its own clock. */
+export class Recording extends Observable {
+  #steps: readonly Step[] = [];
+  /** The number of steps that have been played. */
+  #played = 0;
+  #now = 0;
+  #speed = 1;
+  #isPlaying = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #lastTick = 0;
+
+  /** Steps that arrived late are put where they belong. */
+  load(steps: readonly Step[]): void {
+    this.#steps = [...steps].sort((a, b) => a.at - b.at);
+    this.play();
+  }
+
+  get isLoaded(): boolean {
+    return this.#steps.length > 0;
+  }
+
+  get isPlaying(): boolean {
+    return this.#isPlaying;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get end(): number {
+    return this.#steps.at(-1)?.at ?? 0;
+  }
+
+  get speed(): number {
+    return this.#speed;
+  }
+
+  set speed(speed: number) {
+    this.#speed = speed;
+    this.changed();
+  }
+
+  play(): void {
+    if (this.#now >= this.end) this.seek(0);
+    this.#isPlaying = true;
+    this.#lastTick = performance.now();
+    this.#timer ??= setInterval(() => {
+      this.#tick();
+    }, BATCH_MS);
+    this.changed();
+  }
+
+  pause(): void {
+    this.#isPlaying = false;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.changed();
+  }
+
+  /** Backwards, everything is played anew up to there. */
+  seek(at: number): void {
+    if (at < this.#now) {
+      store.reset();
+      this.#played = 0;
+    }
+    this.#advanceTo(at);
+  }
+
+  #tick(): void {
+    const tick = performance.now();
+    this.#advanceTo(this.#now + (tick - this.#lastTick) * this.#speed);
+    this.#lastTick = tick;
+    if (this.#now >= this.end) this.pause();
+  }
+
+  #advanceTo(at: number): void {
+    this.#now = Math.min(at, this.end);
+    const next = this.#steps.findIndex((step, index) => index >= this.#played && step.at > at);
+    const upTo = next < 0 ? this.#steps.length : next;
+    store.add(this.#steps.slice(this.#played, upTo));
+    this.#played = upTo;
+    this.changed();
+  }
+}
+
+export const recording = new Recording();
+
+export async function playRecording(url: string): Promise<void> {
+  const response = await fetch(url);
+  if (!response.ok) {
+    connection.set('missing');
+    return;
+  }
+  connection.set('recorded');
+  recording.load(stepsOf(await response.text()));
+}
+
+function stepsOf(text: string): Step[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as Step);
+}

@@ -1,0 +1,75 @@
+import type { Step, Struck } from '../../arena/step.js';
+
+export type Condition = 'up' | 'frozen' | 'cut' | 'blocked' | 'ended';
+
+export interface ProcessState {
+  readonly process: number;
+  readonly condition: Condition;
+  /** Orders that wait for a lock in this process, and those that hold one. */
+  readonly waiting: number;
+  readonly held: number;
+}
+
+/** Ended processes that are still shown. */
+const REMEMBERED = 2;
+
+const CONDITION_AFTER: Readonly<Partial<Record<Struck['what'], Condition>>> = {
+  frozen: 'frozen',
+  thawed: 'up',
+  cut: 'cut',
+  joined: 'up',
+  blocked: 'blocked',
+  killed: 'ended',
+};
+
+export function processesAfter(
+  processes: readonly ProcessState[],
+  step: Step,
+): readonly ProcessState[] {
+  switch (step.kind) {
+    case 'process':
+      return step.state === 'started'
+        ? withProcess(processes, step.process, { condition: 'up' })
+        : forgetOld(withProcess(processes, step.process, { ...GONE }));
+    case 'struck': {
+      const condition = CONDITION_AFTER[step.what];
+      if (step.process === undefined || condition === undefined) return processes;
+      return withProcess(processes, step.process, condition === 'ended' ? GONE : { condition });
+    }
+    case 'waiters': {
+      const { waiting, held } = step;
+      return withProcess(processes, step.process, {
+        ...spokenAgain(processes, step.process),
+        waiting,
+        held,
+      });
+    }
+    default:
+      return processes;
+  }
+}
+
+const GONE = { condition: 'ended', waiting: 0, held: 0 } as const;
+
+/** No step tells of the end of a blocked event loop, but a process that speaks is not blocked. */
+function spokenAgain(processes: readonly ProcessState[], process: number): Partial<ProcessState> {
+  const known = processes.find((other) => other.process === process);
+  return known === undefined || known.condition === 'blocked' ? { condition: 'up' } : {};
+}
+
+function withProcess(
+  processes: readonly ProcessState[],
+  process: number,
+  change: Partial<ProcessState>,
+): readonly ProcessState[] {
+  const place = processes.findIndex((other) => other.process === process);
+  const known = processes[place] ?? { process, condition: 'up', waiting: 0, held: 0 };
+  const changed = { ...known, ...change };
+  return place < 0 ? [...processes, changed] : processes.with(place, changed);
+}
+
+function forgetOld(processes: readonly ProcessState[]): readonly ProcessState[] {
+  const ended = processes.filter(({ condition }) => condition === 'ended');
+  const forgotten = ended.slice(0, Math.max(0, ended.length - REMEMBERED));
+  return processes.filter((process) => !forgotten.includes(process));
+}

@@ -1,0 +1,41 @@
+import type { OrderMoved, Reconciled, SaleOpened, Step } from '../../arena/step.js';
+
+/** The sale that serves after the run, and may be played with. */
+export interface SaleState {
+  readonly opened: SaleOpened | undefined;
+  /** The latest first. */
+  readonly orders: readonly OrderMoved[];
+  readonly reconciled: (Reconciled & { readonly at: number }) | undefined;
+  readonly redis: 'up' | 'paused';
+}
+
+export const noSale: SaleState = {
+  opened: undefined,
+  orders: [],
+  reconciled: undefined,
+  redis: 'up',
+};
+
+const ORDERS_KEPT = 1_000;
+
+export function saleAfter(sale: SaleState, step: Step): SaleState {
+  switch (step.kind) {
+    case 'sale-opened':
+      return { ...sale, opened: step };
+    case 'order':
+      return { ...sale, orders: ordersAfter(sale.orders, step) };
+    case 'reconciled':
+      return { ...sale, reconciled: step };
+    case 'struck':
+      return step.what.startsWith('redis-')
+        ? { ...sale, redis: step.what === 'redis-paused' ? 'paused' : 'up' }
+        : sale;
+    default:
+      return sale;
+  }
+}
+
+function ordersAfter(orders: readonly OrderMoved[], moved: OrderMoved): readonly OrderMoved[] {
+  const others = orders.filter(({ order }) => order !== moved.order);
+  return [moved, ...others.slice(0, ORDERS_KEPT - 1)];
+}

@@ -1,0 +1,33 @@
+import type { Step } from '../arena/step.js';
+import { Observable } from './observable.js';
+import { initialState, reduce } from './state.js';
+import type { PageState } from './state.js';
+import { StepLog } from './step-log.js';
+
+/** The steps as they have come, and the state that they lead to. */
+export class Store extends Observable {
+  readonly log = new StepLog();
+  #state = initialState;
+
+  get state(): PageState {
+    return this.#state;
+  }
+
+  add(steps: readonly Step[]): void {
+    if (steps.length === 0) return;
+    for (const step of steps) {
+      this.log.add(step);
+      this.#state = reduce(this.#state, step);
+    }
+    this.changed();
+  }
+
+  /** A recording is played from its beginning again. */
+  reset(): void {
+    this.log.clear();
+    this.#state = initialState;
+    this.changed();
+  }
+}
+
+export const store = new Store();

@@ -1,0 +1,63 @@
+import type { Outcome } from '../arena/cell.js';
+import type { Language } from '../arena/texts.js';
+
+/** The same words in both languages; the compiler sees to it that none is missing. */
+export type InBoth<Words> = Readonly<Record<Language, Words>>;
+
+/** Whether an outcome is right, is harm, or tells nothing. */
+export type Tone = 'right' | 'harm' | 'none';
+
+const RIGHT: readonly Outcome[] = ['exact', 'ok', 'refused'];
+
+export function toneOf(outcome: Outcome): Tone {
+  if (outcome === 'none') return 'none';
+  return RIGHT.includes(outcome) ? 'right' : 'harm';
+}
+
+/** Said beside the colour, for those who do not see it. */
+export const SIGNS: Readonly<Record<Tone, string>> = { right: '✓', harm: '✕', none: '–' };
+
+export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
+  en: {
+    exact: 'exact',
+    oversells: 'oversells',
+    undersells: 'undersells',
+    miscounts: 'miscounts',
+    breaks: 'breaks',
+    ok: 'ok',
+    refused: 'refused',
+    stuck: 'stuck',
+    'foreign-delete': 'foreign delete',
+    oversold: 'oversold',
+    'stale-write': 'stale write',
+    none: 'not concerned',
+    error: 'error',
+    overtakes: 'overtakes',
+    'sells-early': 'sells early',
+    overloads: 'overloads',
+    torn: 'torn',
+    deadlock: 'deadlock',
+    partial: 'half a cart',
+  },
+  zh: {
+    exact: '正好',
+    oversells: '超卖',
+    undersells: '少卖',
+    miscounts: '账不平',
+    breaks: '无答复',
+    ok: '正常',
+    refused: '已拦下',
+    stuck: '卡死',
+    'foreign-delete': '误删他人锁',
+    oversold: '超卖',
+    'stale-write': '脏写',
+    none: '不涉及',
+    error: '出错',
+    overtakes: '插队',
+    'sells-early': '提前开卖',
+    overloads: '过载',
+    torn: '读错',
+    deadlock: '死锁',
+    partial: '只卖一半',
+  },
+};

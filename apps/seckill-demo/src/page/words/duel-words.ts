@@ -1,0 +1,73 @@
+import type { InBoth } from '../words.js';
+
+export interface DuelWords {
+  readonly title: string;
+  readonly again: string;
+  readonly lanes: Readonly<Record<'naive' | 'redis-lock', { name: string; what: string }>>;
+  readonly crowd: string;
+  readonly stock: (pieces: number) => string;
+  readonly beyond: string;
+  readonly away: string;
+  readonly sold: (sold: number, pieces: number) => string;
+  readonly waiting: string;
+  readonly oversold: (pieces: number) => string;
+  readonly right: string;
+  readonly soFar: string;
+  readonly turnedAway: (buyers: number) => string;
+  readonly slowed: (realMs: number, slowness: number) => string;
+  readonly picture: (name: string, sold: number, pieces: number, away: number) => string;
+  readonly asTable: string;
+  readonly columns: readonly [string, string, string, string, string];
+  readonly next: string;
+}
+
+export const duelWords: InBoth<DuelWords> = {
+  en: {
+    title: 'The duel',
+    again: 'Again',
+    lanes: {
+      naive: { name: 'No lock', what: 'naive' },
+      'redis-lock': { name: 'With this library', what: 'redis-lock' },
+    },
+    crowd: 'buyers',
+    stock: (pieces) => `${pieces} pieces`,
+    beyond: 'sold, but not there',
+    away: 'sent away',
+    sold: (sold, pieces) => `${sold} sold of ${pieces}`,
+    waiting: 'The buyers come together at the doors …',
+    oversold: (pieces) => `${pieces} oversold`,
+    right: 'sold out exactly',
+    soFar: 'nothing oversold',
+    turnedAway: (buyers) => `${buyers} sent away`,
+    slowed: (realMs, slowness) => `took ${realMs} ms; slowed ×${slowness}`,
+    picture: (name, sold, pieces, away) =>
+      `${name}: ${sold} of ${pieces} pieces sold, ${Math.max(0, sold - pieces)} oversold, ${away} buyers sent away.`,
+    asTable: 'as a table',
+    columns: ['strategy', 'sold', 'oversold', 'sent away', 'in ms'],
+    next: 'Eight more ways to lock, and how each one breaks',
+  },
+  zh: {
+    title: '对决',
+    again: '再来一次',
+    lanes: {
+      naive: { name: '不加锁', what: 'naive' },
+      'redis-lock': { name: '用本库加锁', what: 'redis-lock' },
+    },
+    crowd: '买家',
+    stock: (pieces) => `库存 ${pieces} 件`,
+    beyond: '卖了却没有货',
+    away: '被拒',
+    sold: (sold, pieces) => `售出 ${sold} / ${pieces}`,
+    waiting: '买家正在门口集合……',
+    oversold: (pieces) => `超卖 ${pieces} 件`,
+    right: '正好卖完',
+    soFar: '没有超卖',
+    turnedAway: (buyers) => `拒绝 ${buyers} 人`,
+    slowed: (realMs, slowness) => `实际 ${realMs} ms，放慢 ×${slowness}`,
+    picture: (name, sold, pieces, away) =>
+      `${name}：库存 ${pieces} 件，售出 ${sold} 件，超卖 ${Math.max(0, sold - pieces)} 件，拒绝 ${away} 人。`,
+    asTable: '看表格',
+    columns: ['策略', '售出', '超卖', '被拒', '耗时 ms'],
+    next: '还有八种加锁办法，看它们各自如何出错',
+  },
+};

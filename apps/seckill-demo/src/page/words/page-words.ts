@@ -1,0 +1,78 @@
+import type { ConnectionState } from '../sources/connection.js';
+import type { InBoth } from '../words.js';
+
+export interface PageWords {
+  readonly headline: (buyers: number, pieces: number) => string;
+  readonly lead: string;
+  readonly connection: Readonly<Record<ConnectionState, string>>;
+  readonly otherLanguage: string;
+  readonly dark: string;
+  readonly light: string;
+  readonly parts: Readonly<Record<PagePart, string>>;
+  readonly player: Readonly<Record<'name' | 'play' | 'pause' | 'speed' | 'position', string>>;
+  readonly took: (seconds: string) => string;
+  readonly skip: string;
+}
+
+export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks';
+
+export const pageWords: InBoth<PageWords> = {
+  en: {
+    headline: (buyers, pieces) => `${buyers} buyers, ${pieces} pieces. Who gets one?`,
+    lead: 'The same flash sale twice, at this moment, on this machine: several processes, one stock.',
+    connection: {
+      connecting: 'connecting …',
+      live: 'live',
+      broken: 'connection lost, trying again …',
+      closed: 'the arena has ended',
+      recorded: 'recorded run',
+      missing: 'the recording cannot be read',
+    },
+    otherLanguage: '中文',
+    dark: 'Dark',
+    light: 'Light',
+    parts: {
+      duel: 'Duel',
+      matrix: 'Matrix',
+      replay: 'Timeline',
+      live: 'Live',
+      hands: 'Hands on',
+      locks: 'Other locks',
+    },
+    player: {
+      name: 'Recorded run',
+      play: 'Play',
+      pause: 'Pause',
+      speed: 'Speed',
+      position: 'Position in the run',
+    },
+    took: (seconds) => `The run took ${seconds} s.`,
+    skip: 'Skip to the matrix',
+  },
+  zh: {
+    headline: (buyers, pieces) => `${buyers} 人抢 ${pieces} 件，谁能买到？`,
+    lead: '同一场秒杀跑两遍，就在此刻、就在这台机器上：多个进程，一份库存。',
+    connection: {
+      connecting: '正在连接……',
+      live: '实时',
+      broken: '连接断开，正在重连……',
+      closed: '擂台已经结束',
+      recorded: '录像',
+      missing: '读不到录像',
+    },
+    otherLanguage: 'English',
+    dark: '深色',
+    light: '浅色',
+    parts: {
+      duel: '对决',
+      matrix: '矩阵',
+      replay: '时间线',
+      live: '实况',
+      hands: '动手',
+      locks: '其他锁',
+    },
+    player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
+    took: (seconds) => `全程用时 ${seconds} 秒。`,
+    skip: '跳到矩阵',
+  },
+};
