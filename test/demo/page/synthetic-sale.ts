@@ -9,7 +9,7 @@ export function saleSteps(from: number): Step[] {
       url: 'http://127.0.0.1:3000',
       product: '1',
       stock: 100,
-      forbidden: { 'redis-fail-over': 'there is no replica' },
+      forbidden: { 'redis-fail-over': 'foreign-redis' },
     },
   ];
   for (let number = 0; number < 200; number += 1) steps.push(...robot(number, from + 500));

@@ -17,7 +17,7 @@ export interface Page {
 }
 
 /** The folders whose modules the page imports. */
-const PAGE_MODULES = ['page', 'arena', 'strategies', 'seckill'];
+const PAGE_MODULES = ['page', 'arena', 'strategies', 'seckill', 'options'];
 const SOURCES = fileURLToPath(new URL('..', import.meta.url));
 
 export async function openPage({
