@@ -6,6 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { freePort } from '../arena/free-port.js';
 import { PAGE_PACKAGES } from '../page/page-html.js';
+import { ownHostOnly } from './own-host.js';
 import { WebModule } from './web.module.js';
 import type { WebOptions } from './web.module.js';
 
@@ -29,6 +30,7 @@ export async function openPage({
     WebModule.register({ ...options, token }),
     { logger: ['error', 'warn'], forceCloseConnections: true },
   );
+  app.use(ownHostOnly);
   const fresh = {
     setHeaders: (response: { setHeader(name: string, value: string): void }) => {
       response.setHeader('cache-control', 'no-cache');
