@@ -11,7 +11,7 @@ const ABANDONED_AFTER_MS = 10 * 60_000;
 const DOWNLOAD_TIMEOUT_MS = 180_000;
 
 /** A build copies this file into `dist`, so the project is found by its lock file. */
-function projectRoot() {
+export function projectRoot() {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package-lock.json'))) {
     const parent = dirname(folder);
