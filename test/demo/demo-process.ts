@@ -7,7 +7,14 @@ import { eventually } from '../support/eventually.js';
 const DEMO = compiled(new URL('demo-main.ts', import.meta.url));
 const PATIENCE_MS = 30_000;
 /** Whatever surrounds the tests must not speak to the demo; an empty variable counts as none. */
-const NEUTRAL = { REDIS_URL: '', LC_ALL: '', LANG: '', NODE_OPTIONS: '', PORT: '0' };
+const NEUTRAL = {
+  REDIS_URL: '',
+  DATABASE_URL: '',
+  LC_ALL: '',
+  LANG: '',
+  NODE_OPTIONS: '',
+  PORT: '0',
+};
 
 /** `npm run demo` without the build: the sources as they are. */
 export class DemoProcess {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { STATUS_CODES } from 'node:http';
 import { ordersHeld } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
@@ -161,9 +162,8 @@ describe('the shop by HTTP', () => {
 
     it('a failure that nobody foresaw', async () => {
       const product = await newProduct(1);
-      const id = product.slice(product.lastIndexOf('/') + 1);
-      await shop.redis.set(`orders:${id}`, 'no hash');
-      const answer = await post(`${product}/orders?strategy=naive`, { buyer: 'alice' });
+      await sql`ALTER TABLE orders ADD CHECK (buyer <> 'nobody')`.execute(shop.database);
+      const answer = await post(`${product}/orders?strategy=naive`, { buyer: 'nobody' });
       expect(answer.status).toBe(500);
       await expectShape(answer, 500, { message: 'Internal server error' });
     });
@@ -207,17 +207,21 @@ describe('the shop by HTTP', () => {
     });
   });
 
-  it('answers 503 with Retry-After when there is no Redis to ask', async () => {
+  it.each<[string, (broken: LocalShop) => Promise<void>, object]>([
+    ['the Redis', (broken) => broken.killRedis(), { 'redis-lock': true, setnx: false }],
+    ['the Postgres', (broken) => broken.killPostgres(), { 'redis-lock': false, setnx: false }],
+  ])('answers 503 without %s, and says when to try again if it knows', async (_, kill, tells) => {
     const broken = await openLocalShop({ waitTimeMs: 50 });
     try {
-      await broken.killRedis();
-      const answer = await post(`${broken.fleet.url}/api/products/1/orders`, { buyer: 'alice' });
-      expect(answer.status).toBe(503);
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-      const unlocked = await fetch(`${broken.fleet.url}/api/products/1`);
-      expect(unlocked.status).toBe(503);
-      const error = 'Service Unavailable';
-      expect(await unlocked.json()).toMatchObject({ statusCode: 503, error });
+      const product = `${broken.fleet.url}/api/products/1`;
+      expect((await put(`${product}/stock`, { stock: 5 })).status).toBe(200);
+      await kill(broken);
+      for (const [strategy, isTold] of Object.entries(tells)) {
+        const answer = await post(`${product}/orders?strategy=${strategy}`, { buyer: 'alice' });
+        expect(answer.headers.has('retry-after')).toBe(isTold);
+        const error = 'Service Unavailable';
+        expect(await answer.json()).toMatchObject({ statusCode: 503, error });
+      }
     } finally {
       await broken.close();
     }

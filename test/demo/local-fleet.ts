@@ -1,31 +1,38 @@
 import { Redis } from 'ioredis';
 import { ControlledGate } from '../../apps/seckill-demo/src/arena/controlled-gate.js';
 import type { Fleet, Member } from '../../apps/seckill-demo/src/arena/fleet.js';
+import { DATABASE } from '../../apps/seckill-demo/src/database/open-database.js';
+import type { Database } from '../../apps/seckill-demo/src/database/tables.js';
 import { createHttpApp } from '../../apps/seckill-demo/src/http-app.js';
 import type { GatePoint } from '../../apps/seckill-demo/src/seckill/gate.js';
 import { tutorialLog } from '../../apps/seckill-demo/src/seckill/sale-log.js';
 import type { Settings } from '../../apps/seckill-demo/src/settings.js';
+import { startPostgresServer } from '../../scripts/postgres-server.mjs';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 
 export interface LocalShop {
   readonly fleet: Fleet;
   readonly redis: Redis;
+  readonly database: Database;
   /** The tutorial's log lines, in the order in which the shop wrote them. */
   readonly lines: string[];
-  /** Ends the Redis as a crash would. */
+  /** Ends a server as a crash would. */
   killRedis(): Promise<void>;
+  killPostgres(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The real application in this process, on a Redis of its own, as a fleet of one. */
+/** The real application in this process, on servers of its own, as a fleet of one. */
 export async function openLocalShop(settings: Partial<Settings> = {}): Promise<LocalShop> {
-  const server = await startRedisServer();
+  const [server, postgres] = await Promise.all([startRedisServer(), startPostgresServer()]);
   const redis = new Redis(server.url);
   const lines: string[] = [];
   const member = new LocalMember();
   const app = await createHttpApp(
     {
       redisUrl: server.url,
+      databaseUrl: postgres.url,
+      databaseSchema: 'public',
       keyPrefix: '',
       leaseTimeMs: 30_000,
       waitTimeMs: 10_000,
@@ -44,12 +51,14 @@ export async function openLocalShop(settings: Partial<Settings> = {}): Promise<L
       refill: () => Promise.resolve(),
     },
     redis,
+    database: app.get<Database>(DATABASE),
     lines,
     killRedis: () => server.kill(),
+    killPostgres: () => postgres.kill(),
     close: async () => {
       await app.close();
       redis.disconnect();
-      await server.stop();
+      await Promise.all([server.stop(), postgres.stop()]);
     },
   };
 }

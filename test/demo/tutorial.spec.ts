@@ -53,7 +53,7 @@ describe("the tutorial's log", () => {
     },
   );
 
-  it('sells under the keys of the tutorial', async () => {
+  it('locks under the key of the tutorial', async () => {
     const [member] = shop.fleet.members;
     await member?.closeGate('before-delete', 1);
     const sale = tutorialSale(shop.fleet, 'redis-lock');
@@ -61,7 +61,6 @@ describe("the tutorial's log", () => {
     const keys = await shop.redis.keys('*');
     member?.openGate('before-delete');
     await sale;
-    expect(keys).toEqual(expect.arrayContaining(['product_1', 'miaosha']));
-    expect(await shop.redis.get('miaosha')).toBe('0');
+    expect(keys).toContain('product_1');
   });
 });

@@ -5,6 +5,8 @@ import { Redis } from 'ioredis';
 import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
 import { CartController } from './cart/cart.controller.js';
 import { CartService } from './cart/cart.service.js';
+import { DATABASE, openDatabase } from './database/open-database.js';
+import type { Database } from './database/tables.js';
 import { ErrorBodyFilter } from './error-body.filter.js';
 import { OfferController } from './offer/offer.controller.js';
 import { OfferService } from './offer/offer.service.js';
@@ -50,6 +52,7 @@ export class AppModule implements OnApplicationShutdown {
       providers: [
         { provide: SETTINGS, useValue: settings },
         { provide: REDIS, useFactory: () => connectRedis(settings.redisUrl) },
+        { provide: DATABASE, useFactory: () => openDatabase(settings) },
         { provide: GATE, useValue: seams.gate },
         { provide: SALE_LOG, useValue: seams.saleLog },
         { provide: APP_PIPE, useClass: StandardSchemaValidationPipe },
@@ -58,15 +61,19 @@ export class AppModule implements OnApplicationShutdown {
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],
         ...[CartService, OfferService, PaymentGateway, PaymentService],
-        ...STRATEGIES,
+        ...Object.values(STRATEGIES),
         StrategyRegistry,
       ],
     };
   }
 
-  constructor(@Inject(REDIS) private readonly redis: Redis) {}
+  constructor(
+    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(DATABASE) private readonly db: Database,
+  ) {}
 
-  onApplicationShutdown(): void {
+  async onApplicationShutdown(): Promise<void> {
     this.redis.disconnect();
+    await this.db.destroy();
   }
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { removeForeignSchema } from './arena/arena-database.js';
 import { removeKeys } from './arena/arena-redis.js';
 
 // Watches over the arena; see arena/caretaker.ts.
@@ -30,10 +31,14 @@ async function tidyUp(): Promise<void> {
       // It is dead already.
     }
   }
+  await elapse(SERVERS_END_MS);
+  await Promise.allSettled([removeForeignKeys(), removeForeignSchema(process.env)]);
+}
+
+async function removeForeignKeys(): Promise<void> {
   const { REDIS_URL: url, SECKILL_KEY_PREFIX: keyPrefix } = process.env;
   // Without a prefix the server is the arena's own, and ends with it.
   if (url === undefined || keyPrefix === undefined || keyPrefix === '') return;
-  await elapse(SERVERS_END_MS);
   const client = new Redis(url, { maxRetriesPerRequest: 1 });
   client.on('error', () => undefined);
   await removeKeys(client, keyPrefix);

@@ -1,6 +1,9 @@
 import { NoRedisServerError } from '../../../scripts/find-redis-server.mjs';
-import { RedisUnreachableError, openArenaRedis } from './arena/arena-redis.js';
-import type { ArenaRedis } from './arena/arena-redis.js';
+import { NoPostgresServerError } from '../../../scripts/postgres-binaries.mjs';
+import { DatabaseUnreachableError } from './arena/arena-database.js';
+import { RedisUnreachableError } from './arena/arena-redis.js';
+import { openArenaServers } from './arena/arena-servers.js';
+import type { ArenaServers } from './arena/arena-servers.js';
 import { Arena, fleetEnvironment } from './arena/arena.js';
 import { Caretaker } from './arena/caretaker.js';
 import { Closing } from './arena/closing.js';
@@ -59,20 +62,29 @@ class Demo {
   }
 
   #excuse(error: unknown): number {
-    if (error instanceof NoRedisServerError) this.#note(error.message);
-    else if (error instanceof RedisUnreachableError) {
+    if (error instanceof NoRedisServerError || error instanceof NoPostgresServerError) {
+      this.#note(error.message);
+    } else if (error instanceof RedisUnreachableError) {
       this.#note(this.#say.redisUnreachable(error.message));
+    } else if (error instanceof DatabaseUnreachableError) {
+      this.#note(this.#say.databaseUnreachable(error.message));
     } else throw error;
     return UNAVAILABLE;
   }
 
   async #play(): Promise<number | 'serving'> {
-    const redis = await openArenaRedis(process.env);
+    const redis = await openArenaServers(process.env);
     this.#closing.add(() => redis.close());
     this.#note(
       redis.operator === undefined
         ? this.#say.foreignRedis(redis.keyPrefix)
         : this.#say.privateRedis(redis.operator.port),
+    );
+    const { privatePort, schema } = redis.database;
+    this.#note(
+      privatePort === undefined
+        ? this.#say.foreignDatabase(schema)
+        : this.#say.privateDatabase(privatePort),
     );
     const { record } = this.options;
     if (record !== undefined) this.#record(record);
@@ -103,7 +115,7 @@ class Demo {
     if (open) openBrowser(page.url, process.env);
   }
 
-  #care(redis: ArenaRedis): Care {
+  #care(redis: ArenaServers): Care {
     const caretaker = new Caretaker(fleetEnvironment(redis, 'off'));
     this.#closing.add(() => caretaker.dismiss());
     return {
@@ -119,7 +131,7 @@ class Demo {
     };
   }
 
-  async #measure(redis: ArenaRedis, care: Care): Promise<Report> {
+  async #measure(redis: ArenaServers, care: Care): Promise<Report> {
     const arena = new Arena(this.options, redis, this.#steps, care);
     this.#carryOut = (command) => {
       if (command.kind !== 'skip') throw new RefusedError('the shop is not open yet');
@@ -146,7 +158,7 @@ class Demo {
     return json ? 0 : undefined;
   }
 
-  async #tutorial(redis: ArenaRedis, care: Care): Promise<number> {
+  async #tutorial(redis: ArenaServers, care: Care): Promise<number> {
     const environment = {
       ...fleetEnvironment(redis, 'off'),
       SECKILL_TUTORIAL: '1',
@@ -161,7 +173,7 @@ class Demo {
     return 0;
   }
 
-  async #serve(redis: ArenaRedis, care: Care): Promise<'serving'> {
+  async #serve(redis: ArenaServers, care: Care): Promise<'serving'> {
     const { port } = this.options;
     // The measurements leave their products, and the locks of the stages that got stuck.
     await redis.clear();

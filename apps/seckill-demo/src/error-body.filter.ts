@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { Catch, HttpException, HttpStatus, Logger } from '@nestjs/common';
 import type { ArgumentsHost } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
+import { isOutage as isOutageOfDatabase } from './database/open-database.js';
 
 /**
  * Answers every error with the body that Nest's own exceptions have: `{ message, error, statusCode }`.
@@ -31,9 +32,10 @@ export class ErrorBodyFilter extends BaseExceptionFilter<unknown> {
   }
 }
 
-/** ioredis has given a command up: Redis is away. */
 function isOutage(error: unknown): boolean {
-  return error instanceof Error && error.name === 'MaxRetriesPerRequestError';
+  // So ioredis gives a command up when Redis is away.
+  const isOfRedis = error instanceof Error && error.name === 'MaxRetriesPerRequestError';
+  return isOfRedis || isOutageOfDatabase(error);
 }
 
 function exception(status: number, message: string): HttpException {

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { startPostgresServer } from '../../../scripts/postgres-server.mjs';
 import { startRedisServer } from '../../../scripts/redis-server.mjs';
 import { createHttpApp } from './http-app.js';
 import { OPEN_GATE } from './seckill/gate.js';
@@ -8,17 +9,19 @@ import { FIRST_PRODUCT, settingsFrom } from './settings.js';
 
 const logger = new Logger('SeckillDemo');
 const privateRedis = process.env['REDIS_URL'] ? undefined : await startRedisServer();
+const privatePostgres = process.env['DATABASE_URL'] ? undefined : await startPostgresServer();
 const settings = settingsFrom({
   ...process.env,
   ...(privateRedis && { REDIS_URL: privateRedis.url }),
+  ...(privatePostgres && { DATABASE_URL: privatePostgres.url }),
 });
 const app = await createHttpApp(settings, { gate: OPEN_GATE, saleLog: QUIET_LOG });
 
 // Not Nest's shutdown hooks: they end the process as soon as the application is closed. The
-// private Redis has to outlive the application, which gives back its locks.
+// private servers have to outlive the application, which gives back its locks.
 async function stop(): Promise<void> {
   await app.close();
-  await privateRedis?.stop();
+  await Promise.all([privateRedis?.stop(), privatePostgres?.stop()]);
   process.exit(0);
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

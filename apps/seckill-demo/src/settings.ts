@@ -17,6 +17,8 @@ export const FIRST_PRODUCT = { id: '1', stock: 100 } as const;
 
 export interface Settings {
   readonly redisUrl: string;
+  readonly databaseUrl: string;
+  readonly databaseSchema: string;
   readonly keyPrefix: string;
   /** The tutorial has one product and calls its stock `miaosha`. */
   readonly stockKey?: string | undefined;
@@ -30,6 +32,11 @@ export interface Settings {
 
 const Environment = z.object({
   REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  SECKILL_DATABASE_SCHEMA: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/)
+    .default('public'),
   SECKILL_KEY_PREFIX: z.string().default(''),
   SECKILL_STOCK_KEY: z.string().optional(),
   SECKILL_LEASE_MS: z.coerce.number().int().positive().default(30_000),
@@ -44,6 +51,8 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): Settings {
   if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
   return {
     redisUrl: parsed.data.REDIS_URL,
+    databaseUrl: parsed.data.DATABASE_URL,
+    databaseSchema: parsed.data.SECKILL_DATABASE_SCHEMA,
     keyPrefix: parsed.data.SECKILL_KEY_PREFIX,
     stockKey: parsed.data.SECKILL_STOCK_KEY,
     leaseTimeMs: parsed.data.SECKILL_LEASE_MS,

@@ -1,6 +1,6 @@
 import type { ShopLogLevel } from '../settings.js';
 import type { StrategyName } from '../strategies/strategy.js';
-import type { ArenaRedis } from './arena-redis.js';
+import type { ArenaServers } from './arena-servers.js';
 import { duelCell, faultCell, partCell, rushCell } from './cell.js';
 import type { Cell, CellResult, RushCell } from './cell.js';
 import { ClusterFleet } from './cluster-fleet.js';
@@ -35,7 +35,7 @@ export class Arena {
 
   constructor(
     private readonly options: Options,
-    private readonly redis: ArenaRedis,
+    private readonly redis: ArenaServers,
     private readonly steps: Steps,
     /** Gets every fleet and every frozen process. */
     private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
@@ -195,11 +195,13 @@ export class Arena {
 }
 
 export function fleetEnvironment(
-  redis: ArenaRedis,
+  redis: ArenaServers,
   logLevel: ShopLogLevel,
 ): Record<string, string> {
   return {
     REDIS_URL: redis.url,
+    DATABASE_URL: redis.database.url,
+    SECKILL_DATABASE_SCHEMA: redis.database.schema,
     SECKILL_KEY_PREFIX: redis.keyPrefix,
     SECKILL_LOG_LEVEL: logLevel,
   };

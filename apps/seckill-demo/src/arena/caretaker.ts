@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('../caretaker-process.js', import.meta.url
 /**
  * A process beside the arena that holds a pipe from it. The arena may end without a goodbye, by
  * SIGKILL for example. Then the caretaker thaws frozen processes, which cannot see that their
- * parent died. It also removes the keys from a Redis that is not ours.
+ * parent died. It also removes what was written to servers that are not ours.
  */
 export class Caretaker {
   readonly #child: ChildProcessByStdio<Writable, null, null>;

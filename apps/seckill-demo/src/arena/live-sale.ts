@@ -4,7 +4,7 @@ import type { Options } from '../options/parse.mjs';
 import { FIRST_PRODUCT } from '../settings.js';
 import { answered, epochOf } from './answered.js';
 import { fleetEnvironment } from './arena.js';
-import type { ArenaRedis } from './arena-redis.js';
+import type { ArenaServers } from './arena-servers.js';
 import { Buyer, openSale, stateOf } from './buyer.js';
 import type { Answer } from './buyer.js';
 import { ClusterFleet } from './cluster-fleet.js';
@@ -36,7 +36,7 @@ export class LiveSale {
   /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
   static async start(
     { instances, port, logLevel }: Pick<Options, 'instances' | 'port' | 'logLevel'>,
-    redis: ArenaRedis,
+    redis: ArenaServers,
     steps: Steps,
     { onReplaced, ...care }: Care,
   ): Promise<LiveSale> {
@@ -61,7 +61,7 @@ export class LiveSale {
 
   private constructor(
     private readonly fleet: ClusterFleet,
-    private readonly redis: ArenaRedis,
+    private readonly redis: ArenaServers,
     private readonly steps: Steps,
   ) {}
 

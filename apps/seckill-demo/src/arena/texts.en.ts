@@ -10,6 +10,10 @@ export const english: Texts = {
     'None of the faults stops Redis, so all of them run.',
   pageAt: (url) => `Watch it at ${url}`,
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
+  privateDatabase: (port) => `Private Postgres on 127.0.0.1:${port}.`,
+  foreignDatabase: (schema) =>
+    `Using the Postgres of DATABASE_URL in the new schema ${schema} and removing only that.`,
+  databaseUnreachable: (reason) => `the Postgres of DATABASE_URL cannot be used: ${reason}`,
   cell: titleOf,
   duelVerdict: ({ strategy, sold, stock, oversold }) =>
     `${strategy}: sold ${sold} of ${stock}${oversold > 0 ? `, ${oversold} oversold` : ''}.`,

@@ -16,6 +16,9 @@ export interface Texts {
   foreignRedis(prefix: string): string;
   pageAt(url: string): string;
   redisUnreachable(reason: string): string;
+  privateDatabase(port: number): string;
+  foreignDatabase(schema: string): string;
+  databaseUnreachable(reason: string): string;
   /** What is being played. */
   cell(cell: Cell): string;
   duelVerdict(result: LoadResult): string;

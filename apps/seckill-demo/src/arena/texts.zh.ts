@@ -9,6 +9,10 @@ export const chinese: Texts = {
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
   pageAt: (url) => `打开网页观看：${url}`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
+  privateDatabase: (port) => `私有 Postgres：127.0.0.1:${port}。`,
+  foreignDatabase: (schema) =>
+    `使用 DATABASE_URL 指定的 Postgres，新建模式 ${schema}，结束时只删除它。`,
+  databaseUnreachable: (reason) => `DATABASE_URL 指定的 Postgres 不可用：${reason}`,
   cell: titleOf,
   duelVerdict: ({ strategy, sold, stock, oversold }) =>
     `${strategy}：库存 ${stock}，售出 ${sold}${oversold > 0 ? `，超卖 ${oversold} 件` : ''}。`,

@@ -1,5 +1,6 @@
 import { Body, Controller, Post, Query } from '@nestjs/common';
 import { refuse } from '../seckill/order-answer.js';
+import { withRefusals } from '../seckill/order-outcome.js';
 import { SaleOpening } from '../seckill/sale-opening.js';
 import { CartBody, CartQuery } from './cart.schemas.js';
 import { CartService } from './cart.service.js';
@@ -22,10 +23,11 @@ export class CartController {
     @Body({ schema: CartBody }) { buyer, products }: CartBody,
   ): Promise<CartAnswer> {
     await this.opening.opened();
-    const outcome =
+    const outcome = await withRefusals(
       strategy === 'multi-lock'
-        ? await this.carts.order(products, buyer)
-        : await this.carts.orderOneByOne(products, buyer);
+        ? this.carts.order(products, buyer)
+        : this.carts.orderOneByOne(products, buyer),
+    );
     if (outcome.kind !== 'sold') refuse(outcome);
     return { remaining: Object.fromEntries(outcome.remaining) };
   }

@@ -57,14 +57,11 @@ export class CartService {
   ): Promise<CartOutcome> {
     const remaining = new Map<string, number>();
     for (const productId of productIds) {
-      const [stock, hasOrdered] = await Promise.all([
-        this.ledger.stockOf(productId),
-        this.ledger.hasOrdered(productId, buyer),
-      ]);
-      if (stock === null) return { kind: 'unknown-product' };
-      if (hasOrdered) return { kind: 'duplicate' };
-      if (stock <= 0) return { kind: 'sold-out' };
-      remaining.set(productId, stock - 1);
+      const seen = await this.ledger.lookUp(productId, buyer);
+      if (seen === null) return { kind: 'unknown-product' };
+      if (seen.hasOrdered) return { kind: 'duplicate' };
+      if (seen.stock <= 0) return { kind: 'sold-out' };
+      remaining.set(productId, seen.stock - 1);
     }
     assertHeld();
     await this.ledger.recordSales(remaining, buyer);

@@ -28,12 +28,9 @@ export class PaymentService {
     @LockKey('id') productId: string,
     @LockKey('buyer') buyer: string,
   ): Promise<PaymentOutcome> {
-    const [hasOrdered, hasPaid] = await Promise.all([
-      this.ledger.hasOrdered(productId, buyer),
-      this.ledger.hasPaid(productId, buyer),
-    ]);
-    if (!hasOrdered) return { kind: 'no-order' };
-    if (hasPaid) return { kind: 'paid-before' };
+    const state = await this.ledger.orderStateOf(productId, buyer);
+    if (state === null) return { kind: 'no-order' };
+    if (state === 'paid') return { kind: 'paid-before' };
     const inside = await this.gateway.charge(`${productId}:${buyer}`);
     const isRecorded = await this.ledger.recordPayment(productId, buyer);
     return isRecorded ? { kind: 'paid', inside } : { kind: 'no-order' };

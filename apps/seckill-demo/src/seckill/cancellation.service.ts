@@ -9,13 +9,11 @@ export class CancellationService {
   /** Puts the piece back; resolves with what is in stock then. The caller holds the product's lock. */
   async cancel(productId: string, buyer: string): Promise<number | null> {
     const lease = CurrentLock.lease();
-    const [stock, hasOrdered] = await Promise.all([
-      this.ledger.stockOf(productId),
-      this.ledger.hasOrdered(productId, buyer),
-    ]);
-    if (stock === null || !hasOrdered) return null;
+    const seen = await this.ledger.lookUp(productId, buyer);
+    if (seen === null || !seen.hasOrdered) return null;
+    const remaining = seen.stock + 1;
     lease.assertHeld();
-    await this.ledger.recordCancellation(productId, buyer, stock + 1);
-    return stock + 1;
+    await this.ledger.recordCancellation(productId, buyer, remaining);
+    return remaining;
   }
 }

@@ -5,3 +5,20 @@ export type Refusal =
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'busy' }
   | { readonly kind: 'unknown-product' };
+
+/** Rolls a transaction back in which it turns out that the order cannot be taken. */
+export class OrderRefusedError extends Error {
+  constructor(readonly refusal: Refusal) {
+    super(refusal.kind);
+  }
+}
+
+/** A refusal is an outcome, also when it came as an error. */
+export async function withRefusals<T>(work: Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof OrderRefusedError) return error.refusal;
+    throw error;
+  }
+}

@@ -12,24 +12,9 @@ export class SaleKeys {
     return `${this.settings.keyPrefix}product_${productId}`;
   }
 
+  /** The counter of `lua-decrement`; the other stages have their stock in Postgres. */
   stock(productId: string): string {
     return `${this.settings.keyPrefix}${this.settings.stockKey ?? `miaosha:${productId}`}`;
-  }
-
-  openingStock(productId: string): string {
-    return `${this.settings.keyPrefix}opening:${productId}`;
-  }
-
-  orders(productId: string): string {
-    return `${this.settings.keyPrefix}orders:${productId}`;
-  }
-
-  payments(productId: string): string {
-    return `${this.settings.keyPrefix}payments:${productId}`;
-  }
-
-  price(productId: string): string {
-    return `${this.settings.keyPrefix}price:${productId}`;
   }
 
   gateway(): string {

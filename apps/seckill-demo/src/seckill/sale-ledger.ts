@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Redis } from 'ioredis';
-import type { ChainableCommander } from 'ioredis';
-import { REDIS } from '../settings.js';
-import { SaleKeys } from './sale-keys.js';
+import { sql } from 'kysely';
+import { ONE_ORDER_EACH } from '../database/migrations.js';
+import { DATABASE, isDuplicate } from '../database/open-database.js';
+import { OVER } from '../database/tables.js';
+import type { Database, LedgerReason, OrderState } from '../database/tables.js';
+import { OrderRefusedError } from './order-outcome.js';
 
 export interface ProductState {
   readonly id: string;
@@ -11,39 +13,55 @@ export interface ProductState {
   readonly orders: number;
 }
 
-/**
- * As in a database, records are visible only after the commit. The client keeps them back until
- * then, and the commit is one MULTI and EXEC.
- */
-export interface SaleTransaction extends Pick<SaleLedger, 'recordSale'> {
-  commit(): Promise<void>;
-}
+/** What a sale looks at, and what it writes. */
+export type SaleBook = Pick<SaleLedger, 'lookUp' | 'recordSale'>;
 
-/** Redis may only note a payment of an order that is still there when it has been paid. */
-const RECORD_PAYMENT = /* lua */ `
-  if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
-  redis.call('SADD', KEYS[2], ARGV[1])
-  return 1
-`;
-
-/**
- * The records of the sale in Redis: the stock counter, the orders and the payments. It knows no
- * lock.
- */
+/** The records of the sale in Postgres. It knows no lock. */
 @Injectable()
 export class SaleLedger {
-  constructor(
-    @Inject(REDIS) private readonly redis: Redis,
-    private readonly keys: SaleKeys,
-  ) {}
+  constructor(@Inject(DATABASE) private readonly db: Database) {}
 
-  async stockOf(productId: string): Promise<number | null> {
-    const stock = await this.redis.get(this.keys.stock(productId));
-    return stock === null ? null : Number(stock);
+  /** The same records within a transaction. */
+  within(transaction: Database): SaleLedger {
+    return new SaleLedger(transaction);
   }
 
-  async hasOrdered(productId: string, buyer: string): Promise<boolean> {
-    return (await this.redis.hexists(this.keys.orders(productId), buyer)) === 1;
+  async lookUp(
+    productId: string,
+    buyer: string,
+  ): Promise<{ readonly stock: number; readonly hasOrdered: boolean } | null> {
+    const found = await this.db
+      .selectFrom('products')
+      .leftJoin('orders', (join) =>
+        join
+          .onRef('orders.product_id', '=', 'products.id')
+          .on('orders.buyer', '=', buyer)
+          .on('orders.state', 'not in', OVER),
+      )
+      .select(['products.stock', 'orders.id'])
+      .where('products.id', '=', productId)
+      .executeTakeFirst();
+    return found === undefined ? null : { stock: found.stock, hasOrdered: found.id !== null };
+  }
+
+  async stockOf(productId: string): Promise<number | null> {
+    return (await this.#product(productId))?.stock ?? null;
+  }
+
+  async priceOf(productId: string): Promise<number | null> {
+    return (await this.#product(productId))?.price ?? null;
+  }
+
+  /** The state of the order that counts; null: there is none. */
+  async orderStateOf(productId: string, buyer: string): Promise<OrderState | null> {
+    const order = await this.db
+      .selectFrom('orders')
+      .select('state')
+      .where('product_id', '=', productId)
+      .where('buyer', '=', buyer)
+      .where('state', 'not in', OVER)
+      .executeTakeFirst();
+    return order?.state ?? null;
   }
 
   /** One transaction, so that a crash cannot leave a missing piece without its order. */
@@ -53,79 +71,133 @@ export class SaleLedger {
 
   /** One piece of each product; `remaining` says what is left of it. */
   async recordSales(remaining: ReadonlyMap<string, number>, buyer: string): Promise<void> {
-    const transaction = this.redis.multi();
-    for (const [productId, left] of remaining) this.#add(transaction, productId, buyer, left);
-    await commit(transaction);
+    await this.#atomically(async (transaction, ledger) => {
+      for (const [productId, stock] of remaining) {
+        await setStock(transaction, productId, stock);
+        await ledger.addOrder(productId, buyer, stock);
+      }
+    });
   }
 
-  begin(): SaleTransaction {
-    const transaction = this.redis.multi();
-    return {
-      recordSale: async (productId, buyer, remaining) => {
-        this.#add(transaction, productId, buyer, remaining);
-        return Promise.resolve();
-      },
-      commit: () => commit(transaction),
-    };
+  /** The order and its entry; whoever calls it has taken the piece off the stock. */
+  async addOrder(productId: string, buyer: string, remaining: number): Promise<void> {
+    try {
+      const { id } = await this.db
+        .insertInto('orders')
+        .values({ product_id: productId, buyer, state: 'reserved', remaining, pay_until: null })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await this.#note(productId, id, -1, 'sold');
+    } catch (error) {
+      // Two orders of one buyer came at the same time: both have looked before either has written.
+      if (isDuplicate(error, ONE_ORDER_EACH)) throw new OrderRefusedError({ kind: 'duplicate' });
+      throw error;
+    }
   }
 
   async recordCancellation(productId: string, buyer: string, remaining: number): Promise<void> {
-    await commit(
-      this.redis
-        .multi()
-        .set(this.keys.stock(productId), remaining)
-        .hdel(this.keys.orders(productId), buyer)
-        .srem(this.keys.payments(productId), buyer),
-    );
-  }
-
-  async hasPaid(productId: string, buyer: string): Promise<boolean> {
-    return (await this.redis.sismember(this.keys.payments(productId), buyer)) === 1;
+    await this.#atomically(async (transaction, ledger) => {
+      // The product first, as in every transaction: two that began with different rows could
+      // wait for each other.
+      await setStock(transaction, productId, remaining);
+      const order = await transaction
+        .updateTable('orders')
+        .set({ state: 'cancelled' })
+        .where('product_id', '=', productId)
+        .where('buyer', '=', buyer)
+        .where('state', 'not in', OVER)
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await ledger.#note(productId, order.id, 1, 'cancelled');
+    });
   }
 
   /** Resolves with false when there is no such order, or no longer. */
   async recordPayment(productId: string, buyer: string): Promise<boolean> {
-    const [orders, payments] = [this.keys.orders(productId), this.keys.payments(productId)];
-    return (await this.redis.eval(RECORD_PAYMENT, 2, orders, payments, buyer)) === 1;
-  }
-
-  async priceOf(productId: string): Promise<number | null> {
-    const price = await this.redis.get(this.keys.price(productId));
-    return price === null ? null : Number(price);
+    return this.#atomically(async (transaction) => {
+      const order = await transaction
+        .updateTable('orders')
+        .set({ state: 'paid' })
+        .where('product_id', '=', productId)
+        .where('buyer', '=', buyer)
+        .where('state', 'in', ['reserved', 'paying'])
+        .returning('id')
+        .executeTakeFirst();
+      if (order === undefined) return false;
+      await transaction.insertInto('payments').values({ order_id: order.id }).execute();
+      return true;
+    });
   }
 
   async setPrice(productId: string, price: number): Promise<void> {
-    await this.redis.set(this.keys.price(productId), price);
+    await this.db
+      .insertInto('products')
+      .values({ id: productId, price, stock: 0, opening_stock: 0 })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ price }))
+      .execute();
   }
 
+  /** The earlier orders are forgotten; the price and the fence stay. */
   async openSale(productId: string, stock: number): Promise<void> {
-    await commit(
-      this.redis
-        .multi()
-        .set(this.keys.stock(productId), stock)
-        .set(this.keys.openingStock(productId), stock)
-        .del(this.keys.orders(productId), this.keys.payments(productId)),
-    );
+    const opening = { stock, opening_stock: stock };
+    await this.#atomically(async (transaction, ledger) => {
+      await transaction
+        .insertInto('products')
+        .values({ id: productId, price: null, ...opening })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(opening))
+        .execute();
+      await transaction.deleteFrom('ledger').where('product_id', '=', productId).execute();
+      await transaction.deleteFrom('orders').where('product_id', '=', productId).execute();
+      await ledger.#note(productId, null, stock, 'opened');
+    });
   }
 
   async stateOf(productId: string): Promise<ProductState | null> {
-    const [stock, openingStock, orders] = await Promise.all([
-      this.redis.get(this.keys.stock(productId)),
-      this.redis.get(this.keys.openingStock(productId)),
-      this.redis.hlen(this.keys.orders(productId)),
-    ]);
-    if (stock === null) return null;
-    return { id: productId, stock: Number(stock), openingStock: Number(openingStock), orders };
+    const product = await this.db
+      .selectFrom('products')
+      .select((eb) => [
+        'id',
+        'stock',
+        'opening_stock as openingStock',
+        eb
+          .selectFrom('orders')
+          .select(sql<number>`count(*)::int`.as('count'))
+          .whereRef('orders.product_id', '=', 'products.id')
+          .where('orders.state', 'not in', OVER)
+          .as('orders'),
+      ])
+      .where('id', '=', productId)
+      .executeTakeFirst();
+    return product === undefined ? null : { ...product, orders: product.orders ?? 0 };
   }
 
-  #add(transaction: ChainableCommander, productId: string, buyer: string, left: number): void {
-    transaction.set(this.keys.stock(productId), left);
-    transaction.hset(this.keys.orders(productId), buyer, left);
+  #product(productId: string) {
+    return this.db
+      .selectFrom('products')
+      .select(['stock', 'price'])
+      .where('id', '=', productId)
+      .executeTakeFirst();
+  }
+
+  async #note(
+    productId: string,
+    orderId: string | null,
+    change: number,
+    reason: LedgerReason,
+  ): Promise<void> {
+    const entry = { product_id: productId, order_id: orderId, change, reason };
+    await this.db.insertInto('ledger').values(entry).execute();
+  }
+
+  /** Within the transaction that there is, or in one of its own. */
+  #atomically<T>(work: (transaction: Database, ledger: SaleLedger) => Promise<T>): Promise<T> {
+    if (this.db.isTransaction) return work(this.db, this);
+    return this.db
+      .transaction()
+      .execute((transaction) => work(transaction, this.within(transaction)));
   }
 }
 
-/** EXEC answers even when one of its commands failed: the failure is inside the answer. */
-async function commit(transaction: ChainableCommander): Promise<void> {
-  const replies = await transaction.exec();
-  for (const [error] of replies ?? []) if (error !== null) throw error;
+async function setStock(db: Database, productId: string, stock: number): Promise<void> {
+  await db.updateTable('products').set({ stock }).where('id', '=', productId).execute();
 }

@@ -3,6 +3,7 @@ import { GATE } from './gate.js';
 import type { Gate } from './gate.js';
 import type { OrderOutcome } from './order-outcome.js';
 import { SaleLedger } from './sale-ledger.js';
+import type { SaleBook } from './sale-ledger.js';
 import { SALE_LOG } from './sale-log.js';
 import type { SaleLog } from './sale-log.js';
 
@@ -10,8 +11,8 @@ import type { SaleLog } from './sale-log.js';
 export interface SellOptions {
   /** Asked immediately before the write: a hold may have ended since the read. */
   readonly assertHeld?: () => void;
-  /** Where the sale is written: the ledger, or a transaction of it. */
-  readonly book?: Pick<SaleLedger, 'recordSale'>;
+  /** Where the stock is read and the sale is written: the ledger, or a transaction of it. */
+  readonly book?: SaleBook;
 }
 
 /**
@@ -32,17 +33,14 @@ export class Sale {
     { assertHeld, book = this.ledger }: SellOptions = {},
   ): Promise<OrderOutcome> {
     await this.gate.reach('before-read');
-    const [stock, hasOrdered] = await Promise.all([
-      this.ledger.stockOf(productId),
-      this.ledger.hasOrdered(productId, buyer),
-    ]);
-    if (stock === null) return { kind: 'unknown-product' };
-    if (hasOrdered) return { kind: 'duplicate' };
-    if (stock <= 0) {
+    const seen = await book.lookUp(productId, buyer);
+    if (seen === null) return { kind: 'unknown-product' };
+    if (seen.hasOrdered) return { kind: 'duplicate' };
+    if (seen.stock <= 0) {
       this.log.soldOut();
       return { kind: 'sold-out' };
     }
-    const remaining = stock - 1;
+    const remaining = seen.stock - 1;
     await this.gate.reach('before-write');
     assertHeld?.();
     await book.recordSale(productId, buyer, remaining);

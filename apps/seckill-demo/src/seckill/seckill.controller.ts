@@ -19,6 +19,7 @@ import { currentOrder, GATE } from './gate.js';
 import type { Gate } from './gate.js';
 import { answerTo, NO_SUCH_PRODUCT } from './order-answer.js';
 import type { OrderAnswer } from './order-answer.js';
+import { withRefusals } from './order-outcome.js';
 import type { ProductState } from './sale-ledger.js';
 import { SaleOpening } from './sale-opening.js';
 import { OrderBody, OrderParams, OrderQuery, ProductParams, StockBody } from './seckill.schemas.js';
@@ -47,7 +48,7 @@ export class SeckillController {
     await this.opening.opened();
     const outcome = await currentOrder.run({ productId: id, buyer }, async () => {
       await this.gate.reach('doors');
-      return this.strategies.get(strategy).order(id, buyer);
+      return withRefusals(this.strategies.get(strategy).order(id, buyer));
     });
     if (outcome.kind === 'busy') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
     return answerTo(outcome);

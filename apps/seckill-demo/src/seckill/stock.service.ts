@@ -1,5 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
 import { LockService } from 'nestjs-redis-lock';
+import { REDIS } from '../settings.js';
+import { SaleKeys } from './sale-keys.js';
 import { SaleLedger } from './sale-ledger.js';
 import type { ProductState } from './sale-ledger.js';
 
@@ -8,6 +11,8 @@ export class StockService {
   constructor(
     private readonly locks: LockService,
     private readonly ledger: SaleLedger,
+    @Inject(REDIS) private readonly redis: Redis,
+    private readonly keys: SaleKeys,
   ) {}
 
   /** Opens a new sale: earlier orders are forgotten. Waits for a sale that is just being made. */
@@ -15,6 +20,7 @@ export class StockService {
     await this.locks.using(`product_${productId}`, async (lease) => {
       lease.assertHeld();
       await this.ledger.openSale(productId, stock);
+      await this.redis.set(this.keys.stock(productId), stock);
     });
   }
 

@@ -1,19 +1,13 @@
-import { setTimeout as elapse } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CurrentLock, LockKey, WithLock } from 'nestjs-redis-lock';
+import { DATABASE } from '../database/open-database.js';
+import type { Database } from '../database/tables.js';
 import { GATE } from '../seckill/gate.js';
 import type { Gate } from '../seckill/gate.js';
 import type { OrderOutcome } from '../seckill/order-outcome.js';
-import { SaleLedger } from '../seckill/sale-ledger.js';
-import type { SaleTransaction } from '../seckill/sale-ledger.js';
 import { Sale } from '../seckill/sale.js';
+import { UnitOfWork } from '../seckill/unit-of-work.js';
 import type { Strategy } from './strategy.js';
-
-/**
- * The time in which a database writes its log to the disk. Redis has no such wait; this stands for
- * it.
- */
-const COMMIT_MS = 2;
 
 /**
  * After the tutorial: this library's lock, in the wrong place. It is taken inside the transaction, as
@@ -24,29 +18,30 @@ const COMMIT_MS = 2;
 export class LockInTxStrategy implements Strategy {
   constructor(
     @Inject(GATE) private readonly gate: Gate,
-    private readonly ledger: SaleLedger,
+    @Inject(DATABASE) private readonly db: Database,
     private readonly sale: Sale,
   ) {}
 
-  async order(productId: string, buyer: string): Promise<OrderOutcome> {
-    const transaction = this.ledger.begin();
-    const outcome = await this.sellLocked(productId, buyer, transaction);
-    await this.gate.reach('before-commit');
-    await elapse(COMMIT_MS);
-    await transaction.commit();
-    return outcome;
+  order(productId: string, buyer: string): Promise<OrderOutcome> {
+    return this.db.transaction().execute(async (transaction) => {
+      const work = new UnitOfWork(transaction);
+      const outcome = await this.sellLocked(productId, buyer, work);
+      await this.gate.reach('before-commit');
+      await work.flush();
+      return outcome;
+    });
   }
 
   @WithLock('product_<id>')
   async sellLocked(
     @LockKey('id') productId: string,
     buyer: string,
-    transaction: SaleTransaction,
+    work: UnitOfWork,
   ): Promise<OrderOutcome> {
     const lease = CurrentLock.lease();
     const assertHeld = () => {
       lease.assertHeld();
     };
-    return this.sale.sellOne(productId, buyer, { assertHeld, book: transaction });
+    return this.sale.sellOne(productId, buyer, { assertHeld, book: work });
   }
 }

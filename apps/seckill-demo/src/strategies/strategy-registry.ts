@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { FairStrategy } from './fair.js';
 import { InProcessStrategy } from './in-process.js';
 import { LockInTxStrategy } from './lock-in-tx.js';
@@ -11,50 +13,24 @@ import { SetnxExpireStrategy } from './setnx-expire.js';
 import { SetnxStrategy } from './setnx.js';
 import type { Strategy, StrategyName } from './strategy.js';
 
-export const STRATEGIES = [
-  NaiveStrategy,
-  InProcessStrategy,
-  SetnxStrategy,
-  SetnxExpireStrategy,
-  SetNxPxStrategy,
-  OwnerCheckStrategy,
-  LuaReleaseStrategy,
-  RedisLockStrategy,
-  FairStrategy,
-  LockInTxStrategy,
-];
+export const STRATEGIES: Readonly<Record<StrategyName, Type<Strategy>>> = {
+  naive: NaiveStrategy,
+  'in-process': InProcessStrategy,
+  setnx: SetnxStrategy,
+  'setnx-expire': SetnxExpireStrategy,
+  'set-nx-px': SetNxPxStrategy,
+  'owner-check': OwnerCheckStrategy,
+  'lua-release': LuaReleaseStrategy,
+  'redis-lock': RedisLockStrategy,
+  fair: FairStrategy,
+  'lock-in-tx': LockInTxStrategy,
+};
 
 @Injectable()
 export class StrategyRegistry {
-  readonly #byName: Record<StrategyName, Strategy>;
-
-  constructor(
-    naive: NaiveStrategy,
-    inProcess: InProcessStrategy,
-    setnx: SetnxStrategy,
-    setnxExpire: SetnxExpireStrategy,
-    setNxPx: SetNxPxStrategy,
-    ownerCheck: OwnerCheckStrategy,
-    luaRelease: LuaReleaseStrategy,
-    redisLock: RedisLockStrategy,
-    fair: FairStrategy,
-    lockInTx: LockInTxStrategy,
-  ) {
-    this.#byName = {
-      naive,
-      'in-process': inProcess,
-      setnx,
-      'setnx-expire': setnxExpire,
-      'set-nx-px': setNxPx,
-      'owner-check': ownerCheck,
-      'lua-release': luaRelease,
-      'redis-lock': redisLock,
-      fair,
-      'lock-in-tx': lockInTx,
-    };
-  }
+  constructor(private readonly module: ModuleRef) {}
 
   get(name: StrategyName): Strategy {
-    return this.#byName[name];
+    return this.module.get(STRATEGIES[name]);
   }
 }

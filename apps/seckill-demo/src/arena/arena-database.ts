@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { startPostgresServer } from '../../../../scripts/postgres-server.mjs';
+
+/** The Postgres that the arena works on, and the way to leave it as it was. */
+export interface ArenaDatabase {
+  readonly url: string;
+  readonly schema: string;
+  /** The port of the private server; undefined for a server of the user. */
+  readonly privatePort?: number;
+  /** Removes whatever this run has written. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export class DatabaseUnreachableError extends Error {}
+
+/** A server that is there answers within this. */
+const PATIENCE_MS = 5_000;
+/** The schema of a private server, which ends with all that is in it. */
+const SHARED_SCHEMA = 'public';
+
+export async function openArenaDatabase(environment: NodeJS.ProcessEnv): Promise<ArenaDatabase> {
+  const url = environment['DATABASE_URL'];
+  return url === undefined || url === '' ? privateDatabase() : foreignDatabase(url);
+}
+
+async function privateDatabase(): Promise<ArenaDatabase> {
+  const server = await startPostgresServer();
+  return {
+    url: server.url,
+    schema: SHARED_SCHEMA,
+    privatePort: server.port,
+    clear: () => removeSchema(server.url, SHARED_SCHEMA),
+    close: () => server.stop(),
+  };
+}
+
+async function foreignDatabase(url: string): Promise<ArenaDatabase> {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
+  // Long and random: whatever is in it was written by this run.
+  const schema = `seckill_${randomBytes(8).toString('hex')}`;
+  try {
+    // The servers would make it as well; here it is seen whether that is allowed.
+    await run(url, `CREATE SCHEMA ${schema}`);
+  } catch (error) {
+    throw new DatabaseUnreachableError((error as Error).message);
+  }
+  const clear = (): Promise<void> => removeSchema(url, schema);
+  return { url, schema, clear, close: clear };
+}
+
+/** Leaves a private server alone: it has no schema of one run. */
+export async function removeForeignSchema({
+  DATABASE_URL: url,
+  SECKILL_DATABASE_SCHEMA: schema,
+}: NodeJS.ProcessEnv): Promise<void> {
+  if (url === undefined || schema === undefined || schema === SHARED_SCHEMA) return;
+  await removeSchema(url, schema);
+}
+
+/** The next process that connects makes it anew. */
+async function removeSchema(url: string, schema: string): Promise<void> {
+  await run(url, `DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(schema)} CASCADE`);
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE_MS });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,68 @@
+import { Logger } from '@nestjs/common';
+import { Kysely, Migrator, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Settings } from '../settings.js';
+import { MIGRATIONS } from './migrations.js';
+import type { Database, Tables } from './tables.js';
+
+export const DATABASE = Symbol('Database');
+
+const CONNECTIONS = 10;
+/** A connection to a database that is there takes less on any working machine. */
+const SHORTEST_PATIENCE_MS = 5_000;
+
+type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databaseSchema' | 'waitTimeMs'>;
+
+/** Connects to the schema of the settings, with the tables as they are today. */
+export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
+  const { databaseSchema: schema } = settings;
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOf(settings) }) });
+  try {
+    const { error } = await new Migrator({
+      db: db.withSchema(schema),
+      provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+      migrationTableSchema: schema,
+    }).migrateToLatest();
+    if (error !== undefined) throw error as Error;
+    return db.withSchema(schema);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}
+
+function poolOf({ databaseUrl, waitTimeMs }: DatabaseSettings): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: CONNECTIONS,
+    // The wait for a free one of the ten counts as well.
+    connectionTimeoutMillis: Math.max(SHORTEST_PATIENCE_MS, waitTimeMs),
+  });
+  const logger = new Logger('ShopDatabase');
+  const onError = (error: Error): void => {
+    logger.debug(error.message);
+  };
+  pool.on('error', onError);
+  // The pool listens only to its idle connections. An 'error' of another one would end the process.
+  pool.on('connect', (client) => client.on('error', onError));
+  return pool;
+}
+
+/** Network errors, and the classes 08 (connection) and 57P (the server is stopping, or starting). */
+const OUTAGE = /^(E[A-Z]+|08...|57P0.)$/;
+/** What pg says without a code. */
+const CUT_OFF = /^(Connection terminated|timeout exceeded when trying|Client has encountered)/;
+
+/** The database is away, or was while it was asked. */
+export function isOutage(error: unknown): boolean {
+  const { code, message } = Object(error) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  return typeof code === 'string' ? OUTAGE.test(code) : CUT_OFF.test(String(message));
+}
+
+/** The index has refused a row that would be the second of its kind. */
+export function isDuplicate(error: unknown, index: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === index;
+}

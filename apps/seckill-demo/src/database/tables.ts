@@ -1,0 +1,61 @@
+import type { ColumnType, Generated, Kysely } from 'kysely';
+
+/** An order goes from left to right, and may leave from each of the first three to one of the last. */
+export const ORDER_STATES = [
+  ...(['queued', 'reserved', 'paying', 'paid'] as const),
+  ...(['sold-out', 'expired', 'cancelled'] as const),
+] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+/** These orders have no piece and want none: the buyer may order again. */
+export const OVER = ['sold-out', 'expired', 'cancelled'] as const satisfies OrderState[];
+
+export const LEDGER_REASONS = ['opened', 'sold', 'cancelled', 'expired'] as const;
+export type LedgerReason = (typeof LEDGER_REASONS)[number];
+
+interface ProductTable {
+  id: string;
+  opening_stock: number;
+  stock: number;
+  /** In cents. */
+  price: number | null;
+  /** The newest fencing token that has written; pg reads a bigint as text. */
+  fence: ColumnType<string, number | undefined, number>;
+}
+
+interface OrderTable {
+  id: Generated<string>;
+  product_id: string;
+  buyer: string;
+  state: OrderState;
+  /** What was left after this order. */
+  remaining: number | null;
+  created_at: Generated<Date>;
+  /** Null: there is no hurry. */
+  pay_until: Date | null;
+}
+
+interface PaymentTable {
+  order_id: string;
+  paid_at: Generated<Date>;
+}
+
+/** Every change of a stock, with its reason: the sum of a product is what should be in stock. */
+interface LedgerTable {
+  id: Generated<string>;
+  product_id: string;
+  order_id: string | null;
+  change: number;
+  reason: LedgerReason;
+  at: Generated<Date>;
+}
+
+export interface Tables {
+  products: ProductTable;
+  orders: OrderTable;
+  payments: PaymentTable;
+  ledger: LedgerTable;
+}
+
+/** The shop's tables: by themselves, or as one transaction sees them. */
+export type Database = Kysely<Tables>;
