@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copy, findPostgres, NoPostgresServerError, run, Workplace } from './postgres-binaries.mjs';
-import { projectRoot } from './private-redis.mjs';
+import { projectRoot } from './private-copy.mjs';
 
 const CACHE = join(projectRoot(), 'node_modules', '.cache', 'postgres');
 const INITDB = [

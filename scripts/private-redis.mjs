@@ -1,28 +1,14 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { copyFolder, makeCopy } from './private-copy.mjs';
 
 const run = promisify(execFile);
-const ABANDONED_AFTER_MS = 10 * 60_000;
 const DOWNLOAD_TIMEOUT_MS = 180_000;
-
-/** A build copies this file into `dist`, so the project is found by its lock file. */
-export function projectRoot() {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package-lock.json'))) {
-    const parent = dirname(folder);
-    if (parent === folder) return process.cwd();
-    folder = parent;
-  }
-  return folder;
-}
-
-const CACHE = join(projectRoot(), 'node_modules', '.cache', 'redis-server');
-const COPY = join(CACHE, `${process.platform}-${process.arch}`);
+const COPY = copyFolder('redis-server');
 
 /**
  * The private copy, if there is one that runs on this system.
@@ -49,16 +35,14 @@ export async function canMakePrivateRedis() {
  * state of the system's apt alone.
  */
 export async function makePrivateRedis() {
-  await mkdir(CACHE, { recursive: true });
-  await removeAbandoned();
-  const work = await mkdtemp(join(CACHE, '.making-'));
-  try {
-    await download(work);
-    await unpack(work);
-    await publish(work);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+  await makeCopy(
+    COPY,
+    async (root, work) => {
+      await download(work);
+      await unpack(work, root);
+    },
+    async () => (await findPrivateRedis()) !== null,
+  );
 }
 
 /** @param {string} work */
@@ -97,10 +81,12 @@ Debug::NoLocking "true";
   );
 }
 
-/** @param {string} work */
-async function unpack(work) {
+/**
+ * @param {string} work
+ * @param {string} root
+ */
+async function unpack(work, root) {
   const archives = join(work, 'cache/archives');
-  const root = join(work, 'root');
   await mkdir(root);
   for (const file of await readdir(archives)) {
     if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(archives, file), root]);
@@ -109,35 +95,6 @@ async function unpack(work) {
   await symlink('usr/bin/redis-check-rdb', join(root, 'redis-server'));
   const env = { ...process.env, LD_LIBRARY_PATH: (await libraryFolders(root)).join(':') };
   await run(join(root, 'redis-server'), ['--version'], { env });
-}
-
-/**
- * The first rename wins, and the other processes use that copy. A copy that does not run is
- * replaced.
- * @param {string} work
- */
-async function publish(work) {
-  const root = join(work, 'root');
-  try {
-    await rename(root, COPY);
-  } catch {
-    if (await findPrivateRedis()) return;
-    await rename(COPY, join(work, 'broken'));
-    await rename(root, COPY);
-  }
-}
-
-async function removeAbandoned() {
-  for (const name of await readdir(CACHE)) {
-    if (!name.startsWith('.making-')) continue;
-    const folder = join(CACHE, name);
-    const madeAt = await stat(folder).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Infinity,
-    );
-    if (Date.now() - madeAt > ABANDONED_AFTER_MS)
-      await rm(folder, { recursive: true, force: true });
-  }
 }
 
 /** @param {string} root */
