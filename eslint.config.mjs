@@ -51,10 +51,11 @@ export default defineConfig(
     },
   },
   {
-    // Benchmarks import the built library, which need not be there; consumers have packages of their own.
+    // Benchmarks import the built library, which need not be there; the others have packages of their own.
     files: [
       ...['**/*.config.mjs', 'scripts/eslint-walls.mjs', 'bench/**'],
       'test/package/{nest-*,without-nest}/**',
+      'test/web/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: { parserOptions: { projectService: false } },

@@ -17,6 +17,7 @@ export default {
   testPathIgnorePatterns: [
     '/node_modules/',
     '/test/faults/',
+    '/test/web/',
     '/test/package/(contents|nest-|without-nest)',
   ],
   modulePathIgnorePatterns: ['/dist/'],

@@ -5,6 +5,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findRedisServer } from './find-redis-server.mjs';
 import { npmCommand } from './npm.mjs';
+import {
+  findPrivateChromium,
+  hasPrivateChromium,
+  makePrivateChromium,
+} from './private-chromium.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const say = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);
@@ -35,6 +40,12 @@ async function provideRedis() {
     say(message);
     process.exit(exitCode ?? 1);
   }
+}
+
+async function provideBrowser() {
+  if (findPrivateChromium() !== null || !hasPrivateChromium) return;
+  say('Unpacking a browser into node_modules/.cache (about 2 s) …');
+  await makePrivateChromium();
 }
 
 /** The builds: how, a file that exists after each, and its source files and folders. */
@@ -92,8 +103,10 @@ const flags = process.argv.slice(2);
 const forDemo = flags.includes('--demo');
 const forBench = flags.includes('--bench');
 install(root, 'dependencies (about 20 s)');
+if (flags.includes('--web')) install(join(root, 'test', 'web'), 'a browser for tests (about 5 s)');
 if (forBench) install(join(root, 'bench'), 'the libraries to measure beside (about 5 s)');
 const redisNeeded = flags.includes('--redis') || forBench || (forDemo && !process.env.REDIS_URL);
 if (redisNeeded) await provideRedis();
+if (flags.includes('--web')) await provideBrowser();
 if (forBench || flags.includes('--library')) build(LIBRARY);
 if (forDemo) build(DEMO);

@@ -1,0 +1,17 @@
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { findPrivateChromium, hasPrivateChromium } from '../../scripts/private-chromium.mjs';
+
+/** Started once in a spec file, in `beforeAll`, and closed in `afterAll`. It ends with the tests. */
+export async function openBrowser(): Promise<Browser> {
+  // Elsewhere an installed Chrome has to do.
+  if (!hasPrivateChromium) return chromium.launch({ channel: 'chrome' });
+  const found = findPrivateChromium();
+  if (found === null) throw new Error('No browser: "npm run test:web" unpacks one.');
+  return chromium.launch({
+    executablePath: found.command,
+    env: { ...process.env, ...found.env },
+    // Letters have the same widths on every machine.
+    args: ['--font-render-hinting=none'],
+  });
+}
