@@ -3,12 +3,11 @@ import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copy, findPostgres, NoPostgresServerError, run, Workplace } from './postgres-binaries.mjs';
-import { projectRoot } from './private-copy.mjs';
+import { copyFolder, makeCopy } from './private-copy.mjs';
 
-const CACHE = join(projectRoot(), 'node_modules', '.cache', 'postgres');
 const INITDB = [
   ...['--username=postgres', '--auth=scram-sha-256', '--no-sync', '--no-instructions'],
   ...['--no-locale', '--encoding=UTF8', '--wal-segsize=1'],
@@ -45,28 +44,23 @@ async function findOrMake() {
     .update([...INITDB, LEAN].join(' '))
     .digest('hex')
     .slice(0, 8);
-  const template = join(CACHE, `${version}-${process.platform}-${process.arch}-${made}`);
-  if (!existsSync(template)) await make(template);
+  const template = copyFolder('postgres', `${version}-${process.platform}-${process.arch}-${made}`);
+  const isThere = () => Promise.resolve(existsSync(template));
+  if (!(await isThere())) await makeCopy(template, fill, isThere);
   return template;
 }
 
-/** @param {string} template */
-async function make(template) {
-  await mkdir(CACHE, { recursive: true });
-  const draft = await mkdtemp(join(CACHE, '.making-'));
+/** @param {string} root */
+async function fill(root) {
   const work = await Workplace.make();
   try {
     await initialise(work);
     await makeLean(work);
-    await copy(work.data, draft);
-    await copy(join(work.folder, 'password'), draft);
-    // The first rename wins, and the other processes use that template.
-    await rename(draft, template).catch((/** @type {unknown} */ error) => {
-      if (!existsSync(template)) throw error;
-    });
+    await mkdir(root);
+    await copy(work.data, root);
+    await copy(join(work.folder, 'password'), root);
   } finally {
     await work.remove();
-    await rm(draft, { recursive: true, force: true });
   }
 }
 

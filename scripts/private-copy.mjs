@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const ABANDONED_AFTER_MS = 10 * 60_000;
 
 /** A build copies this file into `dist`, so the project is found by its lock file. */
-export function projectRoot() {
+function projectRoot() {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package-lock.json'))) {
     const parent = dirname(folder);
