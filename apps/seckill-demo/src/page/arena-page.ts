@@ -7,6 +7,7 @@ import { pageStyles } from './page-styles.js';
 import { look } from './look.js';
 import './matrix/matrix-view.js';
 import { preferences } from './preferences.js';
+import './replay/replay-view.js';
 import { connection } from './sources/connection.js';
 import './sources/recording-bar.js';
 import { pageWords } from './words/page-words.js';
@@ -46,6 +47,7 @@ export class ArenaPage extends ArenaElement {
           <duel-view></duel-view>
         </section>
         ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
+        ${this.#section('replay', html`<replay-view></replay-view>`)}
       </main>
       ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
     `;

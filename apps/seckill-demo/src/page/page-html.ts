@@ -33,8 +33,9 @@ const STYLE = `
   @media (prefers-color-scheme: dark) { :root {${DARK} } }
   :root[data-theme='light'] {${LIGHT} }
   :root[data-theme='dark'] {${DARK} }
-  html { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'PingFang SC',
-    'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif; font-size: 16px; line-height: 1.5;
+  :root { --sans: system-ui, -apple-system, 'Segoe UI', Roboto, 'PingFang SC', 'Microsoft YaHei',
+    'Noto Sans CJK SC', sans-serif; }
+  html { font-family: var(--sans); font-size: 16px; line-height: 1.5;
     -webkit-text-size-adjust: 100%; scroll-padding-top: 12px; }
   body { margin: 0; background: var(--ground); color: var(--text); }
   noscript { display: block; padding: 24px; }`;

@@ -39,4 +39,7 @@ export const pageStyles = css`
   #duel {
     margin-bottom: 32px;
   }
+  #duel > p {
+    max-width: none;
+  }
 `;

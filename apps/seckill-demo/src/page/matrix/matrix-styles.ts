@@ -6,8 +6,12 @@ export const matrixStyles = css`
   }
   table {
     width: 100%;
-    min-width: 860px;
+    min-width: 960px;
+    table-layout: fixed;
     border-spacing: 0;
+  }
+  thead th:first-child {
+    width: 216px;
   }
   thead th {
     font-size: 0.8125rem;
@@ -23,7 +27,6 @@ export const matrixStyles = css`
     text-align: start;
     font-weight: 400;
     padding: 4px 14px 4px 6px;
-    width: 220px;
   }
   tbody th code {
     display: block;
@@ -48,6 +51,7 @@ export const matrixStyles = css`
     font-size: 0.8125rem;
     line-height: 1.2;
     border-color: transparent;
+    white-space: nowrap;
   }
   .right {
     color: var(--accent);

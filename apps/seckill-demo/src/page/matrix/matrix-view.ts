@@ -3,6 +3,7 @@ import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { oneLine } from '../replay/shown-cell.js';
 import { selection } from '../selection.js';
 import { isRunning, isSurprise } from '../state/cells.js';
 import { outcomeWords, SIGNS, toneOf } from '../words.js';
@@ -59,7 +60,7 @@ export class MatrixView extends ArenaElement {
   #heading(column: Column): string {
     return column.kind === 'rush'
       ? this.say(matrixWords).processes(column.processes)
-      : this.texts.faults[column.fault].replaceAll('\n', ' ');
+      : oneLine(this.texts.faults[column.fault]);
   }
 
   #row({ strategy, cells }: Row, entry: string | undefined): TemplateResult {
@@ -92,7 +93,7 @@ export class MatrixView extends ArenaElement {
       @focus=${this.#enter}
     >
       <span aria-hidden="true">${isUnlike ? '≠' : signOf(tone)}</span>
-      ${tone === 'pending' ? html`<span class="hidden">${word}</span>` : word}
+      ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}
       ${
         isUnlike && expected !== undefined
           ? html`<span class="hidden">, ${words.unlike(outcomes[expected])}</span>`
@@ -158,5 +159,5 @@ function cellOf(target: EventTarget | null): string | undefined {
 
 function signOf(tone: 'right' | 'harm' | 'none' | 'running' | 'pending'): string {
   if (tone === 'running') return '…';
-  return tone === 'pending' ? '·' : SIGNS[tone];
+  return tone === 'pending' || tone === 'none' ? '·' : SIGNS[tone];
 }

@@ -1,0 +1,155 @@
+import type { Outcome } from '../../arena/cell.js';
+import type { Language } from '../../arena/texts.js';
+import type { StrategyName } from '../../strategies/strategy.js';
+
+/** The line that decides an outcome, and why. */
+export interface Blame {
+  /** A text that the line contains. */
+  readonly line: string;
+  readonly isHarm: boolean;
+  readonly why: Readonly<Record<Language, string>>;
+}
+
+interface Rule extends Omit<Blame, 'isHarm'> {
+  readonly strategies: readonly StrategyName[];
+  readonly outcomes: readonly Outcome[];
+  readonly isHarm?: false;
+}
+
+const FIXED_LEASE: readonly StrategyName[] = [
+  'setnx-expire',
+  'set-nx-px',
+  'owner-check',
+  'lua-release',
+];
+const IMPATIENT: readonly StrategyName[] = ['setnx', ...FIXED_LEASE];
+
+const RULES: readonly Rule[] = [
+  {
+    strategies: ['naive'],
+    outcomes: ['oversells'],
+    line: 'this.sale.sellOne(',
+    why: {
+      en: 'Nothing keeps the second buyer out between the read and the write.',
+      zh: '从读库存到写库存之间，没有任何东西拦住第二个买家。',
+    },
+  },
+  {
+    strategies: ['in-process'],
+    outcomes: ['oversells'],
+    line: 'new Mutex()',
+    why: {
+      en: 'The mutex lives in the memory of one process. The other process has its own.',
+      zh: '这把互斥锁只在一个进程的内存里，另一个进程有它自己的一把。',
+    },
+  },
+  {
+    strategies: IMPATIENT,
+    outcomes: ['undersells'],
+    line: 'return this.sale.busy()',
+    why: {
+      en: 'A buyer who does not get the lock goes away, although there is stock.',
+      zh: '没抢到锁的买家直接离开，哪怕还有库存。',
+    },
+  },
+  {
+    strategies: ['setnx'],
+    outcomes: ['stuck'],
+    line: 'this.redis.setnx(',
+    why: {
+      en: 'The key has no expiry. Its holder is dead, so nobody ever deletes it.',
+      zh: '这个键没有过期时间。持有者已经死了，再也没有人删它。',
+    },
+  },
+  {
+    strategies: ['setnx-expire'],
+    outcomes: ['stuck'],
+    line: 'this.redis.expire(',
+    why: {
+      en: 'The process died before this line. The key stays without an expiry.',
+      zh: '进程死在这一行之前，键就永远没有过期时间。',
+    },
+  },
+  {
+    strategies: ['setnx-expire', 'set-nx-px'],
+    outcomes: ['foreign-delete'],
+    line: 'await this.redis.del(',
+    why: {
+      en: 'The lease was over. This DEL deletes the lock of the next holder.',
+      zh: '租约已经到期，这条 DEL 删掉的是下一个持有者的锁。',
+    },
+  },
+  {
+    strategies: ['owner-check'],
+    outcomes: ['foreign-delete'],
+    line: '=== clientId) {',
+    why: {
+      en: 'Look and DEL are two commands. The lease ended between them.',
+      zh: '查看和 DEL 是两条命令，租约恰好在两者之间到期。',
+    },
+  },
+  {
+    strategies: ['owner-check', 'lua-release'],
+    outcomes: ['oversold'],
+    line: "'PX', TUTORIAL_LEASE_MS",
+    why: {
+      en: 'Nobody renews this lease. The work takes longer, and the next buyer gets in.',
+      zh: '没有人给这份租约续期。业务还没做完，下一个买家就进来了。',
+    },
+  },
+  {
+    strategies: FIXED_LEASE,
+    outcomes: ['stale-write'],
+    line: 'await this.sale.sellOne(',
+    why: {
+      en: 'The process slept beyond its lease, and now writes what it had read before.',
+      zh: '进程一觉睡过了租约，醒来后写回的是睡前读到的库存。',
+    },
+  },
+  {
+    strategies: ['lock-in-tx'],
+    outcomes: ['oversells'],
+    line: 'await transaction.commit()',
+    why: {
+      en: 'The lock is given back before this commit. The next buyer reads the old stock.',
+      zh: '提交之前锁就已经放掉了，下一个买家读到的还是旧库存。',
+    },
+  },
+  {
+    strategies: ['redis-lock', 'fair'],
+    outcomes: ['refused'],
+    line: 'lease.assertHeld()',
+    isHarm: false,
+    why: {
+      en: 'assertHeld() sees that the lease is over. The write never happens.',
+      zh: 'assertHeld() 发现租约已经到期，这次写入不会发生。',
+    },
+  },
+  {
+    strategies: ['redis-lock'],
+    outcomes: ['exact', 'ok'],
+    line: '@WithLock(',
+    isHarm: false,
+    why: {
+      en: 'Buyers wait for their turn, and a watchdog renews the lease while the work goes on.',
+      zh: '买家排队等锁；业务没做完，看门狗就一直续租。',
+    },
+  },
+  {
+    strategies: ['fair'],
+    outcomes: ['exact', 'ok'],
+    line: 'this.fairLocks.using(',
+    isHarm: false,
+    why: {
+      en: 'All processes share one queue in Redis, and a watchdog renews the lease.',
+      zh: '所有进程共用 Redis 里的一条队，看门狗负责续租。',
+    },
+  },
+];
+
+export function blameOf(strategy: StrategyName, outcome: Outcome): Blame | undefined {
+  const rule = RULES.find(
+    ({ strategies, outcomes }) => strategies.includes(strategy) && outcomes.includes(outcome),
+  );
+  return rule && { line: rule.line, why: rule.why, isHarm: rule.isHarm ?? true };
+}

@@ -1,0 +1,98 @@
+import { css, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement, property } from 'lit/decorators.js';
+import type { Outcome } from '../../arena/cell.js';
+import type { StrategyName } from '../../strategies/strategy.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { replayWords } from '../words/replay-words.js';
+import { blameOf } from './blame.js';
+import type { Blame } from './blame.js';
+import { codeLines } from './code.js';
+
+/** The strategy as its file has it, with the line that decides the outcome. */
+@customElement('code-panel')
+export class CodePanel extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      pre {
+        margin: 8px 0 0;
+        padding: 12px 0;
+        overflow-x: auto;
+        font:
+          0.75rem/1.6 ui-monospace,
+          'SF Mono',
+          Menlo,
+          Consolas,
+          monospace;
+        border: 1px solid var(--line);
+        border-radius: 8px;
+      }
+      .line {
+        display: block;
+        padding: 0 12px 0 0;
+        min-width: max-content;
+      }
+      .line i {
+        display: inline-block;
+        width: 3.6em;
+        padding-inline-end: 1em;
+        text-align: end;
+        font-style: normal;
+        color: var(--muted);
+        user-select: none;
+      }
+      .blamed {
+        background: var(--harm-soft);
+        box-shadow: inset 4px 0 0 var(--harm);
+      }
+      .praised {
+        background: var(--accent-soft);
+        box-shadow: inset 4px 0 0 var(--accent);
+      }
+      .why {
+        display: block;
+        padding: 4px 12px 6px 3.6em;
+        font-family: var(--sans);
+        font-weight: 600;
+        white-space: normal;
+        max-width: 520px;
+      }
+    `,
+  ];
+
+  @property() strategy: StrategyName | undefined;
+  @property() outcome: Outcome | undefined;
+
+  protected override render(): TemplateResult {
+    const words = this.say(replayWords);
+    const { strategy, outcome } = this;
+    const source = strategy === undefined ? undefined : this.page.run?.sources[strategy];
+    if (strategy === undefined || source === undefined) {
+      return html`<h3>${words.code}</h3>
+        <p class="quiet">${words.noCode}</p>`;
+    }
+    const blame = outcome === undefined ? undefined : blameOf(strategy, outcome);
+    return html`
+      <h3>${words.code} <code class="quiet">strategies/${strategy}.ts</code></h3>
+      <pre tabindex="0" role="region" aria-label=${words.code}>${this.#lines(source, blame)}</pre>
+    `;
+  }
+
+  #lines(source: string, blame: Blame | undefined): TemplateResult[] {
+    return codeLines(source).map(({ number, text }) => {
+      const isMeant = blame !== undefined && text.includes(blame.line);
+      if (!isMeant) return html`<span class="line"><i>${number}</i>${text}</span>`;
+      return html`<span class="line ${blame.isHarm ? 'blamed' : 'praised'}"
+          ><i>${blame.isHarm ? '✕' : '✓'} ${number}</i>${text}</span
+        >${this.#why(blame)}`;
+    });
+  }
+
+  #why({ isHarm, why }: Blame): TemplateResult | typeof nothing {
+    return html`<span class="why ${isHarm ? 'harm blamed' : 'right praised'}"
+      >${why[this.language]}</span
+    >`;
+  }
+}

@@ -1,0 +1,201 @@
+import { html, nothing } from 'lit';
+import type { PropertyValues, TemplateResult } from 'lit';
+import { customElement, query, state } from 'lit/decorators.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { selection } from '../selection.js';
+import { runningCells } from '../state/cells.js';
+import { store } from '../store.js';
+import '../timeline/holders-timeline.js';
+import type { HoldersTimeline } from '../timeline/holders-timeline.js';
+import { outcomeWords, SIGNS, toneOf } from '../words.js';
+import { replayWords } from '../words/replay-words.js';
+import './code-panel.js';
+import './key-panel.js';
+import { PACES, playedTo } from './playback.js';
+import type { Pace } from './playback.js';
+import { replayStyles } from './replay-styles.js';
+import { shownCell, titleOf } from './shown-cell.js';
+import './timeline-legend.js';
+
+/** One cell, live or again: its timeline, its key, and the code of its strategy. */
+@customElement('replay-view')
+export class ReplayView extends ArenaElement {
+  static override readonly styles = [look, replayStyles];
+
+  /** Where the playhead stands; undefined: at the latest step. */
+  @state() private now: number | undefined;
+  @state() private isPlaying = false;
+  @state() private pace: Pace = 'slow';
+  @query('holders-timeline') private readonly timeline!: HoldersTimeline | null;
+
+  #chosen: string | undefined;
+  #frame = 0;
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    cancelAnimationFrame(this.#frame);
+  }
+
+  protected override updated(changed: PropertyValues<this>): void {
+    super.updated(changed);
+    if (this.#chosen === selection.cell) return;
+    this.#chosen = selection.cell;
+    if (this.#chosen === undefined) this.#stop(undefined);
+    else this.#play(-Infinity);
+  }
+
+  protected override render(): TemplateResult {
+    const words = this.say(replayWords);
+    const id = shownCell(this.page, selection.cell);
+    return html`
+      <h2>${words.title}</h2>
+      <p class="quiet">${words.intro}</p>
+      <div class="panel">
+        ${id === undefined ? html`<p class="quiet">${words.none}</p>` : this.#cell(id)}
+      </div>
+    `;
+  }
+
+  #cell(id: string): TemplateResult {
+    const steps = store.log.of(id);
+    const cell = this.page.run?.cells.find((other) => other.id === id);
+    const strategy = cell !== undefined && 'strategy' in cell ? cell.strategy : undefined;
+    const now = this.now ?? steps.at(-1)?.at ?? 0;
+    return html`
+      ${this.#header(id)}
+      <div class="columns">
+        <div class="picture">
+          <holders-timeline
+            .steps=${steps}
+            .count=${steps.length}
+            .now=${this.now ?? Infinity}
+          ></holders-timeline>
+          ${this.#controls()}
+          <timeline-legend></timeline-legend>
+          <key-panel .steps=${steps} .now=${now}></key-panel>
+        </div>
+        <div class="beside">
+          <code-panel .strategy=${strategy} .outcome=${this.page.cells[id]?.outcome}></code-panel>
+        </div>
+      </div>
+    `;
+  }
+
+  #header(id: string): TemplateResult {
+    const words = this.say(replayWords);
+    const cell = this.page.run?.cells.find((other) => other.id === id);
+    const outcome = this.page.cells[id]?.outcome;
+    const tone = outcome === undefined ? 'none' : toneOf(outcome);
+    const isLive = runningCells(this.page.cells).includes(id);
+    return html`<header>
+      <h3>${cell === undefined ? id : titleOf(cell, words, this.texts)}</h3>
+      <span class=${tone} role="status">
+        ${isLive ? words.following : outcome === undefined ? '' : `${SIGNS[tone]} ${this.say(outcomeWords)[outcome]}`}
+      </span>
+      ${this.#compare(id)}
+      ${selection.cell === undefined ? nothing : html`<button @click=${this.#follow}>${words.follow}</button>`}
+    </header>`;
+  }
+
+  /** The same harm to the library, beside a strategy that it hurts. */
+  #compare(id: string): TemplateResult | typeof nothing {
+    const [kind, strategy, ...rest] = id.split('/');
+    const other = [kind, strategy === 'redis-lock' ? 'lua-release' : 'redis-lock', ...rest].join(
+      '/',
+    );
+    if (kind === 'part' || this.page.cells[other]?.outcome === undefined) return nothing;
+    return html`<button
+      @click=${() => {
+        selection.choose(other);
+      }}
+    >
+      ${this.say(replayWords).compare(other.split('/')[1] ?? '')}
+    </button>`;
+  }
+
+  #controls(): TemplateResult {
+    const words = this.say(replayWords);
+    const share = this.now === undefined ? 1 : (this.timeline?.scale.shareOf(this.now) ?? 1);
+    return html`<div class="controls" role="group" aria-label=${words.title}>
+      <button class="main" @click=${this.#toggle}>
+        ${this.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}
+      </button>
+      <input
+        type="range"
+        min="0"
+        max="1000"
+        aria-label=${words.position}
+        .value=${String(Math.round(share * 1_000))}
+        @input=${this.#seek}
+      />
+      <select aria-label=${words.speed} @change=${this.#setPace}>
+        ${PACES.map((pace) => html`<option value=${pace} ?selected=${pace === this.pace}>${this.#paceName(pace)}</option>`)}
+      </select>
+    </div>`;
+  }
+
+  #paceName(pace: Pace): string {
+    if (pace === 'slow') return this.say(replayWords).slow;
+    return pace === 0.25 ? '¼×' : pace === 0.05 ? '1/20×' : `${pace}×`;
+  }
+
+  #play(from: number): void {
+    cancelAnimationFrame(this.#frame);
+    this.isPlaying = true;
+    let start = performance.now();
+    let origin = from;
+    let pace = this.pace;
+    const advance = (time: number): void => {
+      const { timeline } = this;
+      if (timeline === null) return;
+      if (pace !== this.pace) [start, origin, pace] = [time, this.now ?? origin, this.pace];
+      origin = Math.max(origin, timeline.timeline.from);
+      const now = playedTo(origin, time - start, pace, timeline.scale);
+      if (now >= timeline.timeline.to) {
+        this.#stop(undefined);
+        return;
+      }
+      this.now = now;
+      this.#frame = requestAnimationFrame(advance);
+    };
+    this.#frame = requestAnimationFrame(advance);
+  }
+
+  #stop(now: number | undefined): void {
+    cancelAnimationFrame(this.#frame);
+    this.isPlaying = false;
+    this.now = now;
+  }
+
+  readonly #toggle = (): void => {
+    if (this.isPlaying) {
+      this.#stop(this.now);
+      return;
+    }
+    this.#pin();
+    this.#play(this.now ?? -Infinity);
+  };
+
+  readonly #seek = ({ target }: InputEvent): void => {
+    if (!(target instanceof HTMLInputElement) || this.timeline === null) return;
+    this.#pin();
+    this.#stop(this.timeline.scale.timeOf(target.valueAsNumber / 1_000));
+  };
+
+  readonly #setPace = ({ target }: Event): void => {
+    if (!(target instanceof HTMLSelectElement)) return;
+    this.pace = PACES.find((pace) => String(pace) === target.value) ?? 'slow';
+  };
+
+  readonly #follow = (): void => {
+    selection.choose(undefined);
+  };
+
+  /** Somebody looks closely at this cell: the run must not take it away. */
+  #pin(): void {
+    if (selection.cell !== undefined) return;
+    this.#chosen = shownCell(this.page, undefined);
+    selection.choose(this.#chosen);
+  }
+}

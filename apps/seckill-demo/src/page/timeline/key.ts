@@ -1,0 +1,21 @@
+import type { KeySeen, Step } from '../../arena/step.js';
+
+/** The lock in Redis at one moment. */
+export interface KeyNow extends Omit<KeySeen, 'kind' | 'cell'> {
+  /** It runs on between two looks; undefined: the key does not expire, or is not there. */
+  readonly ttlMs: number | undefined;
+}
+
+export function keyAt(steps: readonly Step[], at: number): KeyNow | undefined {
+  const seen = steps
+    .filter((step) => step.kind === 'key' && step.at <= at)
+    .reduce<Step | undefined>(
+      (last, step) => (last === undefined || step.at >= last.at ? step : last),
+      undefined,
+    );
+  if (seen?.kind !== 'key') return undefined;
+  const ttlMs = seen.ttlMs === undefined ? undefined : seen.ttlMs - (at - seen.at);
+  // Its time is over; the next look will not find it.
+  if (ttlMs !== undefined && ttlMs <= 0) return { ...seen, fields: undefined, ttlMs: undefined };
+  return { ...seen, ttlMs };
+}

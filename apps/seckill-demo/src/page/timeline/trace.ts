@@ -1,0 +1,101 @@
+import type { GatePoint } from '../../seckill/gate.js';
+import type { OrderAnswered, Step } from '../../arena/step.js';
+
+/** The way of one order through its cell, by the times at which it was seen. */
+export interface Trace {
+  readonly buyer: string;
+  /** 0 as long as no process has told of it. */
+  readonly process: number;
+  readonly points: ReadonlyMap<GatePoint, number>;
+  readonly releasedAt: number | undefined;
+  readonly answeredAt: number | undefined;
+  readonly answer: OrderAnswered['answer'] | undefined;
+  readonly remaining: number | undefined;
+  readonly reason: string | undefined;
+}
+
+interface Draft {
+  buyer: string;
+  process: number;
+  points: Map<GatePoint, number>;
+  releasedAt: number | undefined;
+  answeredAt: number | undefined;
+  answer: OrderAnswered['answer'] | undefined;
+  remaining: number | undefined;
+  reason: string | undefined;
+}
+
+/** The orders of a cell; `steps` are in the order of their times. */
+export function tracesOf(steps: readonly Step[]): Trace[] {
+  const drafts = new Map<string, Draft>();
+  for (const step of steps) {
+    if (step.kind !== 'passed' && step.kind !== 'answered' && step.kind !== 'lock') continue;
+    if (step.buyer === undefined) continue;
+    const draft = drafts.get(step.buyer) ?? newDraft(step.buyer);
+    drafts.set(step.buyer, draft);
+    note(draft, step);
+  }
+  return [...drafts.values()];
+}
+
+function note(draft: Draft, step: Step): void {
+  switch (step.kind) {
+    case 'passed':
+      draft.process = step.process;
+      // A cart passes the same point for each of its products; its section is the whole of them.
+      if (!draft.points.has(step.point)) draft.points.set(step.point, step.at);
+      break;
+    case 'lock':
+      if (step.event === 'released') draft.releasedAt = step.at;
+      draft.process = step.process;
+      break;
+    case 'answered':
+      draft.answeredAt = step.at;
+      draft.answer = step.answer;
+      draft.remaining = step.remaining;
+      draft.reason = step.reason;
+      if (draft.process === 0) draft.process = step.process;
+      break;
+    default:
+      break;
+  }
+}
+
+function newDraft(buyer: string): Draft {
+  return {
+    buyer,
+    process: 0,
+    points: new Map(),
+    releasedAt: undefined,
+    answeredAt: undefined,
+    answer: undefined,
+    remaining: undefined,
+    reason: undefined,
+  };
+}
+
+/** When it was inside: from its lock, or from its read if no lock in Redis is told of. */
+export function beganAt({ points }: Trace): number | undefined {
+  return points.get('lock-set') ?? points.get('before-read');
+}
+
+/** The first of several times. */
+export function earliest(...times: ReadonlyArray<number | undefined>): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/**
+ * When it could do no more harm: its write was done, or it was answered. An order whose commit comes
+ * after the release may do harm until its answer.
+ */
+export function harmlessAt(trace: Trace): number | undefined {
+  const { points, releasedAt, answeredAt } = trace;
+  if (points.has('before-commit')) return answeredAt;
+  return earliest(points.get('after-write'), points.get('before-delete'), releasedAt, answeredAt);
+}
+
+/** Whether it wrote, or was about to, and nothing kept it from that. */
+export function mayWrite({ points, answer }: Trace): boolean {
+  return points.has('before-write') && answer !== 'refused' && answer !== 'sold-out';
+}

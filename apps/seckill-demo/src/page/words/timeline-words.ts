@@ -1,0 +1,126 @@
+import type { MarkKind } from '../timeline/timeline.js';
+import type { InBoth } from '../words.js';
+
+export interface TimelineWords {
+  readonly process: (number: number, pid: number) => string;
+  readonly marks: Readonly<Record<MarkKind, string>>;
+  readonly gaps: Readonly<Record<'frozen' | 'cut' | 'blocked' | 'ended', string>>;
+  readonly overlap: (holders: number) => string;
+  readonly nobody: string;
+  readonly time: (ms: number) => string;
+  readonly waits: string;
+  readonly answers: Readonly<Record<string, string>>;
+  readonly picture: (bars: number, overlaps: number, lanes: number) => string;
+  readonly legend: Readonly<
+    Record<'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap' | 'pause', string>
+  >;
+  readonly asTable: string;
+  readonly columns: readonly [string, string, string, string, string];
+  readonly leaseOver: string;
+}
+
+export const timelineWords: InBoth<TimelineWords> = {
+  en: {
+    process: (number, pid) => `process ${number} · pid ${pid}`,
+    marks: {
+      killed: 'killed',
+      'lease-ended': 'lease over',
+      'foreign-delete': 'deleted a foreign lock',
+      'stale-refused': 'stale write refused',
+      'redis-paused': 'Redis paused',
+      'redis-resumed': 'Redis goes on',
+      'redis-restarted': 'Redis restarted, empty',
+      'redis-failed-over': 'Redis failed over',
+      'wrote-late': 'wrote without the lock',
+      busy: 'busy, went away',
+      refused: 'write refused',
+      lost: 'lock lost',
+      'renewal-failed': 'renewal failed',
+    },
+    gaps: {
+      frozen: 'frozen',
+      cut: 'network cut',
+      blocked: 'event loop blocked',
+      ended: 'dead',
+    },
+    overlap: (holders) => `${holders} holders at once`,
+    nobody: 'Nobody has come to the lock yet.',
+    time: (ms) => (ms < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    waits: 'waits',
+    answers: {
+      sold: 'sold',
+      'sold-out': 'sold out',
+      busy: 'busy',
+      duplicate: 'has one',
+      refused: 'refused',
+      cut: 'no answer',
+    },
+    picture: (bars, overlaps, lanes) =>
+      `${bars} critical sections in ${lanes} processes; ${
+        overlaps === 0 ? 'never two holders at once' : `${overlaps} times several holders at once`
+      }.`,
+    legend: {
+      bar: 'holds the lock',
+      tail: 'gives it back',
+      suspect: 'believes that it holds it',
+      tick: 'renewal',
+      overlap: 'two holders at once',
+      gap: 'frozen, cut off or dead',
+      pause: 'a pause, drawn shorter',
+    },
+    asTable: 'as a table',
+    columns: ['process', 'buyer', 'from', 'to', 'answer'],
+    leaseOver: 'lease over at',
+  },
+  zh: {
+    process: (number, pid) => `进程 ${number} · pid ${pid}`,
+    marks: {
+      killed: '被杀',
+      'lease-ended': '租约到期',
+      'foreign-delete': '删掉了别人的锁',
+      'stale-refused': '拒绝过期写入',
+      'redis-paused': 'Redis 暂停',
+      'redis-resumed': 'Redis 恢复',
+      'redis-restarted': 'Redis 重启，数据清空',
+      'redis-failed-over': 'Redis 主从切换',
+      'wrote-late': '没有锁也写了',
+      busy: '没抢到，走了',
+      refused: '写入被拒绝',
+      lost: '锁已丢失',
+      'renewal-failed': '续租失败',
+    },
+    gaps: { frozen: '冻结', cut: '断网', blocked: '事件循环阻塞', ended: '已死' },
+    overlap: (holders) => `${holders} 个持有者同时在里面`,
+    nobody: '还没有人来拿锁。',
+    time: (ms) => (ms < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    waits: '等待',
+    answers: {
+      sold: '售出',
+      'sold-out': '售罄',
+      busy: '没抢到',
+      duplicate: '已下单',
+      refused: '被拒绝',
+      cut: '没有答复',
+    },
+    picture: (bars, overlaps, lanes) =>
+      `${lanes} 个进程，${bars} 段临界区；${
+        overlaps === 0 ? '任何时刻最多一个持有者' : `${overlaps} 次出现多个持有者`
+      }。`,
+    legend: {
+      bar: '持有锁',
+      tail: '正在放锁',
+      suspect: '以为自己还持有',
+      tick: '续租',
+      overlap: '两个持有者同时在里面',
+      gap: '冻结、断网或已死',
+      pause: '这段停顿画得比实际短',
+    },
+    asTable: '看表格',
+    columns: ['进程', '买家', '开始', '结束', '答复'],
+    leaseOver: '租约到期于',
+  },
+};
+
+function round(ms: number): number {
+  return ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms);
+}

@@ -1,0 +1,199 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Happening, Step } from '../../../apps/seckill-demo/src/arena/step.js';
+import { keyAt } from '../../../apps/seckill-demo/src/page/timeline/key.js';
+import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
+import { timelineOf } from '../../../apps/seckill-demo/src/page/timeline/timeline.js';
+import { StepLog } from '../../../apps/seckill-demo/src/page/step-log.js';
+import type { GatePoint } from '../../../apps/seckill-demo/src/seckill/gate.js';
+import { syntheticRun } from './synthetic-run.js';
+
+const CELL = 'fault/lua-release/slow-work';
+
+function at(time: number, happening: Happening): Step {
+  return { at: time, ...happening };
+}
+
+function passed(time: number, process: number, point: GatePoint): Step {
+  return at(time, { kind: 'passed', cell: CELL, process, buyer: `buyer-${process}`, point });
+}
+
+function answered(time: number, process: number, answer: 'sold' | 'refused' | 'busy'): Step {
+  const buyer = `buyer-${process}`;
+  return at(time, { kind: 'answered', cell: CELL, buyer, process, answer, tookMs: 1 });
+}
+
+/** One inside from 0 to 20 that writes at 15, another one from 10 to 30. */
+const TWO_AT_ONCE = [
+  passed(0, 1, 'lock-set'),
+  passed(1, 1, 'before-write'),
+  at(5, { kind: 'struck', cell: CELL, what: 'lease-ended' }),
+  passed(10, 2, 'lock-set'),
+  passed(11, 2, 'before-write'),
+  passed(15, 1, 'after-write'),
+  answered(20, 1, 'sold'),
+  passed(25, 2, 'after-write'),
+  answered(30, 2, 'sold'),
+];
+
+describe('a bar', () => {
+  it('lies from the lock to the answer, and knows when it could do no more harm', () => {
+    expect(timelineOf(TWO_AT_ONCE).bars).toMatchObject([
+      { process: 1, from: 0, to: 20, harmlessAt: 15, leaseOverAt: 5, answer: 'sold' },
+      { process: 2, from: 10, to: 30, harmlessAt: 25, leaseOverAt: undefined },
+    ]);
+  });
+
+  it('begins with the read where no lock is told of', () => {
+    const { bars } = timelineOf([passed(3, 1, 'before-read'), answered(9, 1, 'sold')]);
+    expect(bars).toMatchObject([{ from: 3, to: 9, leaseOverAt: undefined }]);
+  });
+
+  it('ends with the release, unless a commit comes after that', () => {
+    const released = at(8, {
+      kind: 'lock',
+      event: 'released',
+      process: 1,
+      cell: CELL,
+      buyer: 'buyer-1',
+    });
+    const steps = [passed(3, 1, 'lock-set'), released, answered(20, 1, 'sold')];
+    expect(timelineOf(steps).bars).toMatchObject([{ to: 8 }]);
+    const committed = [...steps, passed(9, 1, 'before-commit')];
+    expect(timelineOf(committed).bars).toMatchObject([{ to: 20, harmlessAt: 20 }]);
+  });
+
+  it('ends with its process', () => {
+    const { bars, gaps } = timelineOf([
+      passed(3, 1, 'lock-set'),
+      at(7, { kind: 'struck', cell: CELL, process: 1, what: 'killed' }),
+      answered(30, 2, 'busy'),
+    ]);
+    expect(bars).toMatchObject([{ from: 3, to: 7 }]);
+    expect(gaps).toEqual([{ process: 1, from: 7, to: 30, what: 'ended' }]);
+  });
+
+  it('that is still open ends with the last step', () => {
+    expect(timelineOf([passed(3, 1, 'lock-set'), passed(9, 1, 'before-read')]).bars).toMatchObject([
+      { from: 3, to: 9 },
+    ]);
+  });
+
+  it('is the same when steps come late', () => {
+    expect(timelineOf([...TWO_AT_ONCE].reverse())).toEqual(timelineOf(TWO_AT_ONCE));
+  });
+});
+
+describe('two holders at once', () => {
+  it('are those of whom each could write while the other was inside', () => {
+    const [overlap, ...others] = timelineOf(TWO_AT_ONCE).overlaps;
+    expect(others).toEqual([]);
+    expect(overlap).toMatchObject({ from: 10, holders: 2 });
+    expect(overlap?.to).toBeCloseTo(15, -1);
+  });
+
+  it('are no harm if one was kept from writing', () => {
+    const refused = TWO_AT_ONCE.filter(({ at: time }) => time !== 15 && time !== 20);
+    expect(timelineOf([...refused, answered(20, 1, 'refused')]).overlaps).toEqual([]);
+  });
+
+  it('show in every cell of a run that is published as harm, and in no right one', () => {
+    const log = new StepLog();
+    const run = syntheticRun();
+    for (const step of run) log.add(step);
+    for (const step of run) {
+      if (step.kind !== 'cell-ended') continue;
+      const isSeen = timelineOf(log.of(step.cell)).overlaps.length > 0;
+      if (['exact', 'ok', 'refused', 'stuck'].includes(step.outcome))
+        expect([step.cell, isSeen]).toEqual([step.cell, false]);
+      if (['oversold', 'stale-write'].includes(step.outcome))
+        expect([step.cell, isSeen]).toEqual([step.cell, true]);
+    }
+  });
+});
+
+describe('the marks', () => {
+  it('tell what befell the lock, and a write without it', () => {
+    expect(timelineOf(TWO_AT_ONCE).marks).toEqual([
+      { process: undefined, at: 5, kind: 'lease-ended', reason: undefined },
+      { process: 1, at: 15, kind: 'wrote-late', reason: undefined },
+    ]);
+  });
+
+  it('tell of those who went away', () => {
+    expect(timelineOf([answered(4, 1, 'busy')]).marks).toMatchObject([
+      { process: 1, kind: 'busy' },
+    ]);
+  });
+});
+
+describe('a gap', () => {
+  it('lasts until the process is thawed', () => {
+    const frozen = (time: number, what: 'frozen' | 'thawed') =>
+      at(time, { kind: 'struck', cell: CELL, process: 1, what });
+    const { gaps } = timelineOf([
+      frozen(2, 'frozen'),
+      frozen(9, 'thawed'),
+      answered(20, 1, 'sold'),
+    ]);
+    expect(gaps).toEqual([{ process: 1, from: 2, to: 9, what: 'frozen' }]);
+  });
+});
+
+describe('the scale', () => {
+  const steps = [
+    passed(0, 1, 'lock-set'),
+    passed(10, 1, 'after-write'),
+    answered(2_010, 1, 'sold'),
+  ];
+  const scale = TimeScale.of(timelineOf(steps));
+
+  it('draws a long pause shorter, and marks it', () => {
+    expect(scale.shareOf(0)).toBe(0);
+    expect(scale.shareOf(2_010)).toBe(1);
+    expect(scale.shareOf(10)).toBeGreaterThan(0.15);
+    expect(scale.pauses.map(({ ms }) => ms)).toEqual([2_000]);
+  });
+
+  it('finds the time of each place again', () => {
+    for (const time of [0, 3, 10, 500, 2_010]) {
+      expect(scale.timeOf(scale.shareOf(time))).toBeCloseTo(time, 6);
+    }
+  });
+
+  it('can be even, and then has no pauses', () => {
+    const even = TimeScale.even(100, 200);
+    expect(even.shareOf(150)).toBe(0.5);
+    expect(even.pauses).toEqual([]);
+  });
+});
+
+describe('the key', () => {
+  const steps = [
+    at(0, {
+      kind: 'key',
+      cell: CELL,
+      name: 'product_1',
+      fields: { a: '1' },
+      ttlMs: 1_000,
+      queue: ['b'],
+    }),
+    at(300, {
+      kind: 'key',
+      cell: CELL,
+      name: 'product_1',
+      fields: { a: '1' },
+      ttlMs: 1_000,
+      queue: [],
+    }),
+  ];
+
+  it('is as it was last seen, its TTL run on', () => {
+    expect(keyAt(steps, -1)).toBeUndefined();
+    expect(keyAt(steps, 200)).toMatchObject({ ttlMs: 800, queue: ['b'] });
+    expect(keyAt(steps, 500)).toMatchObject({ ttlMs: 800, queue: [] });
+  });
+
+  it('is gone when its time is over', () => {
+    expect(keyAt(steps, 1_400)).toMatchObject({ fields: undefined, ttlMs: undefined });
+  });
+});
