@@ -13,8 +13,8 @@ export function saleSteps(from: number): Step[] {
     },
   ];
   for (let number = 0; number < 200; number += 1) steps.push(...robot(number, from + 500));
-  steps.push({ kind: 'struck', at: from + 3_000, process: 4711, what: 'frozen' });
-  steps.push({ kind: 'struck', at: from + 6_000, process: 4711, what: 'thawed' });
+  steps.push({ kind: 'struck', at: from + 3_000, cell: 'live', process: 4711, what: 'frozen' });
+  steps.push({ kind: 'struck', at: from + 6_000, cell: 'live', process: 4711, what: 'thawed' });
   steps.push({ kind: 'reconciled', at: from + 6_500, process: 4712, differences: [] });
   return steps.sort((a, b) => a.at - b.at);
 }
@@ -22,7 +22,7 @@ export function saleSteps(from: number): Step[] {
 function robot(number: number, from: number): Step[] {
   const at = from + number * 31;
   const process = 4711 + (number % 2);
-  const order = { cell: 'sale', process, buyer: `robot-${number + 1}` };
+  const order = { cell: 'live', process, buyer: `robot-${number + 1}` };
   const isSold = number < 100;
   const tookMs = 6 + ((number * 7) % 23);
   const stock = Math.max(0, 99 - number);

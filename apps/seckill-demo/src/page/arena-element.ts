@@ -3,6 +3,7 @@ import type { Language, Texts } from '../arena/texts.js';
 import { texts } from '../arena/texts.js';
 import { preferences } from './preferences.js';
 import { selection } from './selection.js';
+import { connection } from './sources/connection.js';
 import type { PageState } from './state.js';
 import { store } from './store.js';
 import type { InBoth } from './words.js';
@@ -16,7 +17,7 @@ export abstract class ArenaElement extends LitElement {
     const draw = () => {
       this.requestUpdate();
     };
-    for (const seen of [store, preferences, selection]) {
+    for (const seen of [store, preferences, selection, connection]) {
       this.#subscriptions.push(seen.subscribe(draw));
     }
   }

@@ -4,6 +4,8 @@ import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from './arena-element.js';
 import './duel/duel-view.js';
 import { pageStyles } from './page-styles.js';
+import './hands/hands-view.js';
+import './live/live-view.js';
 import { look } from './look.js';
 import './matrix/matrix-view.js';
 import { preferences } from './preferences.js';
@@ -17,20 +19,6 @@ import type { PagePart } from './words/page-words.js';
 @customElement('arena-page')
 export class ArenaPage extends ArenaElement {
   static override readonly styles = [look, pageStyles];
-
-  #endSubscription: (() => void) | undefined;
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#endSubscription = connection.subscribe(() => {
-      this.requestUpdate();
-    });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#endSubscription?.();
-  }
 
   protected override render(): TemplateResult {
     const words = this.say(pageWords);
@@ -48,6 +36,8 @@ export class ArenaPage extends ArenaElement {
         </section>
         ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
         ${this.#section('replay', html`<replay-view></replay-view>`)}
+        ${this.#section('live', html`<live-view></live-view>`)}
+        ${this.#section('hands', html`<hands-view></hands-view>`)}
       </main>
       ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
     `;

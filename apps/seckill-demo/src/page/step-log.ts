@@ -1,7 +1,7 @@
 import type { Step } from '../arena/step.js';
 
-/** The steps that belong to no cell of the matrix: those of the shop that serves. */
-export const SALE = 'sale';
+/** The cell of the shop that serves: it is in no matrix, and has no end. */
+export const SALE = 'live';
 
 /** The shop serves for hours; only the last of its steps are looked at. */
 const SALE_KEPT = 4_000;

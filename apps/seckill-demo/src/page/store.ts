@@ -8,6 +8,7 @@ import { StepLog } from './step-log.js';
 export class Store extends Observable {
   readonly log = new StepLog();
   #state = initialState;
+  #seenAt = 0;
 
   get state(): PageState {
     return this.#state;
@@ -19,7 +20,13 @@ export class Store extends Observable {
       this.log.add(step);
       this.#state = reduce(this.#state, step);
     }
+    this.#seenAt = performance.now();
     this.changed();
+  }
+
+  /** The present, by the clock of the steps; it runs on while none comes. */
+  get clock(): number {
+    return this.#state.now + performance.now() - this.#seenAt;
   }
 
   /** A recording is played from its beginning again. */

@@ -1,0 +1,155 @@
+import { css, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement, state } from 'lit/decorators.js';
+import type { Command, CommandKind } from '../../arena/step.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { connection } from '../sources/connection.js';
+import { handsWords } from '../words/hands-words.js';
+import { obstacleTo } from './availability.js';
+import { CommandEvent } from './command-event.js';
+import { send } from './commands.js';
+import { purchaseAnswer } from './purchase.js';
+import type { PurchaseAnswer } from './purchase.js';
+
+const ROBOTS = 500;
+const NEW_STOCK = 100;
+const KEY = 'arena-buyer';
+
+/** Each tab keeps its own name: sessionStorage is not shared between tabs. */
+function nameOfThisTab(): string {
+  const fresh = `guest-${Math.random().toString(36).slice(2, 6)}`;
+  try {
+    const name = sessionStorage.getItem(KEY) ?? fresh;
+    sessionStorage.setItem(KEY, name);
+    return name;
+  } catch {
+    return fresh;
+  }
+}
+
+/** The visitor buys, pays, and calls a crowd of robots. */
+@customElement('buyer-panel')
+export class BuyerPanel extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      .row {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: end;
+        gap: 8px;
+        margin-bottom: 10px;
+      }
+      label {
+        display: grid;
+        gap: 2px;
+        flex: 1 1 130px;
+        font-size: 0.8125rem;
+        color: var(--muted);
+      }
+      input {
+        min-width: 0;
+        width: 100%;
+      }
+      .answer {
+        min-height: 1.5em;
+        margin-bottom: 8px;
+        font-weight: 600;
+      }
+    `,
+  ];
+
+  @state() private buyer = nameOfThisTab();
+  @state() private answer: PurchaseAnswer | undefined;
+
+  protected override render(): TemplateResult {
+    const words = this.say(handsWords);
+    return html`
+      <h3>${words.buyer.title}</h3>
+      <p class="quiet small">${words.buyer.intro}</p>
+      <div class="row">
+        <label
+          >${words.buyer.name}<input maxlength="40" .value=${this.buyer} @change=${this.#rename}
+        /></label>
+        ${this.#button('buy', words.commands.buy, this.#purchase('buy'), 'main')}
+        ${this.#button('pay', words.commands.pay, this.#purchase('pay'))}
+      </div>
+      <p class="answer" role="status">${this.#answer()} ${this.#order()}</p>
+      <div class="row">
+        ${this.#button('robots', words.buyer.robots(ROBOTS), this.#tell({ kind: 'robots', count: ROBOTS }))}
+        ${this.#button('restock', words.buyer.restock(NEW_STOCK), this.#tell({ kind: 'restock', stock: NEW_STOCK }))}
+      </div>
+    `;
+  }
+
+  #button(kind: CommandKind, text: string, act: () => void, look = ''): TemplateResult {
+    const obstacle = obstacleTo(kind, this.page, connection.state);
+    return html`<button
+      class=${look}
+      aria-disabled=${obstacle !== undefined}
+      title=${obstacle === undefined ? '' : this.say(handsWords).obstacles[obstacle]}
+      @click=${() => {
+        if (obstacle === undefined) act();
+      }}
+    >
+      ${text}
+    </button>`;
+  }
+
+  #answer(): TemplateResult | typeof nothing {
+    const { answer } = this;
+    if (answer === undefined) return nothing;
+    const words = this.say(handsWords);
+    switch (answer.kind) {
+      case 'bought':
+        return html`<span class="right">✓ ${words.buyer.bought(answer.remaining)}</span>`;
+      case 'paid':
+        return html`<span class="right">✓ ${words.buyer.answers.paid}</span>`;
+      case 'failed':
+        return html`<span class="harm">✕ ${answer.message}</span>`;
+      default:
+        return html`${words.buyer.answers[answer.kind]}`;
+    }
+  }
+
+  /** The state of the order, where the shop tells of it. */
+  #order(): TemplateResult | typeof nothing {
+    const order = this.page.sale.orders.find(({ buyer }) => buyer === this.buyer);
+    if (order === undefined) return nothing;
+    const words = this.say(handsWords).buyer;
+    const left = order.payUntil === undefined ? 0 : Date.parse(order.payUntil) - Date.now();
+    return html`<span class="quiet"
+      >${words.state(order.state)}${left > 0 ? html` · ${words.payBy(Math.ceil(left / 1_000))}` : ''}</span
+    >`;
+  }
+
+  #purchase(kind: 'buy' | 'pay'): () => void {
+    return () => {
+      void send({ kind, buyer: this.buyer }).then((reply) => {
+        this.answer =
+          reply.kind === 'done'
+            ? purchaseAnswer(kind, reply.body)
+            : { kind: 'failed', message: reply.message };
+      });
+    };
+  }
+
+  #tell(command: Command): () => void {
+    return () => {
+      this.answer = undefined;
+      this.dispatchEvent(new CommandEvent(command));
+    };
+  }
+
+  readonly #rename = ({ target }: Event): void => {
+    if (!(target instanceof HTMLInputElement) || target.value.trim() === '') return;
+    this.buyer = target.value.trim();
+    this.answer = undefined;
+    try {
+      sessionStorage.setItem(KEY, this.buyer);
+    } catch {
+      // It holds until the page is loaded again.
+    }
+  };
+}

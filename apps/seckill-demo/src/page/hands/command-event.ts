@@ -1,0 +1,10 @@
+import type { Command } from '../../arena/step.js';
+
+/** Somebody has pressed the button of a command. */
+export class CommandEvent extends Event {
+  static readonly type = 'arena-command';
+
+  constructor(readonly command: Command) {
+    super(CommandEvent.type, { bubbles: true, composed: true });
+  }
+}

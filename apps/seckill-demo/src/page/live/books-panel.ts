@@ -1,0 +1,112 @@
+import { css, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement } from 'lit/decorators.js';
+import type { BooksSeen } from '../../arena/step.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { liveWords } from '../words/live-words.js';
+
+/** Stock against orders. Whatever is broken, both must tell the same. */
+@customElement('books-panel')
+export class BooksPanel extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      .bar {
+        display: flex;
+        height: 26px;
+        margin: 12px 0;
+        border: 1px solid var(--edge);
+        border-radius: 6px;
+        overflow: hidden;
+      }
+      .bar i {
+        background: var(--accent);
+        transition: width 0.2s;
+      }
+      .bar i.paid {
+        background: repeating-linear-gradient(
+          90deg,
+          var(--accent) 0 5px,
+          var(--accent-soft) 5px 7px
+        );
+      }
+      .bar i.over {
+        background: repeating-linear-gradient(135deg, var(--harm) 0 5px, var(--harm-soft) 5px 8px);
+      }
+      dl {
+        display: grid;
+        grid-template-columns: 1fr max-content;
+        gap: 2px 12px;
+        margin: 0;
+      }
+      dt {
+        color: var(--muted);
+      }
+      dd {
+        margin: 0;
+        text-align: end;
+        font-weight: 600;
+      }
+      .verdict {
+        margin: 10px 0 0;
+        font-weight: 600;
+      }
+      @media (prefers-reduced-motion: reduce) {
+        .bar i {
+          transition: none;
+        }
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    const words = this.say(liveWords).books;
+    const { books } = this.page.figures;
+    return html`<h3>${words.title}</h3>
+      ${books === undefined ? html`<p class="quiet">${words.none}</p>` : this.#books(books)}`;
+  }
+
+  #books({ openingStock, stock, orders, paid, difference }: BooksSeen): TemplateResult {
+    const words = this.say(liveWords).books;
+    const whole = Math.max(1, openingStock, orders);
+    const share = (pieces: number): string => `width:${((100 * pieces) / whole).toFixed(2)}%`;
+    const within = Math.min(orders, openingStock);
+    return html`
+      <div class="bar" aria-hidden="true">
+        <i class="paid" style=${share(Math.min(paid ?? 0, within))}></i
+        ><i style=${share(within - Math.min(paid ?? 0, within))}></i
+        ><i class="over" style=${share(Math.max(0, orders - openingStock))}></i>
+      </div>
+      <dl class="figure">
+        <dt>${words.opening}</dt>
+        <dd>${openingStock}</dd>
+        <dt>${words.stock}</dt>
+        <dd>${stock}</dd>
+        <dt>${words.orders}</dt>
+        <dd>${orders}</dd>
+        ${
+          paid === undefined
+            ? nothing
+            : html`<dt>${words.paid}</dt>
+                <dd>${paid}</dd>`
+        }
+        <dt>${words.difference}</dt>
+        <dd class=${difference === 0 ? '' : 'harm'}>${difference}</dd>
+      </dl>
+      <p class="verdict ${difference === 0 ? 'right' : 'harm'}">
+        ${difference === 0 ? `✓ ${words.agrees}` : `✕ ${words.differs}`}
+      </p>
+      ${this.#reconciled()}
+    `;
+  }
+
+  #reconciled(): TemplateResult | typeof nothing {
+    const { reconciled } = this.page.sale;
+    if (reconciled === undefined) return nothing;
+    const { process, differences } = reconciled;
+    return html`<p class="quiet small">
+      ${this.say(liveWords).books.reconciled(process, differences.length)} ${differences.join('; ')}
+    </p>`;
+  }
+}

@@ -1,0 +1,81 @@
+import { css, html } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement } from 'lit/decorators.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { runningCells } from '../state/cells.js';
+import { liveWords } from '../words/live-words.js';
+
+const DRAWN = 24;
+
+/** Those who wait in each process; with the fair lock everybody has a number. */
+@customElement('queues-panel')
+export class QueuesPanel extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      ul {
+        display: grid;
+        gap: 10px;
+        margin: 8px 0 0;
+        padding: 0;
+        list-style: none;
+      }
+      .line {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 4px;
+        min-height: 22px;
+      }
+      i {
+        display: inline-grid;
+        place-items: center;
+        min-width: 20px;
+        height: 20px;
+        padding: 0 2px;
+        border: 1.5px solid var(--muted);
+        border-radius: 10px;
+        font: 11px/1 var(--sans);
+        font-variant-numeric: tabular-nums;
+      }
+      i.inside {
+        background: var(--accent);
+        border-color: var(--accent);
+        border-radius: 4px;
+        color: var(--on-accent);
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    const words = this.say(liveWords).queues;
+    const alive = this.page.processes.filter(({ condition }) => condition !== 'ended');
+    return html`<h3>${words.title}</h3>
+      ${
+        alive.length === 0
+          ? html`<p class="quiet">${words.none}</p>`
+          : html`<ul>
+              ${alive.map(({ waiting, held }, index) => this.#line(index + 1, waiting, held))}
+            </ul>`
+      }`;
+  }
+
+  #line(number: number, waiting: number, held: number): TemplateResult {
+    const words = this.say(liveWords).queues;
+    const isFair = runningCells(this.page.cells).some((id) =>
+      /\/fair\b|part\/queue\/with$/.test(id),
+    );
+    return html`<li>
+      <span class="small quiet figure">
+        ${words.process(number)} ·
+        ${held > 0 ? `${held} ${words.inside}, ` : ''}${words.waiting(waiting)}
+      </span>
+      <span class="line" aria-hidden="true">
+        ${Array.from({ length: Math.min(held, DRAWN) }, () => html`<i class="inside">■</i>`)}
+        ${Array.from({ length: Math.min(waiting, DRAWN) }, (_, place) => html`<i>${isFair ? place + 1 : ''}</i>`)}
+        ${waiting > DRAWN ? html`<span class="small quiet">${words.more(waiting - DRAWN)}</span>` : ''}
+      </span>
+    </li>`;
+  }
+}

@@ -1,0 +1,158 @@
+import type { CommandKind } from '../../arena/step.js';
+import type { Obstacle } from '../hands/availability.js';
+import type { PurchaseAnswer } from '../hands/purchase.js';
+import type { Condition } from '../state/processes.js';
+import type { InBoth } from '../words.js';
+
+export interface HandsWords {
+  readonly title: string;
+  readonly intro: string;
+  readonly obstacles: Readonly<Record<Obstacle, string>>;
+  readonly commands: Readonly<Record<CommandKind, string>>;
+  readonly conditions: Readonly<Record<Condition, string>>;
+  readonly process: (number: number) => string;
+  readonly counts: (waiting: number, held: number) => string;
+  readonly noProcess: string;
+  readonly redis: string;
+  readonly redisStates: Readonly<Record<'up' | 'paused', string>>;
+  readonly timeline: string;
+  readonly buyer: {
+    readonly title: string;
+    readonly intro: string;
+    readonly name: string;
+    readonly answers: Readonly<
+      Record<Exclude<PurchaseAnswer['kind'], 'failed' | 'bought'>, string>
+    >;
+    readonly bought: (remaining: number | undefined) => string;
+    readonly state: (state: string) => string;
+    readonly payBy: (seconds: number) => string;
+    readonly robots: (count: number) => string;
+    readonly restock: (stock: number) => string;
+  };
+  readonly asked: (command: string) => string;
+  readonly refused: (message: string) => string;
+}
+
+export const handsWords: InBoth<HandsWords> = {
+  en: {
+    title: 'Pull the plug yourself',
+    intro:
+      'These are real processes and a real Redis. Call the robots, then kill whoever holds the lock. The books must still agree.',
+    obstacles: {
+      recorded: 'This is a recorded run: there is nothing to break. Run the demo yourself.',
+      offline: 'The arena cannot be reached.',
+      'not-open': 'The shop opens when the run is over.',
+      'foreign-redis': 'This Redis is yours, from REDIS_URL: the arena leaves it alone.',
+      platform: 'This operating system cannot do that.',
+      'redis-paused': 'Redis is paused already.',
+    },
+    commands: {
+      kill: 'Kill',
+      freeze: 'Freeze for 10 s',
+      cut: 'Cut its network',
+      block: 'Block its event loop',
+      'redis-pause': 'Pause for 10 s',
+      'redis-restart': 'Restart without its data',
+      'redis-fail-over': 'Fail over to a replica',
+      buy: 'Buy one',
+      pay: 'Pay',
+      robots: 'Call robots',
+      restock: 'Restock',
+      skip: 'Skip to the shop',
+    },
+    conditions: {
+      up: 'works',
+      frozen: 'frozen',
+      cut: 'network cut',
+      blocked: 'event loop blocked',
+      ended: 'dead',
+    },
+    process: (number) => `Process ${number}`,
+    counts: (waiting, held) => `${waiting} wait, ${held} inside`,
+    noProcess: 'No process serves now.',
+    redis: 'Redis',
+    redisStates: { up: 'works', paused: 'paused' },
+    timeline: 'The last 15 seconds',
+    buyer: {
+      title: 'Be a buyer',
+      intro: 'Each tab is a buyer of its own. Everybody gets one piece at most.',
+      name: 'Your name',
+      answers: {
+        paid: 'Paid.',
+        'sold-out': 'Sold out.',
+        'has-one': 'You have one already.',
+        busy: 'Too many wait. Try again.',
+        'no-order': 'You have nothing to pay for.',
+        'not-open': 'The sale has not begun.',
+      },
+      bought: (remaining) =>
+        remaining === undefined ? 'You got one.' : `You got one. ${remaining} are left.`,
+      state: (state) => `Your order: ${state}`,
+      payBy: (seconds) => `${seconds} s left to pay`,
+      robots: (count) => `Call ${count} robots`,
+      restock: (stock) => `New sale: ${stock} pieces`,
+    },
+    asked: (command) => `Done: ${command}`,
+    refused: (message) => `Refused: ${message}`,
+  },
+  zh: {
+    title: '亲手拔电源',
+    intro: '这里是真实的进程和真实的 Redis。先叫来机器人，再杀掉持锁的进程，账目仍然必须一致。',
+    obstacles: {
+      recorded: '这是录像，没有可以弄坏的东西。请在自己的机器上运行演示。',
+      offline: '连接不上擂台。',
+      'not-open': '运行结束后商店才开门。',
+      'foreign-redis': '这个 Redis 来自 REDIS_URL，是你的，擂台不会动它。',
+      platform: '这个操作系统做不到。',
+      'redis-paused': 'Redis 已经暂停。',
+    },
+    commands: {
+      kill: '杀掉',
+      freeze: '冻结 10 秒',
+      cut: '切断网络',
+      block: '阻塞事件循环',
+      'redis-pause': '暂停 10 秒',
+      'redis-restart': '重启并清空数据',
+      'redis-fail-over': '切换到从库',
+      buy: '抢一件',
+      pay: '付款',
+      robots: '叫机器人',
+      restock: '补货',
+      skip: '直接去商店',
+    },
+    conditions: {
+      up: '正常',
+      frozen: '已冻结',
+      cut: '已断网',
+      blocked: '事件循环被阻塞',
+      ended: '已死',
+    },
+    process: (number) => `进程 ${number}`,
+    counts: (waiting, held) => `${waiting} 个在等，${held} 个在里面`,
+    noProcess: '目前没有进程在服务。',
+    redis: 'Redis',
+    redisStates: { up: '正常', paused: '已暂停' },
+    timeline: '最近 15 秒',
+    buyer: {
+      title: '当一回买家',
+      intro: '每个标签页是一个买家，每人最多买一件。',
+      name: '你的昵称',
+      answers: {
+        paid: '已付款。',
+        'sold-out': '已售罄。',
+        'has-one': '你已经有一件了。',
+        busy: '等的人太多，请再试一次。',
+        'no-order': '你没有待付款的订单。',
+        'not-open': '还没开卖。',
+      },
+      bought: (remaining) =>
+        remaining === undefined ? '抢到了。' : `抢到了，还剩 ${remaining} 件。`,
+      state: (state) => `你的订单：${state}`,
+      payBy: (seconds) => `请在 ${seconds} 秒内付款`,
+      robots: (count) => `叫来 ${count} 个机器人`,
+      restock: (stock) => `重新开卖：${stock} 件`,
+    },
+    asked: (command) => `已执行：${command}`,
+    refused: (message) => `未执行：${message}`,
+  },
+};

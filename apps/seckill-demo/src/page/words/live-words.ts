@@ -1,0 +1,104 @@
+import type { InBoth } from '../words.js';
+
+export interface LiveWords {
+  readonly title: string;
+  readonly intro: string;
+  readonly books: {
+    readonly title: string;
+    readonly none: string;
+    readonly stock: string;
+    readonly orders: string;
+    readonly paid: string;
+    readonly opening: string;
+    readonly difference: string;
+    readonly agrees: string;
+    readonly differs: string;
+    readonly reconciled: (process: number, differences: number) => string;
+  };
+  readonly queues: {
+    readonly title: string;
+    readonly none: string;
+    readonly process: (number: number) => string;
+    readonly inside: string;
+    readonly waiting: (count: number) => string;
+    readonly more: (count: number) => string;
+  };
+  readonly chart: {
+    readonly rate: string;
+    readonly p99: string;
+    readonly second: string;
+    readonly picture: (name: string, now: string) => string;
+    readonly asTable: string;
+  };
+}
+
+export const liveWords: InBoth<LiveWords> = {
+  en: {
+    title: 'The sale as it goes',
+    intro: 'Each figure is counted while orders are answered, in the run and in the shop after it.',
+    books: {
+      title: 'The books',
+      none: 'The books are opened with the shop, after the run.',
+      stock: 'in stock',
+      orders: 'orders on record',
+      paid: 'of them paid',
+      opening: 'at the opening',
+      difference: 'difference',
+      agrees: 'stock and orders agree',
+      differs: 'orders that the stock does not know of',
+      reconciled: (process, differences) =>
+        differences === 0
+          ? `Process ${process} has compared the books: they agree.`
+          : `Process ${process} has compared the books: ${differences} differences.`,
+    },
+    queues: {
+      title: 'Who waits',
+      none: 'Nobody waits.',
+      process: (number) => `process ${number}`,
+      inside: 'inside',
+      waiting: (count) => `${count} wait`,
+      more: (count) => `+ ${count}`,
+    },
+    chart: {
+      rate: 'orders per second',
+      p99: 'p99 in ms',
+      second: 'second',
+      picture: (name, now) => `${name} over the last minute; now ${now}.`,
+      asTable: 'as a table',
+    },
+  },
+  zh: {
+    title: '秒杀实况',
+    intro: '每个数字都是边答复边统计的，运行期间如此，之后的商店也如此。',
+    books: {
+      title: '账目',
+      none: '运行结束、商店开门后才有账目。',
+      stock: '库存',
+      orders: '订单',
+      paid: '其中已付款',
+      opening: '开卖时',
+      difference: '账实差',
+      agrees: '库存与订单一致',
+      differs: '订单比库存所说的多',
+      reconciled: (process, differences) =>
+        differences === 0
+          ? `进程 ${process} 对过账：一致。`
+          : `进程 ${process} 对过账：${differences} 处不符。`,
+    },
+    queues: {
+      title: '谁在等',
+      none: '没有人在等。',
+      process: (number) => `进程 ${number}`,
+      inside: '在里面',
+      waiting: (count) => `${count} 个在等`,
+      more: (count) => `+ ${count}`,
+    },
+    chart: {
+      rate: '订单/秒',
+      p99: 'p99（ms）',
+      second: '秒',
+      picture: (name, now) => `最近一分钟的${name}，当前 ${now}。`,
+      asTable: '看表格',
+    },
+  },
+};
