@@ -12,6 +12,7 @@ import { preferences } from './preferences.js';
 import './replay/replay-view.js';
 import { connection } from './sources/connection.js';
 import './sources/recording-bar.js';
+import './stages/locks-view.js';
 import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
 
@@ -38,6 +39,7 @@ export class ArenaPage extends ArenaElement {
         ${this.#section('replay', html`<replay-view></replay-view>`)}
         ${this.#section('live', html`<live-view></live-view>`)}
         ${this.#section('hands', html`<hands-view></hands-view>`)}
+        ${this.#section('locks', html`<locks-view></locks-view>`)}
       </main>
       ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
     `;

@@ -1,0 +1,16 @@
+import type { PartName } from '../../arena/parts/part.js';
+import { cartPicture } from './cart-picture.js';
+import { offerPicture } from './offer-picture.js';
+import { openingPicture } from './opening-picture.js';
+import { paymentPicture } from './payment-picture.js';
+import { queuePicture } from './queue-picture.js';
+import type { Picture } from './scene.js';
+
+/** A part without a picture is shown by its figures alone. */
+export const PICTURES: Readonly<Partial<Record<PartName, Picture>>> = {
+  queue: queuePicture,
+  opening: openingPicture,
+  payment: paymentPicture,
+  offer: offerPicture,
+  cart: cartPicture,
+};
