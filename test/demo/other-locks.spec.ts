@@ -4,6 +4,8 @@ import type { Member } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { cart } from '../../apps/seckill-demo/src/arena/parts/cart.js';
 import { offer } from '../../apps/seckill-demo/src/arena/parts/offer.js';
 import { payment } from '../../apps/seckill-demo/src/arena/parts/payment.js';
+import { report } from '../../apps/seckill-demo/src/arena/parts/report.js';
+import { ticket } from '../../apps/seckill-demo/src/arena/parts/ticket.js';
 import { queue } from '../../apps/seckill-demo/src/arena/parts/queue.js';
 import type { GatePoint } from '../../apps/seckill-demo/src/seckill/gate.js';
 import { eventually } from '../support/eventually.js';
@@ -251,6 +253,24 @@ describe('the parts of the sale with one process', () => {
   it('no offer is torn with the read-write lock, and each one without', async () => {
     expect(await offer(planIn(hasty), 'read-write-lock')).toMatchObject({ outcome: 'ok', torn: 0 });
     expect(await offer(planIn(hasty), 'naive')).toMatchObject({ outcome: 'torn', torn: 12 });
+  });
+
+  it('a visitor gets as many tickets as the limit says, and is told when to come again', async () => {
+    const plan = planIn(patient);
+    expect(await ticket(plan, 'shared')).toMatchObject({ outcome: 'ok', letIn: 5, sentAway: 1 });
+    const visitor = 'visitor-in-a-hurry';
+    const take = () => post(`${patient.fleet.url}/api/tickets`, { visitor });
+    for (let attempt = 0; attempt < 5; attempt += 1) expect((await take()).status).toBe(201);
+    const refused = await take();
+    expect(await refused.json()).toMatchObject({ statusCode: 429, error: 'Too Many Requests' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('a job runs once in a day, and at each call without @CronLock', async () => {
+    const plan = planIn(patient);
+    expect(await report(plan, 'cron-lock')).toMatchObject({ outcome: 'ok', runs: 1 });
+    expect(await report(plan, 'cron-lock')).toMatchObject({ outcome: 'error', runs: 0 });
+    expect(await report(plan, 'everywhere')).toMatchObject({ runs: 1 });
   });
 
   it('carts in opposite orders are sold whole', async () => {

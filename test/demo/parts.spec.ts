@@ -3,6 +3,8 @@ import type { Answer } from '../../apps/seckill-demo/src/arena/buyer.js';
 import { judgeCarts } from '../../apps/seckill-demo/src/arena/parts/cart.js';
 import { judgeOffer } from '../../apps/seckill-demo/src/arena/parts/offer.js';
 import type { OfferEvidence } from '../../apps/seckill-demo/src/arena/parts/offer.js';
+import { judgeReports } from '../../apps/seckill-demo/src/arena/parts/report.js';
+import { judgeTickets } from '../../apps/seckill-demo/src/arena/parts/ticket.js';
 import { judgeOpening } from '../../apps/seckill-demo/src/arena/parts/opening.js';
 import { judgePayment } from '../../apps/seckill-demo/src/arena/parts/payment.js';
 import { judgeQueue } from '../../apps/seckill-demo/src/arena/parts/queue.js';
@@ -104,5 +106,31 @@ describe('judgeCarts', () => {
     ['too little was sold', times(20, answer(201)), [books(40, 20), books(30, 20)], 'error'],
   ] as const)('%s', (_, answers, states, outcome) => {
     expect(judgeCarts(answers, states, true).outcome).toBe(outcome);
+  });
+});
+
+describe('judgeTickets', () => {
+  const [letIn, away] = [answer(201), answer(429)];
+
+  it.each([
+    ['five were let in', [...times(5, letIn), ...times(7, away)], 'ok'],
+    ['each process let five in', [...times(10, letIn), ...times(2, away)], 'leaks'],
+    ['nobody was let in', times(12, away), 'error'],
+    ['one got no answer', [...times(5, letIn), ...times(6, away), broken], 'error'],
+  ] as const)('%s', (_, answers, outcome) => {
+    expect(judgeTickets(answers, true).outcome).toBe(outcome);
+  });
+});
+
+describe('judgeReports', () => {
+  const [ran, left] = [answer(200, { ran: true }), answer(200, { ran: false })];
+
+  it.each([
+    ['one process ran it', [left, ran, left], 'ok'],
+    ['every process ran it', [ran, ran, ran], 'repeats'],
+    ['no process ran it', [left, left], 'error'],
+    ['one got no answer', [ran, broken], 'error'],
+  ] as const)('%s', (_, answers, outcome) => {
+    expect(judgeReports(answers, true).outcome).toBe(outcome);
   });
 });

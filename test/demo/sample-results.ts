@@ -33,4 +33,8 @@ export const PARTS: readonly PartResult[] = [
   { part: 'offer', withLock: true, outcome: 'ok', readers: 12, together: 12, torn: 0 },
   { part: 'cart', withLock: false, outcome: 'deadlock', sold: 1, soldOut: 0, stuck: 1 },
   { part: 'cart', withLock: true, outcome: 'ok', sold: 30, soldOut: 10, stuck: 0 },
+  { part: 'ticket', withLock: false, outcome: 'leaks', limit: 5, letIn: 10, sentAway: 2 },
+  { part: 'ticket', withLock: true, outcome: 'ok', limit: 5, letIn: 5, sentAway: 7 },
+  { part: 'report', withLock: false, outcome: 'repeats', processes: 2, runs: 2 },
+  { part: 'report', withLock: true, outcome: 'ok', processes: 2, runs: 1 },
 ];

@@ -3,6 +3,7 @@ import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { LockExceptionFilter, RedisLockModule } from 'nestjs-redis-lock';
+import { RedisThrottlerModule } from 'nestjs-redis-lock/throttler';
 import { CartController } from './cart/cart.controller.js';
 import { CartService } from './cart/cart.service.js';
 import { DATABASE, openDatabase } from './database/open-database.js';
@@ -13,6 +14,8 @@ import { OfferService } from './offer/offer.service.js';
 import { PaymentGateway } from './payment/payment-gateway.js';
 import { PaymentController } from './payment/payment.controller.js';
 import { PaymentService } from './payment/payment.service.js';
+import { ReportController } from './report/report.controller.js';
+import { SalesReport } from './report/sales-report.js';
 import { CancellationService } from './seckill/cancellation.service.js';
 import { GATE } from './seckill/gate.js';
 import type { Gate } from './seckill/gate.js';
@@ -28,6 +31,9 @@ import { REDIS, SETTINGS } from './settings.js';
 import type { Settings } from './settings.js';
 import { connectRedis } from './shop-redis.js';
 import { STRATEGIES, StrategyRegistry } from './strategies/strategy-registry.js';
+
+import { TicketController } from './ticket/ticket.controller.js';
+import { TicketService } from './ticket/ticket.service.js';
 
 export interface Seams {
   readonly gate: Gate;
@@ -47,8 +53,12 @@ export class AppModule implements OnApplicationShutdown {
           waitTimeMs: settings.waitTimeMs,
           logAcquisitions: settings.logLevel === 'debug',
         }),
+        RedisThrottlerModule.forRoot(),
       ],
-      controllers: [SeckillController, CartController, OfferController, PaymentController],
+      controllers: [
+        ...[SeckillController, CartController, OfferController, PaymentController],
+        ...[TicketController, ReportController],
+      ],
       providers: [
         { provide: SETTINGS, useValue: settings },
         { provide: REDIS, useFactory: () => connectRedis(settings.redisUrl) },
@@ -60,7 +70,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: APP_FILTER, useClass: ErrorBodyFilter },
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],
-        ...[CartService, OfferService, PaymentGateway, PaymentService],
+        ...[CartService, OfferService, PaymentGateway, PaymentService, TicketService, SalesReport],
         ...Object.values(STRATEGIES),
         StrategyRegistry,
       ],

@@ -66,6 +66,8 @@ export const EXPECTED_PARTS: Readonly<
   payment: { withoutLock: 'overloads', withLock: 'ok' },
   offer: { withoutLock: 'torn', withLock: 'ok' },
   cart: { withoutLock: 'deadlock', withLock: 'ok' },
+  ticket: { withoutLock: 'leaks', withLock: 'ok' },
+  report: { withoutLock: 'repeats', withLock: 'ok' },
 };
 
 /** What is published of a cell; undefined: it is measured, and nothing is promised. */

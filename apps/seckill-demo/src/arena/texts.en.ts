@@ -90,6 +90,8 @@ right before it gives the lock back.`,
     payment: 'semaphore',
     offer: 'read-write lock',
     cart: 'multi lock',
+    ticket: 'rate limit',
+    report: '@CronLock',
   },
   partFigures: figuresOf,
   partNotes: `queue: 20 buyers come one by one; inverted: pairs of them who bought in another
@@ -98,7 +100,9 @@ orders while one process was not ready (early), and after. payment: a gateway
 that takes five at a time; thrown out: whoever was one too many. offer: buyers
 read price and stock while both change; torn: they saw an old price with new
 stock; at once: so many were reading together. cart: one wants A and B, another
-B and A; deadlocked: each had what the other waited for, and nobody bought.`,
+B and A; deadlocked: each had what the other waited for, and nobody bought.
+ticket: a visitor may try five times in ten seconds, and tries at each process.
+report: the moment of a nightly job comes in all processes at once.`,
 
   checkPassed: (compared, measured, seconds) =>
     `check passed: ${compared} cells as expected` +
@@ -149,6 +153,10 @@ function figuresOf(result: PartResult): string {
       return `${result.torn} torn, ${result.together} at once`;
     case 'cart':
       return `${result.sold} sold, ${result.stuck} deadlocked`;
+    case 'ticket':
+      return `${result.letIn} let in, limit ${result.limit}`;
+    case 'report':
+      return `${count(result.runs, 'run')}, ${count(result.processes, 'process', 'es')}`;
   }
 }
 

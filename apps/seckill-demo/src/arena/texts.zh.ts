@@ -83,13 +83,16 @@ DEL 两步的，停在即将放锁之前。`,
     payment: '信号量',
     offer: '读写锁',
     cart: '联锁',
+    ticket: '限流',
+    report: '定时任务锁',
   },
   partFigures: figuresOf,
   partNotes: `queue：20 人依次到来；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时只测
 量，不作保证。opening：还有一个进程没准备好时卖出的订单（提前），以及全部就绪
 之后的。payment：支付网关一次只接五人；被赶出：多出来的人。offer：读价格和库存
 时两者正在改；读错：看到旧价格配新库存的人；同时读：一起在读的人数。cart：一个
-买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。`,
+买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。ticket：每人
+十秒内最多试五次，他在每个进程都试。report：夜间任务的时刻在各进程同时到来。`,
 
   checkPassed: (compared, measured, seconds) =>
     `检查通过：${compared} 格全部符合预期${measured > 0 ? `，${measured} 格只测量` : ''}，${seconds} 秒`,
@@ -135,6 +138,10 @@ function figuresOf(result: PartResult): string {
       return `读错 ${result.torn}，同时读 ${result.together}`;
     case 'cart':
       return `售出 ${result.sold}，死锁 ${result.stuck}`;
+    case 'ticket':
+      return `放行 ${result.letIn} 次，上限 ${result.limit}`;
+    case 'report':
+      return `执行 ${result.runs} 次，${result.processes} 个进程`;
   }
 }
 

@@ -23,7 +23,15 @@ export const FAULT_NAMES = /** @type {const} */ ([
 ]);
 
 /** The parts of a sale besides the one lock around the stock; each shows another kind of lock. */
-export const PART_NAMES = /** @type {const} */ (['queue', 'opening', 'payment', 'offer', 'cart']);
+export const PART_NAMES = /** @type {const} */ ([
+  'queue',
+  'opening',
+  'payment',
+  'offer',
+  'cart',
+  'ticket',
+  'report',
+]);
 
 /** Each level includes those before it; `debug` shows every lock. */
 export const SHOP_LOG_LEVELS = /** @type {const} */ (['off', 'error', 'warn', 'log', 'debug']);

@@ -38,6 +38,8 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     torn: 'torn',
     deadlock: 'deadlock',
     partial: 'half a cart',
+    leaks: 'leaks',
+    repeats: 'repeats',
   },
   zh: {
     exact: '正好',
@@ -59,5 +61,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     torn: '读错',
     deadlock: '死锁',
     partial: '只卖一半',
+    leaks: '漏放',
+    repeats: '重复执行',
   },
 };

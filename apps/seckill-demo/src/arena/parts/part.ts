@@ -13,10 +13,21 @@ export type { PartName } from '../../options/names.mjs';
  * - `torn`: a reader got an old price with new stock.
  * - `deadlock`: carts waited for each other until one gave up.
  * - `partial`: a cart was sold by halves.
+ * - `leaks`: a visitor got in more often than the limit says.
+ * - `repeats`: more than one process ran the job.
  * - `error`: the part could not be played through.
  */
 export type PartOutcome =
-  'ok' | 'overtakes' | 'sells-early' | 'overloads' | 'torn' | 'deadlock' | 'partial' | 'error';
+  | 'ok'
+  | 'overtakes'
+  | 'sells-early'
+  | 'overloads'
+  | 'torn'
+  | 'deadlock'
+  | 'partial'
+  | 'leaks'
+  | 'repeats'
+  | 'error';
 
 type Played<Part extends PartName, Figures> = Readonly<Figures> & {
   readonly part: Part;
@@ -31,7 +42,16 @@ export type OpeningResult = Played<'opening', { processes: number; early: number
 export type PaymentResult = Played<'payment', { paid: number; refused: number; inside: number }>;
 export type OfferResult = Played<'offer', { readers: number; together: number; torn: number }>;
 export type CartResult = Played<'cart', { sold: number; soldOut: number; stuck: number }>;
-export type PartResult = QueueResult | OpeningResult | PaymentResult | OfferResult | CartResult;
+export type TicketResult = Played<'ticket', { limit: number; letIn: number; sentAway: number }>;
+export type ReportResult = Played<'report', { processes: number; runs: number }>;
+export type PartResult =
+  | QueueResult
+  | OpeningResult
+  | PaymentResult
+  | OfferResult
+  | CartResult
+  | TicketResult
+  | ReportResult;
 
 /** Where a part is played. */
 export interface PartPlan {

@@ -4,6 +4,8 @@ import { opening } from './opening.js';
 import type { PartName, PartPlan, PartResult } from './part.js';
 import { payment } from './payment.js';
 import { queue } from './queue.js';
+import { report } from './report.js';
+import { ticket } from './ticket.js';
 
 /** One part, with its lock or without. */
 export interface PartScene {
@@ -27,4 +29,8 @@ export const PATIENT_SCENES: readonly PartScene[] = [
   { part: 'payment', withLock: false, play: (plan) => payment(plan, 'naive') },
   { part: 'payment', withLock: true, play: (plan) => payment(plan, 'semaphore') },
   { part: 'cart', withLock: true, play: cart },
+  { part: 'ticket', withLock: false, play: (plan) => ticket(plan, 'per-process') },
+  { part: 'ticket', withLock: true, play: (plan) => ticket(plan, 'shared') },
+  { part: 'report', withLock: false, play: (plan) => report(plan, 'everywhere') },
+  { part: 'report', withLock: true, play: (plan) => report(plan, 'cron-lock') },
 ];

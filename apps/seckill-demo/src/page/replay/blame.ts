@@ -109,9 +109,9 @@ const RULES: readonly Rule[] = [
   {
     strategies: ['lock-in-tx'],
     outcomes: ['oversells'],
-    line: 'await transaction.commit()',
+    line: 'await work.flush()',
     why: {
-      en: 'The lock is given back before this commit. The next buyer reads the old stock.',
+      en: 'The lock is released before this write and its commit. The next buyer reads the old stock.',
       zh: '提交之前锁就已经放掉了，下一个买家读到的还是旧库存。',
     },
   },

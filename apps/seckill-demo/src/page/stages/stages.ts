@@ -4,6 +4,8 @@ import { offerPicture } from './offer-picture.js';
 import { openingPicture } from './opening-picture.js';
 import { paymentPicture } from './payment-picture.js';
 import { queuePicture } from './queue-picture.js';
+import { reportPicture } from './report-picture.js';
+import { ticketPicture } from './ticket-picture.js';
 import type { Picture } from './scene.js';
 
 /** A part without a picture is shown by its figures alone. */
@@ -13,4 +15,6 @@ export const PICTURES: Readonly<Partial<Record<PartName, Picture>>> = {
   payment: paymentPicture,
   offer: offerPicture,
   cart: cartPicture,
+  ticket: ticketPicture,
+  report: reportPicture,
 };

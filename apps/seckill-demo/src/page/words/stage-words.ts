@@ -73,6 +73,22 @@ export const stageWords: InBoth<StagesWords> = {
           with: 'Cart 1 has A and B; cart 2 waits for its turn.',
         },
       },
+      ticket: {
+        title: 'Five attempts, at whichever process',
+        why: 'The limit counts in Redis, so it is one limit for all processes.',
+        pictures: {
+          without: 'Each process lets the visitor in five times.',
+          with: 'All processes together let the visitor in five times.',
+        },
+      },
+      report: {
+        title: 'A nightly job in every process',
+        why: 'The moment comes in all processes at once; @CronLock lets one of them run the job.',
+        pictures: {
+          without: 'Every process runs the job.',
+          with: 'One process runs the job, the others leave it out.',
+        },
+      },
     },
     columns: ['part', 'lock', 'without it', 'with it'],
     asTable: 'as a table',
@@ -123,6 +139,22 @@ export const stageWords: InBoth<StagesWords> = {
         pictures: {
           without: '购物车 1 拿着 A 等 B，购物车 2 拿着 B 等 A。',
           with: '购物车 1 同时拿着 A 和 B，购物车 2 等轮到自己。',
+        },
+      },
+      ticket: {
+        title: '最多试五次，不论在哪个进程',
+        why: '计数放在 Redis 里，所有进程共用一个上限。',
+        pictures: {
+          without: '每个进程都放行五次。',
+          with: '所有进程加起来放行五次。',
+        },
+      },
+      report: {
+        title: '每个进程都有的夜间任务',
+        why: '时刻在各进程同时到来，@CronLock 只让其中一个执行。',
+        pictures: {
+          without: '每个进程都执行一遍。',
+          with: '一个进程执行，其余的跳过。',
         },
       },
     },

@@ -1,0 +1,27 @@
+import { Buyer } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import type { PartPlan, ReportResult } from './part.js';
+
+const OK = 200;
+
+/** The moment of the job comes in all processes at once. */
+export async function report(
+  { fleet }: PartPlan,
+  strategy: 'everywhere' | 'cron-lock',
+): Promise<ReportResult> {
+  const clocks: Buyer[] = [];
+  for (const { pid } of fleet.members) clocks.push(await Buyer.at(fleet.url, pid));
+  const answers = await Promise.all(
+    clocks.map((clock) => clock.ask('POST', `/api/reports?strategy=${strategy}`)),
+  );
+  for (const clock of clocks) clock.leave();
+  return judgeReports(answers, strategy === 'cron-lock');
+}
+
+export function judgeReports(answers: readonly Answer[], withLock: boolean): ReportResult {
+  const answered = answers.filter(({ status }) => status === OK);
+  const runs = answered.filter(({ body }) => (JSON.parse(body) as { ran: boolean }).ran).length;
+  const isRight = runs === 1 && answered.length === answers.length;
+  const outcome = runs > 1 ? 'repeats' : isRight ? 'ok' : 'error';
+  return { part: 'report', withLock, outcome, processes: answers.length, runs };
+}

@@ -1,0 +1,32 @@
+import { ATTEMPTS } from '../../ticket/ticket.service.js';
+import { Buyer } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import type { PartPlan, TicketResult } from './part.js';
+
+const OK = 201;
+const TOO_MANY = 429;
+
+/** One visitor tries at every process in turn, each time as often as is allowed, and once more. */
+export async function ticket(
+  { fleet, newProduct }: PartPlan,
+  strategy: 'per-process' | 'shared',
+): Promise<TicketResult> {
+  const visitor = `visitor-${newProduct()}`;
+  const answers: Answer[] = [];
+  for (const { pid } of fleet.members) {
+    const buyer = await Buyer.at(fleet.url, pid);
+    for (let attempt = 0; attempt <= ATTEMPTS; attempt += 1) {
+      answers.push(await buyer.ask('POST', `/api/tickets?strategy=${strategy}`, { visitor }));
+    }
+    buyer.leave();
+  }
+  return judgeTickets(answers, strategy === 'shared');
+}
+
+export function judgeTickets(answers: readonly Answer[], withLock: boolean): TicketResult {
+  const letIn = answers.filter(({ status }) => status === OK).length;
+  const sentAway = answers.filter(({ status }) => status === TOO_MANY).length;
+  const isRight = letIn === ATTEMPTS && letIn + sentAway === answers.length;
+  const outcome = letIn > ATTEMPTS ? 'leaks' : isRight ? 'ok' : 'error';
+  return { part: 'ticket', withLock, outcome, limit: ATTEMPTS, letIn, sentAway };
+}
