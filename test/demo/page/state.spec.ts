@@ -89,15 +89,21 @@ describe('a process', () => {
     ]);
   });
 
-  it('has nobody waiting in it when it is dead, and is forgotten after some others', () => {
+  it('has nobody waiting in it when it is dead', () => {
     expect(after(started, waiters, struck('killed')).processes[0]).toMatchObject({ waiting: 0 });
-    const ended = [1, 2, 3].map((process): Step => ({
+  });
+
+  it('gives its place to the one that replaces it', () => {
+    const ended: Step = { kind: 'process', at: 4, process: 7, state: 'ended' };
+    const others = [8, 9].map((process): Step => ({
       kind: 'process',
-      at: process,
+      at: 1,
       process,
-      state: 'ended',
+      state: 'started',
     }));
-    expect(after(...ended).processes.map(({ process }) => process)).toEqual([2, 3]);
+    const next: Step = { kind: 'process', at: 5, process: 10, state: 'started' };
+    const { processes } = after(started, ...others, ended, next);
+    expect(processes.map(({ process }) => process)).toEqual([10, 8, 9]);
   });
 });
 

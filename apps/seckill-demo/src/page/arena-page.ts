@@ -40,8 +40,8 @@ export class ArenaPage extends ArenaElement {
         ${this.#section('live', html`<live-view></live-view>`)}
         ${this.#section('hands', html`<hands-view></hands-view>`)}
         ${this.#section('locks', html`<locks-view></locks-view>`)}
+        ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
       </main>
-      ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
     `;
   }
 

@@ -116,6 +116,7 @@ export const look = css`
     color: var(--muted);
   }
   .scroll {
+    position: relative;
     overflow-x: auto;
   }
 `;

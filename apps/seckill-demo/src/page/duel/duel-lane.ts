@@ -56,7 +56,7 @@ export class DuelLane extends ArenaElement {
     return html`
       <div class="panel ${sold > stock ? 'oversold' : ''}">
         <header>
-          <h3>${name} <code class="quiet">${what}</code></h3>
+          <h2>${name} <code class="quiet">${what}</code></h2>
           <span class="quiet small figure">${this.#isStarted() ? this.#pace() : ''}</span>
         </header>
         <p class="count figure">${this.#count()}</p>

@@ -32,6 +32,7 @@ export class DuelView extends ArenaElement {
       }
       details {
         margin: 6px 0 0;
+        min-width: 0;
       }
     `,
   ];
@@ -46,7 +47,9 @@ export class DuelView extends ArenaElement {
         <button @click=${this.#again}>↻ ${words.again}</button>
         <details>
           <summary>${words.asTable}</summary>
-          ${this.#table()}
+          <div class="scroll" tabindex="0" role="group" aria-label=${words.asTable}>
+            ${this.#table()}
+          </div>
         </details>
       </footer>
     `;

@@ -15,6 +15,10 @@ export const laneStyles = css`
     align-items: baseline;
     gap: 0 12px;
   }
+  h2 {
+    margin: 0;
+    font-size: 1.0625rem;
+  }
   header code {
     font-size: 0.8125rem;
     font-weight: 400;

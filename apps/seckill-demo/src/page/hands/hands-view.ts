@@ -82,6 +82,7 @@ export class HandsView extends ArenaElement {
               <holders-timeline
                 .steps=${steps}
                 .count=${steps.length}
+                .processes=${this.page.processes.map(({ process }) => process)}
                 .now=${now}
                 .window=${WINDOW_MS}
               ></holders-timeline>

@@ -93,6 +93,30 @@ export const matrixStyles = css`
     outline: 4px double var(--text);
     outline-offset: 1px;
   }
+  @media (max-width: 700px) {
+    .panel {
+      padding: 8px;
+    }
+    table {
+      min-width: 800px;
+    }
+    thead th:first-child {
+      width: 116px;
+    }
+    tr > th:first-child {
+      position: sticky;
+      left: 0;
+      z-index: 1;
+      background: var(--panel);
+      padding-inline-end: 6px;
+    }
+    tbody th span {
+      display: none;
+    }
+    tbody th code {
+      font-size: 0.8125rem;
+    }
+  }
   .legend {
     display: flex;
     flex-wrap: wrap;

@@ -31,7 +31,7 @@ export class MatrixView extends ArenaElement {
     const words = this.say(matrixWords);
     const matrix = matrixOf(this.page.run?.cells ?? []);
     return html`
-      <h2>${words.title}</h2>
+      <h2>${words.title(matrix.rows.length || 10)}</h2>
       <p class="quiet">${words.intro}</p>
       ${matrix.rows.length === 0 ? html`<p class="panel quiet">${words.empty}</p>` : this.#table(matrix)}
       ${this.#legend()}

@@ -109,10 +109,10 @@ const RULES: readonly Rule[] = [
   {
     strategies: ['lock-in-tx'],
     outcomes: ['oversells'],
-    line: 'await work.flush()',
+    line: 'this.db.transaction()',
     why: {
-      en: 'The lock is released before this write and its commit. The next buyer reads the old stock.',
-      zh: '提交之前锁就已经放掉了，下一个买家读到的还是旧库存。',
+      en: 'The transaction commits after the lock is given back. The next buyer reads the old stock.',
+      zh: '锁放掉之后事务才提交，下一个买家读到的还是旧库存。',
     },
   },
   {

@@ -76,7 +76,7 @@ export class CodePanel extends ArenaElement {
     const blame = outcome === undefined ? undefined : blameOf(strategy, outcome);
     return html`
       <h3>${words.code} <code class="quiet">strategies/${strategy}.ts</code></h3>
-      <pre tabindex="0" role="region" aria-label=${words.code}>${this.#lines(source, blame)}</pre>
+      <pre tabindex="0" role="group" aria-label=${words.code}>${this.#lines(source, blame)}</pre>
     `;
   }
 

@@ -33,7 +33,7 @@ export class LocksView extends ArenaElement {
       </div>
       <details>
         <summary>${words.asTable}</summary>
-        <div class="scroll" tabindex="0" role="region" aria-label=${words.asTable}>
+        <div class="scroll" tabindex="0" role="group" aria-label=${words.asTable}>
           ${this.#table()}
         </div>
       </details>

@@ -10,9 +10,6 @@ export interface ProcessState {
   readonly held: number;
 }
 
-/** Ended processes that are still shown. */
-const REMEMBERED = 2;
-
 const CONDITION_AFTER: Readonly<Partial<Record<Struck['what'], Condition>>> = {
   frozen: 'frozen',
   thawed: 'up',
@@ -29,8 +26,8 @@ export function processesAfter(
   switch (step.kind) {
     case 'process':
       return step.state === 'started'
-        ? withProcess(processes, step.process, { condition: 'up' })
-        : forgetOld(withProcess(processes, step.process, { ...GONE }));
+        ? started(processes, step.process)
+        : withProcess(processes, step.process, GONE);
     case 'struck': {
       const condition = CONDITION_AFTER[step.what];
       if (step.process === undefined || condition === undefined) return processes;
@@ -68,8 +65,11 @@ function withProcess(
   return place < 0 ? [...processes, changed] : processes.with(place, changed);
 }
 
-function forgetOld(processes: readonly ProcessState[]): readonly ProcessState[] {
-  const ended = processes.filter(({ condition }) => condition === 'ended');
-  const forgotten = ended.slice(0, Math.max(0, ended.length - REMEMBERED));
-  return processes.filter((process) => !forgotten.includes(process));
+/** A new process takes the place of one that has ended, so that the others keep theirs. */
+function started(processes: readonly ProcessState[], process: number): readonly ProcessState[] {
+  const fresh = { process, condition: 'up', waiting: 0, held: 0 } as const;
+  const place = processes.findIndex(
+    (other) => other.process === process || other.condition === 'ended',
+  );
+  return place < 0 ? [...processes, fresh] : processes.with(place, fresh);
 }

@@ -4,7 +4,8 @@ import type { TimelineWords } from '../words/timeline-words.js';
 import { FLAG_HEIGHT, NAME_HEIGHT } from './layout.js';
 import type { Flag, LaneBox, TimelineLayout } from './layout.js';
 import type { TimeScale } from './time-scale.js';
-import type { Bar, Mark, Timeline } from './timeline.js';
+import type { Mark } from './marks.js';
+import type { Bar, Timeline } from './timeline.js';
 
 export interface Picture {
   readonly timeline: Timeline;
@@ -13,6 +14,8 @@ export interface Picture {
   readonly words: TimelineWords;
   /** Nothing later than this is drawn. */
   readonly now: number;
+  /** The axis counts from here. */
+  readonly origin: number;
 }
 
 const TICKS = 6;
@@ -217,7 +220,7 @@ function drawOverlapWord(
   context.fillText(text, Math.max(0, Math.min(x, width - context.measureText(text).width)), 14);
 }
 
-function drawAxis(surface: Surface, { layout, scale, timeline, words }: Picture): void {
+function drawAxis(surface: Surface, { layout, scale, origin, words }: Picture): void {
   const { context, ink, width } = surface;
   line(surface, 0, layout.axis, layout.axis, ink.line);
   context.fillStyle = ink.muted;
@@ -229,8 +232,7 @@ function drawAxis(surface: Surface, { layout, scale, timeline, words }: Picture)
     line(surface, x, layout.axis, layout.axis + 5, ink.muted);
     context.textAlign = tick === 0 ? 'left' : tick === TICKS ? 'right' : 'center';
     const isCrowded = width < 480 && tick % 2 === 1;
-    if (!isCrowded)
-      context.fillText(words.time(scale.timeOf(share) - timeline.from), x, layout.axis + 18);
+    if (!isCrowded) context.fillText(words.time(scale.timeOf(share) - origin), x, layout.axis + 18);
   }
   context.textAlign = 'center';
   for (const pause of scale.pauses) {

@@ -10,7 +10,8 @@ import { drawTimeline } from './draw.js';
 import { layoutTimeline } from './layout.js';
 import { TimeScale } from './time-scale.js';
 import { timelineOf } from './timeline.js';
-import type { Mark, Timeline } from './timeline.js';
+import type { Mark } from './marks.js';
+import type { Timeline } from './timeline.js';
 
 /** A table with more rows is of no use to anybody. */
 const ROWS_SHOWN = 60;
@@ -33,6 +34,8 @@ export class HoldersTimeline extends ArenaElement {
   @property({ attribute: false }) now = Infinity;
   /** The last so many ms, each of the same width; otherwise all of them, with pauses shortened. */
   @property({ attribute: false }) window: number | undefined;
+  /** They have a lane each, in this order, whether they do anything or not. */
+  @property({ attribute: false }) processes: readonly number[] = [];
   @query('canvas') private readonly canvas!: HTMLCanvasElement | null;
 
   #timeline: Timeline = timelineOf([]);
@@ -62,7 +65,10 @@ export class HoldersTimeline extends ArenaElement {
       length === undefined
         ? this.steps
         : this.steps.filter(({ at }) => at > now - length && at <= now);
-    const timeline = timelineOf(steps);
+    const timeline = timelineOf(steps, {
+      processes: this.processes,
+      until: length === undefined ? undefined : now,
+    });
     this.#timeline = length === undefined ? timeline : { ...timeline, from: now - length, to: now };
     this.#scale = length === undefined ? TimeScale.of(timeline) : TimeScale.even(now - length, now);
   }
@@ -77,7 +83,7 @@ export class HoldersTimeline extends ArenaElement {
       ></canvas>
       <details>
         <summary>${words.asTable}</summary>
-        <div class="scroll" tabindex="0" role="region" aria-label=${words.asTable}>
+        <div class="scroll" tabindex="0" role="group" aria-label=${words.asTable}>
           ${this.#table()}
         </div>
       </details>
@@ -114,7 +120,9 @@ export class HoldersTimeline extends ArenaElement {
       return;
     }
     const now = Math.min(this.now, this.#timeline.to);
-    drawTimeline(surface, { timeline: this.#timeline, scale: this.#scale, layout, words, now });
+    const timeline = this.#timeline;
+    const origin = this.window === undefined ? timeline.from : timeline.to;
+    drawTimeline(surface, { timeline, scale: this.#scale, layout, words, now, origin });
   }
 
   #wordOf({ kind, reason }: Mark): string {

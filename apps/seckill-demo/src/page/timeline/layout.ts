@@ -1,4 +1,5 @@
-import type { Mark, Timeline } from './timeline.js';
+import type { Mark } from './marks.js';
+import type { Timeline } from './timeline.js';
 import type { TimeScale } from './time-scale.js';
 
 /** A mark with its word, in one of the lines below its lane. */

@@ -1,4 +1,8 @@
-import type { Step, Struck } from '../../arena/step.js';
+import type { Step } from '../../arena/step.js';
+import { gapsOf, suspectsOf } from './gaps.js';
+import type { Gap } from './gaps.js';
+import { answerMarks, lateMarks, struckMarks } from './marks.js';
+import type { Mark } from './marks.js';
 import { overlapsOf } from './overlaps.js';
 import type { Overlap } from './overlaps.js';
 import { beganAt, earliest, harmlessAt, mayWrite, tracesOf } from './trace.js';
@@ -27,30 +31,6 @@ export interface Wait {
   readonly row: number;
 }
 
-export interface Gap {
-  readonly process: number;
-  readonly from: number;
-  readonly to: number;
-  readonly what: 'frozen' | 'cut' | 'blocked' | 'ended';
-}
-
-export type MarkKind =
-  | Exclude<Struck['what'], 'frozen' | 'cut' | 'blocked' | 'thawed' | 'joined'>
-  | 'wrote-late'
-  | 'busy'
-  | 'refused'
-  | 'lost'
-  | 'renewal-failed';
-
-/** Something that needs a word. */
-export interface Mark {
-  /** Undefined: it befell the lock, or Redis. */
-  readonly process: number | undefined;
-  readonly at: number;
-  readonly kind: MarkKind;
-  readonly reason: string | undefined;
-}
-
 export interface Timeline {
   readonly from: number;
   readonly to: number;
@@ -68,12 +48,22 @@ export interface Timeline {
 /** A picture with more orders has no room for those that wait. */
 const FEW = 12;
 
-/** Everything that a cell shows of its holders; the end of the cell closes all. */
-export function timelineOf(unordered: readonly Step[]): Timeline {
+export interface TimelineOptions {
+  /** They have a lane each, also if nothing was seen of them. */
+  readonly processes?: readonly number[];
+  /** What is open lasts until then; otherwise until the last step. */
+  readonly until?: number | undefined;
+}
+
+/** Everything that a cell shows of its holders. */
+export function timelineOf(
+  unordered: readonly Step[],
+  { processes = [], until }: TimelineOptions = {},
+): Timeline {
   const steps = unordered.filter(isSeen).sort((a, b) => a.at - b.at);
   const traces = tracesOf(steps);
   const from = steps[0]?.at ?? 0;
-  const to = steps.at(-1)?.at ?? 0;
+  const to = until ?? steps.at(-1)?.at ?? 0;
   const gaps = gapsOf(steps, to);
   const isFew = traces.length <= FEW;
   const rows = rowsOf(traces, isFew, to);
@@ -87,7 +77,7 @@ export function timelineOf(unordered: readonly Step[]): Timeline {
   return {
     from,
     to,
-    lanes: lanesOf(steps, rows, traces),
+    lanes: lanesOf(steps, rows, traces, processes),
     bars,
     waits,
     renewals: steps.flatMap((step) =>
@@ -192,94 +182,16 @@ function waitsOf(traces: readonly Trace[], rows: Rows, end: number): Wait[] {
   });
 }
 
-const GAP_ENDS: Readonly<Record<string, Struck['what']>> = {
-  frozen: 'thawed',
-  cut: 'joined',
-};
-
-function gapsOf(steps: readonly Step[], end: number): Gap[] {
-  return steps.flatMap((step, index) => {
-    if (step.kind !== 'struck' || step.process === undefined) return [];
-    const { process, what, at } = step;
-    const after = steps.slice(index + 1);
-    const isOfIt = (other: Step): boolean => 'process' in other && other.process === process;
-    switch (what) {
-      case 'frozen':
-      case 'cut': {
-        const over = after.find(
-          (other) => other.kind === 'struck' && isOfIt(other) && other.what === GAP_ENDS[what],
-        );
-        return { process, from: at, to: over?.at ?? end, what };
-      }
-      case 'blocked':
-        return { process, from: at, to: after.find(isOfIt)?.at ?? end, what };
-      case 'killed':
-        return { process, from: at, to: end, what: 'ended' as const };
-      default:
-        return [];
-    }
-  });
-}
-
-function suspectsOf(steps: readonly Step[], end: number): Gap[] {
-  return steps.flatMap((step, index) => {
-    if (step.kind !== 'lock' || step.event !== 'suspect') return [];
-    const over = steps
-      .slice(index + 1)
-      .find(
-        (other) =>
-          other.kind === 'lock' &&
-          other.process === step.process &&
-          (other.event === 'recovered' || other.event === 'lost' || other.event === 'released'),
-      );
-    return { process: step.process, from: step.at, to: over?.at ?? end, what: 'frozen' as const };
-  });
-}
-
-function struckMarks(steps: readonly Step[]): Mark[] {
-  return steps.flatMap((step): Mark | [] => {
-    if (step.kind === 'lock' && (step.event === 'lost' || step.event === 'renewal-failed')) {
-      return { process: step.process, at: step.at, kind: step.event, reason: step.reason };
-    }
-    if (step.kind !== 'struck') return [];
-    switch (step.what) {
-      case 'frozen':
-      case 'cut':
-      case 'blocked':
-      case 'thawed':
-      case 'joined':
-        return [];
-      default:
-        return { process: step.process, at: step.at, kind: step.what, reason: undefined };
-    }
-  });
-}
-
-function answerMarks(traces: readonly Trace[]): Mark[] {
-  return traces.flatMap(({ process, answer, answeredAt: at, reason }): Mark | [] => {
-    if (at === undefined || (answer !== 'busy' && answer !== 'refused')) return [];
-    return { process, at, kind: answer, reason };
-  });
-}
-
-/** The worst of it: the lease was over, and the order wrote all the same. */
-function lateMarks(traces: readonly Trace[], bars: readonly Bar[]): Mark[] {
-  return bars.flatMap(({ buyer, process, leaseOverAt: over }): Mark | [] => {
-    const at = traces.find((trace) => trace.buyer === buyer)?.points.get('after-write');
-    if (over === undefined || at === undefined || at < over) return [];
-    return { process, at, kind: 'wrote-late', reason: undefined };
-  });
-}
-
 function lanesOf(
   steps: readonly Step[],
   rows: Rows,
   traces: readonly Trace[],
+  processes: readonly number[],
 ): Array<{ process: number; rows: number }> {
   const seen = steps.flatMap((step) =>
     'process' in step && step.process !== undefined && step.process !== 0 ? step.process : [],
   );
-  return [...new Set(seen)].map((process) => {
+  return [...new Set([...processes, ...seen])].map((process) => {
     const own = traces.filter((trace) => trace.process === process);
     const deepest = Math.max(0, ...own.map(({ buyer }) => rows.get(buyer) ?? 0));
     return { process, rows: deepest + 1 };

@@ -1,7 +1,7 @@
 import type { InBoth } from '../words.js';
 
 export interface MatrixWords {
-  readonly title: string;
+  readonly title: (ways: number) => string;
   readonly intro: string;
   readonly strategy: string;
   readonly processes: (number: number) => string;
@@ -17,7 +17,7 @@ export interface MatrixWords {
 
 export const matrixWords: InBoth<MatrixWords> = {
   en: {
-    title: 'Ten ways to sell one product',
+    title: (ways) => `${ways} ways to sell one product`,
     intro:
       'Each row mends a flaw of the row above. Each column breaks the sale in another way. Choose a cell to see it again, slowly.',
     strategy: 'strategy',
@@ -38,7 +38,7 @@ export const matrixWords: InBoth<MatrixWords> = {
     empty: 'The matrix fills as soon as the run begins.',
   },
   zh: {
-    title: '一件商品，十种卖法',
+    title: (ways) => `一件商品，${ways} 种卖法`,
     intro: '每一行修补上一行的漏洞，每一列用一种方式把秒杀弄坏。选一格，慢慢重看一遍。',
     strategy: '策略',
     processes: (number) => `抢购，\n${number} 个进程`,

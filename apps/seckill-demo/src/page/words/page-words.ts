@@ -50,7 +50,7 @@ export const pageWords: InBoth<PageWords> = {
     skip: 'Skip to the matrix',
   },
   zh: {
-    headline: (buyers, pieces) => `${buyers} 人抢 ${pieces} 件，谁能买到？`,
+    headline: (buyers, pieces) => `${buyers}\u00a0人抢 ${pieces}\u00a0件，谁能买到？`,
     lead: '同一场秒杀跑两遍，就在此刻、就在这台机器上：多个进程，一份库存。',
     connection: {
       connecting: '正在连接……',

@@ -1,4 +1,4 @@
-import type { MarkKind } from '../timeline/timeline.js';
+import type { MarkKind } from '../timeline/marks.js';
 import type { InBoth } from '../words.js';
 
 export interface TimelineWords {
@@ -45,7 +45,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     },
     overlap: (holders) => `${holders} holders at once`,
     nobody: 'Nobody has come to the lock yet.',
-    time: (ms) => (ms < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    time: (ms) => (Math.abs(ms) < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
     waits: 'waits',
     answers: {
       sold: 'sold',
@@ -92,7 +92,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     gaps: { frozen: '冻结', cut: '断网', blocked: '事件循环阻塞', ended: '已死' },
     overlap: (holders) => `${holders} 个持有者同时在里面`,
     nobody: '还没有人来拿锁。',
-    time: (ms) => (ms < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    time: (ms) => (Math.abs(ms) < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
     waits: '等待',
     answers: {
       sold: '售出',
