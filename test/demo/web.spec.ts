@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
+import { dirname } from 'node:path';
 import { RefusedError } from '../../apps/seckill-demo/src/arena/live-sale.js';
 import type { Command, Step } from '../../apps/seckill-demo/src/arena/step.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
+import { compiled } from '../support/compile.mjs';
 import { openPage } from '../../apps/seckill-demo/src/web/open-page.js';
 import type { Page } from '../../apps/seckill-demo/src/web/open-page.js';
 
@@ -15,6 +17,7 @@ describe('the page server', () => {
     commands = [];
     page = await openPage({
       port: 0,
+      modules: dirname(compiled(new URL('../../apps/seckill-demo/src/demo.ts', import.meta.url))),
       steps,
       carryOut: (command) => {
         if (command.kind === 'skip') return Promise.reject(new RefusedError('not now'));
@@ -48,6 +51,10 @@ describe('the page server', () => {
     for (const file of Object.values(imports)) {
       if (!file.endsWith('/')) expect([file, (await fetch(at(file))).status]).toEqual([file, 200]);
     }
+    const main = await fetch(at('/app/page/main.js'));
+    expect(main.headers.get('content-type')).toMatch('text/javascript');
+    expect((await fetch(at('/app/demo.js'))).status).toBe(404);
+    expect((await fetch(at('/app/page/../demo.js'))).status).toBe(404);
   });
 
   it('sends all steps in batches, and goes on after the last one that arrived', async () => {

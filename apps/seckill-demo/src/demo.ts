@@ -11,7 +11,7 @@ import { ClusterFleet } from './arena/cluster-fleet.js';
 import type { FleetOptions } from './arena/cluster-fleet.js';
 import { LiveSale, RefusedError } from './arena/live-sale.js';
 import type { Options } from './options/parse.mjs';
-import { record } from './arena/recording.js';
+import { record, RecordingError } from './arena/recording.js';
 import { checkText, reportJson, reportOf, reportText } from './arena/report.js';
 import type { Report } from './arena/report.js';
 import { bannerFor } from './arena/serving.js';
@@ -26,6 +26,7 @@ import type { CarryOut } from './web/page.controller.js';
 import { STRATEGY_NAMES } from './strategies/strategy.js';
 
 const UNAVAILABLE = 69;
+const CANNOT_CREATE = 73;
 
 type Care = Required<Pick<FleetOptions, 'onFleet' | 'onFrozen'>>;
 
@@ -68,11 +69,16 @@ class Demo {
       this.#note(this.#say.redisUnreachable(error.message));
     } else if (error instanceof DatabaseUnreachableError) {
       this.#note(this.#say.databaseUnreachable(error.message));
+    } else if (error instanceof RecordingError) {
+      this.#note(this.#say.cannotRecord(error.message));
+      return CANNOT_CREATE;
     } else throw error;
     return UNAVAILABLE;
   }
 
   async #play(): Promise<number | 'serving'> {
+    const { record } = this.options;
+    if (record !== undefined) await this.#record(record);
     const redis = await openArenaServers(process.env);
     this.#closing.add(() => redis.close());
     this.#note(
@@ -86,8 +92,6 @@ class Demo {
         ? this.#say.foreignDatabase(schema)
         : this.#say.privateDatabase(privatePort),
     );
-    const { record } = this.options;
-    if (record !== undefined) this.#record(record);
     const care = this.#care(redis);
     if (this.options.mode === 'tutorial') return this.#tutorial(redis, care);
     if (this.options.web) await this.#openPage();
@@ -95,11 +99,11 @@ class Demo {
     return this.#tell(report) ?? this.#serve(redis, care);
   }
 
-  #record(file: string): void {
-    const recorded = record(this.#steps, file);
+  async #record(file: string): Promise<void> {
+    const { ended } = await record(this.#steps, file);
     this.#closing.add(async () => {
       this.#steps.close();
-      await recorded;
+      await ended;
     });
   }
 

@@ -82,9 +82,10 @@ export class Arena {
   }
 
   get #duellists(): readonly StrategyName[] {
-    const { mode, strategies } = this.options;
+    const { mode, json, record, strategies } = this.options;
+    const isWatched = (mode === 'serve' && !json) || record !== undefined;
     const isComplete = DUELLISTS.every((strategy) => strategies.includes(strategy));
-    return mode === 'serve' && isComplete ? DUELLISTS : [];
+    return isWatched && isComplete ? DUELLISTS : [];
   }
 
   /** Without a strategy there is only the shop. */

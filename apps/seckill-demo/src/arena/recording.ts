@@ -1,13 +1,25 @@
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
+import { open } from 'node:fs/promises';
 import type { Steps } from './steps.js';
 
-/** Writes all steps into a file, one a line, until there are no more; the page replays it. */
-export async function record(steps: Steps, file: string): Promise<void> {
-  const out = createWriteStream(file);
-  for await (const { steps: batch } of steps.batches()) {
-    out.write(batch.map((step) => `${JSON.stringify(step)}\n`).join(''));
-  }
-  out.end();
-  await finished(out);
+/** The file cannot be written. */
+export class RecordingError extends Error {}
+
+/**
+ * Writes all steps into a file, one a line, until there are no more; the page replays it. Resolves with
+ * the end of it once the file is open, and rejects when it cannot be.
+ */
+export async function record(
+  steps: Steps,
+  file: string,
+): Promise<{ readonly ended: Promise<void> }> {
+  const out = await open(file, 'w').catch((error: unknown) => {
+    throw new RecordingError((error as Error).message);
+  });
+  const write = async (): Promise<void> => {
+    for await (const { steps: batch } of steps.batches()) {
+      await out.write(batch.map((step) => `${JSON.stringify(step)}\n`).join(''));
+    }
+    await out.close();
+  };
+  return { ended: write() };
 }

@@ -8,6 +8,7 @@ export const english: Texts = {
   foreignRedis: (prefix) =>
     `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
     'None of the faults stops Redis, so all of them run.',
+  cannotRecord: (reason) => `--record cannot write its file: ${reason}`,
   pageAt: (url) => `Watch it at ${url}`,
   redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
   privateDatabase: (port) => `Private Postgres on 127.0.0.1:${port}.`,

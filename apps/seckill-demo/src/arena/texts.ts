@@ -15,6 +15,7 @@ export interface Texts {
   privateRedis(port: number): string;
   foreignRedis(prefix: string): string;
   pageAt(url: string): string;
+  cannotRecord(reason: string): string;
   redisUnreachable(reason: string): string;
   privateDatabase(port: number): string;
   foreignDatabase(schema: string): string;

@@ -7,6 +7,7 @@ export const chinese: Texts = {
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
     `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
+  cannotRecord: (reason) => `--record 无法写入文件：${reason}`,
   pageAt: (url) => `打开网页观看：${url}`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
   privateDatabase: (port) => `私有 Postgres：127.0.0.1:${port}。`,

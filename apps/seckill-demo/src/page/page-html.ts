@@ -1,5 +1,5 @@
 /** How the modules of the page are found; relative, so that they also work from any folder. */
-const IMPORTS = {
+export const PAGE_IMPORTS: Readonly<Record<string, string>> = {
   lit: './modules/lit/index.js',
   'lit/': './modules/lit/',
   'lit-html': './modules/lit-html/lit-html.js',
@@ -10,14 +10,8 @@ const IMPORTS = {
   uplot: './modules/uplot/dist/uPlot.esm.js',
 };
 
-/** The packages whose files the page loads from `./modules/`. */
-export const PAGE_PACKAGES = [
-  'lit',
-  'lit-html',
-  'lit-element',
-  '@lit/reactive-element',
-  'uplot',
-] as const;
+/** The first module of the page. */
+export const PAGE_ENTRY = './app/page/main.js';
 
 const LIGHT = `
   --ground: #f7f7f5; --panel: #ffffff; --text: #1b1d21; --muted: #5a606b; --line: #e3e4e6;
@@ -57,8 +51,8 @@ export function pageHtml({ run }: PageOptions = {}): string {
 <link rel="icon" href="data:,">
 <style>${STYLE}
 </style>
-<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>
-<script type="module" src="./app/page/main.js"></script>
+<script type="importmap">${JSON.stringify({ imports: PAGE_IMPORTS })}</script>
+<script type="module" src="${PAGE_ENTRY}"></script>
 </head>
 <body>
 <arena-page></arena-page>

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PAGE_ENTRY, PAGE_IMPORTS } from '../page/page-html.js';
+
+const SOURCES = fileURLToPath(new URL('..', import.meta.url));
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
+const PACKAGE = /^\.\/modules\/((?:@[^/]+\/)?[^/]+)\/(.+)$/;
+
+/**
+ * The files that the page loads, by their addresses: its first module, and what each of them imports.
+ * Nothing else is served.
+ */
+export async function pageFiles(sources = SOURCES): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  const open = [PAGE_ENTRY];
+  for (let address = open.pop(); address !== undefined; address = open.pop()) {
+    if (files.has(address)) continue;
+    const file = fileOf(address, sources);
+    files.set(address, file);
+    for (const [, name = ''] of (await readFile(file, 'utf8')).matchAll(IMPORT)) {
+      const imported = addressOf(name, address);
+      if (imported !== undefined) open.push(imported);
+    }
+  }
+  return files;
+}
+
+/** As a browser resolves it, by the import map. Texts that only look like an import lead nowhere. */
+function addressOf(name: string, importer: string): string | undefined {
+  if (name.startsWith('.')) return `./${posix.join(dirname(importer), name)}`;
+  const exact = PAGE_IMPORTS[name];
+  if (exact !== undefined) return exact;
+  const prefix = Object.keys(PAGE_IMPORTS).find((one) => one.endsWith('/') && name.startsWith(one));
+  return prefix && `${PAGE_IMPORTS[prefix] ?? ''}${name.slice(prefix.length)}`;
+}
+
+function fileOf(address: string, sources: string): string {
+  const [, name, path] = PACKAGE.exec(address) ?? [];
+  if (name === undefined || path === undefined)
+    return join(sources, address.slice('./app/'.length));
+  return join(folderOf(name), path);
+}
+
+/** A package may keep its manifest to itself, but not the file that is imported by its name. */
+function folderOf(name: string): string {
+  const { resolve } = createRequire(import.meta.url);
+  let folder = dirname(resolve(name));
+  while (!folder.endsWith(join('node_modules', ...name.split('/')))) folder = dirname(folder);
+  return folder;
+}
