@@ -9,15 +9,15 @@ const BUILT = join(ROOT, 'dist/apps/seckill-demo/apps/seckill-demo/src');
 const OUTPUT = join(ROOT, 'dist/arena');
 const RUN = 'run.ndjson';
 
-/**
- * @param {string} file
- * @returns {Promise<any>}
- */
-const built = (file) => import(pathToFileURL(join(BUILT, file)).href);
-/** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */
-const { pageHtml } = await built('page/page-html.js');
-/** @type {typeof import('../../apps/seckill-demo/src/web/page-files.js')} */
-const { pageFiles } = await built('web/page-files.js');
+const load = (/** @type {string} */ file) =>
+  /** @type {Promise<unknown>} */ (import(pathToFileURL(join(BUILT, file)).href));
+const { pageHtml } = /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
+  await load('page/page-html.js')
+);
+const { pageFiles } =
+  /** @type {typeof import('../../apps/seckill-demo/src/web/page-files.js')} */ (
+    await load('web/page-files.js')
+  );
 
 rmSync(OUTPUT, { recursive: true, force: true });
 for (const [address, file] of await pageFiles()) {

@@ -25,7 +25,11 @@ function run(args) {
     const { status } = spawnSync(process.execPath, all, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status !== 0) throw new Error('a cell was not as published; nothing is recorded');
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-    return lines.map((line) => /** @type {Step} */ (JSON.parse(line)));
+    return lines.map((line) => {
+      /** @type {unknown} */
+      const step = JSON.parse(line);
+      return /** @type {Step} */ (step);
+    });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
