@@ -8,6 +8,7 @@ import './hands/hands-view.js';
 import './live/live-view.js';
 import { look } from './look.js';
 import './matrix/matrix-view.js';
+import type { MatrixView } from './matrix/matrix-view.js';
 import { preferences } from './preferences.js';
 import './replay/replay-view.js';
 import { connection } from './sources/connection.js';
@@ -15,6 +16,8 @@ import './sources/recording-bar.js';
 import './stages/locks-view.js';
 import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
+
+const PARTS: readonly PagePart[] = ['duel', 'matrix', 'replay', 'live', 'hands', 'locks'];
 
 /** The whole page: the duel first, then the matrix, and what a visitor may do. */
 @customElement('arena-page')
@@ -27,7 +30,8 @@ export class ArenaPage extends ArenaElement {
     return html`
       <header>
         <p class="brand"><b>nestjs-redis-lock</b> <span class="quiet">${this.#status()}</span></p>
-        <nav>${this.#switches()}</nav>
+        ${this.#contents()}
+        <div class="switches">${this.#switches()}</div>
       </header>
       <main>
         <section id="duel">
@@ -36,7 +40,7 @@ export class ArenaPage extends ArenaElement {
           <duel-view></duel-view>
         </section>
         ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
-        ${this.#section('replay', html`<replay-view></replay-view>`)}
+        ${this.#section('replay', html`<replay-view @back-to-matrix=${this.#toMatrix}></replay-view>`)}
         ${this.#section('live', html`<live-view></live-view>`)}
         ${this.#section('hands', html`<hands-view></hands-view>`)}
         ${this.#section('locks', html`<locks-view></locks-view>`)}
@@ -47,6 +51,13 @@ export class ArenaPage extends ArenaElement {
 
   #section(part: PagePart, content: TemplateResult): TemplateResult {
     return html`<section id=${part}>${content}</section>`;
+  }
+
+  #contents(): TemplateResult {
+    const words = this.say(pageWords);
+    return html`<nav aria-label=${words.contents}>
+      ${PARTS.map((part) => html`<a href="#${part}" @click=${this.#goTo}>${words.parts[part]}</a>`)}
+    </nav>`;
   }
 
   #status(): TemplateResult {
@@ -68,6 +79,18 @@ export class ArenaPage extends ArenaElement {
       <button @click=${this.#switchTheme}>${isDark ? words.light : words.dark}</button>
     `;
   }
+
+  /** The parts lie in a shadow tree, where the browser finds no fragment. */
+  readonly #goTo = (event: MouseEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLAnchorElement)) return;
+    const part = this.renderRoot.querySelector(event.currentTarget.hash);
+    part?.scrollIntoView({ behavior: preferences.isStill ? 'instant' : 'smooth' });
+  };
+
+  readonly #toMatrix = (): void => {
+    this.renderRoot.querySelector<MatrixView>('matrix-view')?.focusCell();
+  };
 
   readonly #switchLanguage = (): void => {
     preferences.language = preferences.language === 'en' ? 'zh' : 'en';

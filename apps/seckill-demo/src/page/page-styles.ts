@@ -21,9 +21,34 @@ export const pageStyles = css`
     font-size: 0.8125rem;
     margin-inline-start: 6px;
   }
-  nav {
+  .switches {
     display: flex;
     gap: 8px;
+  }
+  nav {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 2px 16px;
+    margin-inline-start: auto;
+    font-size: 0.875rem;
+  }
+  nav a {
+    color: var(--muted);
+    padding: 6px 0;
+    text-decoration: none;
+  }
+  nav a:hover {
+    color: var(--text);
+    text-decoration: underline;
+  }
+  @media (max-width: 700px) {
+    nav {
+      order: 3;
+      width: 100%;
+      justify-content: space-between;
+      gap: 2px 8px;
+      font-size: 0.8125rem;
+    }
   }
   h1 {
     margin: 6px 0 4px;

@@ -30,6 +30,7 @@ export class DuelLane extends ArenaElement {
   #startedAt: number | undefined;
   #slowness = 1;
   #frame = 0;
+  #drawn = '';
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -145,8 +146,19 @@ export class DuelLane extends ArenaElement {
     return this.#firstSeenAt !== undefined && canStart(this.#lane, now - this.#firstSeenAt);
   }
 
+  /** Whether the picture differs from the last one; a lane at rest is not drawn again and again. */
+  #isAnew(shownMs: number, { clientWidth }: HTMLCanvasElement): boolean {
+    const shown = Math.min(shownMs, endOf(this.#lane, this.#slowness));
+    const { language, theme } = preferences;
+    const picture = [shown, this.#seen, this.#slowness, clientWidth, language, theme].join(' ');
+    const isAnew = picture !== this.#drawn;
+    this.#drawn = picture;
+    return isAnew;
+  }
+
   #draw(shownMs: number): void {
-    const surface = this.canvas === null ? undefined : surfaceOf(this.canvas);
+    if (this.canvas === null || !this.#isAnew(shownMs, this.canvas)) return;
+    const surface = surfaceOf(this.canvas);
     if (surface === undefined) return;
     const words = this.say(duelWords);
     const layout = layoutOf(surface.width, surface.height, this.#crowd.buyers);

@@ -25,8 +25,9 @@ export interface Counts {
 const SHOWN_MS = 4_000;
 /** How long a dot flies; it lands when its answer is shown. */
 export const FLIGHT_MS = 450;
-/** A lane of which no more is known after this waits no longer for the end of its cell. */
-const PATIENCE_MS = 800;
+/** A lane that is not over after this waits no longer, and is shown as it goes on. */
+const PATIENCE_MS = 2_500;
+const SLOWNESS_MEANWHILE = 2;
 
 export function laneOf(steps: readonly Step[]): Lane {
   const answered = steps.filter((step) => step.kind === 'answered').sort((a, b) => a.at - b.at);
@@ -50,7 +51,8 @@ export function canStart(lane: Lane, waitedMs: number): boolean {
 }
 
 /** How many times slower than real a lane is shown; a whole number. */
-export function slownessOf({ spanMs }: Lane): number {
+export function slownessOf({ spanMs, isOver }: Lane): number {
+  if (!isOver) return SLOWNESS_MEANWHILE;
   return Math.max(1, Math.round(SHOWN_MS / Math.max(spanMs, 10)));
 }
 

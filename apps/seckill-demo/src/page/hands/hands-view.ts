@@ -3,6 +3,7 @@ import type { TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import '../replay/key-panel.js';
 import { connection } from '../sources/connection.js';
 import { SALE } from '../step-log.js';
 import { store } from '../store.js';
@@ -86,6 +87,11 @@ export class HandsView extends ArenaElement {
                 .now=${now}
                 .window=${WINDOW_MS}
               ></holders-timeline>
+              ${
+                steps.some(({ kind }) => kind === 'key')
+                  ? html`<key-panel .steps=${steps} .now=${now}></key-panel>`
+                  : nothing
+              }
             </div>`
       }
     `;

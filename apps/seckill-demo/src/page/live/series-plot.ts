@@ -90,7 +90,8 @@ function optionsFor(place: HTMLElement): uPlot.Options {
         stroke: colour('accent'),
         fill: colour('accent-soft'),
         width: 2,
-        points: { size: 4, fill: colour('accent') },
+        // A second between two without any answer is a point, and no line.
+        points: { show: true, size: 4, fill: colour('accent') },
       },
     ],
   };

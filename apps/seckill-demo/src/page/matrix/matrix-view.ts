@@ -113,7 +113,7 @@ export class MatrixView extends ArenaElement {
     const all = cells.filter((cell) => cell !== undefined).length;
     return html`<div class="legend small quiet">
       <span class="figure" role="status">
-        ${words.progress(done.length, all)}${
+        ${words.progress(done.length, all)}${this.page.tookMs === undefined ? '' : ` ${words.took(Math.round(this.page.tookMs / 1_000))}`}${
           done.length === 0
             ? ''
             : html`,
@@ -125,6 +125,11 @@ export class MatrixView extends ArenaElement {
       <span><b>–</b> ${words.legend.none}</span>
       <span><b>≠</b> ${words.legend.surprise}</span>
     </div>`;
+  }
+
+  /** Back to the cell that was left. */
+  focusCell(): void {
+    this.renderRoot.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
   }
 
   readonly #choose = ({ currentTarget }: MouseEvent): void => {

@@ -36,7 +36,7 @@ export class CodePanel extends ArenaElement {
       }
       .line i {
         display: inline-block;
-        width: 3.6em;
+        width: 4.2em;
         padding-inline-end: 1em;
         text-align: end;
         font-style: normal;
@@ -53,7 +53,7 @@ export class CodePanel extends ArenaElement {
       }
       .why {
         display: block;
-        padding: 4px 12px 6px 3.6em;
+        padding: 4px 12px 6px 4.2em;
         font-family: var(--sans);
         font-weight: 600;
         white-space: normal;

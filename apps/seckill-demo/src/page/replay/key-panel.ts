@@ -85,7 +85,10 @@ export class KeyPanel extends ArenaElement {
         : html`<span class="ttl">${this.say(timelineWords).time(ttlMs)}</span>`;
     return [
       ...Object.entries(fields).map(([field, value]) =>
-        fact(html`<code>${short(field)}</code>`, html`<code>${short(value)}</code>`),
+        fact(
+          field === '' ? '' : html`<code>${short(field)}</code>`,
+          html`<code>${short(value)}</code>`,
+        ),
       ),
       fact(words.ttl, ttl),
     ];

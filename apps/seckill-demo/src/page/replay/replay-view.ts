@@ -3,6 +3,7 @@ import type { PropertyValues, TemplateResult } from 'lit';
 import { customElement, query, state } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { preferences } from '../preferences.js';
 import { selection } from '../selection.js';
 import { runningCells } from '../state/cells.js';
 import { store } from '../store.js';
@@ -17,6 +18,9 @@ import type { Pace } from './playback.js';
 import { replayStyles } from './replay-styles.js';
 import { shownCell, titleOf } from './shown-cell.js';
 import './timeline-legend.js';
+
+/** The visitor wants to choose another cell. */
+export const BACK_TO_MATRIX = 'back-to-matrix';
 
 /** One cell, live or again: its timeline, its key, and the code of its strategy. */
 @customElement('replay-view')
@@ -41,8 +45,13 @@ export class ReplayView extends ArenaElement {
     super.updated(changed);
     if (this.#chosen === selection.cell) return;
     this.#chosen = selection.cell;
-    if (this.#chosen === undefined) this.#stop(undefined);
-    else this.#play(-Infinity);
+    if (this.#chosen === undefined) {
+      this.#stop(undefined);
+      return;
+    }
+    this.#play(-Infinity);
+    this.scrollIntoView({ behavior: preferences.isStill ? 'instant' : 'smooth' });
+    this.renderRoot.querySelector<HTMLElement>('.controls button')?.focus({ preventScroll: true });
   }
 
   protected override render(): TemplateResult {
@@ -94,7 +103,7 @@ export class ReplayView extends ArenaElement {
         ${isLive ? words.following : outcome === undefined ? '' : `${SIGNS[tone]} ${this.say(outcomeWords)[outcome]}`}
       </span>
       ${this.#compare(id)}
-      ${selection.cell === undefined ? nothing : html`<button @click=${this.#follow}>${words.follow}</button>`}
+      ${selection.cell === undefined ? nothing : html`<button @click=${this.#back}>${words.back}</button><button @click=${this.#follow}>${words.follow}</button>`}
     </header>`;
   }
 
@@ -186,6 +195,10 @@ export class ReplayView extends ArenaElement {
   readonly #setPace = ({ target }: Event): void => {
     if (!(target instanceof HTMLSelectElement)) return;
     this.pace = PACES.find((pace) => String(pace) === target.value) ?? 'slow';
+  };
+
+  readonly #back = (): void => {
+    this.dispatchEvent(new Event(BACK_TO_MATRIX));
   };
 
   readonly #follow = (): void => {

@@ -60,13 +60,16 @@ export class RecordingBar extends ArenaElement {
       </button>
       <input
         type="range"
-        min="0"
+        min=${Math.floor(recording.start)}
         max=${Math.ceil(recording.end)}
         aria-label=${words.position}
         .value=${String(Math.round(recording.now))}
         @input=${this.#seek}
       />
-      <span class="figure small">${seconds(recording.now)} / ${seconds(recording.end)} s</span>
+      <span class="figure small"
+        >${seconds(recording.now - recording.start)} / ${seconds(recording.end - recording.start)}
+        s</span
+      >
       <select aria-label=${words.speed} @change=${this.#setSpeed}>
         ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === recording.speed}>${speed}×</option>`)}
       </select>

@@ -20,6 +20,7 @@ export class Recording extends Observable {
   /** Steps that arrived late are put where they belong. */
   load(steps: readonly Step[]): void {
     this.#steps = [...steps].sort((a, b) => a.at - b.at);
+    this.seek(this.start);
     this.play();
   }
 
@@ -33,6 +34,11 @@ export class Recording extends Observable {
 
   get now(): number {
     return this.#now;
+  }
+
+  /** Before the first cell there is nothing to be seen. */
+  get start(): number {
+    return this.#steps.find(({ kind }) => kind === 'cell-began')?.at ?? 0;
   }
 
   get end(): number {
@@ -49,7 +55,7 @@ export class Recording extends Observable {
   }
 
   play(): void {
-    if (this.#now >= this.end) this.seek(0);
+    if (this.#now >= this.end) this.seek(this.start);
     this.#isPlaying = true;
     this.#lastTick = performance.now();
     this.#timer ??= setInterval(() => {

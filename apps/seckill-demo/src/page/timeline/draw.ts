@@ -4,6 +4,7 @@ import type { TimelineWords } from '../words/timeline-words.js';
 import { FLAG_HEIGHT, NAME_HEIGHT } from './layout.js';
 import type { Flag, LaneBox, TimelineLayout } from './layout.js';
 import type { TimeScale } from './time-scale.js';
+import type { Gap } from './gaps.js';
 import type { Mark } from './marks.js';
 import type { Bar, Timeline } from './timeline.js';
 
@@ -19,6 +20,8 @@ export interface Picture {
 }
 
 const TICKS = 6;
+/** A thinner bar has no word in it. */
+const LEGIBLE = 14;
 const HARMLESS: ReadonlyArray<Mark['kind']> = [
   'busy',
   'refused',
@@ -66,16 +69,11 @@ function drawBand(
 
 function drawLane(surface: Surface, picture: Picture, lane: LaneBox): void {
   const { context, width, ink } = surface;
-  const { timeline, scale, words } = picture;
+  const { timeline, scale } = picture;
   context.strokeStyle = ink.line;
   context.lineWidth = 1;
   context.strokeRect(0.5, lane.body - 0.5, width - 1, lane.bodyHeight + 1);
   const isOwn = (other: { readonly process: number }): boolean => other.process === lane.process;
-  for (const gap of timeline.gaps.filter(isOwn)) {
-    const box = { ...spanBox(surface, scale, gap), y: lane.body, height: lane.bodyHeight };
-    context.fillStyle = ink.line;
-    context.fillRect(box.x, box.y, box.width, box.height);
-  }
   for (const wait of timeline.waits.filter(isOwn)) drawWait(surface, picture, lane, wait);
   for (const bar of timeline.bars.filter(isOwn)) drawBar(surface, picture, lane, bar);
   for (const suspect of timeline.suspects.filter(isOwn)) {
@@ -85,15 +83,24 @@ function drawLane(surface: Surface, picture: Picture, lane: LaneBox): void {
       ink.panel,
     );
   }
-  for (const gap of timeline.gaps.filter(isOwn)) {
-    const box = { ...spanBox(surface, scale, gap), y: lane.body, height: lane.bodyHeight };
-    hatch(surface, box, ink.muted, 12);
-    inside(surface, words.gaps[gap.what], box, ink.text, ink.line);
-  }
+  for (const gap of timeline.gaps.filter(isOwn)) drawGap(surface, picture, lane, gap);
+  for (const bar of timeline.bars.filter(isOwn)) drawBarWord(surface, picture, lane, bar);
   for (const { at } of timeline.renewals.filter(isOwn)) {
     const x = scale.shareOf(at) * width;
     line(surface, x, lane.body - 5, lane.body + lane.bodyHeight + 5, ink.text);
   }
+}
+
+/** It lies over the bars: whoever was inside did nothing meanwhile. */
+function drawGap(surface: Surface, { scale, words }: Picture, lane: LaneBox, gap: Gap): void {
+  const { context, ink } = surface;
+  const box = { ...spanBox(surface, scale, gap), y: lane.body, height: lane.bodyHeight };
+  context.globalAlpha = 0.8;
+  context.fillStyle = ink.line;
+  context.fillRect(box.x, box.y, box.width, box.height);
+  context.globalAlpha = 1;
+  hatch(surface, box, ink.muted, 12);
+  inside(surface, words.gaps[gap.what], box, { colour: ink.text, ground: ink.line, isAtEnd: true });
 }
 
 function drawWait(
@@ -145,12 +152,21 @@ function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): v
       fill(Math.max(from, bar.from), Math.min(to, bar.harmlessAt), ink.harm);
     }
   }
-  if (place.height < 12) return;
-  const box = { ...spanBox(surface, scale, bar), ...place };
+  if (place.height < LEGIBLE) return;
+  const { x, width } = spanBox(surface, scale, bar);
   context.strokeStyle = ink.accent;
-  context.strokeRect(box.x + 0.5, box.y + 0.5, Math.max(1, box.width - 1), box.height - 1);
+  context.strokeRect(x + 0.5, place.y + 0.5, Math.max(1, width - 1), place.height - 1);
+}
+
+function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox, bar: Bar): void {
+  if (lane.rowHeight < LEGIBLE) return;
   const answer = bar.answer === undefined ? '' : `: ${words.answers[bar.answer] ?? bar.answer}`;
-  inside(surface, `${bar.buyer}${answer}`, box, ink.text, ink.panel);
+  const y = lane.body + bar.row * lane.rowHeight;
+  const box = { ...spanBox(surface, scale, bar), y, height: lane.rowHeight };
+  inside(surface, `${bar.buyer}${answer}`, box, {
+    colour: surface.ink.text,
+    ground: surface.ink.panel,
+  });
 }
 
 /** A word in a box, on a ground of its own; none if there is no room. */
@@ -158,18 +174,18 @@ function inside(
   { context, ink }: Surface,
   text: string,
   box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
-  colour: string,
-  ground: string,
+  look: { readonly colour: string; readonly ground: string; readonly isAtEnd?: boolean },
 ): void {
   context.font = `12px ${ink.font}`;
   const { width } = context.measureText(text);
   if (width + 12 > box.width) return;
-  context.fillStyle = ground;
-  context.fillRect(box.x + 4, box.y + box.height / 2 - 8, width + 6, 16);
-  context.fillStyle = colour;
+  const x = look.isAtEnd === true ? box.x + box.width - width - 10 : box.x + 4;
+  context.fillStyle = look.ground;
+  context.fillRect(x, box.y + box.height / 2 - 8, width + 6, 16);
+  context.fillStyle = look.colour;
   context.textBaseline = 'middle';
   context.textAlign = 'left';
-  context.fillText(text, box.x + 7, box.y + box.height / 2 + 0.5);
+  context.fillText(text, x + 3, box.y + box.height / 2 + 0.5);
 }
 
 function drawName({ context, ink }: Surface, { layout, words }: Picture, lane: LaneBox): void {

@@ -12,6 +12,7 @@ export interface MatrixWords {
   readonly surprises: (cells: number) => string;
   readonly noSurprise: string;
   readonly legend: Readonly<Record<'right' | 'harm' | 'none' | 'pending' | 'surprise', string>>;
+  readonly took: (seconds: number) => string;
   readonly empty: string;
 }
 
@@ -35,6 +36,7 @@ export const matrixWords: InBoth<MatrixWords> = {
       pending: 'not played yet',
       surprise: 'not as published',
     },
+    took: (seconds) => `in ${seconds} s`,
     empty: 'The matrix fills as soon as the run begins.',
   },
   zh: {
@@ -55,6 +57,7 @@ export const matrixWords: InBoth<MatrixWords> = {
       pending: '还没跑',
       surprise: '与公布的不符',
     },
+    took: (seconds) => `用时 ${seconds} 秒`,
     empty: '运行一开始，矩阵就会逐格填满。',
   },
 };

@@ -10,8 +10,7 @@ export interface PageWords {
   readonly light: string;
   readonly parts: Readonly<Record<PagePart, string>>;
   readonly player: Readonly<Record<'name' | 'play' | 'pause' | 'speed' | 'position', string>>;
-  readonly took: (seconds: string) => string;
-  readonly skip: string;
+  readonly contents: string;
 }
 
 export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks';
@@ -46,8 +45,7 @@ export const pageWords: InBoth<PageWords> = {
       speed: 'Speed',
       position: 'Position in the run',
     },
-    took: (seconds) => `The run took ${seconds} s.`,
-    skip: 'Skip to the matrix',
+    contents: 'On this page',
   },
   zh: {
     headline: (buyers, pieces) => `${buyers}\u00a0人抢 ${pieces}\u00a0件，谁能买到？`,
@@ -72,7 +70,6 @@ export const pageWords: InBoth<PageWords> = {
       locks: '其他锁',
     },
     player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
-    took: (seconds) => `全程用时 ${seconds} 秒。`,
-    skip: '跳到矩阵',
+    contents: '本页内容',
   },
 };

@@ -5,6 +5,7 @@ export interface ReplayWords {
   readonly intro: string;
   readonly following: string;
   readonly follow: string;
+  readonly back: string;
   readonly none: string;
   readonly play: string;
   readonly pause: string;
@@ -39,6 +40,7 @@ export const replayWords: InBoth<ReplayWords> = {
       'One lane for each process. A bar is a critical section. Red means that two were inside at once.',
     following: 'being played now',
     follow: 'Follow the run',
+    back: 'Back to the matrix',
     none: 'The first cell has not begun.',
     play: 'Play',
     pause: 'Pause',
@@ -71,6 +73,7 @@ export const replayWords: InBoth<ReplayWords> = {
     intro: '每个进程一条泳道，一根横条是一段临界区。红色表示两个持有者同时在里面。',
     following: '正在跑',
     follow: '跟随运行',
+    back: '回到矩阵',
     none: '第一格还没开始。',
     play: '播放',
     pause: '暂停',

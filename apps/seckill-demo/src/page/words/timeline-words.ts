@@ -45,7 +45,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     },
     overlap: (holders) => `${holders} holders at once`,
     nobody: 'Nobody has come to the lock yet.',
-    time: (ms) => (Math.abs(ms) < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    time: (ms) => inWords(ms),
     waits: 'waits',
     answers: {
       sold: 'sold',
@@ -92,7 +92,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     gaps: { frozen: '冻结', cut: '断网', blocked: '事件循环阻塞', ended: '已死' },
     overlap: (holders) => `${holders} 个持有者同时在里面`,
     nobody: '还没有人来拿锁。',
-    time: (ms) => (Math.abs(ms) < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`),
+    time: (ms) => inWords(ms),
     waits: '等待',
     answers: {
       sold: '售出',
@@ -121,6 +121,9 @@ export const timelineWords: InBoth<TimelineWords> = {
   },
 };
 
-function round(ms: number): number {
-  return ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms);
+function inWords(ms: number): string {
+  const length = Math.abs(ms);
+  if (length < 10) return `${Math.round(ms * 10) / 10} ms`;
+  if (length < 1_000) return `${Math.round(ms)} ms`;
+  return `${Math.round(ms / 10) / 100} s`;
 }
