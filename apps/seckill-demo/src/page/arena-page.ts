@@ -36,7 +36,7 @@ export class ArenaPage extends ArenaElement {
       <main>
         <section id="duel">
           <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
-          <p class="quiet">${words.lead}</p>
+          <p class="quiet">${connection.state === 'recorded' ? words.recordedLead : words.lead}</p>
           <duel-view></duel-view>
         </section>
         ${this.#section('matrix', html`<matrix-view></matrix-view>`)}

@@ -34,6 +34,17 @@ export class RecordingBar extends ArenaElement {
         border: 0;
         accent-color: var(--accent);
       }
+      @media (max-width: 500px) {
+        .word {
+          display: none;
+        }
+        input {
+          flex-basis: 80px;
+        }
+        select {
+          padding: 4px;
+        }
+      }
     `,
   ];
 
@@ -53,10 +64,11 @@ export class RecordingBar extends ArenaElement {
 
   protected override render(): TemplateResult {
     const words = this.say(pageWords).player;
+    const word = recording.isPlaying ? words.pause : words.play;
     const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
     return html`<div class="panel bar" role="group" aria-label=${words.name}>
-      <button class="main" @click=${this.#toggle}>
-        ${recording.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}
+      <button class="main" aria-label=${word} @click=${this.#toggle}>
+        ${recording.isPlaying ? '❚❚' : '▶'} <span class="word">${word}</span>
       </button>
       <input
         type="range"

@@ -1,27 +1,12 @@
-import { hatch } from '../canvas.js';
 import type { Surface } from '../canvas.js';
-import type { TimelineWords } from '../words/timeline-words.js';
+import { drawLane } from './draw-lane.js';
 import { FLAG_HEIGHT, NAME_HEIGHT } from './layout.js';
-import type { Flag, LaneBox, TimelineLayout } from './layout.js';
-import type { TimeScale } from './time-scale.js';
-import type { Gap } from './gaps.js';
+import type { Flag, LaneBox } from './layout.js';
 import type { Mark } from './marks.js';
-import type { Bar, Timeline } from './timeline.js';
-
-export interface Picture {
-  readonly timeline: Timeline;
-  readonly layout: TimelineLayout;
-  readonly scale: TimeScale;
-  readonly words: TimelineWords;
-  /** Nothing later than this is drawn. */
-  readonly now: number;
-  /** The axis counts from here. */
-  readonly origin: number;
-}
+import { line, spanBox } from './picture.js';
+import type { Picture } from './picture.js';
 
 const TICKS = 6;
-/** A thinner bar has no word in it. */
-const LEGIBLE = 14;
 const HARMLESS: ReadonlyArray<Mark['kind']> = [
   'busy',
   'refused',
@@ -48,8 +33,9 @@ export function drawTimeline(surface: Surface, picture: Picture): void {
   }
   drawFlags(surface, picture, layout.lockFlags, NAME_HEIGHT, layout.axis);
   drawOverlapWord(surface, picture);
-  if (now < picture.timeline.to)
+  if (now < picture.timeline.to) {
     line(surface, nowX, NAME_HEIGHT - 6, layout.axis, surface.ink.text);
+  }
 }
 
 function drawBand(
@@ -65,127 +51,6 @@ function drawBand(
   };
   context.fillStyle = ink.harmSoft;
   context.fillRect(box.x, box.y, box.width, box.height);
-}
-
-function drawLane(surface: Surface, picture: Picture, lane: LaneBox): void {
-  const { context, width, ink } = surface;
-  const { timeline, scale } = picture;
-  context.strokeStyle = ink.line;
-  context.lineWidth = 1;
-  context.strokeRect(0.5, lane.body - 0.5, width - 1, lane.bodyHeight + 1);
-  const isOwn = (other: { readonly process: number }): boolean => other.process === lane.process;
-  for (const wait of timeline.waits.filter(isOwn)) drawWait(surface, picture, lane, wait);
-  for (const bar of timeline.bars.filter(isOwn)) drawBar(surface, picture, lane, bar);
-  for (const suspect of timeline.suspects.filter(isOwn)) {
-    hatch(
-      surface,
-      { ...spanBox(surface, scale, suspect), y: lane.body, height: lane.bodyHeight },
-      ink.panel,
-    );
-  }
-  for (const gap of timeline.gaps.filter(isOwn)) drawGap(surface, picture, lane, gap);
-  for (const bar of timeline.bars.filter(isOwn)) drawBarWord(surface, picture, lane, bar);
-  for (const { at } of timeline.renewals.filter(isOwn)) {
-    const x = scale.shareOf(at) * width;
-    line(surface, x, lane.body - 5, lane.body + lane.bodyHeight + 5, ink.text);
-  }
-}
-
-/** It lies over the bars: whoever was inside did nothing meanwhile. */
-function drawGap(surface: Surface, { scale, words }: Picture, lane: LaneBox, gap: Gap): void {
-  const { context, ink } = surface;
-  const box = { ...spanBox(surface, scale, gap), y: lane.body, height: lane.bodyHeight };
-  context.globalAlpha = 0.8;
-  context.fillStyle = ink.line;
-  context.fillRect(box.x, box.y, box.width, box.height);
-  context.globalAlpha = 1;
-  hatch(surface, box, ink.muted, 12);
-  inside(surface, words.gaps[gap.what], box, { colour: ink.text, ground: ink.line, isAtEnd: true });
-}
-
-function drawWait(
-  surface: Surface,
-  { scale }: Picture,
-  lane: LaneBox,
-  wait: { readonly from: number; readonly to: number; readonly row: number },
-): void {
-  const { context, ink } = surface;
-  const { x, width } = spanBox(surface, scale, wait);
-  const y = lane.body + (wait.row + 0.5) * lane.rowHeight;
-  context.strokeStyle = ink.muted;
-  context.lineWidth = 1.5;
-  context.setLineDash([2, 4]);
-  context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(x + width, y);
-  context.stroke();
-  context.setLineDash([]);
-}
-
-/** Solid while it may do harm, hatched since its lease is over, pale once its write is done. */
-function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): void {
-  const { context, ink } = surface;
-  const { scale, timeline, words } = picture;
-  const pad = Math.min(3, lane.rowHeight * 0.12);
-  const place = {
-    y: lane.body + bar.row * lane.rowHeight + pad,
-    height: Math.max(0.8, lane.rowHeight - 2 * pad),
-  };
-  const fill = (from: number, to: number, colour: string): void => {
-    if (to <= from) return;
-    const { x, width } = spanBox(surface, scale, { from, to });
-    context.fillStyle = colour;
-    context.fillRect(x, place.y, width, place.height);
-  };
-  fill(bar.from, bar.to, ink.accentSoft);
-  fill(bar.from, Math.min(bar.harmlessAt, bar.leaseOverAt ?? bar.to), ink.accent);
-  if (bar.leaseOverAt !== undefined) {
-    hatch(
-      surface,
-      { ...spanBox(surface, scale, { from: bar.leaseOverAt, to: bar.to }), ...place },
-      ink.accent,
-      5,
-    );
-  }
-  if (bar.mayWrite) {
-    for (const { from, to } of timeline.overlaps) {
-      fill(Math.max(from, bar.from), Math.min(to, bar.harmlessAt), ink.harm);
-    }
-  }
-  if (place.height < LEGIBLE) return;
-  const { x, width } = spanBox(surface, scale, bar);
-  context.strokeStyle = ink.accent;
-  context.strokeRect(x + 0.5, place.y + 0.5, Math.max(1, width - 1), place.height - 1);
-}
-
-function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox, bar: Bar): void {
-  if (lane.rowHeight < LEGIBLE) return;
-  const answer = bar.answer === undefined ? '' : `: ${words.answers[bar.answer] ?? bar.answer}`;
-  const y = lane.body + bar.row * lane.rowHeight;
-  const box = { ...spanBox(surface, scale, bar), y, height: lane.rowHeight };
-  inside(surface, `${bar.buyer}${answer}`, box, {
-    colour: surface.ink.text,
-    ground: surface.ink.panel,
-  });
-}
-
-/** A word in a box, on a ground of its own; none if there is no room. */
-function inside(
-  { context, ink }: Surface,
-  text: string,
-  box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
-  look: { readonly colour: string; readonly ground: string; readonly isAtEnd?: boolean },
-): void {
-  context.font = `12px ${ink.font}`;
-  const { width } = context.measureText(text);
-  if (width + 12 > box.width) return;
-  const x = look.isAtEnd === true ? box.x + box.width - width - 10 : box.x + 4;
-  context.fillStyle = look.ground;
-  context.fillRect(x, box.y + box.height / 2 - 8, width + 6, 16);
-  context.fillStyle = look.colour;
-  context.textBaseline = 'middle';
-  context.textAlign = 'left';
-  context.fillText(text, x + 3, box.y + box.height / 2 + 0.5);
 }
 
 function drawName({ context, ink }: Surface, { layout, words }: Picture, lane: LaneBox): void {
@@ -255,23 +120,4 @@ function drawAxis(surface: Surface, { layout, scale, origin, words }: Picture): 
     if (width * 0.06 > 24)
       context.fillText(`≈ ${words.time(pause.ms)}`, pause.share * width, layout.axis + 34);
   }
-}
-
-/** At least so wide that it can be seen. */
-function spanBox(
-  { width }: Surface,
-  scale: TimeScale,
-  { from, to }: { readonly from: number; readonly to: number },
-): { readonly x: number; readonly width: number } {
-  const x = scale.shareOf(from) * width;
-  return { x, width: Math.max(1.5, scale.shareOf(to) * width - x) };
-}
-
-function line({ context }: Surface, x: number, from: number, to: number, colour: string): void {
-  context.strokeStyle = colour;
-  context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(x, from);
-  context.lineTo(x, to);
-  context.stroke();
 }

@@ -4,6 +4,7 @@ import type { InBoth } from '../words.js';
 export interface PageWords {
   readonly headline: (buyers: number, pieces: number) => string;
   readonly lead: string;
+  readonly recordedLead: string;
   readonly connection: Readonly<Record<ConnectionState, string>>;
   readonly otherLanguage: string;
   readonly dark: string;
@@ -19,6 +20,7 @@ export const pageWords: InBoth<PageWords> = {
   en: {
     headline: (buyers, pieces) => `${buyers} buyers, ${pieces} pieces. Who gets one?`,
     lead: 'The same flash sale twice, at this moment, on this machine: several processes, one stock.',
+    recordedLead: 'The same flash sale twice, as it was recorded: several processes, one stock.',
     connection: {
       connecting: 'connecting …',
       live: 'live',
@@ -50,6 +52,7 @@ export const pageWords: InBoth<PageWords> = {
   zh: {
     headline: (buyers, pieces) => `${buyers}\u00a0人抢 ${pieces}\u00a0件，谁能买到？`,
     lead: '同一场秒杀跑两遍，就在此刻、就在这台机器上：多个进程，一份库存。',
+    recordedLead: '同一场秒杀跑两遍的录像：多个进程，一份库存。',
     connection: {
       connecting: '正在连接……',
       live: '实时',
