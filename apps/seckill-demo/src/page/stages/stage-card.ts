@@ -4,6 +4,7 @@ import { customElement, property } from 'lit/decorators.js';
 import type { PartName, PartResult } from '../../arena/parts/part.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { selection } from '../selection.js';
 import { isRunning, isSurprise } from '../state/cells.js';
 import type { CellState } from '../state/cells.js';
 import { store } from '../store.js';
@@ -40,7 +41,7 @@ export class StageCard extends ArenaElement {
     return html`<section class="half ${isPlayed ? tone : 'absent'}">
       <h4>${words[which]}${separator}${lock}</h4>
       ${isPlayed ? this.#picture(id, which, cell) : html`<p class="quiet small">${words.notPlayed}</p>`}
-      ${isPlayed ? this.#verdict(cell) : nothing}
+      ${isPlayed ? this.#verdict(cell) : nothing} ${this.#toTimeline(id)}
     </section>`;
   }
 
@@ -57,6 +58,18 @@ export class StageCard extends ArenaElement {
     return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
       ${draw(scene)}
     </svg>`;
+  }
+
+  /** Where orders were seen at the lock of the stock, too. */
+  #toTimeline(id: string): TemplateResult | typeof nothing {
+    if (!store.log.of(id).some(({ kind }) => kind === 'passed')) return nothing;
+    return html`<button
+      @click=${() => {
+        selection.choose(id);
+      }}
+    >
+      ${this.say(stageWords).timeline}
+    </button>`;
   }
 
   #verdict(cell: CellState | undefined): TemplateResult {

@@ -47,6 +47,13 @@ export const stageStyles = css`
     padding-top: 8px;
     font-size: 0.875rem;
   }
+  .half button {
+    align-self: start;
+    min-height: 28px;
+    margin-top: 8px;
+    padding: 0 8px;
+    font-size: 0.75rem;
+  }
   .good {
     fill: var(--accent);
   }

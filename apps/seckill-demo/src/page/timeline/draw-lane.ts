@@ -81,7 +81,12 @@ function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): v
     context.fillRect(x, place.y, width, place.height);
   };
   fill(bar.from, bar.to, ink.accentSoft);
-  fill(bar.from, Math.min(bar.harmlessAt, bar.leaseOverAt ?? bar.to), ink.accent);
+  const isRedAllAlong = timeline.overlaps.some(
+    ({ from, to }) => bar.mayWrite && from <= bar.from && to >= bar.harmlessAt - 1,
+  );
+  if (!isRedAllAlong) {
+    fill(bar.from, Math.min(bar.harmlessAt, bar.leaseOverAt ?? bar.to), ink.accent);
+  }
   if (bar.leaseOverAt !== undefined) {
     hatch(
       surface,

@@ -7,6 +7,8 @@ import { line, spanBox } from './picture.js';
 import type { Picture } from './picture.js';
 
 const TICKS = 6;
+/** A pause that is drawn narrower is not named. */
+const PAUSE_WIDTH = 56;
 const HARMLESS: ReadonlyArray<Mark['kind']> = [
   'busy',
   'refused',
@@ -116,8 +118,9 @@ function drawAxis(surface: Surface, { layout, scale, origin, words }: Picture): 
     if (!isCrowded) context.fillText(words.time(scale.timeOf(share) - origin), x, layout.axis + 18);
   }
   context.textAlign = 'center';
-  for (const pause of scale.pauses) {
-    if (width * 0.06 > 24)
-      context.fillText(`≈ ${words.time(pause.ms)}`, pause.share * width, layout.axis + 34);
+  for (const { from, to, ms } of scale.pauses) {
+    const isRoomy = (to - from) * width >= PAUSE_WIDTH;
+    if (isRoomy)
+      context.fillText(`≈ ${words.time(ms)}`, ((from + to) / 2) * width, layout.axis + 34);
   }
 }

@@ -6,8 +6,9 @@ const KNEE_MS = 4;
 const MARKED_BELOW = 0.35;
 
 export interface Pause {
-  /** The middle of it. */
-  readonly share: number;
+  /** Between the edges, as `shareOf` has it. */
+  readonly from: number;
+  readonly to: number;
   readonly ms: number;
 }
 
@@ -81,7 +82,7 @@ export class TimeScale {
       const ms = time - (this.#times[index] ?? 0);
       if (drawnLength(ms, knee) > ms * MARKED_BELOW) return [];
       const [left, right] = [this.#places[index] ?? 0, this.#places[index + 1] ?? 0];
-      return { share: (left + right) / 2 / this.#length, ms };
+      return { from: left / this.#length, to: right / this.#length, ms };
     });
   }
 }

@@ -133,7 +133,10 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
     if (from === undefined) return [];
     const { process, buyer, answer, points } = trace;
     const released = points.has('before-commit') ? undefined : trace.releasedAt;
-    const to = earliest(released, trace.answeredAt, deathOf(process, from, around)) ?? around.to;
+    const death = deathOf(process, from, around);
+    // The buyer may see that the connection is cut before the arena tells of the death.
+    const answered = answer === 'cut' ? death : trace.answeredAt;
+    const to = earliest(released, answered, death) ?? around.to;
     return {
       process,
       buyer,
@@ -161,7 +164,8 @@ function leaseOverAt(
   { steps }: Surroundings,
 ): number | undefined {
   const set = trace.points.get('lock-set') ?? 0;
-  const doneAt = trace.releasedAt ?? trace.points.get('before-delete') ?? to;
+  // A release is told of when Redis has answered; by then the next one may be inside.
+  const doneAt = earliest(trace.releasedAt, trace.points.get('before-delete')) ?? to;
   const isWithin = (at: number | undefined): at is number =>
     at !== undefined && at > set && at < to;
   const ended = steps.find(

@@ -17,6 +17,7 @@ export interface StagesWords {
   readonly running: string;
   readonly notPlayed: string;
   readonly measured: string;
+  readonly timeline: string;
   readonly unlike: (expected: string) => string;
   readonly parts: Readonly<Partial<Record<PartName, StageWords>>>;
   readonly columns: readonly [string, string, string, string];
@@ -34,6 +35,7 @@ export const stageWords: InBoth<StagesWords> = {
     running: 'being played …',
     notPlayed: 'Not played: its harm depends on luck.',
     measured: 'measured, not promised',
+    timeline: 'On the timeline',
     unlike: (expected) => `not as published: ${expected}`,
     parts: {
       queue: {
@@ -102,6 +104,7 @@ export const stageWords: InBoth<StagesWords> = {
     running: '正在跑……',
     notPlayed: '没有跑：会不会出错要看运气。',
     measured: '只测量，不作保证',
+    timeline: '看时间线',
     unlike: (expected) => `与公布的不符：${expected}`,
     parts: {
       queue: {

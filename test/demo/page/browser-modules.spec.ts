@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { PAGE_PACKAGES, pageHtml } from '../../../apps/seckill-demo/src/page/page-html.js';
+
+const SOURCES = resolve(import.meta.dirname, '../../../apps/seckill-demo/src');
+/** The folders that the server, and an export, hand to the browser. */
+const SERVED = ['page', 'arena', 'strategies', 'seckill', 'options'];
+
+function sourceOf(module: string): string {
+  const typescript = module.replace(/\.js$/, '.ts');
+  return existsSync(typescript) ? typescript : module;
+}
+
+/** What is imported for values, and not only for types. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const imports = text.matchAll(
+    /^(?:import |(?:import|export)(?! type) [^'";]*? from )'([^']+)';$/gm,
+  );
+  return [...imports].flatMap(([, specifier]) => specifier ?? []);
+}
+
+function loadedModules(): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const load = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const specifier of importsOf(file)) {
+      if (specifier.startsWith('.')) load(sourceOf(resolve(dirname(file), specifier)));
+      else packages.add(specifier);
+    }
+  };
+  load(resolve(SOURCES, 'page/main.ts'));
+  return { files, packages };
+}
+
+describe('the modules that the page loads', () => {
+  const { files, packages } = loadedModules();
+
+  it('need nothing but lit and uPlot', () => {
+    expect([...packages].sort()).toEqual(['lit', 'lit/decorators.js', 'uplot']);
+  });
+
+  it('lie in folders that are served', () => {
+    expect(files.size).toBeGreaterThan(60);
+    const folders = [...files].map((file) => relative(SOURCES, file).split('/')[0]);
+    expect([...new Set(folders)].filter((folder) => !SERVED.includes(folder ?? ''))).toEqual([]);
+  });
+});
+
+describe('the document', () => {
+  const imports = /<script type="importmap">(.*?)<\/script>/.exec(pageHtml())?.[1] ?? '';
+  const addresses = Object.values((JSON.parse(imports) as { imports: object }).imports) as string[];
+
+  it('finds its packages beside itself, in whatever folder it lies', () => {
+    for (const address of addresses) {
+      const name = PAGE_PACKAGES.find((one) => address.startsWith(`./modules/${one}/`));
+      expect([address, name]).toEqual([address, expect.any(String)]);
+    }
+    expect(pageHtml()).not.toMatch(/(src|href)="\//);
+  });
+
+  it('can name a recorded run', () => {
+    expect(pageHtml()).not.toContain('data-run');
+    expect(pageHtml({ run: 'run.ndjson' })).toContain('data-run="run.ndjson"');
+  });
+});
