@@ -10,7 +10,9 @@ export function answered(
   sentAt: number,
 ): OrderAnswered {
   const { remaining, code, message } = parsed(body);
-  const reason = code ?? (typeof message === 'string' ? message : undefined);
+  // The message of a stale write names the two tokens.
+  const said = typeof message === 'string' ? message : undefined;
+  const reason = code === 'STALE_WRITE' ? said : (code ?? said);
   const answer = kindOf(status);
   return {
     kind: 'answered',

@@ -8,6 +8,8 @@ export interface ArenaDatabase {
   readonly schema: string;
   /** The port of the private server; undefined for a server of the user. */
   readonly privatePort?: number;
+  /** Such as `18.4`. */
+  version(): Promise<string>;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +33,7 @@ async function privateDatabase(): Promise<ArenaDatabase> {
     url: server.url,
     schema: SHARED_SCHEMA,
     privatePort: server.port,
+    version: () => versionOf(server.url),
     clear: () => removeSchema(server.url, SHARED_SCHEMA),
     close: () => server.stop(),
   };
@@ -47,7 +50,7 @@ async function foreignDatabase(url: string): Promise<ArenaDatabase> {
     throw new DatabaseUnreachableError((error as Error).message);
   }
   const clear = (): Promise<void> => removeSchema(url, schema);
-  return { url, schema, clear, close: clear };
+  return { url, schema, version: () => versionOf(url), clear, close: clear };
 }
 
 /** Leaves a private server alone: it has no schema of one run. */
@@ -59,17 +62,23 @@ export async function removeForeignSchema({
   await removeSchema(url, schema);
 }
 
+async function versionOf(url: string): Promise<string> {
+  const [row] = await run(url, 'SHOW server_version');
+  // Packagers put their own name behind it.
+  return row?.['server_version']?.split(' ')[0] ?? '?';
+}
+
 /** The next process that connects makes it anew. */
 async function removeSchema(url: string, schema: string): Promise<void> {
   await run(url, `DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(schema)} CASCADE`);
 }
 
-async function run(url: string, statement: string): Promise<void> {
+async function run(url: string, statement: string): Promise<Array<Record<string, string>>> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE_MS });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<Record<string, string>>(statement)).rows;
   } finally {
     await client.end();
   }

@@ -18,6 +18,8 @@ import type { Steps } from './steps.js';
 
 /** Short enough to be outlived in seconds, long enough for a noisy machine to renew it in time. */
 const FAULT_LEASE_MS = 1_800;
+/** Longer than that lease, and soon over for a buyer whom a frozen process keeps waiting. */
+const FAULT_WAIT_MS = 5_000;
 /** Every buyer of a rush is answered within this time: no buyer is busy for lack of time. */
 const RUSH_WAIT_MS = 60_000;
 /** Long enough for a buyer without others before it. */
@@ -68,7 +70,11 @@ export class Arena {
       ...{ stock, buyers, processes },
       cells: this.cells.map((cell) => ({ ...cell, expected: expectedOf(cell) })),
       sources: await sourcesOf(strategies),
-      versions: { node: process.versions.node, redis: await this.redis.version() },
+      versions: {
+        node: process.versions.node,
+        redis: await this.redis.version(),
+        postgres: await this.redis.database.version(),
+      },
     });
     await this.#rushes();
     await this.#faults();
@@ -110,7 +116,8 @@ export class Arena {
   async #faults(): Promise<void> {
     const { strategies, faults } = this.options;
     if (strategies.length === 0 || faults.length === 0) return;
-    await this.#withFleet(2, { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}` }, async (fleet) => {
+    const extra = { SECKILL_LEASE_MS: `${FAULT_LEASE_MS}`, SECKILL_WAIT_MS: `${FAULT_WAIT_MS}` };
+    await this.#withFleet(2, extra, async (fleet) => {
       for (const strategy of strategies) {
         for (const fault of faults) await this.#strike(fleet, strategy, fault);
       }

@@ -55,6 +55,11 @@ export const EXPECTED: Readonly<Record<StrategyName, Expectation>> = {
   'redis-lock': expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'refused']),
   fair: expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'refused']),
   'lock-in-tx': expectation(['oversells', 'oversells'], NOT_PLAYED),
+  fenced: expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'refused']),
+  'sql-update': expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'ok']),
+  'lua-decrement': expectation(['exact', 'exact'], ['lost-piece', 'lost-piece', 'ok', 'ok', 'ok']),
+  redlock: expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'refused']),
+  'redis-semaphore': expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'stale-write']),
 };
 
 /** The outcome of each part with its lock and without; undefined: not played, or not certain. */

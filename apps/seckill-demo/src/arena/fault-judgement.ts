@@ -1,7 +1,7 @@
 import type { ProductState } from '../seckill/sale-ledger.js';
 import type { Answer } from './buyer.js';
 import type { FaultOutcome } from './fault.js';
-import { isBusy, isSold, ledgerDifference } from './load-result.js';
+import { isBusy, isSold, isSoldOut, ledgerDifference } from './load-result.js';
 
 export interface Evidence {
   readonly stock: number;
@@ -20,16 +20,18 @@ export function judge({ stock, first, next, state, foreignDelete }: Evidence): F
   if (ledgerDifference(state) !== 0) return 'stale-write';
   if (first === undefined) {
     if (isBusy(next)) return 'stuck';
+    if (isSoldOut(next) && state.orders < stock) return 'lost-piece';
     return isSold(next) ? 'ok' : 'error';
   }
-  if (lostItsLease(first)) return isSold(next) ? 'refused' : 'error';
+  if (wasRefused(first)) return isSold(next) ? 'refused' : 'error';
   return isSold(first) && (isSold(next) || isTurnedAway(next)) ? 'ok' : 'error';
 }
 
-function lostItsLease({ status, body }: Answer): boolean {
-  return status === 500 && body.includes('LEASE_LOST');
+/** By the check before the write, or by the database. */
+function wasRefused({ status, body }: Answer): boolean {
+  return status === 500 && /LEASE_LOST|STALE_WRITE/.test(body);
 }
 
 function isTurnedAway(answer: Answer): boolean {
-  return isBusy(answer) || answer.status === 410;
+  return isBusy(answer) || isSoldOut(answer);
 }

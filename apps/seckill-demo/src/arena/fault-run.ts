@@ -18,7 +18,7 @@ export interface FaultPlan {
   readonly lockKey: string;
   readonly strategy: StrategyName;
   readonly productId: string;
-  /** The watchdog's lease in this fleet. */
+  /** Of the locks that are renewed, in this fleet. */
   readonly leaseTimeMs: number;
   /** Told of each answer. */
   readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;
@@ -39,6 +39,12 @@ interface Scene extends FaultPlan {
 /** Two have no lock in Redis, and the third that of `redis-lock`: the rush alone shows what they lack. */
 const UNHURT: readonly StrategyName[] = ['naive', 'in-process', 'lock-in-tx'];
 
+/** Their holds have no end that could be brought forward: a lease that is renewed, or a row's lock. */
+const LASTING: readonly StrategyName[] = [
+  ...(['redis-lock', 'fair', 'fenced', 'redlock', 'redis-semaphore'] as const),
+  'sql-update',
+];
+
 const PLENTY = 10;
 const LONGER_THAN_THE_LEASE = 1.5;
 
@@ -47,9 +53,9 @@ export async function strike(fault: FaultName, plan: FaultPlan): Promise<FaultOu
   await plan.fleet.refill();
   switch (fault) {
     case 'killed-in-section':
-      return withHolderAt('before-write', PLENTY, plan, killed);
+      return withHolderAt('before-write', 1, plan, killed);
     case 'killed-before-expire':
-      return withHolderAt('lock-set', PLENTY, plan, killed);
+      return withHolderAt('lock-set', 1, plan, killed);
     case 'slow-work':
       return withHolderAt('before-write', 1, plan, outlived);
     case 'lease-ends-before-del':
@@ -106,7 +112,7 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
   const { fleet, redis, lockKey, nextMember } = scene;
   await nextMember.closeGate('before-write', 1);
   const pending = await orderNextAfterTheLease(scene);
-  const isNextInside = nextMember.held('before-write') > 0;
+  const isNextInside = nextMember.held('before-write') > 0 && (await redis.exists(lockKey)) === 1;
   openGates(scene.firstMember);
   const first = await scene.first;
   const foreignDelete = isNextInside && (await redis.exists(lockKey)) === 0;
@@ -117,7 +123,10 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
   return judge({ stock: scene.stock, first, next, state, foreignDelete });
 }
 
-/** The holder stands still, timers included, until the next one has bought. */
+/**
+ * The holder stands still, timers included, until the next one has bought. Its gate is open when it
+ * wakes up: it goes on where it stood, before any timer or answer could tell it anything.
+ */
 async function frozen(scene: Scene): Promise<FaultOutcome> {
   scene.firstMember.freeze();
   scene.onStruck('frozen', scene.firstMember.pid);
@@ -126,19 +135,20 @@ async function frozen(scene: Scene): Promise<FaultOutcome> {
     await endFixedLease(scene);
     next = await scene.orderNext();
   } finally {
+    openGates(scene.firstMember);
     scene.firstMember.thaw();
     scene.onStruck('thawed', scene.firstMember.pid);
   }
-  openGates(scene.firstMember);
   const first = await scene.first;
+  if (first.body.includes('STALE_WRITE')) scene.onStruck('stale-refused', scene.firstMember.pid);
   const state = await stateOf(scene.fleet.url, scene.productId);
   return judge({ stock: scene.stock, first, next, state });
 }
 
 /** Resolves once the next order is inside, is answered, or has waited longer than the lease. */
 async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<Answer> }> {
-  if (isRenewed(scene.strategy)) {
-    // A renewed lease has no end that could be brought forward: here time must really pass.
+  if (LASTING.includes(scene.strategy)) {
+    // Here time must really pass.
     const answer = scene.orderNext();
     await elapse(scene.leaseTimeMs * LONGER_THAN_THE_LEASE);
     return { answer };
@@ -157,17 +167,13 @@ async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<A
 }
 
 /**
- * Ends a lease without renewals now. A key without one stays for ever. The watchdog's lease is left
- * alone: it expires by itself when its holder is dead or frozen.
+ * Ends a lease without renewals now. A key without one stays for ever. A renewed lease is left alone:
+ * it expires by itself when its holder is dead or frozen.
  */
 async function endFixedLease({ redis, lockKey, strategy, onStruck }: Scene): Promise<void> {
-  if (isRenewed(strategy) || (await redis.pttl(lockKey)) <= 0) return;
+  if (LASTING.includes(strategy) || (await redis.pttl(lockKey)) <= 0) return;
   await redis.pexpire(lockKey, 0);
   onStruck('lease-ended');
-}
-
-function isRenewed(strategy: StrategyName): boolean {
-  return strategy === 'redis-lock' || strategy === 'fair';
 }
 
 function openGates(member: Member): void {

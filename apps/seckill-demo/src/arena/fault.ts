@@ -10,11 +10,20 @@ export type { FaultName } from '../options/names.mjs';
  * - `foreign-delete`: a process deleted the lock of another holder.
  * - `oversold`: more orders than pieces.
  * - `stale-write`: the counter differs from the orders.
+ * - `lost-piece`: all is sold out, and one piece was never sold.
  * - `none`: the stage has no lock in Redis that the fault could hurt, or that of another stage.
  * - `error`: the fault could not be played through.
  */
 export type FaultOutcome =
-  'ok' | 'refused' | 'stuck' | 'foreign-delete' | 'oversold' | 'stale-write' | 'none' | 'error';
+  | 'ok'
+  | 'refused'
+  | 'stuck'
+  | 'foreign-delete'
+  | 'oversold'
+  | 'stale-write'
+  | 'lost-piece'
+  | 'none'
+  | 'error';
 
 export interface FaultResult {
   readonly strategy: StrategyName;

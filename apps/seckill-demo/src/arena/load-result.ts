@@ -49,11 +49,15 @@ export function isSold(answer: Answer): boolean {
   return answer.status === SOLD;
 }
 
+export function isSoldOut(answer: Answer): boolean {
+  return answer.status === SOLD_OUT;
+}
+
 export function summarise(run: LoadRun): LoadResult {
   const { stock, answers, state } = run;
   const orders = answers.filter(isSold);
   const busy = answers.filter(isBusy).length;
-  const refused = busy + answers.filter(({ status }) => status === SOLD_OUT).length;
+  const refused = busy + answers.filter(isSoldOut).length;
   const latencies = answers.map(({ at }) => at - run.openedAt).sort((a, b) => a - b);
   const lastOrder = Math.max(run.openedAt, ...orders.map(({ at }) => at)) - run.openedAt;
   const figures = {

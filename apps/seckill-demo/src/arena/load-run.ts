@@ -81,11 +81,16 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
     case 'owner-check':
     case 'lua-release':
       return tooManyRefused(rush);
-    case 'redis-lock':
-    case 'fair':
-      return undefined;
     case 'lock-in-tx':
       return haveRead(fleet, 'before-commit', 2);
+    case 'redis-lock':
+    case 'fair':
+    case 'fenced':
+    case 'sql-update':
+    case 'lua-decrement':
+    case 'redlock':
+    case 'redis-semaphore':
+      return undefined;
   }
 }
 

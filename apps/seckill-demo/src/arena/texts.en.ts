@@ -26,9 +26,9 @@ export const english: Texts = {
     'sold',
     'over\nsold',
     'under\nsold',
-    'ledger\ndiff',
+    'books\ndiff',
     'sent\naway',
-    'orders\nper s',
+    'sold\nper s',
     'p50\nms',
     'p99\nms',
     'verdict',
@@ -36,10 +36,10 @@ export const english: Texts = {
   processes: (number) => `With ${count(number, 'process', 'es')}:`,
   verdict: verdictOf,
   loadNotes: `sold: buyers who were told that they got one. oversold: more than there was.
-undersold ("Left 99 unsold"): left over although buyers were sent away. ledger
-diff: orders on record minus what the counter says was sold. sent away: because
-it was sold out, or somebody else was buying. p50, p99: half of the buyers, and
-all but 1 %, were answered after so long, from the opening of the doors. Where a
+undersold ("Left 99 unsold"): left over although buyers were sent away. books
+diff: orders on record minus what the stock says was sold. sent away: because it
+was sold out, or somebody else was buying. p50, p99: half of the buyers, and all
+but 1 %, were answered after so long, from the opening of the doors. Where a
 strategy is expected to fail, its first orders are held between read and write
 until the failure is certain.`,
   strategyTitle: 'The strategies; up to redis-lock, each mends a flaw of the one before:',
@@ -54,6 +54,11 @@ until the failure is certain.`,
     'redis-lock': 'this library: waits, renews its lease, looks before it writes',
     fair: 'this library, in the order of arrival',
     'lock-in-tx': 'as redis-lock, but given back before the transaction commits',
+    fenced: 'as redis-lock, and the database refuses who comes too late',
+    'sql-update': 'no lock in Redis: UPDATE … WHERE stock > 0',
+    'lua-decrement': 'a counter in Redis before sql-update; no lock',
+    redlock: 'the library redlock 5 (beta), one Redis',
+    'redis-semaphore': 'the library redis-semaphore 5, its mutex',
   },
 
   faultTitle: 'The faults: what became of the sale',
@@ -72,16 +77,19 @@ until the failure is certain.`,
     'foreign-delete': 'FOREIGN DELETE',
     oversold: 'OVERSOLD',
     'stale-write': 'STALE WRITE',
+    'lost-piece': 'LOST',
     none: '-',
     error: 'ERROR',
   },
   faultNotes: `STUCK: nobody can ever buy again. FOREIGN DELETE: the late holder deleted the
 lock of whoever was inside. OVERSOLD: more orders than pieces. STALE WRITE: the
-late holder wrote over what others had sold, and the counter is wrong.
-refused: assertHeld() kept the late holder from writing; nothing is wrong in the
-books. -: no lock in Redis, or that of redis-lock. A strategy without SETNX and
-EXPIRE is killed right after it took the lock; one without GET and DEL is held
-right before it gives the lock back.`,
+late holder wrote over what others had sold, and the stock is wrong. LOST: sold
+out, and a piece was never sold. refused: the check before the write, or the
+database, kept the late holder from writing; nothing is wrong in the books. -:
+no lock in Redis, or that of redis-lock. A strategy without SETNX and EXPIRE is
+killed right after it took the lock; one without GET and DEL is held right
+before it gives the lock back. sql-update locks a row: while it is frozen,
+others are busy.`,
 
   partTitle: 'The rest of the sale: what the other locks are for',
   partColumns: ['part', 'lock', 'without it', 'with it'],

@@ -49,6 +49,11 @@ export const chinese: Texts = {
     'redis-lock': '本库：会等待，会续租，写入之前先确认',
     fair: '本库，先到先得',
     'lock-in-tx': '与 redis-lock 相同，但事务还没提交就放了锁',
+    fenced: '与 redis-lock 相同，再由数据库拒绝来迟的写入',
+    'sql-update': 'Redis 里不加锁：UPDATE … WHERE stock > 0',
+    'lua-decrement': '先减 Redis 里的计数，再走 sql-update；不加锁',
+    redlock: '另一个库：redlock 5（beta），单个 Redis',
+    'redis-semaphore': '另一个库：redis-semaphore 5 的互斥锁',
   },
 
   faultTitle: '故障：这场秒杀后来怎样了',
@@ -67,14 +72,16 @@ export const chinese: Texts = {
     'foreign-delete': '误删他人锁',
     oversold: '超卖',
     'stale-write': '脏写',
+    'lost-piece': '丢一件',
     none: '-',
     error: '出错',
   },
   faultNotes: `卡死：再也没有人能买。误删他人锁：迟到的持有者删掉了正在里面的人的锁。超卖：订
-单比库存多。脏写：迟到的持有者盖掉了别人卖出的数，库存计数错了。已拦下：
-assertHeld() 没让迟到的持有者写入，账目无误。-：Redis 里没有锁，或者就是
-redis-lock 的锁。没有 SETNX 与 EXPIRE 两步的策略，在刚拿到锁时被杀；没有 GET 与
-DEL 两步的，停在即将放锁之前。`,
+单比库存多。脏写：迟到的持有者盖掉了别人卖出的数，库存计数错了。丢一件：显示已
+售罄，却有一件从未卖出。已拦下：写入前的检查或数据库没让迟到的持有者写入，账目
+无误。-：Redis 里没有锁，或者就是 redis-lock 的锁。没有 SETNX 与 EXPIRE 两步的策
+略，在刚拿到锁时被杀；没有 GET 与 DEL 两步的，停在即将放锁之前。sql-update 用的
+是行锁：它冻结多久，别人就得等多久。`,
 
   partTitle: '秒杀的其他环节：另外几种锁各管什么',
   partColumns: ['环节', '锁', '不用它', '用它'],

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { Kysely, Migrator, PostgresDialect } from 'kysely';
+import { CompiledQuery, Kysely, Migrator, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Settings } from '../settings.js';
 import { MIGRATIONS } from './migrations.js';
@@ -15,8 +15,16 @@ type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databaseSchema' | 'waitT
 
 /** Connects to the schema of the settings, with the tables as they are today. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { databaseSchema: schema } = settings;
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOf(settings) }) });
+  const { databaseSchema: schema, waitTimeMs } = settings;
+  const dialect = new PostgresDialect({
+    pool: poolOf(settings),
+    // A buyer waits for a row no longer than for a lock. 0 would be for ever.
+    onCreateConnection: async (connection) => {
+      const statement = `SET lock_timeout = ${Math.max(1, waitTimeMs)}`;
+      await connection.executeQuery(CompiledQuery.raw(statement));
+    },
+  });
+  const db = new Kysely<Tables>({ dialect });
   try {
     const { error } = await new Migrator({
       db: db.withSchema(schema),
@@ -65,4 +73,9 @@ export function isOutage(error: unknown): boolean {
 /** The index has refused a row that would be the second of its kind. */
 export function isDuplicate(error: unknown, index: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === index;
+}
+
+/** Another transaction has kept the row for too long. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '55P03';
 }

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 
 /** An order goes from left to right, and may leave from each of the first three to one of the last. */
 export const ORDER_STATES = [
@@ -19,8 +19,8 @@ interface ProductTable {
   stock: number;
   /** In cents. */
   price: number | null;
-  /** The newest fencing token that has written; pg reads a bigint as text. */
-  fence: ColumnType<string, number | undefined, number>;
+  /** The newest fencing token that has written; to pg a bigint is a text. */
+  fence: Generated<string>;
 }
 
 interface OrderTable {

@@ -1,6 +1,9 @@
 // Read before anything is installed or built: no imports.
 
-/** The tutorial's stages, in its order, and two more; each is one answer to "who may sell now?". */
+/**
+ * Each is one answer to "who may sell now?": the tutorial's stages in its order, what else this library
+ * has or may be misused for, what works without a lock, and other libraries.
+ */
 export const STRATEGY_NAMES = /** @type {const} */ ([
   'naive',
   'in-process',
@@ -12,6 +15,11 @@ export const STRATEGY_NAMES = /** @type {const} */ ([
   'redis-lock',
   'fair',
   'lock-in-tx',
+  'fenced',
+  'sql-update',
+  'lua-decrement',
+  'redlock',
+  'redis-semaphore',
 ]);
 
 export const FAULT_NAMES = /** @type {const} */ ([

@@ -28,5 +28,16 @@ export function refuse(refusal: Refusal): never {
       throw new HttpException('somebody else is buying; try again', HttpStatus.LOCKED);
     case 'unknown-product':
       throw new NotFoundException(NO_SUCH_PRODUCT);
+    case 'lease-lost':
+      throw failure('the lock was lost before the write', 'LEASE_LOST');
+    case 'stale-write':
+      throw failure(refusal.reason, 'STALE_WRITE');
   }
+}
+
+/** As the library's filter answers when a lease is lost. */
+function failure(message: string, code: string): HttpException {
+  const { INTERNAL_SERVER_ERROR: status } = HttpStatus;
+  const body = HttpException.createBody(message, 'Internal Server Error', status);
+  return new HttpException({ ...body, code }, status);
 }

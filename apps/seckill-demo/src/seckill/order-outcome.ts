@@ -1,10 +1,16 @@
+import { isLockTimeout } from '../database/open-database.js';
+
 export type OrderOutcome = { readonly kind: 'sold'; readonly remaining: number } | Refusal;
 
 export type Refusal =
   | { readonly kind: 'sold-out' }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'busy' }
-  | { readonly kind: 'unknown-product' };
+  | { readonly kind: 'unknown-product' }
+  /** The lock was lost before the write. */
+  | { readonly kind: 'lease-lost' }
+  /** The database has seen a newer holder. */
+  | { readonly kind: 'stale-write'; readonly reason: string };
 
 /** Rolls a transaction back in which it turns out that the order cannot be taken. */
 export class OrderRefusedError extends Error {
@@ -19,6 +25,7 @@ export async function withRefusals<T>(work: Promise<T>): Promise<T | Refusal> {
     return await work;
   } catch (error) {
     if (error instanceof OrderRefusedError) return error.refusal;
+    if (isLockTimeout(error)) return { kind: 'busy' };
     throw error;
   }
 }

@@ -34,24 +34,35 @@ export class Sale {
   ): Promise<OrderOutcome> {
     await this.gate.reach('before-read');
     const seen = await book.lookUp(productId, buyer);
-    if (seen === null) return { kind: 'unknown-product' };
-    if (seen.hasOrdered) return { kind: 'duplicate' };
-    if (seen.stock <= 0) {
-      this.log.soldOut();
-      return { kind: 'sold-out' };
-    }
+    if (seen === null || seen.hasOrdered || seen.stock <= 0) return this.#refusalFor(seen);
     const remaining = seen.stock - 1;
     await this.gate.reach('before-write');
     assertHeld?.();
     await book.recordSale(productId, buyer, remaining);
     await this.gate.reach('after-write');
+    return this.sold(remaining);
+  }
+
+  sold(remaining: number): OrderOutcome {
     this.log.sold(remaining);
     return { kind: 'sold', remaining };
+  }
+
+  /** Why there was no piece for this buyer, by the books. */
+  async refusal(productId: string, buyer: string): Promise<OrderOutcome> {
+    return this.#refusalFor(await this.ledger.lookUp(productId, buyer));
   }
 
   /** The answer of the stages that do not wait. */
   busy(): OrderOutcome {
     this.log.busy();
     return { kind: 'busy' };
+  }
+
+  #refusalFor(seen: Awaited<ReturnType<SaleBook['lookUp']>>): OrderOutcome {
+    if (seen === null) return { kind: 'unknown-product' };
+    if (seen.hasOrdered) return { kind: 'duplicate' };
+    this.log.soldOut();
+    return { kind: 'sold-out' };
   }
 }

@@ -20,7 +20,7 @@ export const matrixWords: InBoth<MatrixWords> = {
   en: {
     title: (ways) => `${ways} ways to sell one product`,
     intro:
-      'Each row mends a flaw of the row above. Each column breaks the sale in another way. Choose a cell to see it again, slowly.',
+      'Up to redis-lock, each row mends a flaw of the row above. Each column breaks the sale in another way. Choose a cell to see it again, slowly.',
     strategy: 'strategy',
     processes: (number) => (number === 1 ? 'rush,\none process' : `rush,\n${number} processes`),
     pending: 'not played yet',
@@ -41,7 +41,8 @@ export const matrixWords: InBoth<MatrixWords> = {
   },
   zh: {
     title: (ways) => `一件商品，${ways} 种卖法`,
-    intro: '每一行修补上一行的漏洞，每一列用一种方式把秒杀弄坏。选一格，慢慢重看一遍。',
+    intro:
+      '到 redis-lock 为止，每一行修补上一行的漏洞；每一列用一种方式把秒杀弄坏。选一格，慢慢重看一遍。',
     strategy: '策略',
     processes: (number) => `抢购，\n${number} 个进程`,
     pending: '还没跑',

@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import Redlock, { ExecutionError } from 'redlock';
+import { GATE } from '../seckill/gate.js';
+import type { Gate } from '../seckill/gate.js';
+import type { OrderOutcome } from '../seckill/order-outcome.js';
+import { SaleKeys } from '../seckill/sale-keys.js';
+import { Sale } from '../seckill/sale.js';
+import { REDIS, SETTINGS } from '../settings.js';
+import type { Settings } from '../settings.js';
+import type { Strategy } from './strategy.js';
+
+/** The longest pause between two attempts as shipped: 200 ms, and 100 ms of jitter. */
+const LONGEST_PAUSE_MS = 300;
+
+/**
+ * Another library: `redlock` 5 (beta), on one Redis. `using` extends its lock while the work goes on,
+ * and its signal says when that has failed. A buyer asks again every 100 to 300 ms.
+ */
+@Injectable()
+export class RedlockStrategy implements Strategy {
+  readonly #redlock: Redlock;
+
+  constructor(
+    @Inject(REDIS) redis: Redis,
+    @Inject(GATE) private readonly gate: Gate,
+    @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly keys: SaleKeys,
+    private readonly sale: Sale,
+  ) {
+    // A lease counts from the first attempt, so the attempts must not take more than a part of it.
+    const roundMs = Math.min(settings.leaseTimeMs / 3, settings.waitTimeMs);
+    const retryCount = Math.floor(roundMs / LONGEST_PAUSE_MS);
+    this.#redlock = new Redlock([redis], { retryCount });
+  }
+
+  /** As long as the buyer waits, one round of attempts comes after the other. */
+  async order(productId: string, buyer: string): Promise<OrderOutcome> {
+    const limit = Date.now() + this.settings.waitTimeMs;
+    do {
+      const outcome = await this.#orderInOneRound(productId, buyer);
+      if (outcome !== 'locked') return outcome;
+    } while (Date.now() < limit);
+    return this.sale.busy();
+  }
+
+  async #orderInOneRound(productId: string, buyer: string): Promise<OrderOutcome | 'locked'> {
+    const hold = { hasBegun: false, isRefused: false };
+    const sell = async (signal: AbortSignal): Promise<OrderOutcome> => {
+      hold.hasBegun = true;
+      await this.gate.reach('lock-set');
+      const outcome = await this.sale.sellOne(productId, buyer, {
+        assertHeld: () => {
+          hold.isRefused = signal.aborted;
+          signal.throwIfAborted();
+        },
+      });
+      await this.gate.reach('before-delete');
+      return outcome;
+    };
+    try {
+      return await this.#redlock.using(
+        [this.keys.lock(productId)],
+        this.settings.leaseTimeMs,
+        sell,
+      );
+    } catch (error) {
+      // The release of a lost lock fails too, and its error hides why the work has ended.
+      if (hold.isRefused) return { kind: 'lease-lost' };
+      if (error instanceof ExecutionError && !hold.hasBegun) return 'locked';
+      throw error;
+    }
+  }
+}
