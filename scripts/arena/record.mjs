@@ -37,11 +37,12 @@ function run(args) {
 
 const isOfDuel = (/** @type {Step} */ step) =>
   'cell' in step && step.cell !== undefined && step.cell.startsWith('duel/');
+const isOfRush = (/** @type {Step} */ step) =>
+  'cell' in step && step.cell !== undefined && step.cell.startsWith('rush/');
 /** In a rush there are as many as buyers, and no picture shows them. */
 const isSpare = (/** @type {Step} */ step) =>
   step.kind === 'waiters' ||
-  (step.kind === 'passed' && step.point === 'doors') ||
-  (step.kind === 'lock' && step.cell?.startsWith('rush/') === true);
+  (isOfRush(step) && (step.kind === 'lock' || (step.kind === 'passed' && step.point === 'doors')));
 
 const duel = run(DUEL);
 const cells = run(CELLS);

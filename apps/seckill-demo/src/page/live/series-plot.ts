@@ -20,6 +20,19 @@ export class SeriesPlot extends ArenaElement {
         min-width: 0;
         overflow: hidden;
       }
+      /* uPlot lays its canvas, and what is above and below it, one over the other. */
+      .u-wrap {
+        position: relative;
+      }
+      .u-wrap canvas {
+        position: relative;
+        height: 100%;
+      }
+      .u-over,
+      .u-under,
+      .u-axis {
+        position: absolute;
+      }
     `,
   ];
 
@@ -41,8 +54,7 @@ export class SeriesPlot extends ArenaElement {
   }
 
   protected override render(): TemplateResult {
-    return html`<link rel="stylesheet" href="./modules/uplot/dist/uPlot.min.css" />
-      <div id="place" role="img" aria-label=${this.label}></div>`;
+    return html`<div id="place" role="img" aria-label=${this.label}></div>`;
   }
 
   protected override firstUpdated(): void {

@@ -145,6 +145,44 @@ const RULES: readonly Rule[] = [
       zh: '所有进程共用 Redis 里的一条队，看门狗负责续租。',
     },
   },
+  {
+    strategies: ['fenced'],
+    outcomes: ['refused'],
+    line: ".where('fence', '<=', token)",
+    isHarm: false,
+    why: {
+      en: 'The database has seen a higher token. It refuses the write of the late holder.',
+      zh: '数据库见过更大的令牌，于是拒绝迟到者的写入。',
+    },
+  },
+  {
+    strategies: ['lua-decrement'],
+    outcomes: ['lost-piece'],
+    line: "this.gate.reach('before-write')",
+    why: {
+      en: 'The process died here. The counter has lost a piece, and there is no order for it.',
+      zh: '进程死在这里：计数器少了一件，却没有对应的订单。',
+    },
+  },
+  {
+    strategies: ['redlock'],
+    outcomes: ['refused'],
+    line: 'signal.throwIfAborted()',
+    isHarm: false,
+    why: {
+      en: 'The signal says that the lock could not be extended. The write never happens.',
+      zh: '信号表明锁没能续期，这次写入不会发生。',
+    },
+  },
+  {
+    strategies: ['redis-semaphore'],
+    outcomes: ['stale-write'],
+    line: 'mutex.isAcquired',
+    why: {
+      en: 'The refresh has not run since the process woke up, so isAcquired still says yes.',
+      zh: '进程醒来后还没轮到续期，所以 isAcquired 仍然是 true。',
+    },
+  },
 ];
 
 export function blameOf(strategy: StrategyName, outcome: Outcome): Blame | undefined {
