@@ -19,7 +19,12 @@ export async function createHttpApp(
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(settings, seams),
-    { logger: levelsOf(settings.logLevel), forceCloseConnections: true },
+    {
+      logger: levelsOf(settings.logLevel),
+      forceCloseConnections: true,
+      // Otherwise Nest ends the process when a database is away, and nobody learns why.
+      abortOnError: false,
+    },
   );
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   app.use((_request: unknown, response: ServerResponse, next: () => void) => {

@@ -56,8 +56,9 @@ function poolOf({ databaseUrl, waitTimeMs }: DatabaseSettings): pg.Pool {
   return pool;
 }
 
-/** Network errors, and the classes 08 (connection) and 57P (the server is stopping, or starting). */
-const OUTAGE = /^(E[A-Z]+|08...|57P0.)$/;
+const NO_NETWORK = /^E(CONN[A-Z]+|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)$/;
+/** The connection failed, there are too many, or the server is stopping or starting. */
+const NO_SERVER = /^(08...|53300|57P0.)$/;
 /** What pg says without a code. */
 const CUT_OFF = /^(Connection terminated|timeout exceeded when trying|Client has encountered)/;
 
@@ -67,7 +68,8 @@ export function isOutage(error: unknown): boolean {
     readonly code?: unknown;
     readonly message?: unknown;
   };
-  return typeof code === 'string' ? OUTAGE.test(code) : CUT_OFF.test(String(message));
+  if (typeof code !== 'string') return CUT_OFF.test(String(message));
+  return NO_NETWORK.test(code) || NO_SERVER.test(code);
 }
 
 /** The index has refused a row that would be the second of its kind. */
