@@ -14,9 +14,11 @@ import { sfntOf } from './sfnt.mjs';
 const PACKAGES = fileURLToPath(new URL('../test/web/node_modules/', import.meta.url));
 const LOCK = join(PACKAGES, '..', 'package-lock.json');
 const CHROMIUM = join(PACKAGES, '@sparticuz', 'chromium');
-/** Chinese and Latin are files of their own in the first. */
-const FONTS = ['noto-sans-sc-chinese-simplified', 'noto-sans-sc-latin', 'noto-sans-mono-latin'];
-const WEIGHTS = [400, 700];
+/** Chinese and Latin are files of their own in the first; the last two have signs such as ✓ and ≈. */
+const FONTS = [
+  ...bothWeights('noto-sans-sc-chinese-simplified', 'noto-sans-sc-latin', 'noto-sans-mono-latin'),
+  ...['noto-sans-symbols-2-symbols-400', 'noto-sans-math-latin-400'],
+];
 
 /** The packed Chromium is for this system only. */
 export const hasPrivateChromium = process.platform === 'linux' && process.arch === 'x64';
@@ -37,6 +39,8 @@ export function findPrivateChromium() {
       LD_LIBRARY_PATH: join(folder, 'lib'),
       FONTCONFIG_FILE: fileURLToPath(new URL('../test/web/fonts.conf', import.meta.url)),
       XDG_DATA_HOME: folder,
+      // The prefix xdg means these folders, too: by default the system's.
+      XDG_DATA_DIRS: folder,
       XDG_CACHE_HOME: folder,
     },
   };
@@ -88,11 +92,14 @@ async function unpackLibraries(root, work) {
 
 /** @param {string} root */
 function unpackFonts(root) {
-  return FONTS.flatMap((font) =>
-    WEIGHTS.map(async (weight) => {
-      const family = font.replace(/-(chinese-simplified|latin)$/, '');
-      const woff = join(PACKAGES, '@fontsource', family, 'files', `${font}-${weight}-normal.woff`);
-      await writeFile(join(root, 'fonts', `${font}-${weight}.ttf`), sfntOf(await readFile(woff)));
-    }),
-  );
+  return FONTS.map(async (font) => {
+    const family = font.replace(/-(chinese-simplified|latin|symbols)-\d+$/, '');
+    const woff = join(PACKAGES, '@fontsource', family, 'files', `${font}-normal.woff`);
+    await writeFile(join(root, 'fonts', `${font}.ttf`), sfntOf(await readFile(woff)));
+  });
+}
+
+/** @param {string[]} fonts */
+function bothWeights(...fonts) {
+  return fonts.flatMap((font) => [`${font}-400`, `${font}-700`]);
 }
