@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import vm from 'node:vm';
-import { swcOptions } from './test/support/swc-options.mjs';
+import { swcOptions } from './scripts/swc-options.mjs';
 
 if (typeof vm.SourceTextModule !== 'function') {
   throw new Error(

@@ -4,6 +4,7 @@ import { access, constants, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { canMakePrivateRedis, findPrivateRedis, makePrivateRedis } from './private-redis.mjs';
+import { withProgress } from './progress.mjs';
 
 const NAMES = ['redis-server', 'valkey-server', 'keydb-server'];
 
@@ -24,32 +25,27 @@ let found;
 
 /**
  * A Redis server on the PATH, or the private copy under node_modules/.cache, made if need be.
- * @param {(line: string) => void} [say] told in a line when this takes time
  * @returns {Promise<RedisBinary>}
  * @throws {NoRedisServerError}
  */
-export function findRedisServer(say = (line) => process.stderr.write(`${line}\n`)) {
-  found ??= findOrMake(say).catch((/** @type {unknown} */ error) => {
+export function findRedisServer() {
+  found ??= findOrMake().catch((/** @type {unknown} */ error) => {
     found = undefined;
     throw error;
   });
   return found;
 }
 
-/**
- * @param {(line: string) => void} say
- * @returns {Promise<RedisBinary>}
- */
-async function findOrMake(say) {
+/** @returns {Promise<RedisBinary>} */
+async function findOrMake() {
   const onPath = await findOnPath();
   if (onPath) return { command: onPath, env: {}, source: 'path' };
   const ready = await findPrivateRedis();
   if (ready) return { ...ready, source: 'private' };
   let reason = '';
   if (await canMakePrivateRedis()) {
-    say('Fetching a private Redis server into node_modules/.cache (about 10 s) …');
     try {
-      await makePrivateRedis();
+      await withProgress('Fetching a private Redis server', makePrivateRedis);
     } catch (error) {
       reason = ` (a private copy could not be made: ${firstLine(error)})`;
     }

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
-import { compile, compiled } from '../../test/support/compile.mjs';
+import { compile, compiled } from '../compile.mjs';
 import { findingsIn } from './lua-check.mjs';
 import { differences, settle } from './lua-files.mjs';
 import { declaredScripts } from './scripts.mjs';

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { EXIT } from '../../libs/redis-lock/src/cli/io.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
 import { freePort } from '../../scripts/redis-server.mjs';
-import { compiled } from '../support/compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 import { eventually, RedisFixture, useProxy, useRedis } from '../support/set-up.js';
 import { doctor, run, type Outcome } from './command.js';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { compiled } from '../support/compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 import { eventually } from '../support/eventually.js';
 
 const DEMO = compiled(new URL('demo-main.ts', import.meta.url));

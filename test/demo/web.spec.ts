@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { RefusedError } from '../../apps/seckill-demo/src/arena/live-sale.js';
 import type { Command, Step } from '../../apps/seckill-demo/src/arena/step.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
-import { compiled } from '../support/compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 import { openPage } from '../../apps/seckill-demo/src/web/open-page.js';
 import type { Page } from '../../apps/seckill-demo/src/web/open-page.js';
 

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { compiled } from './compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 import type { FromWorker, RemoteError, ToWorker, WorkerApi } from './worker.js';
 
 const START_TIMEOUT_MS = 20_000;

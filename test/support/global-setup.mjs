@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { compile } from './compile.mjs';
+import { compile } from '../../scripts/compile.mjs';
 
 export default async function globalSetup() {
   // One seed for the whole run, said first; workers and their children inherit it.

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { compiled } from '../../support/compile.mjs';
+import { compiled } from '../../../scripts/compile.mjs';
 import { pageFiles } from '../../../apps/seckill-demo/src/web/page-files.js';
 import { PAGE_IMPORTS, pageHtml } from '../../../apps/seckill-demo/src/page/page-html.js';
 

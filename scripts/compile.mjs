@@ -5,7 +5,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = ['apps', 'libs', 'scripts', 'test'];
 const VERSION = createHash('sha1').update(JSON.stringify(swcOptions)).digest('hex').slice(0, 8);
 const OUTPUT = join(ROOT, 'node_modules', '.cache', `compiled-${VERSION}`);
@@ -19,10 +19,11 @@ export function compiled(source) {
 }
 
 /**
- * Translates what has changed since the last time, so that tests can start processes without a
- * build. (A loader would do it at every start, and takes a second for the modules of Nest alone.)
+ * Translates what has changed since the last time, without a check of the types. The demo runs from
+ * there, and tests start processes from there. (A loader would do it at every start, and takes a
+ * second for the modules of Nest alone.)
  */
-export async function compile() {
+export async function compile(sources = SOURCES) {
   await Promise.all([
     write(join(OUTPUT, 'package.json'), '{ "type": "module" }'),
     write(
@@ -36,7 +37,7 @@ export async function compile() {
       ),
     ),
   ]);
-  const folders = await Promise.all(SOURCES.map((folder) => sourcesIn(join(ROOT, folder))));
+  const folders = await Promise.all(sources.map((folder) => sourcesIn(join(ROOT, folder))));
   await Promise.all(folders.flat().map((file) => translate(file)));
 }
 

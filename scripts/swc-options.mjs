@@ -1,4 +1,4 @@
-/** How TypeScript becomes JavaScript in tests: in Jest, and in the processes that tests start. */
+/** How TypeScript becomes JavaScript in Jest, in the processes that tests start, and in the demo. */
 export const swcOptions = /** @type {const} */ ({
   swcrc: false,
   sourceMaps: 'inline',

@@ -1,0 +1,39 @@
+// Runs before anything is installed: Node built-ins only.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { npmCommand } from './npm.mjs';
+import { runStep } from './run-step.mjs';
+
+/**
+ * Installs the packages of a folder, unless they are there as its lock file has them.
+ * @param {string} folder
+ * @param {string} what
+ */
+export async function install(folder, what) {
+  const lock = join(folder, 'package-lock.json');
+  const record = join(folder, 'node_modules', '.package-lock.json');
+  const installedAt = timeOf(record);
+  if (installedAt >= timeOf(lock)) return;
+  /** @type {unknown} */
+  const locked = JSON.parse(readFileSync(lock, 'utf8'));
+  const { packages } = /** @type {{ packages: object }} */ (locked);
+  const names = Object.keys(packages).filter((name) => name !== '');
+  const folders = names.map((name) => join(folder, name));
+  const [command, args] = npmCommand('ci', '--loglevel=error');
+  await runStep(`Installing ${what}`, command, args, {
+    cwd: folder,
+    // npm tells nothing. First it removes what was there, its record included; then it makes the
+    // folders of all packages that this system needs, and fills them.
+    measure: () => {
+      if (timeOf(record) === installedAt && installedAt !== 0) return undefined;
+      const made = folders.filter((name) => existsSync(name));
+      const done = made.filter((name) => existsSync(join(name, 'package.json'))).length;
+      return made.length === 0 ? undefined : { done, total: made.length, unit: 'packages' };
+    },
+  });
+}
+
+/** @param {string} file */
+function timeOf(file) {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

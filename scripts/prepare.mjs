@@ -1,0 +1,101 @@
+// Runs before anything is installed: Node built-ins only.
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findRedisServer } from './find-redis-server.mjs';
+import { install } from './install.mjs';
+import { preparePostgres } from './postgres-template.mjs';
+import {
+  findPrivateChromium,
+  hasPrivateChromium,
+  makePrivateChromium,
+} from './private-chromium.mjs';
+import { withProgress } from './progress.mjs';
+import { runStep, stoppable } from './run-step.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** The build of the library: how, a file that exists after it, and its source files and folders. */
+const LIBRARY = {
+  command: ['scripts/library/build.mjs'],
+  built: 'libs/redis-lock/dist/cjs/index.d.ts',
+  inputs: [
+    ...['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+    ...['docs', 'README.md', 'README.zh-CN.md', 'LICENSE', 'scripts/library'],
+  ],
+};
+
+/**
+ * @typedef {object} Needs
+ * @property {boolean} [bench] the libraries to measure beside
+ * @property {boolean} [demo] the demo, ready to run
+ * @property {boolean} [library] the built library
+ * @property {boolean} [postgres] what a private Postgres starts from
+ * @property {boolean} [redis] a Redis server
+ * @property {boolean} [web] a browser for tests
+ */
+
+/**
+ * Provides what is needed and not there yet, and tells on stderr what takes time. Ends the process
+ * with a message when that cannot be.
+ * @param {Needs} needs
+ */
+export async function prepare(needs) {
+  try {
+    await stoppable(() => provide(needs));
+  } catch (error) {
+    const { message, exitCode } = /** @type {Error & { exitCode?: number }} */ (error);
+    if (exitCode === undefined) throw error;
+    process.stderr.write(`${message}\n`);
+    process.exit(exitCode);
+  }
+}
+
+/** @param {Needs} needs */
+async function provide({ bench, demo, library, postgres, redis, web }) {
+  await install(root, 'dependencies');
+  if (web) await install(join(root, 'test', 'web'), 'a browser for tests');
+  if (bench) await install(join(root, 'bench'), 'the libraries to measure beside');
+  if (redis) await findRedisServer();
+  if (postgres) await withProgress('Preparing a private Postgres', preparePostgres);
+  if (web) await provideBrowser();
+  if (library) await buildLibrary();
+  if (demo) await compileDemo();
+}
+
+async function provideBrowser() {
+  if (findPrivateChromium() !== null || !hasPrivateChromium) return;
+  await withProgress('Unpacking a browser into node_modules/.cache', makePrivateChromium);
+}
+
+/** Builds the library, unless it is newer than all that it is made of. */
+async function buildLibrary() {
+  const { command, built, inputs } = LIBRARY;
+  const output = join(root, built);
+  const newest = Math.max(...inputs.flatMap(filesOf).map((file) => statSync(file).mtimeMs));
+  if (existsSync(output) && statSync(output).mtimeMs >= newest) return;
+  try {
+    await runStep('Building redis-lock', process.execPath, command, { cwd: root });
+  } catch (error) {
+    // The output of a compiler with errors must not count as new the next time.
+    rmSync(output, { force: true });
+    throw error;
+  }
+}
+
+/** Without a check of the types, which takes longer than all the rest. */
+async function compileDemo() {
+  const { compile } = await import('./compile.mjs');
+  await withProgress('Building seckill-demo', () => compile(['apps', 'libs', 'scripts']));
+}
+
+/**
+ * With the folders themselves, which are newer when something was taken out of them.
+ * @param {string} input
+ */
+function filesOf(input) {
+  const path = join(root, input);
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return [path, ...names.map((name) => join(path, name))];
+}

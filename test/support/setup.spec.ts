@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.js';
+
+const SCRIPTS = fileURLToPath(new URL('../../scripts', import.meta.url));
+const LOCK = {
+  packages: { '': {}, 'node_modules/a': {}, 'node_modules/b': {}, 'node_modules/c': {} },
+};
+
+/** It goes on when the spec says so, and not after a time. */
+const NPM = `
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+process.once('SIGTERM', () => {
+  writeFileSync('ended', '');
+  process.exit(1);
+});
+writeFileSync('started', '');
+mkdirSync('node_modules/a', { recursive: true });
+mkdirSync('node_modules/b');
+writeFileSync('node_modules/a/package.json', '{}');
+setInterval(() => {
+  if (existsSync('fail')) {
+    console.error('npm error no network');
+    process.exit(7);
+  }
+  if (!existsSync('finish')) return;
+  writeFileSync('node_modules/b/package.json', '{}');
+  writeFileSync('node_modules/.package-lock.json', '{}');
+  process.exit(0);
+}, 20);
+`;
+
+describe('setup', () => {
+  let clone = '';
+  beforeEach(async () => {
+    clone = await mkdtemp(join(tmpdir(), 'setup-'));
+    await cp(SCRIPTS, join(clone, 'scripts'), { recursive: true });
+    await writeFile(join(clone, 'package.json'), '{ "type": "module" }');
+    await writeFile(join(clone, 'package-lock.json'), JSON.stringify(LOCK));
+    await mkdir(join(clone, 'npm'));
+    await writeFile(join(clone, 'npm', 'npm-cli.js'), NPM);
+  });
+  afterEach(() => rm(clone, { recursive: true, force: true }));
+
+  function setUp() {
+    const child = spawn(process.execPath, [join(clone, 'scripts', 'setup.mjs')], {
+      cwd: clone,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, npm_execpath: join(clone, 'npm', 'npm-cli.js'), NODE_OPTIONS: '' },
+    });
+    const run = { child, stderr: '', exited: once(child, 'exit') };
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
+    return run;
+  }
+  const tell = (file: string) => writeFile(join(clone, file), '');
+
+  it('tells how many of the packages of this system are there', async () => {
+    const run = setUp();
+    await eventually(() => {
+      expect(run.stderr).toMatch(/^Installing dependencies {2}1 of 2 packages {2}\d s\n/);
+    });
+    await tell('finish');
+    expect(await run.exited).toEqual([0, null]);
+    expect(run.stderr).toMatch(/2 of 2 packages {2}\d s\n$/);
+  });
+
+  it('installs once', async () => {
+    await tell('finish');
+    expect(await setUp().exited).toEqual([0, null]);
+    await rm(join(clone, 'started'));
+    const again = setUp();
+    expect(await again.exited).toEqual([0, null]);
+    expect(again.stderr).toBe('');
+    expect(existsSync(join(clone, 'started'))).toBe(false);
+  });
+
+  it('hands on what npm says when it fails, and its exit code', async () => {
+    await tell('fail');
+    const run = setUp();
+    expect(await run.exited).toEqual([7, null]);
+    expect(run.stderr).toBe('npm error no network\n');
+  });
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('takes npm along at %s', async (signal) => {
+    const run = setUp();
+    await eventually(() => existsSync(join(clone, 'started')));
+    run.child.kill(signal);
+    const code = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }[signal];
+    expect(await run.exited).toEqual([code, null]);
+    await eventually(() => existsSync(join(clone, 'ended')));
+  });
+});
