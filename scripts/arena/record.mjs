@@ -35,18 +35,21 @@ function run(args) {
   }
 }
 
-const isOfDuel = (/** @type {Step} */ step) =>
-  'cell' in step && step.cell !== undefined && step.cell.startsWith('duel/');
-const isOfRush = (/** @type {Step} */ step) =>
-  'cell' in step && step.cell !== undefined && step.cell.startsWith('rush/');
-/** In a rush there are as many as buyers, and no picture shows them. */
+const isOf = (/** @type {Step} */ step, /** @type {string} */ kind) =>
+  'cell' in step && step.cell !== undefined && step.cell.startsWith(`${kind}/`);
+const isOfDuel = (/** @type {Step} */ step) => isOf(step, 'duel');
+/** There are as many as buyers, and no picture shows them. */
 const isSpare = (/** @type {Step} */ step) =>
   step.kind === 'waiters' ||
-  (isOfRush(step) && (step.kind === 'lock' || (step.kind === 'passed' && step.point === 'doors')));
+  (isOf(step, 'rush') && (step.kind === 'lock' || isAtTheDoors(step))) ||
+  (isOfDuel(step) && ['passed', 'lock', 'key'].includes(step.kind));
+const isAtTheDoors = (/** @type {Step} */ step) => step.kind === 'passed' && step.point === 'doors';
 
 const duel = run(DUEL);
 const cells = run(CELLS);
-const kept = [...duel.filter(isOfDuel), ...withoutDuel()].sort((a, b) => a.at - b.at);
+const kept = [...duel.filter((step) => isOfDuel(step) && !isSpare(step)), ...withoutDuel()].sort(
+  (a, b) => a.at - b.at,
+);
 writeFileSync(RECORDING, kept.map((step) => `${JSON.stringify(step)}\n`).join(''));
 
 /** The other cells begin when the duel has ended. */

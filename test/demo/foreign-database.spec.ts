@@ -59,8 +59,10 @@ describe('the Postgres of DATABASE_URL', () => {
     const shops = await Promise.all([1, 2, 3].map(() => openDatabase(settings)));
     await Promise.all(shops.map((shop) => shop.destroy()));
     expect(arena.schema).toMatch(/^seckill_[0-9a-f]{16}$/);
-    const names = ['kysely_migration', 'kysely_migration_lock', 'ledger', 'orders', 'payments'];
-    const ours = [...names, 'products'].map((name) => `${arena.schema}.${name}`);
+    const tablesOfKysely = ['kysely_migration', 'kysely_migration_lock'];
+    const tablesOfShop = ['ledger', 'orders', 'payments', 'products'];
+    const names = ['gateway_charges', ...tablesOfKysely, ...tablesOfShop];
+    const ours = names.map((name) => `${arena.schema}.${name}`);
     expect(await tables()).toEqual(['public.theirs', ...ours]);
 
     await arena.clear();

@@ -36,6 +36,8 @@ export async function openLocalShop(settings: Partial<Settings> = {}): Promise<L
       keyPrefix: '',
       leaseTimeMs: 30_000,
       waitTimeMs: 10_000,
+      realSale: false,
+      payWithinMs: 60_000,
       port: 0,
       logLevel: 'off',
       ...settings,

@@ -9,6 +9,7 @@ import { CartService } from './cart/cart.service.js';
 import { DATABASE, openDatabase } from './database/open-database.js';
 import type { Database } from './database/tables.js';
 import { ErrorBodyFilter } from './error-body.filter.js';
+import type { RealSale } from './orders/real-sale.js';
 import { OfferController } from './offer/offer.controller.js';
 import { OfferService } from './offer/offer.service.js';
 import { PaymentGateway } from './payment/payment-gateway.js';
@@ -42,7 +43,8 @@ export interface Seams {
 
 @Module({})
 export class AppModule implements OnApplicationShutdown {
-  static register(settings: Settings, seams: Seams): DynamicModule {
+  static async register(settings: Settings, seams: Seams): Promise<DynamicModule> {
+    const { imports, controllers, providers } = await realSaleOf(settings);
     return {
       module: AppModule,
       imports: [
@@ -54,10 +56,12 @@ export class AppModule implements OnApplicationShutdown {
           logAcquisitions: settings.logLevel === 'debug',
         }),
         RedisThrottlerModule.forRoot(),
+        ...imports,
       ],
       controllers: [
         ...[SeckillController, CartController, OfferController, PaymentController],
         ...[TicketController, ReportController],
+        ...controllers,
       ],
       providers: [
         { provide: SETTINGS, useValue: settings },
@@ -73,6 +77,7 @@ export class AppModule implements OnApplicationShutdown {
         ...[CartService, OfferService, PaymentGateway, PaymentService, TicketService, SalesReport],
         ...Object.values(STRATEGIES),
         StrategyRegistry,
+        ...providers,
       ],
     };
   }
@@ -86,4 +91,10 @@ export class AppModule implements OnApplicationShutdown {
     this.redis.disconnect();
     await this.db.destroy();
   }
+}
+
+async function realSaleOf(settings: Settings): Promise<RealSale> {
+  if (!settings.realSale) return { imports: [], controllers: [], providers: [] };
+  const { realSale } = await import('./orders/real-sale.js');
+  return realSale(settings);
 }

@@ -18,7 +18,7 @@ export async function createHttpApp(
   seams: Seams,
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.register(settings, seams),
+    await AppModule.register(settings, seams),
     {
       logger: levelsOf(settings.logLevel),
       forceCloseConnections: true,

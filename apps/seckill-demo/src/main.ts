@@ -11,6 +11,7 @@ const logger = new Logger('SeckillDemo');
 const privateRedis = process.env['REDIS_URL'] ? undefined : await startRedisServer();
 const privatePostgres = process.env['DATABASE_URL'] ? undefined : await startPostgresServer();
 const settings = settingsFrom({
+  SECKILL_REAL_SALE: '1',
   ...process.env,
   ...(privateRedis && { REDIS_URL: privateRedis.url }),
   ...(privatePostgres && { DATABASE_URL: privatePostgres.url }),

@@ -26,6 +26,10 @@ export interface Settings {
   readonly waitTimeMs: number;
   /** The sale opens when this number of processes is ready; undefined: it is open. */
   readonly processes?: number | undefined;
+  /** Whether this process takes orders by the queue. Those that only measure do not. */
+  readonly realSale: boolean;
+  /** After that an order that is not paid loses its piece. */
+  readonly payWithinMs: number;
   readonly port: number;
   readonly logLevel: ShopLogLevel;
 }
@@ -42,6 +46,8 @@ const Environment = z.object({
   SECKILL_LEASE_MS: z.coerce.number().int().positive().default(30_000),
   SECKILL_WAIT_MS: z.coerce.number().int().nonnegative().default(10_000),
   SECKILL_PROCESSES: z.coerce.number().int().positive().optional(),
+  SECKILL_REAL_SALE: z.stringbool().default(false),
+  SECKILL_PAY_WITHIN_MS: z.coerce.number().int().positive().default(60_000),
   SECKILL_LOG_LEVEL: z.enum(SHOP_LOG_LEVELS).default('log'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3_000),
 });
@@ -58,6 +64,8 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): Settings {
     leaseTimeMs: parsed.data.SECKILL_LEASE_MS,
     waitTimeMs: parsed.data.SECKILL_WAIT_MS,
     processes: parsed.data.SECKILL_PROCESSES,
+    realSale: parsed.data.SECKILL_REAL_SALE,
+    payWithinMs: parsed.data.SECKILL_PAY_WITHIN_MS,
     port: parsed.data.PORT,
     logLevel: parsed.data.SECKILL_LOG_LEVEL,
   };

@@ -71,6 +71,27 @@ async function createLedger(db: Schema): Promise<void> {
   await db.schema.createIndex('ledger_product').on('ledger').column('product_id').execute();
 }
 
+/** For orders that go through a queue, and for their payments. */
+async function prepareRealSale(db: Schema): Promise<void> {
+  await db.schema
+    .alterTable('orders')
+    .addColumn('moved_at', 'timestamptz', (column) => column.notNull().defaultTo(sql`now()`))
+    .execute();
+  await db.schema
+    .createIndex('orders_open')
+    .on('orders')
+    .column('state')
+    .where(oneOf('state', ['queued', 'reserved', 'paying']))
+    .execute();
+  await db.schema
+    .createTable('gateway_charges')
+    .addColumn('reference', 'text', (column) => column.primaryKey())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('at', 'timestamptz', (column) => column.notNull().defaultTo(sql`now()`))
+    .addCheckConstraint('gateway_charges_state', oneOf('state', ['charged', 'closed']))
+    .execute();
+}
+
 /** By name, in the order of their names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-shop': {
@@ -81,4 +102,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await createLedger(db);
     },
   },
+  '002-real-sale': { up: prepareRealSale },
 };

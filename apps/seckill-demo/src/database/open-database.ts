@@ -81,3 +81,8 @@ export function isDuplicate(error: unknown, index: string): boolean {
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '55P03';
 }
+
+/** The row refers to another one that is not there. */
+export function isUnknownReference(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23503';
+}

@@ -23,7 +23,7 @@ interface ProductTable {
   fence: Generated<string>;
 }
 
-interface OrderTable {
+export interface OrderTable {
   id: Generated<string>;
   product_id: string;
   buyer: string;
@@ -31,6 +31,8 @@ interface OrderTable {
   /** What was left after this order. */
   remaining: number | null;
   created_at: Generated<Date>;
+  /** When it came to its state, of orders that go through the queue. */
+  moved_at: Generated<Date>;
   /** Null: there is no hurry. */
   pay_until: Date | null;
 }
@@ -50,11 +52,24 @@ interface LedgerTable {
   at: Generated<Date>;
 }
 
+/**
+ * What the payment gateway remembers. It plays the database of another company: no row of the shop
+ * refers to it, and no transaction of the shop writes to it.
+ */
+interface GatewayChargeTable {
+  /** The shop's name for the payment: the id of an order. */
+  reference: string;
+  /** `closed`: not charged, and never will be. */
+  state: 'charged' | 'closed';
+  at: Generated<Date>;
+}
+
 export interface Tables {
   products: ProductTable;
   orders: OrderTable;
   payments: PaymentTable;
   ledger: LedgerTable;
+  gateway_charges: GatewayChargeTable;
 }
 
 /** The shop's tables: by themselves, or as one transaction sees them. */

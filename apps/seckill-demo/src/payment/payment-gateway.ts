@@ -1,16 +1,17 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import { BadGatewayException, Inject, Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
+import { DATABASE } from '../database/open-database.js';
+import type { Database } from '../database/tables.js';
 import { GATE } from '../seckill/gate.js';
 import type { Gate } from '../seckill/gate.js';
 import { SaleKeys } from '../seckill/sale-keys.js';
-import { REDIS } from '../settings.js';
+import { REDIS, SETTINGS } from '../settings.js';
+import type { Settings } from '../settings.js';
 
 /** The contract with the gateway. */
 export const AT_ONCE = 5;
 const TAKES_MS = 20;
-/** A customer whose process died is shown out after that. */
-const FORGOTTEN_AFTER_MS = 60_000;
 
 /** Takes the time of the server, so that all processes of the shop see one gateway. */
 const ENTER = /* lua */ `
@@ -22,26 +23,67 @@ const ENTER = /* lua */ `
   return redis.call('ZCARD', KEYS[1])
 `;
 
-/** A stand-in for an external service, which fails loudly when a sixth customer is inside. */
+export interface Charge {
+  /** How many were inside, this customer among them. */
+  readonly inside: number;
+  /** False: the gateway was closed for this payment before. */
+  readonly isCharged: boolean;
+}
+
+/**
+ * A stand-in for an external service, which fails loudly when a sixth customer is inside. It
+ * charges once for each reference, however often it is asked.
+ */
 @Injectable()
 export class PaymentGateway {
   constructor(
     @Inject(REDIS) private readonly redis: Redis,
+    @Inject(DATABASE) private readonly db: Database,
     @Inject(GATE) private readonly gate: Gate,
+    @Inject(SETTINGS) private readonly settings: Settings,
     private readonly keys: SaleKeys,
   ) {}
 
-  /** Resolves with how many were inside, this customer among them. */
-  async charge(paymentId: string): Promise<number> {
+  async charge(reference: string): Promise<Charge> {
     const key = this.keys.gateway();
-    const inside = Number(await this.redis.eval(ENTER, 1, key, paymentId, FORGOTTEN_AFTER_MS));
+    // A customer whose process died is shown out before the permit comes back.
+    const forgottenAfterMs = Math.ceil(this.settings.leaseTimeMs / 2);
+    const inside = Number(await this.redis.eval(ENTER, 1, key, reference, forgottenAfterMs));
     try {
       if (inside > AT_ONCE) throw new BadGatewayException('the payment gateway is overloaded');
       await this.gate.reach('at-gateway');
       await elapse(TAKES_MS);
-      return inside;
+      return { inside, isCharged: (await this.#decide(reference, 'charged')) === 'charged' };
     } finally {
-      await this.redis.zrem(key, paymentId);
+      await this.redis.zrem(key, reference);
     }
+  }
+
+  /** Resolves with false if it has been charged. Otherwise it never will be. */
+  async closeFor(reference: string): Promise<boolean> {
+    return (await this.#decide(reference, 'closed')) === 'closed';
+  }
+
+  async hasCharged(reference: string): Promise<boolean> {
+    return (await this.#stateOf(reference)) === 'charged';
+  }
+
+  /** The first one decides, and everybody learns what was decided. */
+  async #decide(reference: string, state: 'charged' | 'closed'): Promise<'charged' | 'closed'> {
+    await this.db
+      .insertInto('gateway_charges')
+      .values({ reference, state })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    return (await this.#stateOf(reference)) ?? state;
+  }
+
+  async #stateOf(reference: string): Promise<'charged' | 'closed' | undefined> {
+    const charge = await this.db
+      .selectFrom('gateway_charges')
+      .select('state')
+      .where('reference', '=', reference)
+      .executeTakeFirst();
+    return charge?.state;
   }
 }

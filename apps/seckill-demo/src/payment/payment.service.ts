@@ -31,7 +31,7 @@ export class PaymentService {
     const state = await this.ledger.orderStateOf(productId, buyer);
     if (state === null) return { kind: 'no-order' };
     if (state === 'paid') return { kind: 'paid-before' };
-    const inside = await this.gateway.charge(`${productId}:${buyer}`);
+    const { inside } = await this.gateway.charge(`${productId}:${buyer}`);
     const isRecorded = await this.ledger.recordPayment(productId, buyer);
     return isRecorded ? { kind: 'paid', inside } : { kind: 'no-order' };
   }

@@ -9,9 +9,10 @@ export class CancellationService {
   /** Puts the piece back; resolves with what is in stock then. The caller holds the product's lock. */
   async cancel(productId: string, buyer: string): Promise<number | null> {
     const lease = CurrentLock.lease();
-    const seen = await this.ledger.lookUp(productId, buyer);
-    if (seen === null || !seen.hasOrdered) return null;
-    const remaining = seen.stock + 1;
+    if ((await this.ledger.orderStateOf(productId, buyer)) === null) return null;
+    const stock = await this.ledger.stockOf(productId);
+    if (stock === null) return null;
+    const remaining = stock + 1;
     lease.assertHeld();
     await this.ledger.recordCancellation(productId, buyer, remaining);
     return remaining;

@@ -52,14 +52,18 @@ export class SaleLedger {
     return (await this.#product(productId))?.price ?? null;
   }
 
-  /** The state of the order that counts; null: there is none. */
+  /**
+   * The state of the order that counts; null: there is none. Orders of the real sale are not meant:
+   * they have a time to pay, and are moved by their id alone.
+   */
   async orderStateOf(productId: string, buyer: string): Promise<OrderState | null> {
     const order = await this.db
       .selectFrom('orders')
       .select('state')
       .where('product_id', '=', productId)
       .where('buyer', '=', buyer)
-      .where('state', 'not in', OVER)
+      .where('state', 'not in', ['queued', ...OVER])
+      .where('pay_until', 'is', null)
       .executeTakeFirst();
     return order?.state ?? null;
   }

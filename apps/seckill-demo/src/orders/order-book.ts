@@ -1,0 +1,196 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Selectable } from 'kysely';
+import { ONE_ORDER_EACH } from '../database/migrations.js';
+import { DATABASE, isDuplicate, isUnknownReference } from '../database/open-database.js';
+import type { Database, LedgerReason, OrderState, OrderTable } from '../database/tables.js';
+import { OrderRefusedError } from '../seckill/order-outcome.js';
+import { orderMoved } from './order-notice.js';
+import type { OrderNotice } from './order-notice.js';
+
+export type Order = Selectable<OrderTable>;
+
+/** A process that stood still has come back, after another one has taken the lock. */
+export class StaleHolderError extends Error {
+  constructor(productId: string, token: string) {
+    super(`token ${token} is too old to sell product ${productId}`);
+  }
+}
+
+/** Somebody else has moved the order: the transaction must not be committed. */
+export class OrderMovedError extends Error {
+  constructor(id: string) {
+    super(`order ${id} has been moved by somebody else`);
+  }
+}
+
+/** Where the piece of an order goes, and how that is noted. */
+interface Piece {
+  readonly change: 1 | -1;
+  readonly reason: LedgerReason;
+  /** The stock afterwards. */
+  readonly stock: number;
+  readonly token: string;
+}
+
+const OVERDUE = sql<boolean>`pay_until <= now()`;
+
+/**
+ * The orders of the real sale in Postgres. Each moves by an UPDATE that says from which state, so
+ * that of two who want to move it one succeeds.
+ */
+@Injectable()
+export class OrderBook {
+  constructor(@Inject(DATABASE) private readonly db: Database) {}
+
+  /** The order is safe from here on, whatever becomes of Redis. */
+  async queue(productId: string, buyer: string): Promise<Order> {
+    try {
+      const order = await this.db
+        .insertInto('orders')
+        .values({ product_id: productId, buyer, state: 'queued', remaining: null, pay_until: null })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return published(order);
+    } catch (error) {
+      if (isDuplicate(error, ONE_ORDER_EACH)) throw new OrderRefusedError({ kind: 'duplicate' });
+      if (isUnknownReference(error)) throw new OrderRefusedError({ kind: 'unknown-product' });
+      throw error;
+    }
+  }
+
+  find(id: string): Promise<Order | undefined> {
+    return this.db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** By the clock of the database, which all processes share. */
+  findOverdue(id: string, state: 'reserved' | 'paying'): Promise<Order | undefined> {
+    return this.db
+      .selectFrom('orders')
+      .selectAll()
+      .where('id', '=', id)
+      .where('state', '=', state)
+      .where(OVERDUE)
+      .executeTakeFirst();
+  }
+
+  /**
+   * Notes the token first, and reads the stock then: from now on, no holder with an older token
+   * can write. A plain read would leave a late write of such a holder unseen.
+   */
+  async claimStock(productId: string, token: string): Promise<number> {
+    const claimed = await this.db
+      .updateTable('products')
+      .set({ fence: token })
+      .where('id', '=', productId)
+      .where('fence', '<=', token)
+      .returning('stock')
+      .executeTakeFirst();
+    if (claimed === undefined) throw new StaleHolderError(productId, token);
+    return claimed.stock;
+  }
+
+  async reserve(order: Order, stock: number, token: string, payWithinMs: number): Promise<void> {
+    const pay_until = sql<Date>`now() + ${payWithinMs} * interval '1 millisecond'`;
+    const set = { remaining: stock, pay_until };
+    await this.#movePiece(order, { change: -1, reason: 'sold', stock, token }, (db) =>
+      move(db, order.id, { from: ['queued'], to: 'reserved', set }),
+    );
+  }
+
+  async refuse(order: Order): Promise<void> {
+    await this.#move(order.id, { from: ['queued'], to: 'sold-out' });
+  }
+
+  async expire(order: Order, stock: number, token: string): Promise<void> {
+    const from = ['reserved', 'paying'] as const;
+    await this.#movePiece(order, { change: 1, reason: 'expired', stock, token }, (db) =>
+      move(db, order.id, { from, to: 'expired', where: OVERDUE }),
+    );
+  }
+
+  /** Resolves with false unless it waits for its payment, in time. */
+  async startPayment(id: string): Promise<boolean> {
+    const where = sql<boolean>`pay_until > now()`;
+    return this.#move(id, { from: ['reserved'], to: 'paying', where });
+  }
+
+  /** Nothing was charged, and there is still time. */
+  async stopPayment(id: string): Promise<boolean> {
+    return this.#move(id, { from: ['paying'], to: 'reserved' });
+  }
+
+  /** The gateway has the money. Resolves with false if somebody else has noted that already. */
+  async settle(id: string): Promise<boolean> {
+    const order = await this.db.transaction().execute(async (transaction) => {
+      const paid = await move(transaction, id, { from: ['reserved', 'paying'], to: 'paid' });
+      if (paid === undefined) return undefined;
+      await transaction.insertInto('payments').values({ order_id: id }).execute();
+      return paid;
+    });
+    if (order !== undefined) published(order);
+    return order !== undefined;
+  }
+
+  async #move(id: string, step: Step): Promise<boolean> {
+    const order = await move(this.db, id, step);
+    if (order !== undefined) published(order);
+    return order !== undefined;
+  }
+
+  /** Stock, ledger and order in one transaction. The product comes first, as in all of them. */
+  async #movePiece(
+    { id, product_id }: Order,
+    { change, reason, stock, token }: Piece,
+    moving: (db: Database) => Promise<Order | undefined>,
+  ): Promise<void> {
+    const order = await this.db.transaction().execute(async (transaction) => {
+      const { numUpdatedRows } = await transaction
+        .updateTable('products')
+        .set({ stock })
+        .where('id', '=', product_id)
+        .where('fence', '<=', token)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw new StaleHolderError(product_id, token);
+      const moved = await moving(transaction);
+      if (moved === undefined) throw new OrderMovedError(id);
+      await transaction
+        .insertInto('ledger')
+        .values({ product_id, order_id: id, change, reason })
+        .execute();
+      return moved;
+    });
+    published(order);
+  }
+}
+
+interface Step {
+  readonly from: readonly OrderState[];
+  readonly to: OrderState;
+  readonly where?: ReturnType<typeof sql<boolean>>;
+  readonly set?: { remaining: number; pay_until: ReturnType<typeof sql<Date>> };
+}
+
+function move(
+  db: Database,
+  id: string,
+  { from, to, where = sql<boolean>`true`, set }: Step,
+): Promise<Order | undefined> {
+  return db
+    .updateTable('orders')
+    .set({ ...set, state: to, moved_at: sql<Date>`clock_timestamp()` })
+    .where('id', '=', id)
+    .where('state', 'in', from)
+    .where(where)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+function published(order: Order): Order {
+  const { id: orderId, product_id: productId, buyer, state, pay_until: payUntil } = order;
+  const ageMs = order.moved_at.getTime() - order.created_at.getTime();
+  const { remaining } = order;
+  const notice = { orderId, productId, buyer, state, payUntil, remaining, ageMs };
+  orderMoved.publish(notice satisfies OrderNotice);
+  return order;
+}
