@@ -211,7 +211,7 @@ describe('the shop by HTTP', () => {
     ['the Redis', (broken) => broken.killRedis(), { 'redis-lock': true, setnx: false }],
     ['the Postgres', (broken) => broken.killPostgres(), { 'redis-lock': false, setnx: false }],
   ])('answers 503 without %s, and says when to try again if it knows', async (_, kill, tells) => {
-    const broken = await openLocalShop({ waitTimeMs: 50 });
+    const broken = await openLocalShop({ waitTimeMs: 1_000 });
     try {
       const product = `${broken.fleet.url}/api/products/1`;
       expect((await put(`${product}/stock`, { stock: 5 })).status).toBe(200);
