@@ -19,32 +19,33 @@ const LONGEST_PAUSE_MS = 300;
  */
 @Injectable()
 export class RedlockStrategy implements Strategy {
-  readonly #redlock: Redlock;
-
   constructor(
-    @Inject(REDIS) redis: Redis,
+    @Inject(REDIS) private readonly redis: Redis,
     @Inject(GATE) private readonly gate: Gate,
     @Inject(SETTINGS) private readonly settings: Settings,
     private readonly keys: SaleKeys,
     private readonly sale: Sale,
-  ) {
-    // A lease counts from the first attempt, so the attempts must not take more than a part of it.
-    const roundMs = Math.min(settings.leaseTimeMs / 3, settings.waitTimeMs);
-    const retryCount = Math.floor(roundMs / LONGEST_PAUSE_MS);
-    this.#redlock = new Redlock([redis], { retryCount });
-  }
+  ) {}
 
   /** As long as the buyer waits, one round of attempts comes after the other. */
   async order(productId: string, buyer: string): Promise<OrderOutcome> {
-    const limit = Date.now() + this.settings.waitTimeMs;
+    const { leaseTimeMs, waitTimeMs } = this.settings;
+    // A lease counts from the first attempt, so the attempts must not take more than a part of it.
+    const retryCount = Math.floor(Math.min(leaseTimeMs / 3, waitTimeMs) / LONGEST_PAUSE_MS);
+    const redlock = new Redlock([this.redis], { retryCount });
+    const limit = Date.now() + waitTimeMs;
     do {
-      const outcome = await this.#orderInOneRound(productId, buyer);
+      const outcome = await this.#orderInOneRound(redlock, productId, buyer);
       if (outcome !== 'locked') return outcome;
     } while (Date.now() < limit);
     return this.sale.busy();
   }
 
-  async #orderInOneRound(productId: string, buyer: string): Promise<OrderOutcome | 'locked'> {
+  async #orderInOneRound(
+    redlock: Redlock,
+    productId: string,
+    buyer: string,
+  ): Promise<OrderOutcome | 'locked'> {
     const hold = { hasBegun: false, isRefused: false };
     const sell = async (signal: AbortSignal): Promise<OrderOutcome> => {
       hold.hasBegun = true;
@@ -59,11 +60,8 @@ export class RedlockStrategy implements Strategy {
       return outcome;
     };
     try {
-      return await this.#redlock.using(
-        [this.keys.lock(productId)],
-        this.settings.leaseTimeMs,
-        sell,
-      );
+      const key = this.keys.lock(productId);
+      return await redlock.using([key], this.settings.leaseTimeMs, sell);
     } catch (error) {
       // The release of a lost lock fails too, and its error hides why the work has ended.
       if (hold.isRefused) return { kind: 'lease-lost' };

@@ -179,8 +179,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['stale-write'],
     line: 'mutex.isAcquired',
     why: {
-      en: 'The refresh has not run since the process woke up, so isAcquired still says yes.',
-      zh: '进程醒来后还没轮到续期，所以 isAcquired 仍然是 true。',
+      en: 'The process has just woken up. No answer has told it of the loss, so isAcquired still says yes.',
+      zh: '进程刚刚醒来，还没有答复告诉它锁已丢失，所以 isAcquired 仍然是 true。',
     },
   },
 ];
