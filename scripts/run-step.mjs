@@ -39,7 +39,8 @@ export function runStep(label, command, args, { cwd, ...progress }) {
  */
 function run(command, args, cwd) {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-  const end = () => child.kill();
+  // By force: npm would first undo what it has done, and nobody would wait for it.
+  const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,11 +18,11 @@ const LOCK = {
 /** It goes on when the spec says so, and not after a time. */
 const NPM = `
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-process.once('SIGTERM', () => {
-  writeFileSync('ended', '');
-  process.exit(1);
-});
+import { connect } from 'node:net';
+process.on('SIGTERM', () => undefined);
 writeFileSync('started', '');
+// The other end sees when this process is gone.
+if (process.env.WATCHED_AT) connect(Number(process.env.WATCHED_AT), '127.0.0.1');
 mkdirSync('node_modules/a', { recursive: true });
 mkdirSync('node_modules/b');
 writeFileSync('node_modules/a/package.json', '{}');
@@ -48,11 +50,16 @@ describe('setup', () => {
   });
   afterEach(() => rm(clone, { recursive: true, force: true }));
 
-  function setUp() {
+  function setUp(environment: NodeJS.ProcessEnv = {}) {
     const child = spawn(process.execPath, [join(clone, 'scripts', 'setup.mjs')], {
       cwd: clone,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, npm_execpath: join(clone, 'npm', 'npm-cli.js'), NODE_OPTIONS: '' },
+      env: {
+        ...process.env,
+        ...environment,
+        npm_execpath: join(clone, 'npm', 'npm-cli.js'),
+        NODE_OPTIONS: '',
+      },
     });
     const run = { child, stderr: '', exited: once(child, 'exit') };
     child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
@@ -88,11 +95,20 @@ describe('setup', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('takes npm along at %s', async (signal) => {
-    const run = setUp();
-    await eventually(() => existsSync(join(clone, 'started')));
+    const watcher = createServer().listen(0, '127.0.0.1');
+    await once(watcher, 'listening');
+    const npmStarts = once(watcher, 'connection') as Promise<[Socket]>;
+    const { port } = watcher.address() as AddressInfo;
+    const run = setUp({ WATCHED_AT: String(port) });
+    const [npm] = await npmStarts;
+    const npmEnds = once(
+      npm.resume().on('error', () => undefined),
+      'close',
+    );
     run.child.kill(signal);
     const code = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }[signal];
     expect(await run.exited).toEqual([code, null]);
-    await eventually(() => existsSync(join(clone, 'ended')));
+    await npmEnds;
+    watcher.close();
   });
 });
