@@ -10,7 +10,8 @@ export async function openBrowser(): Promise<Browser> {
   if (found === null) throw new Error('No browser: "npm run test:web" unpacks one.');
   return chromium.launch({
     executablePath: found.command,
-    env: { ...process.env, ...found.env },
+    // In the C locale, `navigator.language` is no language that Intl knows.
+    env: { ...process.env, LC_ALL: 'en_US.UTF-8', ...found.env },
     // Letters have the same widths on every machine.
     args: ['--font-render-hinting=none'],
   });

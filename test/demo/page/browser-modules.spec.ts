@@ -19,9 +19,9 @@ function sourceOf(module: string): string {
 function importsOf(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const imports = text.matchAll(
-    /^(?:import |(?:import|export)(?! type) [^'";]*? from )'([^']+)';$/gm,
+    /^(?:import |(?:import|export)(?! type) [^'";]*? from )'([^']+)';$|\bimport\('([^']+)'\)/gm,
   );
-  return [...imports].flatMap(([, specifier]) => specifier ?? []);
+  return [...imports].flatMap(([, fixed, dynamic]) => fixed ?? dynamic ?? []);
 }
 
 function loadedModules(): { files: Set<string>; packages: Set<string> } {

@@ -1,10 +1,12 @@
 import { css, html } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { preferences } from '../preferences.js';
+
+type Plot = typeof uPlot;
 
 const HEIGHT = 124;
 const LEAST_HIGH = 10;
@@ -41,12 +43,18 @@ export class SeriesPlot extends ArenaElement {
   @property() label = '';
   @query('#place') private readonly place!: HTMLDivElement | null;
 
+  #Plot: Plot | undefined;
   #plot: uPlot | undefined;
   /** Colours are fixed in a plot; another theme needs another one. */
   #theme = '';
   readonly #resized = new ResizeObserver(() => {
     if (this.place !== null) this.#plot?.setSize({ width: this.place.clientWidth, height: HEIGHT });
   });
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.#load();
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -63,13 +71,23 @@ export class SeriesPlot extends ArenaElement {
 
   protected override updated(changed: PropertyValues<this>): void {
     super.updated(changed);
-    if (this.place === null) return;
+    if (this.place === null || this.#Plot === undefined) return;
     if (this.#theme !== preferences.theme) {
       this.#theme = preferences.theme;
       this.#plot?.destroy();
-      this.#plot = new uPlot(optionsFor(this.place), [[], []], this.place);
+      this.#plot = new this.#Plot(optionsFor(this.place), [[], []], this.place);
     }
     this.#plot?.setData([[...this.seconds], [...this.values]]);
+  }
+
+  /** It throws where the language of the browser is none; then the figures and the table are left. */
+  async #load(): Promise<void> {
+    try {
+      this.#Plot ??= (await import('uplot')).default;
+      this.requestUpdate();
+    } catch (error) {
+      console.warn('no chart:', error);
+    }
   }
 }
 
