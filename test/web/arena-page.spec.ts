@@ -6,7 +6,7 @@ import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
 import { openPage } from '../../apps/seckill-demo/src/web/open-page.js';
 import type { Page as Server } from '../../apps/seckill-demo/src/web/open-page.js';
 import { syntheticRun } from '../demo/page/synthetic-run.js';
-import { compiled } from '../support/compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 import { openBrowser } from './browser.js';
 import { accessibilityFlaws, tofuOn } from './page-checks.js';
 

@@ -164,5 +164,5 @@ function cellOf(target: EventTarget | null): string | undefined {
 
 function signOf(tone: 'right' | 'harm' | 'none' | 'running' | 'pending'): string {
   if (tone === 'running') return '…';
-  return tone === 'pending' || tone === 'none' ? '·' : SIGNS[tone];
+  return tone === 'pending' ? '·' : SIGNS[tone];
 }
