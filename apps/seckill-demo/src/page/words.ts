@@ -4,6 +4,10 @@ import type { Language } from '../arena/texts.js';
 /** The same words in both languages; the compiler sees to it that none is missing. */
 export type InBoth<Words> = Readonly<Record<Language, Words>>;
 
+/** Between two things that are said in one line. */
+export const comma: InBoth<string> = { en: ', ', zh: '，' };
+export const colon: InBoth<string> = { en: ': ', zh: '：' };
+
 /** Whether an outcome is right, is harm, or tells nothing. */
 export type Tone = 'right' | 'harm' | 'none';
 

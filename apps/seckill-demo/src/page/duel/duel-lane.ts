@@ -7,6 +7,7 @@ import { laneStyles } from './lane-styles.js';
 import { look } from '../look.js';
 import { preferences } from '../preferences.js';
 import { store } from '../store.js';
+import { comma } from '../words.js';
 import { duelWords } from '../words/duel-words.js';
 import { drawLane } from './draw.js';
 import { canStart, countsAt, endOf, laneOf, slownessOf } from './lane.js';
@@ -93,7 +94,7 @@ export class DuelLane extends ArenaElement {
     const { sold, turnedAway } = this.counts;
     if (!this.#isStarted()) return words.waiting;
     if (sold > stock) return html`<b class="harm">✕ ${words.oversold(sold - stock)}</b>`;
-    const away = turnedAway > 0 ? html`, ${words.turnedAway(turnedAway)}` : '';
+    const away = turnedAway > 0 ? `${this.say(comma)}${words.turnedAway(turnedAway)}` : '';
     return sold === stock
       ? html`<b class="right">✓ ${words.right}</b>${away}`
       : html`${words.soFar}${away}`;

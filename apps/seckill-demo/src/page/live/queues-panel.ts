@@ -4,6 +4,7 @@ import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { runningCells } from '../state/cells.js';
+import { comma } from '../words.js';
 import { liveWords } from '../words/live-words.js';
 
 const DRAWN = 24;
@@ -69,7 +70,7 @@ export class QueuesPanel extends ArenaElement {
     return html`<li>
       <span class="small quiet figure">
         ${words.process(number)} ·
-        ${held > 0 ? `${held} ${words.inside}, ` : ''}${words.waiting(waiting)}
+        ${held > 0 ? `${words.inside(held)}${this.say(comma)}` : ''}${words.waiting(waiting)}
       </span>
       <span class="line" aria-hidden="true">
         ${Array.from({ length: Math.min(held, DRAWN) }, () => html`<i class="inside">■</i>`)}

@@ -95,20 +95,23 @@ export const matrixStyles = css`
   }
   @media (max-width: 700px) {
     .panel {
-      padding: 8px;
+      padding: 8px 8px 8px 0;
     }
     table {
       min-width: 800px;
     }
     thead th:first-child {
-      width: 116px;
+      width: 122px;
     }
     tr > th:first-child {
       position: sticky;
       left: 0;
       z-index: 1;
       background: var(--panel);
-      padding-inline-end: 6px;
+      padding-inline: 12px 6px;
+    }
+    td button {
+      white-space: normal;
     }
     tbody th span {
       display: none;

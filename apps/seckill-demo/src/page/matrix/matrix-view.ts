@@ -6,7 +6,7 @@ import { look } from '../look.js';
 import { oneLine } from '../replay/shown-cell.js';
 import { selection } from '../selection.js';
 import { isRunning, isSurprise } from '../state/cells.js';
-import { outcomeWords, SIGNS, toneOf } from '../words.js';
+import { comma, outcomeWords, SIGNS, toneOf } from '../words.js';
 import { matrixWords } from '../words/matrix-words.js';
 import { matrixStyles } from './matrix-styles.js';
 import { matrixOf } from './model.js';
@@ -96,7 +96,7 @@ export class MatrixView extends ArenaElement {
       ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}
       ${
         isUnlike && expected !== undefined
-          ? html`<span class="hidden">, ${words.unlike(outcomes[expected])}</span>`
+          ? html`<span class="hidden">${this.say(comma)}${words.unlike(outcomes[expected])}</span>`
           : nothing
       }
     </button>`;
@@ -116,8 +116,7 @@ export class MatrixView extends ArenaElement {
         ${words.progress(done.length, all)}${this.page.tookMs === undefined ? '' : ` ${words.took(Math.round(this.page.tookMs / 1_000))}`}${
           done.length === 0
             ? ''
-            : html`,
-              ${surprises === 0 ? words.noSurprise : html`<b class="harm">${words.surprises(surprises)}</b>`}`
+            : html`${this.say(comma)}${surprises === 0 ? words.noSurprise : html`<b class="harm">${words.surprises(surprises)}</b>`}`
         }
       </span>
       <span><b class="right">✓</b> ${words.legend.right}</span>

@@ -5,7 +5,7 @@ import { PART_NAMES } from '../../options/names.mjs';
 import type { PartName } from '../../arena/parts/part.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
-import { outcomeWords } from '../words.js';
+import { colon, outcomeWords } from '../words.js';
 import { stageWords } from '../words/stage-words.js';
 import './stage-card.js';
 
@@ -73,6 +73,6 @@ export class LocksView extends ArenaElement {
   #told(id: string): string {
     const cell = this.page.cells[id];
     if (cell?.outcome === undefined || cell.result?.kind !== 'part') return '–';
-    return `${this.say(outcomeWords)[cell.outcome]}: ${this.texts.partFigures(cell.result)}`;
+    return `${this.say(outcomeWords)[cell.outcome]}${this.say(colon)}${this.texts.partFigures(cell.result)}`;
   }
 }

@@ -5,6 +5,7 @@ import type { Step } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { surfaceOf } from '../canvas.js';
 import { look } from '../look.js';
+import { colon, comma } from '../words.js';
 import { timelineWords } from '../words/timeline-words.js';
 import { drawTimeline } from './draw.js';
 import { layoutTimeline } from './layout.js';
@@ -127,7 +128,7 @@ export class HoldersTimeline extends ArenaElement {
 
   #wordOf({ kind, reason }: Mark): string {
     const word = this.say(timelineWords).marks[kind];
-    return reason === undefined ? word : `${word}: ${reason}`;
+    return reason === undefined ? word : `${word}${this.say(colon)}${reason}`;
   }
 
   #table(): TemplateResult {
@@ -151,7 +152,7 @@ export class HoldersTimeline extends ArenaElement {
                 ${bar.answer === undefined ? '' : words.answers[bar.answer]}${
                   bar.leaseOverAt === undefined
                     ? ''
-                    : `; ${words.leaseOver} ${words.time(bar.leaseOverAt - from)}`
+                    : `${this.say(comma)}${words.leaseOver} ${words.time(bar.leaseOverAt - from)}`
                 }
               </td>
             </tr>`,

@@ -19,7 +19,7 @@ export interface LiveWords {
     readonly title: string;
     readonly none: string;
     readonly process: (number: number) => string;
-    readonly inside: string;
+    readonly inside: (count: number) => string;
     readonly waiting: (count: number) => string;
     readonly more: (count: number) => string;
   };
@@ -55,7 +55,7 @@ export const liveWords: InBoth<LiveWords> = {
       title: 'Who waits',
       none: 'Nobody waits.',
       process: (number) => `process ${number}`,
-      inside: 'inside',
+      inside: (count) => `${count} inside`,
       waiting: (count) => `${count} wait`,
       more: (count) => `+ ${count}`,
     },
@@ -89,7 +89,7 @@ export const liveWords: InBoth<LiveWords> = {
       title: '谁在等',
       none: '没有人在等。',
       process: (number) => `进程 ${number}`,
-      inside: '在里面',
+      inside: (count) => `${count} 个在里面`,
       waiting: (count) => `${count} 个在等`,
       more: (count) => `+ ${count}`,
     },
