@@ -35,7 +35,7 @@ export class DuelLane extends ArenaElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#frame = requestAnimationFrame(this.#tick);
+    if (!preferences.isStill) this.#frame = requestAnimationFrame(this.#tick);
   }
 
   override disconnectedCallback(): void {
@@ -125,6 +125,12 @@ export class DuelLane extends ArenaElement {
     }
     this.#seen = steps.length;
     this.#lane = laneOf(steps);
+    if (preferences.isStill) this.#showAll();
+  }
+
+  #showAll(): void {
+    if (this.#lane.answers.length > 0) this.#startedAt = 0;
+    this.counts = countsAt(this.#lane, Infinity, this.#slowness);
   }
 
   /** Draws the next frame. What has been shown slowly keeps its pace while more steps come. */

@@ -1,8 +1,9 @@
-import { css, html } from 'lit';
+import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { preferences } from '../preferences.js';
 import { store } from '../store.js';
 import { duelWords } from '../words/duel-words.js';
 import './duel-lane.js';
@@ -44,7 +45,7 @@ export class DuelView extends ArenaElement {
         ${STRATEGIES.map((strategy) => html`<duel-lane strategy=${strategy}></duel-lane>`)}
       </div>
       <footer>
-        <button @click=${this.#again}>↻ ${words.again}</button>
+        ${preferences.isStill ? nothing : html`<button @click=${this.#again}>↻ ${words.again}</button>`}
         <details>
           <summary>${words.asTable}</summary>
           <div class="scroll" tabindex="0" role="group" aria-label=${words.asTable}>

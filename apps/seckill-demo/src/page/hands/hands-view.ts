@@ -4,6 +4,7 @@ import { customElement, state } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import '../replay/key-panel.js';
+import { preferences } from '../preferences.js';
 import { connection } from '../sources/connection.js';
 import { SALE } from '../step-log.js';
 import { store } from '../store.js';
@@ -18,6 +19,7 @@ import './process-panel.js';
 const WINDOW_MS = 15_000;
 /** The timeline moves on by itself so often. */
 const MOVES_EVERY_MS = 100;
+const JUMPS_EVERY_MS = 2_000;
 
 /** The shop that serves: the visitor buys in it, and breaks it. */
 @customElement('hands-view')
@@ -49,9 +51,13 @@ export class HandsView extends ArenaElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.addEventListener(CommandEvent.type, this.#carryOut);
-    this.#timer = setInterval(() => {
-      if (this.page.sale.opened !== undefined && connection.state === 'live') this.requestUpdate();
-    }, MOVES_EVERY_MS);
+    this.#timer = setInterval(
+      () => {
+        if (this.page.sale.opened !== undefined && connection.state === 'live')
+          this.requestUpdate();
+      },
+      preferences.isStill ? JUMPS_EVERY_MS : MOVES_EVERY_MS,
+    );
   }
 
   override disconnectedCallback(): void {

@@ -49,7 +49,8 @@ export class ReplayView extends ArenaElement {
       this.#stop(undefined);
       return;
     }
-    this.#play(-Infinity);
+    if (preferences.isStill) this.#stop(undefined);
+    else this.#play(-Infinity);
     this.scrollIntoView({ behavior: preferences.isStill ? 'instant' : 'smooth' });
     this.renderRoot.querySelector<HTMLElement>('.controls button')?.focus({ preventScroll: true });
   }

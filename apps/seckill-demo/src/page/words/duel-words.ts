@@ -39,7 +39,8 @@ export const duelWords: InBoth<DuelWords> = {
     right: 'sold out exactly',
     soFar: 'nothing oversold',
     turnedAway: (buyers) => `${buyers} sent away`,
-    slowed: (realMs, slowness) => `took ${realMs} ms; slowed ×${slowness}`,
+    slowed: (realMs, slowness) =>
+      `took ${realMs} ms${slowness === 1 ? '' : `; slowed ×${slowness}`}`,
     picture: (name, sold, pieces, away) =>
       `${name}: ${sold} of ${pieces} pieces sold, ${Math.max(0, sold - pieces)} oversold, ${away} buyers sent away.`,
     asTable: 'as a table',
@@ -63,7 +64,7 @@ export const duelWords: InBoth<DuelWords> = {
     right: '正好卖完',
     soFar: '没有超卖',
     turnedAway: (buyers) => `拒绝 ${buyers} 人`,
-    slowed: (realMs, slowness) => `实际 ${realMs} ms，放慢 ×${slowness}`,
+    slowed: (realMs, slowness) => `实际 ${realMs} ms${slowness === 1 ? '' : `，放慢 ×${slowness}`}`,
     picture: (name, sold, pieces, away) =>
       `${name}：库存 ${pieces} 件，售出 ${sold} 件，超卖 ${Math.max(0, sold - pieces)} 件，拒绝 ${away} 人。`,
     asTable: '看表格',
