@@ -23,7 +23,8 @@ function run(told: Told, left: number, orders: number, stock = 10): LoadRun {
     stock,
     openedAt: 1_000,
     answers: statuses.map((status, index) => {
-      return { status, body: '', servedBy: 1, at: 1_010 + index * 10 };
+      const body = JSON.stringify({ remaining: 1_000 - index });
+      return { status, body, servedBy: 1, at: 1_010 + index * 10 };
     }),
     state: { id: '1', stock: left, openingStock: stock, orders },
   };
@@ -73,6 +74,27 @@ describe('summarise', () => {
   it('counts orders per second until the last order, and latencies of everybody', () => {
     const result = summarise(run({ sold: 10, soldOut: 10 }, 0, 10));
     expect(result).toMatchObject({ ordersPerSecond: 100, p50Ms: 100, p99Ms: 200 });
+  });
+
+  it('counts pairs that bought in another order than they came, if each bought another piece', () => {
+    const bought = (...left: number[]): LoadRun => ({
+      ...run({ sold: left.length }, 0, left.length),
+      answers: left.map((remaining, index) => {
+        return { status: 201, body: JSON.stringify({ remaining }), servedBy: 1, at: 1_000 + index };
+      }),
+    });
+    const overtakenBy = (...left: number[]) => summarise(bought(...left)).overtaken;
+    expect(overtakenBy(3, 2, 1, 0)).toBe(0);
+    expect(overtakenBy(0, 1, 2, 3)).toBe(100);
+    expect(overtakenBy(2, 3, 1, 0)).toBe(16.7);
+    expect(overtakenBy(3, 3, 2)).toBeUndefined();
+    expect(overtakenBy(9)).toBeUndefined();
+  });
+
+  it('shares the commands of Redis among all who ordered', () => {
+    const served = run({ sold: 10, soldOut: 10 }, 0, 10);
+    expect(summarise({ ...served, commands: 155 }).commandsPerOrder).toBe(7.8);
+    expect(summarise(served).commandsPerOrder).toBeUndefined();
   });
 
   it('rounds to one decimal', () => {

@@ -11,6 +11,8 @@ export interface ArenaRedis {
   readonly operator?: RedisOperator;
   /** The server's own name and number, such as `7.0.15`. */
   version(): Promise<string>;
+  /** How many commands the server has run. */
+  commands(): Promise<number>;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -38,6 +40,7 @@ async function privateRedis(): Promise<ArenaRedis> {
     client,
     operator,
     version: () => versionOf(client),
+    commands: () => commandsOf(client),
     clear: () => removeKeys(client, ''),
     close: async () => {
       client.disconnect();
@@ -58,6 +61,7 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     keyPrefix,
     client,
     version: () => versionOf(client),
+    commands: () => commandsOf(client),
     clear,
     close: async () => {
       await clear();
@@ -91,6 +95,11 @@ async function reach(client: Redis): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function commandsOf(client: Redis): Promise<number> {
+  const info = await client.info('stats');
+  return Number(/^total_commands_processed:(\d+)/m.exec(info)?.[1]);
 }
 
 async function versionOf(client: Redis): Promise<string> {

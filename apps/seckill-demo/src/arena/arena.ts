@@ -159,6 +159,7 @@ export class Arena {
       kind,
       ...(await rush(fleet, {
         ...{ strategy, productId, stock, buyers, onAnswer },
+        countCommands: () => this.redis.commands(),
         allRead: kind === 'duel',
       })),
     }));

@@ -24,6 +24,13 @@ export interface LoadResult {
   readonly ordersPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** What Redis has run for each buyer, commands in scripts included. */
+  readonly commandsPerOrder?: number | undefined;
+  /**
+   * Of all pairs of buyers who got one, the percentage that bought in another order than they came: 0
+   * in a queue, 50 by chance. Undefined where two have bought the same piece.
+   */
+  readonly overtaken?: number | undefined;
   readonly outcome: LoadOutcome;
 }
 
@@ -33,8 +40,11 @@ export interface LoadRun {
   readonly stock: number;
   /** When the doors opened, by the clock of the answers. */
   readonly openedAt: number;
+  /** In the order in which the buyers came. */
   readonly answers: readonly Answer[];
   readonly state: ProductState;
+  /** Commands that Redis has run meanwhile. */
+  readonly commands?: number | undefined;
 }
 
 const SOLD = 201;
@@ -77,8 +87,29 @@ export function summarise(run: LoadRun): LoadResult {
     ordersPerSecond: lastOrder === 0 ? 0 : oneDecimal((orders.length * 1_000) / lastOrder),
     p50Ms: oneDecimal(percentile(latencies, 0.5)),
     p99Ms: oneDecimal(percentile(latencies, 0.99)),
+    ...(run.commands !== undefined && {
+      commandsPerOrder: oneDecimal(run.commands / Math.max(1, answers.length)),
+    }),
+    overtaken: overtakenAmong(orders.map(remainingAfter)),
     outcome: outcomeOf(figures),
   };
+}
+
+/** The number of pairs in the wrong order: the earlier buyer left less than the later one. */
+export function inversionsIn(left: readonly number[]): number {
+  return left.reduce((sum, mine, place) => {
+    return sum + left.slice(place + 1).filter((later) => later > mine).length;
+  }, 0);
+}
+
+export function remainingAfter({ body }: Answer): number {
+  return (JSON.parse(body) as { remaining: number }).remaining;
+}
+
+function overtakenAmong(left: readonly number[]): number | undefined {
+  if (left.length < 2 || new Set(left).size < left.length) return undefined;
+  const pairs = (left.length * (left.length - 1)) / 2;
+  return oneDecimal((100 * inversionsIn(left)) / pairs);
 }
 
 export function ledgerDifference(state: ProductState): number {

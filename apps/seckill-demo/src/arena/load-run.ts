@@ -15,6 +15,8 @@ export interface Rush {
   readonly buyers: number;
   /** All have read before anybody writes: whoever reads without a lock then sells. */
   readonly allRead?: boolean;
+  /** Answers how many commands Redis has run so far. */
+  readonly countCommands?: () => Promise<number>;
   /** Told of each answer. */
   readonly onAnswer?: (buyer: string, answer: Answer, sentAt: number) => void;
 }
@@ -43,14 +45,18 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
       }),
     );
     await ordersHeld(fleet, 'doors', buyers);
+    const before = await plan.countCommands?.();
     openedAt = performance.now();
     openEverywhere(fleet, 'doors');
     await certainty?.reached();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     const run = { strategy, processes: fleet.members.length, stock, openedAt };
+    const answered = await answers;
+    const after = await plan.countCommands?.();
     return summarise({
       ...run,
-      answers: await answers,
+      answers: answered,
+      ...(before !== undefined && after !== undefined && { commands: after - before }),
       state: await stateOf(fleet.url, productId),
     });
   } finally {

@@ -7,7 +7,7 @@ import type { PartResult } from './parts/part.js';
 import { PART_NAMES } from './parts/part.js';
 import type { CellEnded } from './step.js';
 import type { Steps } from './steps.js';
-import { faultTable, loadTable, partTable, strategyLegend } from './tables.js';
+import { costTable, faultTable, loadTable, partTable, strategyLegend } from './tables.js';
 import { texts } from './texts.js';
 
 /** All measures of one run of the arena. */
@@ -71,6 +71,8 @@ export function reportText({ loads, faults, parts }: Report, options: Options): 
   const sections = [
     `${say.loadTitle(options.stock, options.buyers)}\n${loadTable(loads, say)}`,
     say.loadNotes,
+    `${say.costTitle}\n${costTable(loads, say)}`,
+    say.costNotes,
     `${say.strategyTitle}\n${strategyLegend(loads, say)}`,
   ];
   if (faults.length > 0) {

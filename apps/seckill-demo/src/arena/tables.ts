@@ -63,6 +63,32 @@ function loadRow(result: LoadResult, say: Texts): Array<string | number> {
   ];
 }
 
+/** What a buyer's order costs Redis, and how far the buyers were served as they came. */
+export function costTable(results: readonly LoadResult[], say: Texts): string {
+  const sizes = [...new Set(results.map(({ processes }) => processes))].sort((a, b) => a - b);
+  const table = new Table({
+    ...plain('  '),
+    head: [
+      say.loadColumns[0],
+      ...say.costColumns.flatMap((column) => sizes.map((size) => column(size))),
+    ],
+    colAligns: ['left', ...Array.from({ length: 2 * sizes.length }, () => 'right' as const)],
+  });
+  for (const strategy of STRATEGY_NAMES) {
+    const measured = sizes.map((size) =>
+      results.find((result) => result.strategy === strategy && result.processes === size),
+    );
+    if (measured.every((result) => result === undefined)) continue;
+    const figure = (value: number | undefined): string => value?.toFixed(1) ?? '-';
+    table.push([
+      strategy,
+      ...measured.map((result) => figure(result?.commandsPerOrder)),
+      ...measured.map((result) => figure(result?.overtaken)),
+    ]);
+  }
+  return trimmed(table);
+}
+
 /** A line for each strategy that was measured. */
 export function strategyLegend(results: readonly LoadResult[], say: Texts): string {
   const measured = new Set(results.map(({ strategy }) => strategy));

@@ -59,6 +59,7 @@ export class Terminal {
 
   #end({ result }: CellEnded): void {
     this.#done += 1;
+    this.#playing = undefined;
     if (result.kind !== 'duel') return;
     this.#clear();
     this.out.write(`${this.say.duelVerdict(result)}\n`);

@@ -42,6 +42,14 @@ was sold out, or somebody else was buying. p50, p99: half of the buyers, and all
 but 1 %, were answered after so long, from the opening of the doors. Where a
 strategy is expected to fail, its first orders are held between read and write
 until the failure is certain.`,
+  costTitle: 'What an order costs Redis, and whether buyers are served as they come:',
+  costColumns: [
+    (processes) => `commands\nper order,\n${count(processes, 'process', 'es')}`,
+    (processes) => `overtaken,\n% of pairs,\n${count(processes, 'process', 'es')}`,
+  ],
+  costNotes: `commands: all that Redis ran for a buyer, those in scripts included. overtaken: pairs
+of buyers who got one in another order than they came; 0 is a queue, 50 is
+chance. -: two have bought the same piece, or fewer than two bought.`,
   strategyTitle: 'The strategies; up to redis-lock, each mends a flaw of the one before:',
   strategies: {
     naive: 'no lock',

@@ -42,6 +42,10 @@ export interface Texts {
   /** A sentence of at most 19 columns: that is what 80 leave for it. */
   verdict(result: LoadResult): string;
   readonly loadNotes: string;
+  readonly costTitle: string;
+  /** Headings for a number of processes: commands, and overtaken pairs in percent. */
+  readonly costColumns: ReadonlyArray<(processes: number) => string>;
+  readonly costNotes: string;
   readonly strategyTitle: string;
   /** Each stage in at most 64 columns. */
   readonly strategies: Readonly<Record<StrategyName, string>>;

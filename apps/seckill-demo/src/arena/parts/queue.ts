@@ -2,7 +2,7 @@ import { Buyer, openSale } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import type { Fleet, Member } from '../fleet.js';
-import { isSold } from '../load-result.js';
+import { inversionsIn, isSold, remainingAfter } from '../load-result.js';
 import type { PartPlan, QueueResult } from './part.js';
 import { until } from './until.js';
 
@@ -38,17 +38,6 @@ export function judgeQueue(inOrderOfArrival: readonly Answer[], withLock: boolea
   const isComplete = left.length === inOrderOfArrival.length;
   const outcome = !isComplete ? 'error' : inversions === 0 ? 'ok' : 'overtakes';
   return { part: 'queue', withLock, outcome, buyers: inOrderOfArrival.length, inversions };
-}
-
-/** The number of pairs in the wrong order: the earlier buyer left less than the later one. */
-function inversionsIn(left: readonly number[]): number {
-  return left.reduce((sum, mine, place) => {
-    return sum + left.slice(place + 1).filter((later) => later > mine).length;
-  }, 0);
-}
-
-function remainingAfter({ body }: Answer): number {
-  return (JSON.parse(body) as { remaining: number }).remaining;
 }
 
 async function lineUp({ url, members }: Fleet): Promise<Array<{ buyer: Buyer; member: Member }>> {
