@@ -58,14 +58,14 @@ export class DemoProcess {
   }
 
   /** Waits for something to be said, and answers what the expression captures. */
-  says(pattern: RegExp): Promise<string> {
+  says(pattern: RegExp, { withinMs = PATIENCE_MS } = {}): Promise<string> {
     const said = eventually(
       () => {
         const match = pattern.exec(this.stdout + this.stderr);
         if (match === null) throw new Error(`not said: ${pattern}\n${this.stdout}${this.stderr}`);
         return match[1] ?? match[0];
       },
-      { withinMs: PATIENCE_MS },
+      { withinMs },
     );
     const over = this.exited.then((code) => {
       throw new Error(`ended with ${code} instead:\n${this.stdout}${this.stderr}`);

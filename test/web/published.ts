@@ -1,0 +1,59 @@
+import { faultCell, partCell, rushCell } from '../../apps/seckill-demo/src/arena/cell.js';
+import type { Cell, Outcome } from '../../apps/seckill-demo/src/arena/cell.js';
+import { expectedOf } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
+import {
+  FAULT_NAMES,
+  PART_NAMES,
+  STRATEGY_NAMES,
+} from '../../apps/seckill-demo/src/options/names.mjs';
+import { outcomeWords, SIGNS, toneOf } from '../../apps/seckill-demo/src/page/words.js';
+
+const MATRIX: readonly Cell[] = STRATEGY_NAMES.flatMap((strategy) => [
+  ...[rushCell(strategy, 1), rushCell(strategy, 2)],
+  ...FAULT_NAMES.map((fault) => faultCell(strategy, fault)),
+]);
+
+/** Where the cells of an English page differ from what is published: `--check` compares with the same. */
+export function differencesOfMatrix(cells: Readonly<Record<string, string>>): string[] {
+  const published = Object.fromEntries(
+    MATRIX.map((cell) => [cell.id, inMatrix(expectedOf(cell) ?? 'none')]),
+  );
+  return differences(published, cells);
+}
+
+/** The same of the parts; the figures beside their outcomes are not published. */
+export function differencesOfParts(
+  parts: Readonly<Record<string, readonly [without: string, withLock: string]>>,
+): string[] {
+  const told = Object.entries(parts).flatMap(([part, [without, withLock]]) => [
+    [`${part} without`, without],
+    [`${part} with`, withLock],
+  ]);
+  const outcomes = told.map(([id = '', text = '']) => [id, text.replace(/: .*/, '')]);
+  const published = PART_NAMES.flatMap((part) =>
+    [false, true].flatMap((withLock) => {
+      const outcome = expectedOf(partCell(part, withLock));
+      const id = `${part} ${withLock ? 'with' : 'without'}`;
+      return outcome === undefined ? [] : [[id, outcomeWords.en[outcome]]];
+    }),
+  );
+  const ids = published.map(([id]) => id);
+  return differences(
+    Object.fromEntries(published),
+    Object.fromEntries(outcomes.filter(([id]) => ids.includes(id))),
+  );
+}
+
+function inMatrix(outcome: Outcome): string {
+  return `${SIGNS[toneOf(outcome)]} ${outcomeWords.en[outcome]}`;
+}
+
+function differences(
+  published: Readonly<Record<string, string>>,
+  seen: Readonly<Record<string, string>>,
+): string[] {
+  const ids = new Set([...Object.keys(published), ...Object.keys(seen)]);
+  return [...ids]
+    .filter((id) => published[id] !== seen[id])
+    .map((id) => `${id}: ${seen[id] ?? 'missing'}, not ${published[id] ?? 'expected'}`);
+}

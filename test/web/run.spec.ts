@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DemoProcess } from '../demo/demo-process.js';
+import { eventually } from '../support/eventually.js';
+import { useBrowser } from './arena-visit.js';
+import type { ArenaPage } from './arena-visit.js';
+import { ALL_LOOKS, expectGoodLooks, TWO_LOOKS } from './good-looks.js';
+import { differencesOfMatrix, differencesOfParts } from './published.js';
+import { useSite } from './site.js';
+
+/** Five times what is promised between the start and the first number, on a built clone. */
+const FIRST_NUMBER_MS = 25_000;
+/** A busy machine plays slowly. */
+const RUN_MS = 300_000;
+const LOOKS_MS = 120_000;
+const SHOWCASE = 'fault/lua-release/slow-work';
+
+/** What became of all that is played. */
+async function outcomeOn(page: ArenaPage) {
+  const verdicts = [await page.verdictOf('naive'), await page.verdictOf('redis-lock')];
+  return { verdicts, cells: await page.cells(), parts: await page.parts() };
+}
+
+describe('a run of the arena', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'));
+  const file = join(folder, 'run.ndjson');
+  const browser = useBrowser();
+  const site = useSite();
+  const startedAt = performance.now();
+  let demo: DemoProcess;
+  let page: ArenaPage;
+  let outcome: Awaited<ReturnType<typeof outcomeOn>>;
+
+  beforeAll(async () => {
+    demo = DemoProcess.start(['--no-open', '--record', file]);
+    page = await browser.open(await demo.says(/Watch it at (\S+)/));
+  });
+  afterAll(async () => {
+    await DemoProcess.endAll();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('shows soon that more is sold than there is, not by colour alone', async () => {
+    await eventually(
+      async () => {
+        expect(await page.soldBy('naive')).toBeGreaterThan(100);
+        expect(await page.verdictOf('naive')).toMatch(/^✕ \d+ oversold$/);
+      },
+      { withinMs: FIRST_NUMBER_MS },
+    );
+    expect(performance.now() - startedAt).toBeLessThan(FIRST_NUMBER_MS);
+  });
+
+  it('ends the duel with 200 pieces oversold without a lock, and none with it', async () => {
+    const verdicts = async () => (await outcomeOn(page)).verdicts;
+    await eventually(
+      async () =>
+        expect(await verdicts()).toEqual(['✕ 200 oversold', '✓ sold out exactly, 200 sent away']),
+      { withinMs: FIRST_NUMBER_MS },
+    );
+    expect([await page.soldBy('naive'), await page.soldBy('redis-lock')]).toEqual([300, 100]);
+    await page.speak('zh');
+    expect(await verdicts()).toEqual(['✕ 超卖 200 件', '✓ 正好卖完，拒绝 200 人']);
+    await page.speak('en');
+  });
+
+  it(
+    'can be watched by everybody while it goes on',
+    () => expectGoodLooks(page, TWO_LOOKS),
+    LOOKS_MS,
+  );
+
+  it(
+    'fills every cell of the matrix, and plays every part, as published',
+    async () => {
+      await demo.says(/Selling 100 pieces/, { withinMs: RUN_MS });
+      await eventually(async () => {
+        outcome = await outcomeOn(page);
+        expect(differencesOfMatrix(outcome.cells)).toEqual([]);
+        expect(differencesOfParts(outcome.parts)).toEqual([]);
+      });
+      expect(await page.page.locator('.surprise').count()).toBe(0);
+    },
+    RUN_MS,
+  );
+
+  it('is shown again cell by cell, with the line of code that decides', async () => {
+    await page.cell(SHOWCASE).click();
+    const replay = page.page.locator('replay-view');
+    await replay.getByText('lua-release: work longer than the lease').waitFor();
+    expect(await replay.locator('code-panel .why').innerText()).toContain('Nobody renews');
+    await replay.getByRole('button', { name: 'Play' }).waitFor();
+    const table = await replay.locator('holders-timeline tbody').innerText();
+    expect(table).toMatch(/lease over at/);
+  });
+
+  it(
+    'can be used by everybody when the shop is open',
+    async () => {
+      await eventually(async () =>
+        expect(await page.command('buy').getAttribute('aria-disabled')).toBe('false'),
+      );
+      await expectGoodLooks(page, ALL_LOOKS);
+      expect(page.complaints).toEqual([]);
+    },
+    LOOKS_MS,
+  );
+
+  describe('as a recording', () => {
+    let recorded: ArenaPage;
+    beforeAll(async () => {
+      await demo.signal('SIGINT');
+      site.add('run.ndjson', readFileSync(file, 'utf8'));
+      recorded = await browser.open(`${site.url}?run=run.ndjson`);
+      await recorded.seeTheEnd();
+    });
+
+    it('has the same verdicts, on a server of files alone', async () => {
+      await eventually(async () => expect(await outcomeOn(recorded)).toEqual(outcome), {
+        withinMs: FIRST_NUMBER_MS,
+      });
+      expect(site.asked.filter((asked) => !asked.startsWith('GET /'))).toEqual([]);
+    });
+
+    it('says why nothing can be broken in it', async () => {
+      await recorded.page.getByText('This is a recorded run: there is nothing to break.').waitFor();
+      const before = site.asked.length;
+      const buttons = await recorded.page.locator('hands-view').getByRole('button').all();
+      for (const button of buttons) await button.dispatchEvent('click');
+      expect([buttons.length > 0, site.asked.length - before]).toEqual([true, 0]);
+    });
+
+    it(
+      'can be watched by everybody',
+      async () => {
+        await recorded.cell(SHOWCASE).click();
+        await expectGoodLooks(recorded, TWO_LOOKS);
+        expect(recorded.complaints).toEqual([]);
+      },
+      LOOKS_MS,
+    );
+  });
+});
