@@ -6,6 +6,7 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { connection } from '../sources/connection.js';
 import type { ProcessState } from '../state/processes.js';
+import { colon } from '../words.js';
 import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
@@ -100,7 +101,7 @@ export class ProcessPanel extends ArenaElement {
     const obstacle = obstacleTo(kind, this.page, connection.state);
     return html`<button
       aria-disabled=${isGone || obstacle !== undefined}
-      aria-label="${target}: ${words.commands[kind]}"
+      aria-label="${target}${this.say(colon)}${words.commands[kind]}"
       title=${obstacle === undefined ? '' : words.obstacles[obstacle]}
       @click=${() => {
         if (!isGone && obstacle === undefined) this.dispatchEvent(new CommandEvent(command));
