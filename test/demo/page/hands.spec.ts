@@ -48,7 +48,8 @@ describe('a command', () => {
 describe('the answer to a buyer', () => {
   it.each([
     ['buy', 201, '{"remaining":7}', { kind: 'bought', remaining: 7 }],
-    ['buy', 202, '{}', { kind: 'bought', remaining: undefined }],
+    ['buy', 202, '{"state":"queued"}', { kind: 'queued' }],
+    ['pay', 410, '{}', { kind: 'too-late' }],
     ['buy', 409, '{}', { kind: 'has-one' }],
     ['buy', 410, '{}', { kind: 'sold-out' }],
     ['buy', 423, '{}', { kind: 'busy' }],

@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { initialState, reduce } from '../../../apps/seckill-demo/src/page/state.js';
 import { isSurprise, runningCells } from '../../../apps/seckill-demo/src/page/state/cells.js';
+import {
+  countsByState,
+  orderOf,
+  placeInLine,
+} from '../../../apps/seckill-demo/src/page/state/sale.js';
 import { pointsOf } from '../../../apps/seckill-demo/src/page/state/figures.js';
 import type { Step } from '../../../apps/seckill-demo/src/arena/step.js';
 import { loadResult } from '../sample-results.js';
@@ -131,6 +136,27 @@ describe('the sale', () => {
     expect(sale.orders.map(({ order: id, state }) => [id, state])).toEqual([
       ['1', 'paid'],
       ['2', 'pending'],
+    ]);
+  });
+
+  it('knows the place of an order in the line, and how many are in each state', () => {
+    const order = (id: string, state: string): Step => ({
+      kind: 'order',
+      at: 1,
+      order: id,
+      buyer: `buyer-${id}`,
+      state,
+    });
+    const queued = ['1', '2', '3', '4'].map((id) => order(id, 'queued'));
+    const { sale } = after(...queued, order('1', 'reserved'));
+    const places = ['2', '4', '1'].map((id) => {
+      const own = orderOf(sale, `buyer-${id}`);
+      return own && placeInLine(sale, own);
+    });
+    expect(places).toEqual([1, 3, 0]);
+    expect([...countsByState(sale)].sort()).toEqual([
+      ['queued', 3],
+      ['reserved', 1],
     ]);
   });
 

@@ -1,10 +1,11 @@
 import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
-import type { Command, CommandKind } from '../../arena/step.js';
+import type { Command, CommandKind, OrderMoved } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { connection } from '../sources/connection.js';
+import { orderOf, placeInLine } from '../state/sale.js';
 import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
@@ -62,9 +63,24 @@ export class BuyerPanel extends ArenaElement {
 
   @state() private buyer = nameOfThisTab();
   @state() private answer: PurchaseAnswer | undefined;
+  /** The time to pay runs. */
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#timer = setInterval(() => {
+      if (orderOf(this.page.sale, this.buyer)?.state === 'reserved') this.requestUpdate();
+    }, 1_000);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.#timer);
+  }
 
   protected override render(): TemplateResult {
     const words = this.say(handsWords);
+    const order = orderOf(this.page.sale, this.buyer);
     return html`
       <h3>${words.buyer.title}</h3>
       <p class="quiet small">${words.buyer.intro}</p>
@@ -75,7 +91,9 @@ export class BuyerPanel extends ArenaElement {
         ${this.#button('buy', words.commands.buy, this.#purchase('buy'), 'main')}
         ${this.#button('pay', words.commands.pay, this.#purchase('pay'))}
       </div>
-      <p class="answer" role="status">${this.#answer()} ${this.#order()}</p>
+      <p class="answer" role="status">
+        ${order === undefined || this.answer?.kind === 'failed' ? this.#answer() : this.#order(order)}
+      </p>
       <div class="row">
         ${this.#button('robots', words.buyer.robots(ROBOTS), this.#tell({ kind: 'robots', count: ROBOTS }))}
         ${this.#button('restock', words.buyer.restock(NEW_STOCK), this.#tell({ kind: 'restock', stock: NEW_STOCK }))}
@@ -113,15 +131,18 @@ export class BuyerPanel extends ArenaElement {
     }
   }
 
-  /** The state of the order, where the shop tells of it. */
-  #order(): TemplateResult | typeof nothing {
-    const order = this.page.sale.orders.find(({ buyer }) => buyer === this.buyer);
-    if (order === undefined) return nothing;
-    const words = this.say(handsWords).buyer;
-    const left = order.payUntil === undefined ? 0 : Date.parse(order.payUntil) - Date.now();
-    return html`<span class="quiet"
-      >${words.state(order.state)}${left > 0 ? html` · ${words.payBy(Math.ceil(left / 1_000))}` : ''}</span
-    >`;
+  /** What the shop tells of the order counts for more than its first answer. */
+  #order({ order, state: name, payUntil, ...rest }: OrderMoved): TemplateResult {
+    const words = this.say(handsWords);
+    const place = placeInLine(this.page.sale, { order, state: name, ...rest });
+    const left = payUntil === undefined ? 0 : Date.parse(payUntil) - Date.now();
+    const isDue = name === 'reserved' && left > 0;
+    return html`${words.buyer.order}:
+      <span class=${name === 'paid' ? 'right' : ''}>${words.states[name] ?? name}</span>
+      <span class="quiet figure">
+        ${place > 0 ? words.buyer.place(place) : ''}
+        ${isDue ? words.buyer.payBy(Math.ceil(left / 1_000)) : ''}
+      </span>`;
   }
 
   #purchase(kind: 'buy' | 'pay'): () => void {

@@ -2,7 +2,10 @@
 export type PurchaseAnswer =
   | { readonly kind: 'bought'; readonly remaining: number | undefined }
   | { readonly kind: 'paid' }
-  | { readonly kind: 'sold-out' | 'has-one' | 'busy' | 'no-order' | 'not-open' }
+  | {
+      readonly kind:
+        'queued' | 'sold-out' | 'too-late' | 'has-one' | 'busy' | 'no-order' | 'not-open';
+    }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** The shop's answer to an order or a payment, as the arena hands it on: its status and its body. */
@@ -12,16 +15,17 @@ export function purchaseAnswer(
 ): PurchaseAnswer {
   const { remaining, message } = parsed(body);
   switch (status) {
+    case 202:
+      return { kind: asked === 'pay' ? 'paid' : 'queued' };
     case 200:
     case 201:
-    case 202:
       return asked === 'pay' ? { kind: 'paid' } : { kind: 'bought', remaining };
     case 404:
       return { kind: 'no-order' };
     case 409:
       return asked === 'pay' ? { kind: 'paid' } : { kind: 'has-one' };
     case 410:
-      return { kind: 'sold-out' };
+      return { kind: asked === 'pay' ? 'too-late' : 'sold-out' };
     case 423:
       return { kind: 'busy' };
     case 425:

@@ -4,7 +4,17 @@ import { customElement } from 'lit/decorators.js';
 import type { BooksSeen } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { countsByState } from '../state/sale.js';
+import { handsWords } from '../words/hands-words.js';
 import { liveWords } from '../words/live-words.js';
+
+/** An order goes from left to right. */
+const STATES = ['queued', 'reserved', 'paying', 'paid', 'sold-out', 'expired', 'cancelled'];
+
+/** A state that the page does not know comes last. */
+function placeOf(state: string): number {
+  return STATES.includes(state) ? STATES.indexOf(state) : STATES.length;
+}
 
 /** Stock against orders. Whatever is broken, both must tell the same. */
 @customElement('books-panel')
@@ -46,6 +56,12 @@ export class BooksPanel extends ArenaElement {
       dd {
         margin: 0;
         text-align: end;
+        font-weight: 600;
+      }
+      h4 {
+        margin: 12px 0 2px;
+        font-size: 0.8125rem;
+        color: var(--muted);
         font-weight: 600;
       }
       .verdict {
@@ -97,8 +113,24 @@ export class BooksPanel extends ArenaElement {
       <p class="verdict ${difference === 0 ? 'right' : 'harm'}">
         ${difference === 0 ? `✓ ${words.agrees}` : `✕ ${words.differs}`}
       </p>
-      ${this.#reconciled()}
+      ${this.#states()} ${this.#reconciled()}
     `;
+  }
+
+  /** Where the orders of the real sale are. */
+  #states(): TemplateResult | typeof nothing {
+    const counts = countsByState(this.page.sale);
+    if (counts.size === 0) return nothing;
+    const { states } = this.say(handsWords);
+    const names = [...counts.keys()].sort((a, b) => placeOf(a) - placeOf(b));
+    return html`<h4>${this.say(liveWords).books.states}</h4>
+      <dl class="figure">
+        ${names.map(
+          (name) =>
+            html`<dt>${states[name] ?? name}</dt>
+              <dd>${counts.get(name)}</dd>`,
+        )}
+      </dl>`;
   }
 
   #reconciled(): TemplateResult | typeof nothing {

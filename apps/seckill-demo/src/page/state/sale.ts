@@ -39,3 +39,21 @@ function ordersAfter(orders: readonly OrderMoved[], moved: OrderMoved): readonly
   const others = orders.filter(({ order }) => order !== moved.order);
   return [moved, ...others.slice(0, ORDERS_KEPT - 1)];
 }
+
+/** The order of a buyer, if the shop has told of one. */
+export function orderOf({ orders }: SaleState, buyer: string): OrderMoved | undefined {
+  return orders.find((order) => order.buyer === buyer);
+}
+
+/** Which one of those who wait it is, the next one being 1; 0: it does not wait. */
+export function placeInLine({ orders }: SaleState, { order }: OrderMoved): number {
+  const line = orders.filter(({ state }) => state === 'queued').map((queued) => queued.order);
+  return line.includes(order) ? line.length - line.indexOf(order) : 0;
+}
+
+/** How many orders are in each state. */
+export function countsByState({ orders }: SaleState): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { state } of orders) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
+}

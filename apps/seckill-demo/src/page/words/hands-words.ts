@@ -24,11 +24,14 @@ export interface HandsWords {
       Record<Exclude<PurchaseAnswer['kind'], 'failed' | 'bought'>, string>
     >;
     readonly bought: (remaining: number | undefined) => string;
-    readonly state: (state: string) => string;
+    readonly order: string;
+    readonly place: (place: number) => string;
     readonly payBy: (seconds: number) => string;
     readonly robots: (count: number) => string;
     readonly restock: (stock: number) => string;
   };
+  /** The states of an order; another one is shown by its name. */
+  readonly states: Readonly<Record<string, string>>;
   readonly asked: (command: string) => string;
   readonly refused: (message: string) => string;
 }
@@ -78,6 +81,8 @@ export const handsWords: InBoth<HandsWords> = {
       intro: 'Each tab is a buyer of its own. Everybody gets one piece at most.',
       name: 'Your name',
       answers: {
+        queued: 'Your order is noted. It waits for its turn.',
+        'too-late': 'Too late: the time to pay is over.',
         paid: 'Paid.',
         'sold-out': 'Sold out.',
         'has-one': 'You have one already.',
@@ -87,10 +92,20 @@ export const handsWords: InBoth<HandsWords> = {
       },
       bought: (remaining) =>
         remaining === undefined ? 'You got one.' : `You got one. ${remaining} are left.`,
-      state: (state) => `Your order: ${state}`,
+      order: 'Your order',
+      place: (place) => `number ${place} in line`,
       payBy: (seconds) => `${seconds} s left to pay`,
       robots: (count) => `Call ${count} robots`,
       restock: (stock) => `New sale: ${stock} pieces`,
+    },
+    states: {
+      queued: 'waits for its turn',
+      reserved: 'has a piece, to be paid',
+      paying: 'is being paid',
+      paid: 'paid',
+      'sold-out': 'sold out',
+      expired: 'not paid in time, the piece is back',
+      cancelled: 'cancelled',
     },
     asked: (command) => `Done: ${command}`,
     refused: (message) => `Refused: ${message}`,
@@ -138,6 +153,8 @@ export const handsWords: InBoth<HandsWords> = {
       intro: '每个标签页是一个买家，每人最多买一件。',
       name: '你的昵称',
       answers: {
+        queued: '订单已登记，等待处理。',
+        'too-late': '太晚了：付款时间已过。',
         paid: '已付款。',
         'sold-out': '已售罄。',
         'has-one': '你已经有一件了。',
@@ -147,10 +164,20 @@ export const handsWords: InBoth<HandsWords> = {
       },
       bought: (remaining) =>
         remaining === undefined ? '抢到了。' : `抢到了，还剩 ${remaining} 件。`,
-      state: (state) => `你的订单：${state}`,
+      order: '你的订单',
+      place: (place) => `排在第 ${place} 位`,
       payBy: (seconds) => `请在 ${seconds} 秒内付款`,
       robots: (count) => `叫来 ${count} 个机器人`,
       restock: (stock) => `重新开卖：${stock} 件`,
+    },
+    states: {
+      queued: '排队中',
+      reserved: '抢到了，待付款',
+      paying: '付款中',
+      paid: '已付款',
+      'sold-out': '已售罄',
+      expired: '超时未付，库存已退回',
+      cancelled: '已取消',
     },
     asked: (command) => `已执行：${command}`,
     refused: (message) => `未执行：${message}`,

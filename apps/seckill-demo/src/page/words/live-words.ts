@@ -12,6 +12,7 @@ export interface LiveWords {
     readonly opening: string;
     readonly difference: string;
     readonly agrees: string;
+    readonly states: string;
     readonly differs: string;
     readonly reconciled: (process: number, differences: number) => string;
   };
@@ -44,6 +45,7 @@ export const liveWords: InBoth<LiveWords> = {
       paid: 'of them paid',
       opening: 'at the opening',
       difference: 'difference',
+      states: 'Orders by state',
       agrees: 'stock and orders agree',
       differs: 'orders that the stock does not know of',
       reconciled: (process, differences) =>
@@ -78,6 +80,7 @@ export const liveWords: InBoth<LiveWords> = {
       paid: '其中已付款',
       opening: '开卖时',
       difference: '账实差',
+      states: '各状态的订单',
       agrees: '库存与订单一致',
       differs: '订单比库存所说的多',
       reconciled: (process, differences) =>
