@@ -6,6 +6,7 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { connection } from '../sources/connection.js';
 import { orderOf, placeInLine } from '../state/sale.js';
+import { colon } from '../words.js';
 import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
@@ -137,7 +138,7 @@ export class BuyerPanel extends ArenaElement {
     const place = placeInLine(this.page.sale, { order, state: name, ...rest });
     const left = payUntil === undefined ? 0 : Date.parse(payUntil) - Date.now();
     const isDue = name === 'reserved' && left > 0;
-    return html`${words.buyer.order}:
+    return html`${words.buyer.order}${this.say(colon)}
       <span class=${name === 'paid' ? 'right' : ''}>${words.states[name] ?? name}</span>
       <span class="quiet figure">
         ${place > 0 ? words.buyer.place(place) : ''}

@@ -44,7 +44,7 @@ export const timelineWords: InBoth<TimelineWords> = {
       ended: 'dead',
     },
     overlap: (holders) => `${holders} inside at once`,
-    nobody: 'Nobody has come to the lock yet.',
+    nobody: 'No critical section has been seen here.',
     time: (ms) => inWords(ms),
     waits: 'waits',
     answers: {
@@ -91,7 +91,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     },
     gaps: { frozen: '冻结', cut: '断网', blocked: '事件循环阻塞', ended: '已死' },
     overlap: (holders) => `${holders} 个同时在里面`,
-    nobody: '还没有人来拿锁。',
+    nobody: '这里还没有看到临界区。',
     time: (ms) => inWords(ms),
     waits: '等待',
     answers: {
