@@ -60,7 +60,7 @@ describe('the Postgres of DATABASE_URL', () => {
     await Promise.all(shops.map((shop) => shop.destroy()));
     expect(arena.schema).toMatch(/^seckill_[0-9a-f]{16}$/);
     const tablesOfKysely = ['kysely_migration', 'kysely_migration_lock'];
-    const tablesOfShop = ['ledger', 'orders', 'payments', 'products'];
+    const tablesOfShop = ['ledger', 'orders', 'payments', 'products', 'reconciliations'];
     const names = ['gateway_charges', ...tablesOfKysely, ...tablesOfShop];
     const ours = names.map((name) => `${arena.schema}.${name}`);
     expect(await tables()).toEqual(['public.theirs', ...ours]);

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { ControlledGate } from '../../apps/seckill-demo/src/arena/controlled-gate.js';
 import type { Fleet, Member } from '../../apps/seckill-demo/src/arena/fleet.js';
@@ -14,6 +15,8 @@ export interface LocalShop {
   readonly fleet: Fleet;
   readonly redis: Redis;
   readonly database: Database;
+  /** A provider of the application. */
+  readonly get: <T>(type: Type<T>) => T;
   /** The tutorial's log lines, in the order in which the shop wrote them. */
   readonly lines: string[];
   /** Ends a server as a crash would. */
@@ -54,6 +57,7 @@ export async function openLocalShop(settings: Partial<Settings> = {}): Promise<L
     },
     redis,
     database: app.get<Database>(DATABASE),
+    get: (type) => app.get(type),
     lines,
     killRedis: () => server.kill(),
     killPostgres: () => postgres.kill(),

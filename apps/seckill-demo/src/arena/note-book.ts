@@ -1,6 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
 import type { LockEvent, LockEventMessage, LockMonitor } from 'nestjs-redis-lock';
+import { orderMoved, reconciled } from '../orders/order-notice.js';
+import type { OrderNotice, ReconciledNotice } from '../orders/order-notice.js';
 import { currentOrder } from '../seckill/gate.js';
 import type { GatePoint } from '../seckill/gate.js';
 import type { Note } from './note.js';
@@ -23,6 +25,12 @@ export class NoteBook {
   constructor(private readonly send: (notes: readonly Note[]) => void) {
     subscribe('nestjs-redis-lock:event', (message) => {
       this.#heard(message as LockEventMessage);
+    });
+    subscribe(orderMoved.name, (message) => {
+      this.#add({ kind: 'order', ...(message as OrderNotice) });
+    });
+    subscribe(reconciled.name, (message) => {
+      this.#add({ kind: 'reconciled', ...(message as ReconciledNotice) });
     });
   }
 

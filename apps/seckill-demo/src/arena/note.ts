@@ -1,3 +1,4 @@
+import type { OrderNotice, ReconciledNotice } from '../orders/order-notice.js';
 import type { GatePoint, OrderRef } from '../seckill/gate.js';
 import type { LockReported } from './step.js';
 
@@ -6,5 +7,7 @@ export type Note = { readonly at: number } & (
   | ({ readonly kind: 'passed'; readonly point: GatePoint } & OrderRef)
   | ({ readonly kind: 'lock' } & Pick<LockReported, 'event' | 'name' | 'reason'> &
       Partial<OrderRef>)
+  | ({ readonly kind: 'order' } & OrderNotice)
+  | ({ readonly kind: 'reconciled' } & ReconciledNotice)
   | { readonly kind: 'waiters'; readonly waiting: number; readonly held: number }
 );

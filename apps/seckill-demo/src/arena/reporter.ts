@@ -77,8 +77,26 @@ export class Reporter {
         const { at, kind, productId, buyer, point } = note;
         const cell = this.#cells.get(productId);
         if (cell !== undefined) this.steps.add({ kind, cell, process, buyer, point }, at);
+        break;
       }
+      case 'order':
+        this.#moved(process, note);
+        break;
+      case 'reconciled':
+        this.steps.add({ kind: note.kind, process, differences: note.differences }, note.at);
     }
+  }
+
+  /** The buyer of an order by the queue is answered by the process that took it. */
+  #moved(process: number, note: Note & { readonly kind: 'order' }): void {
+    const { at, kind, productId, buyer, state, payUntil, isAnswer, ageMs: tookMs } = note;
+    const cell = this.#cells.get(productId);
+    if (cell === undefined) return;
+    this.steps.add({ kind, order: note.orderId, buyer, state, payUntil }, at);
+    if (!isAnswer) return;
+    const remaining = note.remaining ?? undefined;
+    const answer = state === 'reserved' ? 'sold' : 'sold-out';
+    this.steps.add({ kind: 'answered', cell, process, buyer, answer, remaining, tookMs }, at);
   }
 
   #watch(cell: string): KeyWatch {

@@ -92,6 +92,16 @@ async function prepareRealSale(db: Schema): Promise<void> {
     .execute();
 }
 
+async function createReconciliations(db: Schema): Promise<void> {
+  await db.schema
+    .createTable('reconciliations')
+    .addColumn('id', 'bigint', (column) => column.primaryKey().generatedAlwaysAsIdentity())
+    .addColumn('at', 'timestamptz', (column) => column.notNull().defaultTo(sql`now()`))
+    .addColumn('process', 'integer', (column) => column.notNull())
+    .addColumn('differences', 'jsonb', (column) => column.notNull())
+    .execute();
+}
+
 /** By name, in the order of their names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-shop': {
@@ -103,4 +113,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '002-real-sale': { up: prepareRealSale },
+  '003-reconciliations': { up: createReconciliations },
 };

@@ -1,4 +1,4 @@
-import type { Generated, Kysely } from 'kysely';
+import type { ColumnType, Generated, Kysely } from 'kysely';
 
 /** An order goes from left to right, and may leave from each of the first three to one of the last. */
 export const ORDER_STATES = [
@@ -64,12 +64,22 @@ interface GatewayChargeTable {
   at: Generated<Date>;
 }
 
+/** Whenever the books began to differ in another way, or to agree again. */
+interface ReconciliationTable {
+  id: Generated<string>;
+  at: Generated<Date>;
+  /** By its pid. */
+  process: number;
+  differences: ColumnType<string[], string>;
+}
+
 export interface Tables {
   products: ProductTable;
   orders: OrderTable;
   payments: PaymentTable;
   ledger: LedgerTable;
   gateway_charges: GatewayChargeTable;
+  reconciliations: ReconciliationTable;
 }
 
 /** The shop's tables: by themselves, or as one transaction sees them. */

@@ -7,6 +7,7 @@ import type { Database, LedgerReason, OrderState, OrderTable } from '../database
 import { OrderRefusedError } from '../seckill/order-outcome.js';
 import { orderMoved } from './order-notice.js';
 import type { OrderNotice } from './order-notice.js';
+import type { OrderJob, OrderTask } from './order-queue.js';
 
 export type Order = Selectable<OrderTable>;
 
@@ -33,6 +34,11 @@ interface Piece {
   readonly token: string;
 }
 
+/** A process that works for an order takes less. */
+const LEFT_AFTER = '3 seconds';
+const AT_ONCE = 500;
+/** An order with a piece that is not sold for good. */
+const PAYABLE = ['reserved', 'paying'] as const satisfies OrderState[];
 const OVERDUE = sql<boolean>`pay_until <= now()`;
 
 /**
@@ -51,7 +57,8 @@ export class OrderBook {
         .values({ product_id: productId, buyer, state: 'queued', remaining: null, pay_until: null })
         .returningAll()
         .executeTakeFirstOrThrow();
-      return published(order);
+      tell(order, { from: [], to: 'queued' });
+      return order;
     } catch (error) {
       if (isDuplicate(error, ONE_ORDER_EACH)) throw new OrderRefusedError({ kind: 'duplicate' });
       if (isUnknownReference(error)) throw new OrderRefusedError({ kind: 'unknown-product' });
@@ -61,6 +68,21 @@ export class OrderBook {
 
   find(id: string): Promise<Order | undefined> {
     return this.db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** What is to be done with orders that nobody seems to work for; the oldest come first. */
+  async leftBehind(): Promise<OrderJob[]> {
+    const orders = await this.db
+      .selectFrom('orders')
+      .select(['id', 'state'])
+      .where(
+        sql<boolean>`state IN ('queued', 'paying') AND moved_at < now() - ${LEFT_AFTER}::interval
+          OR state = 'reserved' AND ${OVERDUE}`,
+      )
+      .orderBy('moved_at')
+      .limit(AT_ONCE)
+      .execute();
+    return orders.map(({ id: orderId, state }) => ({ task: taskOf(state), orderId }));
   }
 
   /** By the clock of the database, which all processes share. */
@@ -93,9 +115,8 @@ export class OrderBook {
   async reserve(order: Order, stock: number, token: string, payWithinMs: number): Promise<void> {
     const pay_until = sql<Date>`now() + ${payWithinMs} * interval '1 millisecond'`;
     const set = { remaining: stock, pay_until };
-    await this.#movePiece(order, { change: -1, reason: 'sold', stock, token }, (db) =>
-      move(db, order.id, { from: ['queued'], to: 'reserved', set }),
-    );
+    const piece = { change: -1, reason: 'sold', stock, token } as const;
+    await this.#movePiece(order, piece, { from: ['queued'], to: 'reserved', set });
   }
 
   async refuse(order: Order): Promise<void> {
@@ -103,10 +124,8 @@ export class OrderBook {
   }
 
   async expire(order: Order, stock: number, token: string): Promise<void> {
-    const from = ['reserved', 'paying'] as const;
-    await this.#movePiece(order, { change: 1, reason: 'expired', stock, token }, (db) =>
-      move(db, order.id, { from, to: 'expired', where: OVERDUE }),
-    );
+    const piece = { change: 1, reason: 'expired', stock, token } as const;
+    await this.#movePiece(order, piece, { from: PAYABLE, to: 'expired', where: OVERDUE });
   }
 
   /** Resolves with false unless it waits for its payment, in time. */
@@ -122,27 +141,25 @@ export class OrderBook {
 
   /** The gateway has the money. Resolves with false if somebody else has noted that already. */
   async settle(id: string): Promise<boolean> {
+    const step: Step = { from: PAYABLE, to: 'paid' };
     const order = await this.db.transaction().execute(async (transaction) => {
-      const paid = await move(transaction, id, { from: ['reserved', 'paying'], to: 'paid' });
+      const paid = await move(transaction, id, step);
       if (paid === undefined) return undefined;
       await transaction.insertInto('payments').values({ order_id: id }).execute();
       return paid;
     });
-    if (order !== undefined) published(order);
-    return order !== undefined;
+    return tell(order, step);
   }
 
   async #move(id: string, step: Step): Promise<boolean> {
-    const order = await move(this.db, id, step);
-    if (order !== undefined) published(order);
-    return order !== undefined;
+    return tell(await move(this.db, id, step), step);
   }
 
   /** Stock, ledger and order in one transaction. The product comes first, as in all of them. */
   async #movePiece(
     { id, product_id }: Order,
     { change, reason, stock, token }: Piece,
-    moving: (db: Database) => Promise<Order | undefined>,
+    step: Step,
   ): Promise<void> {
     const order = await this.db.transaction().execute(async (transaction) => {
       const { numUpdatedRows } = await transaction
@@ -152,7 +169,7 @@ export class OrderBook {
         .where('fence', '<=', token)
         .executeTakeFirst();
       if (numUpdatedRows === 0n) throw new StaleHolderError(product_id, token);
-      const moved = await moving(transaction);
+      const moved = await move(transaction, id, step);
       if (moved === undefined) throw new OrderMovedError(id);
       await transaction
         .insertInto('ledger')
@@ -160,7 +177,7 @@ export class OrderBook {
         .execute();
       return moved;
     });
-    published(order);
+    tell(order, step);
   }
 }
 
@@ -186,11 +203,21 @@ function move(
     .executeTakeFirst();
 }
 
-function published(order: Order): Order {
-  const { id: orderId, product_id: productId, buyer, state, pay_until: payUntil } = order;
-  const ageMs = order.moved_at.getTime() - order.created_at.getTime();
-  const { remaining } = order;
-  const notice = { orderId, productId, buyer, state, payUntil, remaining, ageMs };
-  orderMoved.publish(notice satisfies OrderNotice);
-  return order;
+function taskOf(state: OrderState): OrderTask {
+  if (state === 'queued') return 'take';
+  return state === 'paying' ? 'settle' : 'expire';
+}
+
+/** Not before the commit: a notice cannot be taken back. */
+function tell(order: Order | undefined, { from }: Step): boolean {
+  if (order === undefined) return false;
+  const { id: orderId, product_id: productId, buyer, state, pay_until, remaining } = order;
+  const notice: OrderNotice = {
+    ...{ orderId, productId, buyer, state, remaining },
+    payUntil: pay_until?.toISOString(),
+    isAnswer: from.includes('queued'),
+    ageMs: order.moved_at.getTime() - order.created_at.getTime(),
+  };
+  orderMoved.publish(notice);
+  return true;
 }

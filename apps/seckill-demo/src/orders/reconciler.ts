@@ -1,0 +1,61 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+import { CronLock } from 'nestjs-redis-lock';
+import { DATABASE } from '../database/open-database.js';
+import type { Database } from '../database/tables.js';
+import { OrderBook } from './order-book.js';
+import { reconciled } from './order-notice.js';
+import type { ReconciledNotice } from './order-notice.js';
+import { OrderQueue } from './order-queue.js';
+import { ShopBooks } from './shop-books.js';
+
+/**
+ * Looks every three seconds for orders that were left behind, and whether the books agree. One process
+ * of all does it. Redis may have lost every job: what is to be done stands in the orders.
+ */
+@Injectable()
+export class Reconciler {
+  readonly #logger = new Logger('Reconciler');
+  /** Of this process. */
+  rounds = 0;
+  differences: readonly string[] = [];
+
+  constructor(
+    private readonly book: OrderBook,
+    private readonly queue: OrderQueue,
+    private readonly books: ShopBooks,
+    @Inject(DATABASE) private readonly db: Database,
+  ) {}
+
+  @Cron('*/3 * * * * *', { waitForCompletion: true })
+  // Without Redis there is no round; the library has said why.
+  @CronLock('reconciliation', { per: 3_000, atMostMs: 10_000, onBackendError: () => undefined })
+  async onSlot(): Promise<void> {
+    await this.reconcile();
+  }
+
+  async reconcile(): Promise<void> {
+    this.queue.add(...(await this.book.leftBehind()));
+    const differences = await this.books.differences();
+    this.rounds += 1;
+    this.differences = differences;
+    await this.#record(differences);
+    reconciled.publish({ differences } satisfies ReconciledNotice);
+  }
+
+  /** A row and a line for each change, and not for each round. */
+  async #record(differences: readonly string[]): Promise<void> {
+    const last = await this.db
+      .selectFrom('reconciliations')
+      .select('differences')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    const text = JSON.stringify(differences);
+    if (text === JSON.stringify(last?.differences ?? [])) return;
+    const row = { process: process.pid, differences: text };
+    await this.db.insertInto('reconciliations').values(row).execute();
+    if (differences.length === 0) this.#logger.log('the books agree again');
+    for (const difference of differences) this.#logger.error(difference);
+  }
+}
