@@ -47,9 +47,9 @@ until the failure is certain.`,
     (processes) => `commands\nper order,\n${count(processes, 'process', 'es')}`,
     (processes) => `overtaken,\n% of pairs,\n${count(processes, 'process', 'es')}`,
   ],
-  costNotes: `commands: all that Redis ran for a buyer, those in scripts included. overtaken: pairs
-of buyers who got one in another order than they came; 0 is a queue, 50 is
-chance. -: two have bought the same piece, or fewer than two bought.`,
+  costNotes: `commands: all that Redis ran for a buyer, those in scripts included. overtaken:
+pairs of buyers who got one in another order than they came; 0 is a queue, 50
+is chance. -: two have bought the same piece, or fewer than two bought.`,
   strategyTitle: 'The strategies; up to redis-lock, each mends a flaw of the one before:',
   strategies: {
     naive: 'no lock',
