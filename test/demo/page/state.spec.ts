@@ -74,7 +74,7 @@ describe('a cell', () => {
 
 describe('a process', () => {
   const started: Step = { kind: 'process', at: 1, process: 7, state: 'started' };
-  const struck = (what: 'frozen' | 'thawed' | 'blocked' | 'killed'): Step => ({
+  const struck = (what: 'frozen' | 'thawed' | 'blocked' | 'unblocked' | 'killed'): Step => ({
     kind: 'struck',
     at: 2,
     process: 7,
@@ -88,9 +88,11 @@ describe('a process', () => {
     expect(after(started, struck('frozen'), struck('thawed')).processes[0]?.condition).toBe('up');
   });
 
-  it('is not blocked any more once it speaks', () => {
-    expect(after(started, struck('blocked'), waiters).processes).toEqual([
-      { process: 7, condition: 'up', waiting: 4, held: 1 },
+  it('is blocked until that is over, whatever it has said before', () => {
+    const blocked = { process: 7, condition: 'blocked', waiting: 4, held: 1 };
+    expect(after(started, struck('blocked'), waiters).processes).toEqual([blocked]);
+    expect(after(started, struck('blocked'), waiters, struck('unblocked')).processes).toEqual([
+      { ...blocked, condition: 'up' },
     ]);
   });
 

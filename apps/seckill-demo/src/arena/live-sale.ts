@@ -117,22 +117,21 @@ export class LiveSale {
       case 'freeze':
         this.#struck('frozen', member);
         member.freeze();
-        void this.#later(() => {
+        void this.#later(member, 'thawed', () => {
           member.thaw();
-          this.#struck('thawed', member);
         });
         break;
       case 'cut':
         this.#struck('cut', member);
         member.cable?.cut();
-        void this.#later(() => {
+        void this.#later(member, 'joined', () => {
           member.cable?.mend();
-          this.#struck('joined', member);
         });
         break;
       case 'block':
         this.#struck('blocked', member);
         member.block(FAULT_MS);
+        void this.#later(member, 'unblocked');
         break;
     }
   }
@@ -223,9 +222,10 @@ export class LiveSale {
   }
 
   /** A process may have died, or the shop have closed, in the meantime. */
-  async #later(end: () => void): Promise<void> {
+  async #later(member: ClusterMember, what: Struck['what'], end?: () => void): Promise<void> {
     await elapse(FAULT_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
-    end();
+    end?.();
+    if (member.isAlive) this.#struck(what, member);
   }
 
   #struck(what: Struck['what'], member?: ClusterMember): void {

@@ -140,6 +140,7 @@ export interface Struck {
     | 'cut'
     | 'joined'
     | 'blocked'
+    | 'unblocked'
     | 'lease-ended'
     | 'foreign-delete'
     | 'stale-refused'

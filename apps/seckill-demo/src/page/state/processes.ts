@@ -16,6 +16,7 @@ const CONDITION_AFTER: Readonly<Partial<Record<Struck['what'], Condition>>> = {
   cut: 'cut',
   joined: 'up',
   blocked: 'blocked',
+  unblocked: 'up',
   killed: 'ended',
 };
 
@@ -35,11 +36,7 @@ export function processesAfter(
     }
     case 'waiters': {
       const { waiting, held } = step;
-      return withProcess(processes, step.process, {
-        ...spokenAgain(processes, step.process),
-        waiting,
-        held,
-      });
+      return withProcess(processes, step.process, { waiting, held });
     }
     default:
       return processes;
@@ -47,12 +44,6 @@ export function processesAfter(
 }
 
 const GONE = { condition: 'ended', waiting: 0, held: 0 } as const;
-
-/** No step tells of the end of a blocked event loop, but a process that speaks is not blocked. */
-function spokenAgain(processes: readonly ProcessState[], process: number): Partial<ProcessState> {
-  const known = processes.find((other) => other.process === process);
-  return known === undefined || known.condition === 'blocked' ? { condition: 'up' } : {};
-}
 
 function withProcess(
   processes: readonly ProcessState[],

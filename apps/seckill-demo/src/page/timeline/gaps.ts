@@ -11,6 +11,7 @@ export interface Gap {
 const GAP_ENDS: Readonly<Record<string, Struck['what']>> = {
   frozen: 'thawed',
   cut: 'joined',
+  blocked: 'unblocked',
 };
 
 export function gapsOf(steps: readonly Step[], end: number): Gap[] {
@@ -21,14 +22,13 @@ export function gapsOf(steps: readonly Step[], end: number): Gap[] {
     const isOfIt = (other: Step): boolean => 'process' in other && other.process === process;
     switch (what) {
       case 'frozen':
-      case 'cut': {
+      case 'cut':
+      case 'blocked': {
         const over = after.find(
           (other) => other.kind === 'struck' && isOfIt(other) && other.what === GAP_ENDS[what],
         );
         return { process, from: at, to: over?.at ?? end, what };
       }
-      case 'blocked':
-        return { process, from: at, to: after.find(isOfIt)?.at ?? end, what };
       case 'killed':
         return { process, from: at, to: end, what: 'ended' as const };
       default:

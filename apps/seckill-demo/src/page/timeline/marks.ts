@@ -3,7 +3,7 @@ import type { Bar } from './timeline.js';
 import type { Trace } from './trace.js';
 
 export type MarkKind =
-  | Exclude<Struck['what'], 'frozen' | 'cut' | 'blocked' | 'thawed' | 'joined'>
+  | Exclude<Struck['what'], 'frozen' | 'cut' | 'blocked' | 'thawed' | 'joined' | 'unblocked'>
   | 'wrote-late'
   | 'busy'
   | 'refused'
@@ -32,6 +32,7 @@ export function struckMarks(steps: readonly Step[]): Mark[] {
       case 'blocked':
       case 'thawed':
       case 'joined':
+      case 'unblocked':
         return [];
       default:
         return { process: step.process, at: step.at, kind: step.what, reason: undefined };

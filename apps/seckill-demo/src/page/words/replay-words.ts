@@ -79,7 +79,7 @@ export const replayWords: InBoth<ReplayWords> = {
     pause: '暂停',
     speed: '速度',
     slow: '慢放',
-    position: '播放位置',
+    position: '这一格的播放位置',
     compare: (strategy) => `换成 ${strategy} 再看`,
     rush: (strategy, processes) => `${strategy}：抢购，${processes} 个进程`,
     duel: (strategy) => `${strategy}：对决`,
