@@ -84,9 +84,7 @@ export class ArenaPage {
 
   /** Puts a recorded run to its end. */
   async seeTheEnd(): Promise<void> {
-    const { position } = pageWords[this.#language].player;
-    await this.page.locator('recording-bar input:not([max="0"])').waitFor();
-    await this.page.getByLabel(position).press('End');
+    await this.page.locator('recording-bar input:not([max="0"])').press('End');
   }
 
   lane(strategy: 'naive' | 'redis-lock'): Locator {
@@ -143,7 +141,8 @@ export class ArenaPage {
   }
 
   async books(): Promise<string> {
-    return oneLine(await this.page.locator('books-panel').innerText());
+    const told = this.page.locator('books-panel').locator('dl, .verdict');
+    return oneLine((await told.allInnerTexts()).join(' '));
   }
 }
 

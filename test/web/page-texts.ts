@@ -10,7 +10,22 @@ import type { Language } from '../../apps/seckill-demo/src/arena/texts.js';
 const SAME_IN_BOTH = new Set([
   ...[...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES],
   ...['nestjs-redis-lock', 'Redis', 'REDIS_URL', 'Lua', 'Postgres', 'CronLock', 'assertHeld'],
-  ...['SETNX', 'EXPIRE', 'SET', 'NX', 'PX', 'GET', 'DEL', 'DECR', 'TTL', 'nil', 'SQL', 'UPDATE'],
+  ...[
+    'SETNX',
+    'EXPIRE',
+    'SET',
+    'NX',
+    'PX',
+    'GET',
+    'DEL',
+    'DECR',
+    'TTL',
+    'nil',
+    'SQL',
+    'UPDATE',
+    'WHERE',
+    'stock',
+  ],
   ...['pid', 'ms', 's', 'p99', 'A', 'B', 'BullMQ'],
 ]);
 /** Buyers are named by the arena or by themselves. */

@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { pageHtml } from '../../apps/seckill-demo/src/page/page-html.js';
 import { pageFiles } from '../../apps/seckill-demo/src/web/page-files.js';
-import { compiled } from '../support/compile.mjs';
+import { compiled } from '../../scripts/compile.mjs';
 
 const TYPES: Readonly<Record<string, string>> = { '.css': 'text/css', '.ndjson': 'text/plain' };
 const SOURCES = compiled(new URL('../../apps/seckill-demo/src/page/main.ts', import.meta.url));

@@ -1,0 +1,104 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { RECORDING } from '../../scripts/arena/recording.mjs';
+import { replayWords } from '../../apps/seckill-demo/src/page/words/replay-words.js';
+import { eventually } from '../support/eventually.js';
+import { useBrowser } from './arena-visit.js';
+import type { ArenaPage, Visitor } from './arena-visit.js';
+import { useSite } from './site.js';
+
+const words = replayWords.en;
+
+/** Counts the frames that the page asks for. */
+function countFrames(): void {
+  const ask = window.requestAnimationFrame.bind(window);
+  let framesAsked = 0;
+  window.requestAnimationFrame = (callback) => {
+    framesAsked += 1;
+    Object.assign(window, { framesAsked });
+    return ask(callback);
+  };
+}
+
+describe('a recorded run', () => {
+  const site = useSite();
+  const browser = useBrowser();
+  const open = async (visitor?: Visitor): Promise<ArenaPage> => {
+    const page = await browser.open(`${site.url}?run=run.ndjson`, visitor);
+    await page.seeTheEnd();
+    await eventually(async () => expect(await page.page.locator('.pending').count()).toBe(0));
+    return page;
+  };
+  beforeAll(() => {
+    site.add('run.ndjson', readFileSync(RECORDING, 'utf8'));
+  });
+
+  /** Where the focus is, and how wide the line around it. */
+  const focus = (page: ArenaPage) =>
+    page.page.evaluate(() => {
+      let focused = document.activeElement;
+      while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+      if (!(focused instanceof HTMLElement)) throw new Error('nothing has the focus');
+      const { outlineStyle, outlineWidth } = getComputedStyle(focused);
+      const { cell = focused.textContent.replace(/\s+/g, ' ').trim() } = focused.dataset;
+      return { on: cell, line: outlineStyle === 'none' ? '0px' : outlineWidth };
+    });
+
+  it('is used with the keyboard alone, and the focus is always seen', async () => {
+    const page = await open();
+    await page.page.locator('body').focus();
+    await eventually(async () => {
+      await page.page.keyboard.press('Tab');
+      expect((await focus(page)).on).toBe('rush/naive/1');
+    });
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight']) {
+      await page.page.keyboard.press(key);
+    }
+    const cell = { on: 'fault/setnx/killed-before-expire', line: '3px' };
+    expect(await focus(page)).toEqual(cell);
+    await page.page.keyboard.press('Enter');
+    await page.page
+      .getByRole('heading', { name: 'setnx: killed between SETNX and EXPIRE' })
+      .waitFor();
+    expect((await focus(page)).on).toMatch(words.pause);
+    expect((await focus(page)).line).toBe('3px');
+    await eventually(async () => {
+      await page.page.keyboard.press('Shift+Tab');
+      expect((await focus(page)).on).toBe(words.back);
+    });
+    await page.page.keyboard.press('Enter');
+    expect(await focus(page)).toEqual(cell);
+  });
+
+  it('remembers the language that was chosen', async () => {
+    const page = await open();
+    await page.speak('zh');
+    await page.page.reload();
+    await page.seeTheEnd();
+    expect(await page.page.locator('h1').innerText()).toMatch(/谁能买到/);
+    expect(await page.page.locator('html').getAttribute('lang')).toBe('zh-CN');
+  });
+
+  it('does not move for those who want no motion', async () => {
+    const page = await open({ wantsNoMotion: true, before: countFrames });
+    const shown = async () => [
+      await page.soldBy('naive'),
+      await page.soldBy('redis-lock'),
+      await page.page.locator('duel-view canvas').count(),
+    ];
+    expect(await shown()).toEqual([300, 100, 0]);
+    await page.cell('fault/lua-release/slow-work').click();
+    await page.page.getByRole('heading', { name: 'lua-release: work longer than' }).waitFor();
+    await page.page.locator('replay-view').getByRole('button', { name: words.play }).waitFor();
+    expect(await framesOf(page)).toBe(0);
+  });
+
+  it('moves for everybody else', async () => {
+    const page = await open({ before: countFrames });
+    await eventually(async () => expect(await framesOf(page)).toBeGreaterThan(10));
+    expect(await page.page.locator('duel-view canvas').count()).toBe(2);
+  });
+
+  const framesOf = (page: ArenaPage) =>
+    page.page.evaluate(() => (window as { framesAsked?: number }).framesAsked ?? 0);
+});

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { handsWords } from '../../apps/seckill-demo/src/page/words/hands-words.js';
+import { DemoProcess } from '../demo/demo-process.js';
+import { eventually, useRedis } from '../support/set-up.js';
+import { oneLine, useBrowser } from './arena-visit.js';
+import type { ArenaPage } from './arena-visit.js';
+import { processesWith } from './leftovers.js';
+
+const words = handsWords.en;
+/** A process starts, and a lock of a dead one is free, within this time. */
+const PATIENCE_MS = 60_000;
+/** What is frozen, cut off or paused comes back after 10 s. */
+const HARM_MS = 30_000;
+
+/** The demo without a run: its shop, and the page. */
+async function openShop(
+  browser: ReturnType<typeof useBrowser>,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<{ demo: DemoProcess; page: ArenaPage }> {
+  const demo = DemoProcess.start(['--no-open', '--strategies', 'none'], environment);
+  const page = await browser.open(await demo.says(/Watch it at (\S+)/));
+  await eventually(
+    async () => expect(await page.command('buy').getAttribute('aria-disabled')).toBe('false'),
+    { withinMs: PATIENCE_MS },
+  );
+  return { demo, page };
+}
+
+describe('the shop in the hands of a visitor', () => {
+  const browser = useBrowser();
+  let page: ArenaPage;
+  beforeAll(async () => {
+    ({ page } = await openShop(browser));
+  });
+  afterAll(() => DemoProcess.endAll());
+
+  const stateOf = async (number: number) => oneLine(await page.process(number).innerText());
+  const until = (number: number, state: string | RegExp) =>
+    eventually(async () => expect(await stateOf(number)).toMatch(state), { withinMs: HARM_MS });
+  const answer = async () => oneLine(await page.page.locator('buyer-panel .answer').innerText());
+  const buyAs = async (name: string): Promise<string> => {
+    await page.page.getByLabel(words.buyer.name).fill(name);
+    await page.command('buy').click();
+    return eventually(
+      async () => {
+        expect(await answer()).not.toBe('');
+        return answer();
+      },
+      { withinMs: HARM_MS },
+    );
+  };
+
+  it('sells one piece to each buyer', async () => {
+    expect(await buyAs('alice')).toContain('You got one. 99 are left.');
+    await page.command('buy').click();
+    await eventually(async () => expect(await answer()).toContain(words.buyer.answers['has-one']));
+    await eventually(async () => expect(await page.books()).toContain('in stock 99'));
+  });
+
+  it(
+    'survives the end of a process amid the orders, and its books agree',
+    async () => {
+      const before = await stateOf(1);
+      await page.page.getByRole('button', { name: words.buyer.robots(500) }).click();
+      await until(1, /[1-9]\d* wait|[1-9]\d* inside/);
+      await page.command('kill', words.process(1)).click();
+      await until(1, words.conditions.ended);
+      await until(1, `${words.conditions.up} · `);
+      expect(pidIn(await stateOf(1))).not.toBe(pidIn(before));
+      expect(oneLine(await page.page.locator('hands-view .said').innerText())).toBe('Done: Kill');
+      let tries = 0;
+      await eventually(
+        async () => expect(await buyAs(`bob-${(tries += 1)}`)).toMatch(/You got one|Sold out/),
+        { withinMs: PATIENCE_MS },
+      );
+      await eventually(async () => expect(await page.books()).toContain('stock and orders agree'));
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    'tells which process is frozen, blocked or cut off, and when it goes on',
+    async () => {
+      await page.command('freeze', words.process(1)).click();
+      await page.command('block', words.process(2)).click();
+      await until(1, words.conditions.frozen);
+      await until(2, words.conditions.blocked);
+      await until(1, `${words.conditions.up} · `);
+      await until(2, `${words.conditions.up} · `);
+      await page.command('cut', words.process(1)).click();
+      await until(1, words.conditions.cut);
+      await until(1, `${words.conditions.up} · `);
+    },
+    3 * HARM_MS,
+  );
+
+  it(
+    'tells when Redis is paused, and lets nobody pause it twice',
+    async () => {
+      const redis = page.page.locator('process-panel li').last();
+      const says = (state: string) =>
+        eventually(async () => expect(await redis.innerText()).toContain(state), {
+          withinMs: HARM_MS,
+        });
+      const pause = page.command('redis-pause', words.redis);
+      await pause.click();
+      await says(words.redisStates.paused);
+      expect(await pause.getAttribute('aria-disabled')).toBe('true');
+      expect(await pause.getAttribute('title')).toBe(words.obstacles['redis-paused']);
+      await says(words.redisStates.up);
+      expect(page.complaints).toEqual([]);
+    },
+    2 * HARM_MS,
+  );
+});
+
+describe('the shop on a Redis of the visitor', () => {
+  const redis = useRedis({ flush: false });
+  const browser = useBrowser();
+  const folder = mkdtempSync(join(tmpdir(), 'shop-'));
+  // For a Postgres that does not run as root.
+  chmodSync(folder, 0o755);
+  let demo: DemoProcess;
+  let page: ArenaPage;
+  beforeAll(async () => {
+    ({ demo, page } = await openShop(browser, { REDIS_URL: redis.url, TMPDIR: folder }));
+  });
+  afterAll(async () => {
+    await DemoProcess.endAll();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('leaves that Redis alone, and says so', async () => {
+    const sent: string[] = [];
+    page.page.on('request', (request) => sent.push(request.method()));
+    const forbidden = [
+      page.command('redis-pause', words.redis),
+      page.command('redis-restart', words.redis),
+      page.command('redis-fail-over', words.redis),
+      page.command('cut', words.process(1)),
+    ];
+    for (const command of forbidden) {
+      expect(await command.getAttribute('aria-disabled')).toBe('true');
+      await command.dispatchEvent('click');
+    }
+    const reasons = page.page.getByText(words.obstacles['foreign-redis']);
+    // Each of the two processes, and Redis itself.
+    expect([await reasons.count(), await reasons.first().isVisible()]).toEqual([3, true]);
+    expect(sent).toEqual([]);
+    expect(await page.command('kill', words.process(1)).getAttribute('aria-disabled')).toBe(
+      'false',
+    );
+  });
+
+  it('leaves nothing when it is closed: no process, no folder, no key', async () => {
+    const [processes, files] = [processesWith(folder), readdirSync(folder)];
+    // The demo and its two processes, the caretaker, and Postgres.
+    if (processes !== undefined) expect(processes.length).toBeGreaterThanOrEqual(5);
+    expect([files.length > 0, (await redis.admin.dbsize()) > 0]).toEqual([true, true]);
+    expect(await demo.signal('SIGINT')).toBe(0);
+    await eventually(() => expect(processesWith(folder) ?? []).toEqual([]));
+    expect(readdirSync(folder)).toEqual([]);
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('tells its visitors that it is gone', async () => {
+    const status = page.page.locator('arena-page header [role=status]');
+    await eventually(async () => expect(oneLine(await status.innerText())).toMatch(/lost|ended/));
+    await page.page.getByText(words.obstacles.offline).waitFor();
+    expect(await page.command('buy').getAttribute('aria-disabled')).toBe('true');
+  });
+});
+
+function pidIn(state: string): string | undefined {
+  return /pid (\d+)/.exec(state)?.[1];
+}
