@@ -6,6 +6,8 @@ import sequencer from '@jest/test-sequencer';
  * with nothing.
  */
 const LONGEST = [
+  'web/run',
+  'web/shop',
   'lock/contract',
   'read-write-lock/write-contract',
   'redis/permissions',

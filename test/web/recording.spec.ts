@@ -1,12 +1,15 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { RECORDING } from '../../scripts/arena/recording.mjs';
+import { handsWords } from '../../apps/seckill-demo/src/page/words/hands-words.js';
 import { replayWords } from '../../apps/seckill-demo/src/page/words/replay-words.js';
 import { eventually } from '../support/eventually.js';
 import { useBrowser } from './arena-visit.js';
 import type { ArenaPage, Visitor } from './arena-visit.js';
+import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
 import { useSite } from './site.js';
 
+const SHOWCASE = 'fault/lua-release/slow-work';
 const words = replayWords.en;
 
 /** Counts the frames that the page asks for. */
@@ -23,18 +26,19 @@ function countFrames(): void {
 describe('a recorded run', () => {
   const site = useSite();
   const browser = useBrowser();
-  const open = async (visitor?: Visitor): Promise<ArenaPage> => {
-    const page = await browser.open(`${site.url}?run=run.ndjson`, visitor);
+  let page: ArenaPage;
+  const open = async (visitor?: Visitor): Promise<void> => {
+    page = await browser.open(`${site.url}?run=run.ndjson`, visitor);
     await page.seeTheEnd();
     await eventually(async () => expect(await page.page.locator('.pending').count()).toBe(0));
-    return page;
   };
+  afterEach(() => page.close());
   beforeAll(() => {
     site.add('run.ndjson', readFileSync(RECORDING, 'utf8'));
   });
 
   /** Where the focus is, and how wide the line around it. */
-  const focus = (page: ArenaPage) =>
+  const focus = () =>
     page.page.evaluate(() => {
       let focused = document.activeElement;
       while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
@@ -45,33 +49,52 @@ describe('a recorded run', () => {
     });
 
   it('is used with the keyboard alone, and the focus is always seen', async () => {
-    const page = await open();
+    await open();
     await page.page.locator('body').focus();
     await eventually(async () => {
       await page.page.keyboard.press('Tab');
-      expect((await focus(page)).on).toBe('rush/naive/1');
+      expect((await focus()).on).toBe('rush/naive/1');
     });
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight']) {
       await page.page.keyboard.press(key);
     }
     const cell = { on: 'fault/setnx/killed-before-expire', line: '3px' };
-    expect(await focus(page)).toEqual(cell);
+    expect(await focus()).toEqual(cell);
     await page.page.keyboard.press('Enter');
     await page.page
       .getByRole('heading', { name: 'setnx: killed between SETNX and EXPIRE' })
       .waitFor();
-    expect((await focus(page)).on).toMatch(words.pause);
-    expect((await focus(page)).line).toBe('3px');
+    expect((await focus()).on).toMatch(words.pause);
+    expect((await focus()).line).toBe('3px');
     await eventually(async () => {
       await page.page.keyboard.press('Shift+Tab');
-      expect((await focus(page)).on).toBe(words.back);
+      expect((await focus()).on).toBe(words.back);
     });
     await page.page.keyboard.press('Enter');
-    expect(await focus(page)).toEqual(cell);
+    expect(await focus()).toEqual(cell);
+  });
+
+  it('says why nothing can be broken in it, and asks its server for nothing', async () => {
+    await open();
+    await page.page.getByText(handsWords.en.obstacles.recorded).waitFor();
+    const before = site.asked.length;
+    const buttons = await page.page.locator('hands-view').getByRole('button').all();
+    for (const button of buttons) {
+      expect(await button.getAttribute('aria-disabled')).toBe('true');
+      await button.dispatchEvent('click');
+    }
+    expect([buttons.length > 0, site.asked.slice(before)]).toEqual([true, []]);
+  });
+
+  it('can be watched by everybody', async () => {
+    await open();
+    await page.cell(SHOWCASE).click();
+    await expectGoodLooks(page, ALL_LOOKS);
+    expect(page.complaints).toEqual([]);
   });
 
   it('remembers the language that was chosen', async () => {
-    const page = await open();
+    await open();
     await page.speak('zh');
     await page.page.reload();
     await page.seeTheEnd();
@@ -80,25 +103,25 @@ describe('a recorded run', () => {
   });
 
   it('does not move for those who want no motion', async () => {
-    const page = await open({ wantsNoMotion: true, before: countFrames });
+    await open({ wantsNoMotion: true, before: countFrames });
     const shown = async () => [
       await page.soldBy('naive'),
       await page.soldBy('redis-lock'),
       await page.page.locator('duel-view canvas').count(),
     ];
     expect(await shown()).toEqual([300, 100, 0]);
-    await page.cell('fault/lua-release/slow-work').click();
+    await page.cell(SHOWCASE).click();
     await page.page.getByRole('heading', { name: 'lua-release: work longer than' }).waitFor();
     await page.page.locator('replay-view').getByRole('button', { name: words.play }).waitFor();
-    expect(await framesOf(page)).toBe(0);
+    expect(await framesAsked()).toBe(0);
   });
 
   it('moves for everybody else', async () => {
-    const page = await open({ before: countFrames });
-    await eventually(async () => expect(await framesOf(page)).toBeGreaterThan(10));
+    await open({ before: countFrames });
+    await eventually(async () => expect(await framesAsked()).toBeGreaterThan(10));
     expect(await page.page.locator('duel-view canvas').count()).toBe(2);
   });
 
-  const framesOf = (page: ArenaPage) =>
+  const framesAsked = () =>
     page.page.evaluate(() => (window as { framesAsked?: number }).framesAsked ?? 0);
 });
