@@ -90,9 +90,15 @@ describe('the shop in the hands of a visitor', () => {
       await until(2, words.conditions.blocked);
       await until(1, `${words.conditions.up} · `);
       await until(2, `${words.conditions.up} · `);
+      // One that is killed while it is frozen does not come back.
+      await page.command('freeze', words.process(2)).click();
+      await until(2, words.conditions.frozen);
+      await page.command('kill', words.process(2)).click();
+      await until(2, `${words.conditions.up} · `);
       await page.command('cut', words.process(1)).click();
       await until(1, words.conditions.cut);
       await until(1, `${words.conditions.up} · `);
+      expect(await page.page.locator('process-panel li').count()).toBe(3);
     },
     3 * HARM_MS,
   );
