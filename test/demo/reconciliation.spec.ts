@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { LockService } from 'nestjs-redis-lock';
 import type { OrderState } from '../../apps/seckill-demo/src/database/tables.js';
 import { reconciled } from '../../apps/seckill-demo/src/orders/order-notice.js';
 import type { ReconciledNotice } from '../../apps/seckill-demo/src/orders/order-notice.js';
@@ -19,7 +20,9 @@ describe('the reconciliation', () => {
   afterAll(() => shop.close());
   const visitor = visit(() => shop);
   const { newProduct, place, show, comes, stockOf } = visitor;
-  const reconcile = () => shop.get(Reconciler).reconcile();
+  /** A round beside those that come by themselves, never at the same time. */
+  const reconcile = () =>
+    shop.get(LockService).using('reconciliation', () => shop.get(Reconciler).reconcile());
 
   /** An order as a process left it that died long ago. */
   async function leftBehind(product: string, state: OrderState, pay_until: Date | null = null) {
