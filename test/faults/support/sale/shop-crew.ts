@@ -1,0 +1,91 @@
+import type { Worker, WorkerHerd } from '../../../support/child.js';
+import { eventually } from '../../../support/eventually.js';
+import type { Random } from '../../../support/random.js';
+import type { ShopApi } from './shop.worker.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: { readonly id?: string; readonly state?: string };
+}
+
+interface Member {
+  readonly worker: Worker<ShopApi>;
+  /** Undefined: it is just starting. */
+  url?: string;
+}
+
+const SHOP = new URL('shop.worker.ts', import.meta.url);
+const ANSWER_LIMIT_MS = 10_000;
+const START_LIMIT_MS = 60_000;
+/** The others are killed while they start. */
+const SHARE_OF_SERVING = 0.6;
+
+/** The processes of the shop. One that is killed is replaced at once. */
+export class ShopCrew {
+  kills = 0;
+  /** Of these, so many had an open port. */
+  killsOfServing = 0;
+  /** Processes that ended without having been killed. */
+  readonly failures: string[] = [];
+  #members: Member[] = [];
+
+  constructor(
+    private readonly herd: WorkerHerd,
+    private readonly env: Record<string, string>,
+  ) {}
+
+  get urls(): string[] {
+    return this.#members.flatMap(({ url }) => url ?? []);
+  }
+
+  async hire(count = 1): Promise<void> {
+    await Promise.all(Array.from({ length: count }, () => this.#hireOne()));
+  }
+
+  /** SIGKILL. Somebody is left to sell: a process that serves is killed beside another one. */
+  async killOne(random: Random): Promise<void> {
+    const isServing = random.chance(SHARE_OF_SERVING);
+    const victims = () => this.#members.filter(({ url }) => (url !== undefined) === isServing);
+    const isReady = () => victims().length > (isServing ? 1 : 0);
+    await eventually(isReady, { withinMs: START_LIMIT_MS });
+    const victim = random.pick(victims());
+    this.#members = this.#members.filter((member) => member !== victim);
+    this.kills += 1;
+    if (isServing) this.killsOfServing += 1;
+    void victim.worker.kill();
+    void this.hire();
+  }
+
+  /** By any process. Undefined: nobody knows what became of the request. */
+  async ask(
+    random: Random,
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body?: object,
+  ): Promise<Answer | undefined> {
+    const { urls } = this;
+    if (urls.length === 0) return undefined;
+    try {
+      const answer = await fetch(`${random.pick(urls)}/api/${path}`, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: (await answer.json()) as Answer['body'] };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #hireOne(): Promise<void> {
+    const worker = await this.herd.start<ShopApi>(SHOP, { env: this.env });
+    const member: Member = { worker };
+    this.#members.push(member);
+    try {
+      member.url = await worker.call.start();
+    } catch (error) {
+      if (this.#members.includes(member)) this.failures.push(String(error));
+    }
+  }
+}
