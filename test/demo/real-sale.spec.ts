@@ -67,6 +67,20 @@ describe('the real sale', () => {
     expect(await stockOf(product)).toBe(0);
   });
 
+  it('takes no piece for a process that stood still until its lock was over', async () => {
+    const product = await newProduct(2);
+    const [member] = shop.fleet.members;
+    await member?.closeGate('before-write', 1);
+    const { id } = await read(await place(product, 'alice'));
+    await ordersHeld(shop.fleet, 'before-write', 1);
+    await shop.redis.del(`product_${product}`);
+    await visitor.ordered(product, 'bob', 'reserved');
+    member?.openGate('before-write');
+    // The job is tried again, and reads the stock anew.
+    await visitor.comes(id, 'reserved');
+    expect(await stockOf(product)).toBe(0);
+  });
+
   it('is paid once', async () => {
     const product = await newProduct(1);
     const id = await visitor.ordered(product, 'alice', 'reserved');

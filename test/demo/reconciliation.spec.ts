@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { LockService } from 'nestjs-redis-lock';
+import { ordersHeld } from '../../apps/seckill-demo/src/arena/fleet.js';
 import type { OrderState } from '../../apps/seckill-demo/src/database/tables.js';
 import { reconciled } from '../../apps/seckill-demo/src/orders/order-notice.js';
 import type { ReconciledNotice } from '../../apps/seckill-demo/src/orders/order-notice.js';
@@ -114,6 +115,28 @@ describe('the reconciliation', () => {
       await comes(id, 'paid');
       expect(await stockOf(product)).toBe(0);
     });
+  });
+
+  it('leaves no charge to a payer who stood still until the piece was on sale again', async () => {
+    const product = await newProduct(1);
+    const id = await visitor.ordered(product, 'alice', 'reserved');
+    const [member] = shop.fleet.members;
+    await member?.closeGate('at-gateway', 1);
+    const payment = visitor.pay(id);
+    await ordersHeld(shop.fleet, 'at-gateway', 1);
+    await shop.database
+      .updateTable('orders')
+      .set({ pay_until: LONG_AGO, moved_at: LONG_AGO })
+      .where('id', '=', id)
+      .execute();
+    await reconcile();
+    await comes(id, 'expired');
+    await visitor.ordered(product, 'bob', 'reserved');
+
+    member?.openGate('at-gateway');
+    expect((await payment).status).toBe(410);
+    const charges = shop.database.selectFrom('gateway_charges').select('state');
+    expect(await charges.where('reference', '=', id).execute()).toEqual([{ state: 'closed' }]);
   });
 
   it('leaves alone what somebody works for', async () => {

@@ -44,11 +44,11 @@ export class ShopCrew {
 
   /** SIGKILL. Somebody is left to sell: a process that serves is killed beside another one. */
   async killOne(random: Random): Promise<void> {
-    const isServing = random.chance(SHARE_OF_SERVING);
-    const victims = () => this.#members.filter(({ url }) => (url !== undefined) === isServing);
-    const isReady = () => victims().length > (isServing ? 1 : 0);
-    await eventually(isReady, { withinMs: START_LIMIT_MS });
-    const victim = random.pick(victims());
+    const starting = this.#members.filter(({ url }) => url === undefined);
+    const isServing = starting.length === 0 || random.chance(SHARE_OF_SERVING);
+    if (isServing) await eventually(() => this.urls.length > 1, { withinMs: START_LIMIT_MS });
+    const serving = this.#members.filter(({ url }) => url !== undefined);
+    const victim = random.pick(isServing ? serving : starting);
     this.#members = this.#members.filter((member) => member !== victim);
     this.kills += 1;
     if (isServing) this.killsOfServing += 1;
