@@ -28,12 +28,13 @@ describe('a run of the arena', () => {
   const file = join(folder, 'run.ndjson');
   const browser = useBrowser();
   const site = useSite();
-  const startedAt = performance.now();
+  let startedAt: number;
   let demo: DemoProcess;
   let page: ArenaPage;
   let outcome: Awaited<ReturnType<typeof outcomeOn>>;
 
   beforeAll(async () => {
+    startedAt = performance.now();
     demo = DemoProcess.start(['--no-open', '--record', file]);
     page = await browser.open(await demo.says(/Watch it at (\S+)/));
   });
@@ -43,14 +44,14 @@ describe('a run of the arena', () => {
   });
 
   it('shows soon that more is sold than there is, not by colour alone', async () => {
+    const withinMs = FIRST_NUMBER_MS - (performance.now() - startedAt);
     await eventually(
       async () => {
         expect(await page.soldBy('naive')).toBeGreaterThan(100);
         expect(await page.verdictOf('naive')).toMatch(/^✕ \d+ oversold$/);
       },
-      { withinMs: FIRST_NUMBER_MS },
+      { withinMs },
     );
-    expect(performance.now() - startedAt).toBeLessThan(FIRST_NUMBER_MS);
   });
 
   it('ends the duel with 200 pieces oversold without a lock, and none with it', async () => {
