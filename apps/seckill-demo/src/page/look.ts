@@ -25,6 +25,7 @@ export const look = css`
   p {
     margin: 0 0 12px;
     max-width: 68ch;
+    text-wrap: pretty;
   }
   .quiet {
     color: var(--muted);

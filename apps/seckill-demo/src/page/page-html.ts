@@ -30,7 +30,7 @@ const STYLE = `
   :root { --sans: system-ui, -apple-system, 'Segoe UI', Roboto, 'PingFang SC', 'Microsoft YaHei',
     'Noto Sans CJK SC', sans-serif; }
   html { font-family: var(--sans); font-size: 16px; line-height: 1.5;
-    -webkit-text-size-adjust: 100%; scroll-padding-top: 12px; }
+    -webkit-text-size-adjust: 100%; scroll-padding-block: 12px 96px; }
   body { margin: 0; background: var(--ground); color: var(--text); }
   noscript { display: block; padding: 24px; }`;
 

@@ -51,13 +51,15 @@ export class QueuesPanel extends ArenaElement {
 
   protected override render(): TemplateResult {
     const words = this.say(liveWords).queues;
-    const alive = this.page.processes.filter(({ condition }) => condition !== 'ended');
+    const alive = this.page.processes
+      .map((process, index) => ({ ...process, number: index + 1 }))
+      .filter(({ condition }) => condition !== 'ended');
     return html`<h3>${words.title}</h3>
       ${
         alive.length === 0
           ? html`<p class="quiet">${words.none}</p>`
           : html`<ul>
-              ${alive.map(({ waiting, held }, index) => this.#line(index + 1, waiting, held))}
+              ${alive.map(({ number, waiting, held }) => this.#line(number, waiting, held))}
             </ul>`
       }`;
   }

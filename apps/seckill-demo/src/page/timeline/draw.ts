@@ -30,10 +30,10 @@ export function drawTimeline(surface: Surface, picture: Picture): void {
   for (const lane of layout.lanes) drawLane(surface, picture, lane);
   context.restore();
   for (const lane of layout.lanes) {
-    drawName(surface, picture, lane);
     drawFlags(surface, picture, lane.flags, lane.body + lane.bodyHeight, lane.body);
   }
   drawFlags(surface, picture, layout.lockFlags, NAME_HEIGHT, layout.axis);
+  for (const lane of layout.lanes) drawName(surface, picture, lane);
   drawOverlapWord(surface, picture);
   if (now < picture.timeline.to) {
     line(surface, nowX, NAME_HEIGHT - 6, layout.axis, surface.ink.text);
@@ -55,12 +55,18 @@ function drawBand(
   context.fillRect(box.x, box.y, box.width, box.height);
 }
 
-function drawName({ context, ink }: Surface, { layout, words }: Picture, lane: LaneBox): void {
+/** Over the lines of the flags: it can be read. */
+function drawName({ context, ink }: Surface, picture: Picture, lane: LaneBox): void {
+  const { layout, words, numbered } = picture;
+  const number = layout.lanes.indexOf(lane) + 1;
+  const name = words.process(number <= numbered ? number : undefined, lane.process);
   context.font = `600 12px ${ink.font}`;
+  context.fillStyle = ink.panel;
+  context.fillRect(0, lane.body - 20, context.measureText(name).width + 4, 17);
   context.fillStyle = ink.text;
   context.textAlign = 'left';
   context.textBaseline = 'alphabetic';
-  context.fillText(words.process(layout.lanes.indexOf(lane) + 1, lane.process), 0, lane.body - 8);
+  context.fillText(name, 0, lane.body - 8);
 }
 
 function drawFlags(

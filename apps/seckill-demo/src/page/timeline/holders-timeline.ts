@@ -123,7 +123,8 @@ export class HoldersTimeline extends ArenaElement {
     const now = Math.min(this.now, this.#timeline.to);
     const timeline = this.#timeline;
     const origin = this.window === undefined ? timeline.from : timeline.to;
-    drawTimeline(surface, { timeline, scale: this.#scale, layout, words, now, origin });
+    const numbered = this.processes.length || timeline.lanes.length;
+    drawTimeline(surface, { timeline, scale: this.#scale, layout, words, numbered, now, origin });
   }
 
   #wordOf({ kind, reason }: Mark): string {

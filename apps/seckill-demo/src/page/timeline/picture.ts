@@ -10,6 +10,8 @@ export interface Picture {
   readonly layout: TimelineLayout;
   readonly scale: TimeScale;
   readonly words: TimelineWords;
+  /** So many of the first lanes are of processes that have a number; the others have been replaced. */
+  readonly numbered: number;
   /** Nothing later than this is drawn. */
   readonly now: number;
   /** The axis counts from here. */

@@ -2,7 +2,7 @@ import type { MarkKind } from '../timeline/marks.js';
 import type { InBoth } from '../words.js';
 
 export interface TimelineWords {
-  readonly process: (number: number, pid: number) => string;
+  readonly process: (number: number | undefined, pid: number) => string;
   readonly marks: Readonly<Record<MarkKind, string>>;
   readonly gaps: Readonly<Record<'frozen' | 'cut' | 'blocked' | 'ended', string>>;
   readonly overlap: (holders: number) => string;
@@ -21,7 +21,7 @@ export interface TimelineWords {
 
 export const timelineWords: InBoth<TimelineWords> = {
   en: {
-    process: (number, pid) => `process ${number} · pid ${pid}`,
+    process: (number, pid) => `${number === undefined ? '' : `process ${number} · `}pid ${pid}`,
     marks: {
       killed: 'killed',
       'lease-ended': 'lease over',
@@ -73,7 +73,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     leaseOver: 'lease over at',
   },
   zh: {
-    process: (number, pid) => `进程 ${number} · pid ${pid}`,
+    process: (number, pid) => `${number === undefined ? '' : `进程 ${number} · `}pid ${pid}`,
     marks: {
       killed: '被杀',
       'lease-ended': '租约到期',
