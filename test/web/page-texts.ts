@@ -6,33 +6,17 @@ import {
 } from '../../apps/seckill-demo/src/options/names.mjs';
 import type { Language } from '../../apps/seckill-demo/src/arena/texts.js';
 
-/** Latin words that a Chinese page has: names, commands of Redis, units. */
-const SAME_IN_BOTH = new Set([
+/** Latin words that a Chinese page has: names, commands, units. */
+const SAME_IN_BOTH: ReadonlySet<string> = new Set([
   ...[...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES],
-  ...['nestjs-redis-lock', 'Redis', 'REDIS_URL', 'Lua', 'Postgres', 'CronLock', 'assertHeld'],
-  ...[
-    'SETNX',
-    'EXPIRE',
-    'SET',
-    'NX',
-    'PX',
-    'GET',
-    'DEL',
-    'DECR',
-    'TTL',
-    'nil',
-    'SQL',
-    'UPDATE',
-    'WHERE',
-    'stock',
-  ],
-  ...['pid', 'ms', 's', 'p99', 'A', 'B', 'BullMQ'],
+  ...'nestjs-redis-lock Redis REDIS_URL Lua Postgres BullMQ CronLock assertHeld'.split(' '),
+  ...'SETNX EXPIRE SET NX PX GET DEL DECR nil SQL UPDATE WHERE stock'.split(' '),
+  ...'TTL pid ms s p99 A B'.split(' '),
 ]);
 /** Buyers are named by the arena or by themselves. */
 const BUYER = /^(first|next|(buyer|robot|guest|early|b)-?\w*|visitor)$/;
 
-/** Texts of the other language, in what is seen and in what is read aloud, and values that are
- * none. */
+/** Texts of the other language, in what is seen and in what is read aloud, and values that are none. */
 export async function foreignTexts(page: Page, language: Language): Promise<string[]> {
   const texts = await textsOn(page);
   const isForeign = language === 'en' ? hasChinese : hasEnglish;

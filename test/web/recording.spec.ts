@@ -64,8 +64,10 @@ describe('a recorded run', () => {
     await page.page
       .getByRole('heading', { name: 'setnx: killed between SETNX and EXPIRE' })
       .waitFor();
-    expect((await focus()).on).toMatch(words.pause);
-    expect((await focus()).line).toBe('3px');
+    expect(await focus()).toEqual({
+      on: expect.stringMatching(`${words.pause}|${words.play}`),
+      line: '3px',
+    });
     await eventually(async () => {
       await page.page.keyboard.press('Shift+Tab');
       expect((await focus()).on).toBe(words.back);
