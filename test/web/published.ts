@@ -6,7 +6,6 @@ import {
   PART_NAMES,
   STRATEGY_NAMES,
 } from '../../apps/seckill-demo/src/options/names.mjs';
-import { outcomeWords, SIGNS, toneOf } from '../../apps/seckill-demo/src/page/words.js';
 
 const MATRIX: readonly Cell[] = STRATEGY_NAMES.flatMap((strategy) => [
   ...[rushCell(strategy, 1), rushCell(strategy, 2)],
@@ -34,7 +33,7 @@ export function differencesOfParts(
     [false, true].flatMap((withLock) => {
       const outcome = expectedOf(partCell(part, withLock));
       const id = `${part} ${withLock ? 'with' : 'without'}`;
-      return outcome === undefined ? [] : [[id, outcomeWords.en[outcome]]];
+      return outcome === undefined ? [] : [[id, inWords(outcome)]];
     }),
   );
   const ids = published.map(([id]) => id);
@@ -44,8 +43,15 @@ export function differencesOfParts(
   );
 }
 
+const RIGHT: readonly Outcome[] = ['exact', 'ok', 'refused'];
+
 function inMatrix(outcome: Outcome): string {
-  return `${SIGNS[toneOf(outcome)]} ${outcomeWords.en[outcome]}`;
+  if (outcome === 'none') return '– not concerned';
+  return `${RIGHT.includes(outcome) ? '✓' : '✕'} ${inWords(outcome)}`;
+}
+
+function inWords(outcome: Outcome): string {
+  return outcome.replaceAll('-', ' ');
 }
 
 function differences(

@@ -92,7 +92,6 @@ describe('a run of the arena', () => {
     const replay = page.page.locator('replay-view');
     await replay.getByText('lua-release: work longer than the lease').waitFor();
     expect(await replay.locator('code-panel .why').innerText()).toContain('Nobody renews');
-    await replay.getByRole('button', { name: 'Play' }).waitFor();
     const table = await replay.locator('holders-timeline tbody').innerText();
     expect(table).toMatch(/lease over at/);
   });
@@ -114,7 +113,7 @@ describe('a run of the arena', () => {
     beforeAll(async () => {
       await demo.signal('SIGINT');
       site.add('run.ndjson', readFileSync(file, 'utf8'));
-      recorded = await browser.open(`${site.url}?run=run.ndjson`);
+      recorded = await browser.open(`${site.url}?run=run.ndjson`, { wantsNoMotion: true });
       await recorded.seeTheEnd();
     });
 
