@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Doors } from '../../apps/seckill-demo/src/arena/doors.js';
 import { rush } from '../../apps/seckill-demo/src/arena/load-run.js';
 import { EXPECTED } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
+import { eventually } from '../support/eventually.js';
 import { openLocalShop } from './local-fleet.js';
 import type { LocalShop } from './local-fleet.js';
 
@@ -40,6 +42,21 @@ describe('rush with one process', () => {
     expect(naive).toMatchObject({ sold: 3, oversold: 1, outcome: 'oversells' });
     const setnx = await rush(shop.fleet, { strategy: 'setnx', productId: 's', ...smallest });
     expect(setnx).toMatchObject({ sold: 1, undersold: 1, refused: 2, outcome: 'undersells' });
+  });
+
+  it('goes on side by side with another, whichever is ready first', async () => {
+    const doors = new Doors(shop.fleet, 2);
+    const size = { stock: 2, buyers: 3, doors };
+    const open = jest.spyOn(doors, 'open');
+    const first = rush(shop.fleet, { strategy: 'naive', productId: 'left', ...size });
+    await eventually(async () => {
+      expect((await fetch(`${shop.fleet.url}/api/products/left`)).status).toBe(200);
+    });
+    expect(open).not.toHaveBeenCalled();
+    const second = rush(shop.fleet, { strategy: 'redis-lock', productId: 'right', ...size });
+    expect(await first).toMatchObject({ sold: 3, outcome: 'oversells' });
+    expect(await second).toMatchObject({ sold: 2, outcome: 'exact' });
+    for (const { p50Ms } of [await first, await second]) expect(p50Ms).toBeGreaterThan(0);
   });
 
   it('opens its gates again', async () => {

@@ -5,6 +5,7 @@ import { duelCell, faultCell, partCell, rushCell } from './cell.js';
 import type { Cell, CellResult, RushCell } from './cell.js';
 import { ClusterFleet } from './cluster-fleet.js';
 import type { FleetOptions } from './cluster-fleet.js';
+import { Doors } from './doors.js';
 import { expectedOf } from './expected-matrix.js';
 import { strike } from './fault-run.js';
 import type { FaultName } from './fault.js';
@@ -105,7 +106,9 @@ export class Arena {
     if (strategies.length === 0) return;
     const patient = { SECKILL_WAIT_MS: `${RUSH_WAIT_MS}` };
     await this.#withFleet(instances, patient, async (fleet) => {
-      await Promise.all(this.#duellists.map((one) => this.#rush(fleet, duelCell(one, instances))));
+      const duel = this.#duellists.map((one) => duelCell(one, instances));
+      const doors = new Doors(fleet, duel.length);
+      await Promise.all(duel.map((cell) => this.#rush(fleet, cell, doors)));
       for (const strategy of strategies) await this.#rush(fleet, rushCell(strategy, instances));
     });
     await this.#withFleet(1, patient, async (fleet) => {
@@ -150,7 +153,7 @@ export class Arena {
     });
   }
 
-  #rush(fleet: ClusterFleet, cell: RushCell): Promise<void> {
+  #rush(fleet: ClusterFleet, cell: RushCell, doors = new Doors(fleet, 1)): Promise<void> {
     const { stock, buyers } = this.options;
     const { strategy, kind } = cell;
     const productId = this.#reporter.newProduct(cell);
@@ -158,7 +161,7 @@ export class Arena {
     return this.#play(cell, async () => ({
       kind,
       ...(await rush(fleet, {
-        ...{ strategy, productId, stock, buyers, onAnswer },
+        ...{ strategy, productId, stock, buyers, doors, onAnswer },
         countCommands: () => this.redis.commands(),
         allRead: kind === 'duel',
       })),

@@ -3,6 +3,7 @@ import type { GatePoint } from '../seckill/gate.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import { Buyer, openSale, stateOf } from './buyer.js';
 import type { Answer } from './buyer.js';
+import { Doors } from './doors.js';
 import { ordersHeld, STEP_LIMIT_MS } from './fleet.js';
 import type { Fleet } from './fleet.js';
 import { isBusy, summarise } from './load-result.js';
@@ -15,6 +16,8 @@ export interface Rush {
   readonly buyers: number;
   /** All have read before anybody writes: whoever reads without a lock then sells. */
   readonly allRead?: boolean;
+  /** Shared with the rushes that go on at the same time. */
+  readonly doors?: Doors;
   /** Answers how many commands Redis has run so far. */
   readonly countCommands?: () => Promise<number>;
   /** Told of each answer. */
@@ -27,12 +30,12 @@ export interface Rush {
  * happened. A strategy without that fault is not held at all.
  */
 export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
-  const { strategy, productId, stock, buyers } = plan;
+  const { strategy, productId, stock, buyers, doors = new Doors(fleet, 1) } = plan;
   await openSale(fleet.url, productId, stock);
   const crowd = await Buyer.crowd(fleet.url, buyers);
   const certainty = certaintyFor(strategy, fleet, plan);
   try {
-    await closeEverywhere(fleet, 'doors', buyers);
+    await doors.close(buyers);
     if (certainty !== undefined) await closeEverywhere(fleet, certainty.point, buyers);
     let openedAt = 0;
     const answers = Promise.all(
@@ -44,10 +47,10 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
         return answer;
       }),
     );
-    await ordersHeld(fleet, 'doors', buyers);
+    await doors.everybodyThere();
     const before = await plan.countCommands?.();
     openedAt = performance.now();
-    openEverywhere(fleet, 'doors');
+    doors.open();
     await certainty?.reached();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     const run = { strategy, processes: fleet.members.length, stock, openedAt };
@@ -60,7 +63,7 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
       state: await stateOf(fleet.url, productId),
     });
   } finally {
-    openEverywhere(fleet, 'doors');
+    doors.open();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     for (const buyer of crowd) buyer.leave();
   }
