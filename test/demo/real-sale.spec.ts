@@ -53,6 +53,31 @@ describe('the real sale', () => {
     expect((await place(product, 'bob')).status).toBe(202);
   });
 
+  it('shows a buyer without an id the latest order', async () => {
+    const product = await newProduct(0);
+    expect((await visitor.showLatest(product, 'alice')).status).toBe(404);
+    await visitor.ordered(product, 'alice', 'sold-out');
+    const id = await visitor.ordered(product, 'alice', 'sold-out');
+    await visitor.ordered(product, 'bob', 'sold-out');
+    expect(await read(await visitor.showLatest(product, 'alice'))).toEqual(await show(id));
+  });
+
+  it('counts an order in the books when it has its piece', async () => {
+    const product = await newProduct(1);
+    const books = async (): Promise<unknown> =>
+      (await fetch(`${shop.fleet.url}/api/products/${product}`)).json();
+    const [member] = shop.fleet.members;
+    await member?.closeGate('before-write', 1);
+    const { id } = await read(await place(product, 'alice'));
+    await ordersHeld(shop.fleet, 'before-write', 1);
+    expect(await books()).toMatchObject({ stock: 1, orders: 0, paid: 0 });
+    member?.openGate('before-write');
+    await visitor.comes(id, 'reserved');
+    expect(await books()).toMatchObject({ stock: 0, orders: 1, paid: 0 });
+    expect((await pay(id)).status).toBe(201);
+    expect(await books()).toMatchObject({ stock: 0, orders: 1, paid: 1 });
+  });
+
   it('sells out', async () => {
     const product = await newProduct(3);
     const buyers = Array.from({ length: 8 }, (_, n) => `buyer-${n}`);
@@ -169,6 +194,7 @@ describe('the real sale', () => {
     ['an empty buyer', 400, () => place('p1', '')],
     ['no order', 404, () => pay('00000000-0000-4000-8000-000000000000')],
     ['an id that is none', 400, () => pay('7')],
+    ['to show the order of nobody', 400, () => visitor.showLatest('p1', '')],
   ])('refuses %s', async (_, status, ask) => {
     expect((await ask()).status).toBe(status);
   });

@@ -33,6 +33,8 @@ export function visit(shop: () => LocalShop) {
     },
     place: (product: string, buyer: string) => send('POST', urlOf('orders'), { product, buyer }),
     show: async (id: string) => read(await fetch(urlOf(`orders/${id}`))),
+    showLatest: (product: string, buyer: string) =>
+      fetch(urlOf(`orders?${new URLSearchParams({ product, buyer })}`)),
     pay: (id: string) => send('POST', urlOf(`orders/${id}/payment`)),
     /** Resolves when the order has come to this state. */
     comes: (id: string, state: string) =>

@@ -38,26 +38,26 @@ describe('the shop in the hands of a visitor', () => {
   afterAll(() => DemoProcess.endAll());
 
   const stateOf = async (number: number) => oneLine(await page.process(number).innerText());
-  const until = (number: number, state: string | RegExp) =>
+  const untilProcess = (number: number, state: string | RegExp) =>
     eventually(async () => expect(await stateOf(number)).toMatch(state), { withinMs: HARM_MS });
   const answer = async () => oneLine(await page.page.locator('buyer-panel .answer').innerText());
-  const buyAs = async (name: string): Promise<string> => {
+  const until = (state: string | RegExp) =>
+    eventually(async () => expect(await answer()).toMatch(state), { withinMs: PATIENCE_MS });
+  const buyAs = async (name: string): Promise<void> => {
     await page.page.getByLabel(words.buyer.name).fill(name);
     await page.command('buy').click();
-    return eventually(
-      async () => {
-        expect(await answer()).not.toBe('');
-        return answer();
-      },
-      { withinMs: HARM_MS },
-    );
   };
 
-  it('sells one piece to each buyer', async () => {
-    expect(await buyAs('alice')).toContain('You got one. 99 are left.');
+  it('sells one piece to each buyer, who has a minute to pay for it', async () => {
+    await buyAs('alice');
+    await until(words.states['reserved'] ?? '');
+    expect(await answer()).toMatch(/[1-6]\d s left to pay/);
+    await page.command('pay').click();
+    await until(new RegExp(`${words.states['paid']}$`));
     await page.command('buy').click();
-    await eventually(async () => expect(await answer()).toContain(words.buyer.answers['has-one']));
+    await until(words.buyer.refusals['has-one']);
     await eventually(async () => expect(await page.books()).toContain('in stock 99'));
+    await eventually(async () => expect(await page.books()).toContain('of them paid 1'));
   });
 
   it(
@@ -65,18 +65,17 @@ describe('the shop in the hands of a visitor', () => {
     async () => {
       const before = await stateOf(1);
       await page.page.getByRole('button', { name: words.buyer.robots(500) }).click();
-      await until(1, /[1-9]\d* wait|[1-9]\d* inside/);
+      await untilProcess(1, /[1-9]\d* wait|[1-9]\d* inside/);
       await page.command('kill', words.process(1)).click();
-      await until(1, words.conditions.ended);
-      await until(1, `${words.conditions.up} · `);
+      await untilProcess(1, words.conditions.ended);
+      await untilProcess(1, `${words.conditions.up} · `);
       expect(pidIn(await stateOf(1))).not.toBe(pidIn(before));
       expect(oneLine(await page.page.locator('hands-view .said').innerText())).toBe('Done: Kill');
-      let tries = 0;
-      await eventually(
-        async () => expect(await buyAs(`bob-${(tries += 1)}`)).toMatch(/You got one|Sold out/),
-        { withinMs: PATIENCE_MS },
-      );
+      await buyAs('bob');
+      await until(words.states['sold-out'] ?? '');
       await eventually(async () => expect(await page.books()).toContain('stock and orders agree'));
+      const reconciled = page.page.locator('books-panel').getByText('has compared the books');
+      expect(await reconciled.innerText()).toMatch(/^Process [12] has .*: they agree\.$/);
     },
     2 * PATIENCE_MS,
   );
@@ -86,18 +85,18 @@ describe('the shop in the hands of a visitor', () => {
     async () => {
       await page.command('freeze', words.process(1)).click();
       await page.command('block', words.process(2)).click();
-      await until(1, words.conditions.frozen);
-      await until(2, words.conditions.blocked);
-      await until(1, `${words.conditions.up} · `);
-      await until(2, `${words.conditions.up} · `);
+      await untilProcess(1, words.conditions.frozen);
+      await untilProcess(2, words.conditions.blocked);
+      await untilProcess(1, `${words.conditions.up} · `);
+      await untilProcess(2, `${words.conditions.up} · `);
       // One that is killed while it is frozen does not come back.
       await page.command('freeze', words.process(2)).click();
-      await until(2, words.conditions.frozen);
+      await untilProcess(2, words.conditions.frozen);
       await page.command('kill', words.process(2)).click();
-      await until(2, `${words.conditions.up} · `);
+      await untilProcess(2, `${words.conditions.up} · `);
       await page.command('cut', words.process(1)).click();
-      await until(1, words.conditions.cut);
-      await until(1, `${words.conditions.up} · `);
+      await untilProcess(1, words.conditions.cut);
+      await untilProcess(1, `${words.conditions.up} · `);
       expect(await page.page.locator('process-panel li').count()).toBe(3);
     },
     3 * HARM_MS,

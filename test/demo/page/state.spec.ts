@@ -162,6 +162,17 @@ describe('the sale', () => {
     ]);
   });
 
+  it('forgets its orders when a new one opens, and not that Redis is paused', () => {
+    const opened: Step = {
+      ...{ kind: 'sale-opened', at: 3, url: 'http://127.0.0.1:3000', product: '1', stock: 5 },
+      forbidden: {},
+    };
+    const paused: Step = { kind: 'struck', at: 1, what: 'redis-paused' };
+    const order: Step = { kind: 'order', at: 2, order: '1', buyer: 'alice', state: 'queued' };
+    const { sale } = after(paused, order, opened);
+    expect([sale.orders, sale.redis, sale.opened?.stock]).toEqual([[], 'paused', 5]);
+  });
+
   it('tells whether Redis is paused', () => {
     const paused: Step = { kind: 'struck', at: 1, what: 'redis-paused' };
     expect(after(paused).sale.redis).toBe('paused');

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { contentOf } from './buyer.js';
 import type { Answer } from './buyer.js';
 import type { OrderAnswered } from './step.js';
 
@@ -6,10 +7,11 @@ import type { OrderAnswered } from './step.js';
 export function answered(
   cell: string,
   buyer: string,
-  { status, body, servedBy, at }: Answer,
+  reply: Answer,
   sentAt: number,
 ): OrderAnswered {
-  const { remaining, code, message } = parsed(body);
+  const { status, servedBy, at } = reply;
+  const { remaining, code, message } = contentOf(reply);
   // The message of a stale write names the two tokens.
   const said = typeof message === 'string' ? message : undefined;
   const reason = code === 'STALE_WRITE' ? said : (code ?? said);
@@ -47,13 +49,5 @@ function kindOf(status: number): OrderAnswered['answer'] {
       return 'busy';
     default:
       return 'refused';
-  }
-}
-
-function parsed(body: string): { remaining?: number; code?: string; message?: unknown } {
-  try {
-    return JSON.parse(body) as { remaining?: number; code?: string; message?: unknown };
-  } catch {
-    return {};
   }
 }

@@ -69,23 +69,49 @@ export class Buyer {
 }
 
 export async function openSale(url: string, productId: string, stock: number): Promise<void> {
-  const answer = await once('PUT', `${url}/api/products/${productId}/stock`, { stock });
-  if (answer.status !== 200) throw new Error(`the sale did not open: ${answer.body}`);
+  const answer = await ask('PUT', `${url}/api/products/${productId}/stock`, { stock });
+  if (answer.status !== 200) throw new Error(`the sale did not open: ${refusalIn(answer)}`);
 }
 
 export async function stateOf(url: string, productId: string): Promise<ProductState> {
-  const answer = await once('GET', `${url}/api/products/${productId}`);
-  if (answer.status !== 200) throw new Error(`the product cannot be read: ${answer.body}`);
+  const answer = await ask('GET', `${url}/api/products/${productId}`);
+  if (answer.status !== 200) throw new Error(`the product cannot be read: ${refusalIn(answer)}`);
   return JSON.parse(answer.body) as ProductState;
 }
 
-async function once(method: string, url: string, body?: object): Promise<Answer> {
+/** By a connection of its own, to whichever process takes it. Never rejects. */
+export async function ask(
+  method: 'GET' | 'POST' | 'PUT',
+  url: string,
+  body?: object,
+): Promise<Answer> {
   const agent = new Agent();
   try {
     return await send(agent, method, url, body);
   } finally {
     agent.destroy();
   }
+}
+
+interface Content {
+  readonly remaining?: number;
+  readonly code?: string;
+  /** A list, if the input was wrong. */
+  readonly message?: unknown;
+}
+
+/** Empty, if it is no JSON. */
+export function contentOf({ body }: Answer): Content {
+  try {
+    return JSON.parse(body) as Content;
+  } catch {
+    return {};
+  }
+}
+
+function refusalIn(answer: Answer): string {
+  const { message } = contentOf(answer);
+  return typeof message === 'string' ? message : answer.body;
 }
 
 /** Never rejects: to a buyer, a broken connection is an answer as well. */

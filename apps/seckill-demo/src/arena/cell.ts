@@ -48,6 +48,9 @@ export function partCell(part: PartName, withLock: boolean): PartCell {
   return { kind: 'part', id: `part/${part}/${withLock ? 'with' : 'without'}`, part, withLock };
 }
 
+/** Stands for a cell in the steps of the shop that serves after the run. */
+export const LIVE = 'live';
+
 /** The cell that a result is of. */
 export function cellOf(result: CellResult): Cell {
   switch (result.kind) {

@@ -1,25 +1,25 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { Options } from '../options/parse.mjs';
 import { FIRST_PRODUCT } from '../settings.js';
-import { answered, epochOf } from './answered.js';
 import { fleetEnvironment } from './arena.js';
 import type { ArenaServers } from './arena-servers.js';
-import { Buyer, openSale, stateOf } from './buyer.js';
+import { openSale, stateOf } from './buyer.js';
 import type { Answer } from './buyer.js';
+import { LIVE } from './cell.js';
 import { ClusterFleet } from './cluster-fleet.js';
 import type { FleetOptions } from './cluster-fleet.js';
 import type { ClusterMember } from './cluster-member.js';
+import { Customers } from './customers.js';
 import { ledgerDifference } from './load-result.js';
 import { Reporter } from './reporter.js';
 import type { BooksSeen, Command, SaleOpened, Struck } from './step.js';
 import type { Steps } from './steps.js';
 
-/** The cell of all that happens in it. */
-const LIVE = 'live';
 /** A frozen, cut or blocked process, and a paused Redis, come back after that. */
 const FAULT_MS = 10_000;
 const LOOKS_EVERY_MS = 250;
+/** The lock of a dead process is free after that. The 30 s of a real shop are long to look at. */
+const LEASE_MS = 6_000;
 
 type Care = Pick<FleetOptions, 'onFleet' | 'onFrozen'> & {
   readonly onReplaced: (pid: number) => void;
@@ -31,7 +31,7 @@ export class RefusedError extends Error {}
 /** The shop that serves, and what a visitor may do to it. */
 export class LiveSale {
   readonly #stopped = new AbortController();
-  #robots = 0;
+  readonly #customers: Customers;
 
   /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
   static async start(
@@ -40,22 +40,24 @@ export class LiveSale {
     steps: Steps,
     { onReplaced, ...care }: Care,
   ): Promise<LiveSale> {
-    const { id, stock } = FIRST_PRODUCT;
     const { operator } = redis;
-    const { onNotes, onProcess } = new Reporter(steps, redis, new Map([[id, LIVE]]));
+    const { onNotes, onProcess } = new Reporter(steps, redis, new Map([[FIRST_PRODUCT.id, LIVE]]));
     const fleet = await ClusterFleet.start({
       size: instances,
-      environment: fleetEnvironment(redis, logLevel),
+      environment: {
+        ...fleetEnvironment(redis, logLevel),
+        SECKILL_REAL_SALE: '1',
+        SECKILL_LEASE_MS: `${LEASE_MS}`,
+      },
       preferredPort: port,
       layCable: operator && (() => operator.layCable()),
       ...{ onNotes, onProcess, ...care },
     });
     fleet.supervise(onReplaced);
-    await openSale(fleet.url, id, stock);
     const sale = new LiveSale(fleet, redis, steps);
-    const forbidden = sale.#forbidden();
-    steps.add({ kind: 'sale-opened', url: fleet.url, product: id, stock, forbidden });
+    await sale.#open(FIRST_PRODUCT.stock);
     void sale.#watchBooks();
+    void sale.#customers.letRobotsPay();
     return sale;
   }
 
@@ -63,7 +65,10 @@ export class LiveSale {
     private readonly fleet: ClusterFleet,
     private readonly redis: ArenaServers,
     private readonly steps: Steps,
-  ) {}
+  ) {
+    const { signal } = this.#stopped;
+    this.#customers = new Customers(fleet.url, FIRST_PRODUCT.id, steps, signal);
+  }
 
   get url(): string {
     return this.fleet.url;
@@ -94,14 +99,14 @@ export class LiveSale {
         await this.#operate(command.kind);
         return {};
       case 'buy':
-        return this.#buy(command.buyer);
+        return shown(await this.#customers.order(command.buyer));
       case 'pay':
-        return this.#pay(command.buyer);
+        return shown(await this.#customers.pay(command.buyer));
       case 'robots':
-        void this.#callRobots(command.count);
+        void this.#customers.callRobots(command.count);
         return {};
       case 'restock':
-        await openSale(this.fleet.url, FIRST_PRODUCT.id, command.stock);
+        await this.#restock(command.stock);
         return {};
       case 'skip':
         return {};
@@ -155,44 +160,22 @@ export class LiveSale {
     }
   }
 
-  async #buy(buyer: string): Promise<object> {
-    const visitor = await Buyer.enter(this.fleet.url);
+  async #restock(stock: number): Promise<void> {
     try {
-      const { status, body } = await this.#order(visitor, buyer);
-      return { status, body };
-    } finally {
-      visitor.leave();
+      await this.#open(stock);
+    } catch (error) {
+      // The lock of the product may be held by a process that is frozen, or dead.
+      throw new RefusedError(error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #pay(buyer: string): Promise<object> {
-    const visitor = await Buyer.enter(this.fleet.url);
-    try {
-      const order = `/api/products/${FIRST_PRODUCT.id}/orders/${encodeURIComponent(buyer)}`;
-      const { status, body } = await visitor.ask('POST', `${order}/payment`);
-      return { status, body };
-    } finally {
-      visitor.leave();
-    }
-  }
-
-  /** As many orders at once, each of a buyer that has none yet. */
-  async #callRobots(count: number): Promise<void> {
-    const robots = await Buyer.crowd(this.fleet.url, count);
-    await Promise.all(
-      robots.map(async (robot) => {
-        this.#robots += 1;
-        await this.#order(robot, `robot-${this.#robots}`);
-        robot.leave();
-      }),
-    );
-  }
-
-  async #order(visitor: Buyer, name: string): Promise<Answer> {
-    const sentAt = performance.now();
-    const answer = await visitor.order(FIRST_PRODUCT.id, 'redis-lock', name);
-    this.steps.add(answered(LIVE, name, answer, sentAt), epochOf(answer));
-    return answer;
+  /** The orders of an earlier sale are forgotten. */
+  async #open(stock: number): Promise<void> {
+    const { url } = this.fleet;
+    const product = FIRST_PRODUCT.id;
+    await openSale(url, product, stock);
+    const forbidden = this.#forbidden();
+    this.steps.add({ kind: 'sale-opened', url, product, stock, forbidden });
   }
 
   async #watchBooks(): Promise<void> {
@@ -210,9 +193,8 @@ export class LiveSale {
 
   async #books(): Promise<BooksSeen> {
     const state = await stateOf(this.fleet.url, FIRST_PRODUCT.id);
-    const { id, stock, openingStock, orders } = state;
-    const difference = ledgerDifference(state);
-    return { kind: 'books', product: id, stock, openingStock, orders, difference };
+    const { id: product, ...counts } = state;
+    return { kind: 'books', product, ...counts, difference: ledgerDifference(state) };
   }
 
   #member(pid: number): ClusterMember {
@@ -243,4 +225,8 @@ export class LiveSale {
       ...(process.platform === 'win32' && { freeze: 'platform' }),
     };
   }
+}
+
+function shown({ status, body }: Answer): object {
+  return { status, body };
 }

@@ -10,6 +10,9 @@ export type OrderState = (typeof ORDER_STATES)[number];
 /** These orders have no piece and want none: the buyer may order again. */
 export const OVER = ['sold-out', 'expired', 'cancelled'] as const satisfies OrderState[];
 
+/** These orders have taken a piece off the stock. */
+export const HAVE_A_PIECE = ['reserved', 'paying', 'paid'] as const satisfies OrderState[];
+
 export const LEDGER_REASONS = ['opened', 'sold', 'cancelled', 'expired'] as const;
 export type LedgerReason = (typeof LEDGER_REASONS)[number];
 

@@ -70,6 +70,17 @@ export class OrderBook {
     return this.db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
+  findLatest(productId: string, buyer: string): Promise<Order | undefined> {
+    return this.db
+      .selectFrom('orders')
+      .selectAll()
+      .where('product_id', '=', productId)
+      .where('buyer', '=', buyer)
+      .orderBy('created_at', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+  }
+
   /** What is to be done with orders that nobody seems to work for; the oldest come first. */
   async leftBehind(): Promise<OrderJob[]> {
     const orders = await this.db

@@ -9,6 +9,7 @@ import {
   NotFoundException,
   Param,
   Post,
+  Query,
   Res,
 } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
@@ -19,7 +20,7 @@ import { SaleOpening } from '../seckill/sale-opening.js';
 import { OrderBook } from './order-book.js';
 import type { Order } from './order-book.js';
 import { OrderDesk } from './order-desk.js';
-import { NewOrder, OrderId } from './orders.schemas.js';
+import { NewOrder, OrderId, WhoseOrder } from './orders.schemas.js';
 
 export interface OrderAnswer {
   readonly id: string;
@@ -29,8 +30,6 @@ export interface OrderAnswer {
   /** Null: it has no piece yet, or does not get one. */
   readonly payUntil: Date | null;
 }
-
-const NO_SUCH_ORDER = 'no such order';
 
 /** The real sale: an order is noted at once, and answered when its turn has come. */
 @Controller('api/orders')
@@ -54,22 +53,27 @@ export class OrdersController {
     return { id: order.id, state: order.state };
   }
 
+  /** For a buyer whose connection was cut before the id arrived. */
+  @Get()
+  async showLatest(@Query({ schema: WhoseOrder }) whose: WhoseOrder): Promise<OrderAnswer> {
+    return answerOf(await this.book.findLatest(whose.product, whose.buyer));
+  }
+
   @Get(':id')
   async show(@Param({ schema: OrderId }) { id }: OrderId): Promise<OrderAnswer> {
-    const order = await this.book.find(id);
-    if (order === undefined) throw new NotFoundException(NO_SUCH_ORDER);
-    return answerOf(order);
+    return answerOf(await this.book.find(id));
   }
 
   @Post(':id/payment')
   async pay(@Param({ schema: OrderId }) { id }: OrderId): Promise<OrderAnswer> {
     const outcome = await this.desk.pay(id);
-    if (outcome === undefined) throw new NotFoundException(NO_SUCH_ORDER);
-    return outcome.kind === 'paid' ? answerOf(outcome.order) : refusePayment(outcome.order);
+    return outcome?.kind === 'refused' ? refusePayment(outcome.order) : answerOf(outcome?.order);
   }
 }
 
-function answerOf({ id, product_id, buyer, state, pay_until }: Order): OrderAnswer {
+function answerOf(order: Order | undefined): OrderAnswer {
+  if (order === undefined) throw new NotFoundException('no such order');
+  const { id, product_id, buyer, state, pay_until } = order;
   return { id, product: product_id, buyer, state, payUntil: pay_until };
 }
 

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DATABASE } from '../database/open-database.js';
+import { HAVE_A_PIECE } from '../database/tables.js';
 import type { Database, OrderState } from '../database/tables.js';
 
 interface ProductLine {
@@ -21,8 +22,6 @@ interface OrderLine {
   readonly charge: 'charged' | 'closed' | null;
   readonly count: number;
 }
-
-const HAVE_A_PIECE: readonly OrderState[] = ['reserved', 'paying', 'paid'];
 
 /** Compares stock, orders, payments, ledger and the charges of the gateway. */
 @Injectable()
@@ -106,7 +105,7 @@ function orderLines(db: Database, products: readonly string[]): Promise<OrderLin
 function wrongOf(product: ProductLine, lines: readonly OrderLine[]): string[] {
   const { id, stock, opening_stock: opening, ledger } = product;
   const sold = lines
-    .filter(({ product_id, state }) => product_id === id && HAVE_A_PIECE.includes(state))
+    .filter(({ product_id, state }) => product_id === id && hasPiece(state))
     .reduce((sum, { count }) => sum + count, 0);
   const wrong = [];
   if (stock !== ledger) wrong.push(`product ${id}: ${stock} in stock, ${ledger} by the ledger`);
@@ -119,7 +118,7 @@ function wrongOf(product: ProductLine, lines: readonly OrderLine[]): string[] {
 function wrongOfOrders(orders: OrderLine): string[] {
   const { product_id: id, state, is_queued, ledger, is_recorded, charge, count } = orders;
   const them = `product ${id}: ${count} of its orders, ${state},`;
-  const pieces = HAVE_A_PIECE.includes(state) ? -1 : 0;
+  const pieces = hasPiece(state) ? -1 : 0;
   const wrong = [];
   if (ledger !== pieces) wrong.push(`${them} have ${ledger} in the ledger, and not ${pieces}`);
   if (is_recorded !== (state === 'paid')) {
@@ -129,6 +128,10 @@ function wrongOfOrders(orders: OrderLine): string[] {
     wrong.push(`${them} were never charged`);
   }
   // An order that is just being paid may have been charged a moment before the shop notes it.
-  if (charge === 'charged' && !HAVE_A_PIECE.includes(state)) wrong.push(`${them} were charged`);
+  if (charge === 'charged' && !hasPiece(state)) wrong.push(`${them} were charged`);
   return wrong;
+}
+
+function hasPiece(state: OrderState): boolean {
+  return (HAVE_A_PIECE as readonly OrderState[]).includes(state);
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ONE_ORDER_EACH } from '../database/migrations.js';
 import { DATABASE, isDuplicate } from '../database/open-database.js';
-import { OVER } from '../database/tables.js';
+import { HAVE_A_PIECE, OVER } from '../database/tables.js';
 import type { Database, LedgerReason, OrderState } from '../database/tables.js';
 import { OrderRefusedError } from './order-outcome.js';
 
@@ -10,7 +10,9 @@ export interface ProductState {
   readonly id: string;
   readonly stock: number;
   readonly openingStock: number;
+  /** Those that have a piece. */
   readonly orders: number;
+  readonly paid: number;
 }
 
 /** What a sale looks at, and what it writes. */
@@ -157,22 +159,20 @@ export class SaleLedger {
   }
 
   async stateOf(productId: string): Promise<ProductState | null> {
-    const product = await this.db
+    const state = await this.db
       .selectFrom('products')
-      .select((eb) => [
-        'id',
-        'stock',
-        'opening_stock as openingStock',
-        eb
-          .selectFrom('orders')
-          .select(sql<number>`count(*)::int`.as('count'))
-          .whereRef('orders.product_id', '=', 'products.id')
-          .where('orders.state', 'not in', OVER)
-          .as('orders'),
+      .leftJoin('orders', (join) =>
+        join.onRef('orders.product_id', '=', 'products.id').on('state', 'in', HAVE_A_PIECE),
+      )
+      .select([
+        ...(['products.id', 'stock', 'opening_stock as openingStock'] as const),
+        sql<number>`count(orders.id)::int`.as('orders'),
+        sql<number>`count(*) FILTER (WHERE state = 'paid')::int`.as('paid'),
       ])
-      .where('id', '=', productId)
+      .where('products.id', '=', productId)
+      .groupBy('products.id')
       .executeTakeFirst();
-    return product === undefined ? null : { ...product, orders: product.orders ?? 0 };
+    return state ?? null;
   }
 
   #product(productId: string) {

@@ -11,8 +11,8 @@ import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
 import { send } from './commands.js';
-import { purchaseAnswer } from './purchase.js';
-import type { PurchaseAnswer } from './purchase.js';
+import { refusalOf } from './refusal.js';
+import type { Refusal } from './refusal.js';
 
 const ROBOTS = 500;
 const NEW_STOCK = 100;
@@ -63,7 +63,7 @@ export class BuyerPanel extends ArenaElement {
   ];
 
   @state() private buyer = nameOfThisTab();
-  @state() private answer: PurchaseAnswer | undefined;
+  @state() private refusal: Refusal | undefined;
   /** The time to pay runs. */
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -93,7 +93,7 @@ export class BuyerPanel extends ArenaElement {
         ${this.#button('pay', words.commands.pay, this.#purchase('pay'))}
       </div>
       <p class="answer" role="status">
-        ${order === undefined || this.answer?.kind === 'failed' ? this.#answer() : this.#order(order)}
+        ${this.#refusal()} ${order === undefined ? nothing : this.#order(order)}
       </p>
       <div class="row">
         ${this.#button('robots', words.buyer.robots(ROBOTS), this.#tell({ kind: 'robots', count: ROBOTS }))}
@@ -116,23 +116,14 @@ export class BuyerPanel extends ArenaElement {
     </button>`;
   }
 
-  #answer(): TemplateResult | typeof nothing {
-    const { answer } = this;
-    if (answer === undefined) return nothing;
-    const words = this.say(handsWords);
-    switch (answer.kind) {
-      case 'bought':
-        return html`<span class="right">✓ ${words.buyer.bought(answer.remaining)}</span>`;
-      case 'paid':
-        return html`<span class="right">✓ ${words.buyer.answers.paid}</span>`;
-      case 'failed':
-        return html`<span class="harm">✕ ${answer.message}</span>`;
-      default:
-        return html`${words.buyer.answers[answer.kind]}`;
-    }
+  #refusal(): TemplateResult | typeof nothing {
+    const { refusal } = this;
+    if (refusal === undefined) return nothing;
+    return refusal.kind === 'failed'
+      ? html`<span class="harm">✕ ${refusal.message}</span>`
+      : html`${this.say(handsWords).buyer.refusals[refusal.kind]}`;
   }
 
-  /** What the shop tells of the order counts for more than its first answer. */
   #order({ order, state: name, payUntil, ...rest }: OrderMoved): TemplateResult {
     const words = this.say(handsWords);
     const place = placeInLine(this.page.sale, { order, state: name, ...rest });
@@ -141,17 +132,17 @@ export class BuyerPanel extends ArenaElement {
     return html`${words.buyer.order}${this.say(colon)}
       <span class=${name === 'paid' ? 'right' : ''}>${words.states[name] ?? name}</span>
       <span class="quiet figure">
-        ${place > 0 ? words.buyer.place(place) : ''}
-        ${isDue ? words.buyer.payBy(Math.ceil(left / 1_000)) : ''}
+        ${place > 0 ? `· ${words.buyer.place(place)}` : ''}
+        ${isDue ? `· ${words.buyer.payBy(Math.ceil(left / 1_000))}` : ''}
       </span>`;
   }
 
   #purchase(kind: 'buy' | 'pay'): () => void {
     return () => {
       void send({ kind, buyer: this.buyer }).then((reply) => {
-        this.answer =
+        this.refusal =
           reply.kind === 'done'
-            ? purchaseAnswer(kind, reply.body)
+            ? refusalOf(kind, reply.body)
             : { kind: 'failed', message: reply.message };
       });
     };
@@ -159,7 +150,7 @@ export class BuyerPanel extends ArenaElement {
 
   #tell(command: Command): () => void {
     return () => {
-      this.answer = undefined;
+      this.refusal = undefined;
       this.dispatchEvent(new CommandEvent(command));
     };
   }
@@ -167,7 +158,7 @@ export class BuyerPanel extends ArenaElement {
   readonly #rename = ({ target }: Event): void => {
     if (!(target instanceof HTMLInputElement) || target.value.trim() === '') return;
     this.buyer = target.value.trim();
-    this.answer = undefined;
+    this.refusal = undefined;
     try {
       sessionStorage.setItem(KEY, this.buyer);
     } catch {

@@ -136,9 +136,10 @@ export class BooksPanel extends ArenaElement {
   #reconciled(): TemplateResult | typeof nothing {
     const { reconciled } = this.page.sale;
     if (reconciled === undefined) return nothing;
-    const { process, differences } = reconciled;
+    const { process: pid, differences } = reconciled;
+    const number = this.page.processes.findIndex(({ process }) => process === pid) + 1;
     return html`<p class="quiet small">
-      ${this.say(liveWords).books.reconciled(process, differences.length)} ${differences.join('; ')}
+      ${this.say(liveWords).books.reconciled(number, differences.length)} ${differences.join('; ')}
     </p>`;
   }
 }

@@ -1,6 +1,6 @@
 import type { OrderMoved, Reconciled, SaleOpened, Step } from '../../arena/step.js';
 
-/** The sale that serves after the run, and may be played with. */
+/** The sale that serves after the run, and may be played with. A new sale forgets earlier orders. */
 export interface SaleState {
   readonly opened: SaleOpened | undefined;
   /** The latest first. */
@@ -16,12 +16,12 @@ export const noSale: SaleState = {
   redis: 'up',
 };
 
-const ORDERS_KEPT = 1_000;
+const ORDERS_KEPT = 10_000;
 
 export function saleAfter(sale: SaleState, step: Step): SaleState {
   switch (step.kind) {
     case 'sale-opened':
-      return { ...sale, opened: step };
+      return { ...noSale, redis: sale.redis, opened: step };
     case 'order':
       return { ...sale, orders: ordersAfter(sale.orders, step) };
     case 'reconciled':

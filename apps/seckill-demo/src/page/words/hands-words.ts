@@ -1,6 +1,6 @@
 import type { CommandKind } from '../../arena/step.js';
 import type { Obstacle } from '../hands/availability.js';
-import type { PurchaseAnswer } from '../hands/purchase.js';
+import type { Refusal } from '../hands/refusal.js';
 import type { Condition } from '../state/processes.js';
 import type { InBoth } from '../words.js';
 
@@ -20,10 +20,7 @@ export interface HandsWords {
     readonly title: string;
     readonly intro: string;
     readonly name: string;
-    readonly answers: Readonly<
-      Record<Exclude<PurchaseAnswer['kind'], 'failed' | 'bought'>, string>
-    >;
-    readonly bought: (remaining: number | undefined) => string;
+    readonly refusals: Readonly<Record<Exclude<Refusal['kind'], 'failed'>, string>>;
     readonly order: string;
     readonly place: (place: number) => string;
     readonly payBy: (seconds: number) => string;
@@ -40,7 +37,7 @@ export const handsWords: InBoth<HandsWords> = {
   en: {
     title: 'Pull the plug yourself',
     intro:
-      'These are real processes and a real Redis. Call the robots, then kill whoever holds the lock. The books must still agree.',
+      'These are real processes and a real Redis. Call the robots, then kill the process that holds the lock. The books must still agree. A lock of a dead process is free after 6 s.',
     obstacles: {
       recorded: 'This is a recorded run: there is nothing to break. Run the demo yourself.',
       offline: 'The arena cannot be reached.',
@@ -78,20 +75,15 @@ export const handsWords: InBoth<HandsWords> = {
     timeline: 'The last 15 seconds',
     buyer: {
       title: 'Be a buyer',
-      intro: 'Each tab is a buyer of its own. Everybody gets one piece at most.',
+      intro:
+        'Each tab is a buyer of its own, and gets one piece at most. Pay within a minute, or it is on sale again. One of five robots never pays.',
       name: 'Your name',
-      answers: {
-        queued: 'Your order is noted. It waits for its turn.',
-        'too-late': 'Too late: the time to pay is over.',
-        paid: 'Paid.',
-        'sold-out': 'Sold out.',
+      refusals: {
         'has-one': 'You have one already.',
         busy: 'Too many wait. Try again.',
         'no-order': 'You have nothing to pay for.',
         'not-open': 'The sale has not begun.',
       },
-      bought: (remaining) =>
-        remaining === undefined ? 'You got one.' : `You got one. ${remaining} are left.`,
       order: 'Your order',
       place: (place) => `number ${place} in line`,
       payBy: (seconds) => `${seconds} s left to pay`,
@@ -112,7 +104,8 @@ export const handsWords: InBoth<HandsWords> = {
   },
   zh: {
     title: '亲手拔电源',
-    intro: '这里是真实的进程和真实的 Redis。先叫来机器人，再杀掉持锁的进程，账目仍然必须一致。',
+    intro:
+      '这里是真实的进程和真实的 Redis。先叫来机器人，再杀掉持锁的进程，账目仍然必须一致。进程死后，它的锁 6 秒后自动释放。',
     obstacles: {
       recorded: '这是录像，没有可以弄坏的东西。请在自己的机器上运行演示。',
       offline: '连接不上擂台。',
@@ -150,20 +143,15 @@ export const handsWords: InBoth<HandsWords> = {
     timeline: '最近 15 秒',
     buyer: {
       title: '当一回买家',
-      intro: '每个标签页是一个买家，每人最多买一件。',
+      intro:
+        '每个标签页是一个买家，每人最多买一件。一分钟内不付款，库存就退回。机器人里每五个有一个不付款。',
       name: '你的昵称',
-      answers: {
-        queued: '订单已登记，等待处理。',
-        'too-late': '太晚了：付款时间已过。',
-        paid: '已付款。',
-        'sold-out': '已售罄。',
+      refusals: {
         'has-one': '你已经有一件了。',
         busy: '等的人太多，请再试一次。',
         'no-order': '你没有待付款的订单。',
         'not-open': '还没开卖。',
       },
-      bought: (remaining) =>
-        remaining === undefined ? '抢到了。' : `抢到了，还剩 ${remaining} 件。`,
       order: '你的订单',
       place: (place) => `排在第 ${place} 位`,
       payBy: (seconds) => `请在 ${seconds} 秒内付款`,
