@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
 import { killShop } from './support/sale/kills.js';
 
-const KILLS = Number(process.env['SALE_KILLS'] ?? 100);
+const KILLS = 100;
 
 describe('the real sale', () => {
   const redis = useRedis();

@@ -15,6 +15,7 @@ const LONGEST = [
   'read-write-lock/read-contract',
   'redis/server-errors',
   'hand-off-model',
+  'faults/sale-kills',
   'faults/contended',
   'faults/leaks',
   'faults/mutual-exclusion',

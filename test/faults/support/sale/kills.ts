@@ -93,8 +93,9 @@ async function settled(sale: Sale, database: Database): Promise<void> {
   await eventually(isSettled, patience).catch(() => undefined);
 }
 
-function summaryOf({ kills, killsOfServing }: ShopCrew, startedAt: number): string {
-  return `${kills} kills in ${secondsSince(startedAt)} s, ${killsOfServing} of processes that served`;
+function summaryOf({ kills, killsOfServing, killsAt }: ShopCrew, startedAt: number): string {
+  const points = Object.entries(killsAt).map(([point, count]) => `${point} ${count}`);
+  return `${kills} kills in ${secondsSince(startedAt)} s, ${killsOfServing} of processes that served (${points.join(', ')})`;
 }
 
 function summaryOfSale({ accepted, thanked, products, statuses }: Sale): string {

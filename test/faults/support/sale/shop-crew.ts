@@ -1,3 +1,5 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import type { GatePoint } from '../../../../apps/seckill-demo/src/seckill/gate.js';
 import type { Worker, WorkerHerd } from '../../../support/child.js';
 import { eventually } from '../../../support/eventually.js';
 import type { Random } from '../../../support/random.js';
@@ -19,12 +21,20 @@ const ANSWER_LIMIT_MS = 10_000;
 const START_LIMIT_MS = 60_000;
 /** The others are killed while they start. */
 const SHARE_OF_SERVING = 0.6;
+/** The others are killed at any moment. */
+const SHARE_AT_POINT = 0.7;
+/** Between these, an order is written to two systems, or to one that another one decides for. */
+const FATAL = ['lock-set', 'before-write', 'after-write', 'at-gateway'] as const;
+/** No order comes to that point for so long: the process is killed where it is. */
+const REACHED_WITHIN_MS = 500;
 
 /** The processes of the shop. One that is killed is replaced at once. */
 export class ShopCrew {
   kills = 0;
   /** Of these, so many had an open port. */
   killsOfServing = 0;
+  /** Of these, so many had an order at that point. */
+  readonly killsAt: Partial<Record<GatePoint, number>> = {};
   /** Processes that ended without having been killed. */
   readonly failures: string[] = [];
   #members: Member[] = [];
@@ -49,11 +59,23 @@ export class ShopCrew {
     if (isServing) await eventually(() => this.urls.length > 1, { withinMs: START_LIMIT_MS });
     const serving = this.#members.filter(({ url }) => url !== undefined);
     const victim = random.pick(isServing ? serving : starting);
-    this.#members = this.#members.filter((member) => member !== victim);
     this.kills += 1;
     if (isServing) this.killsOfServing += 1;
+    if (isServing && random.chance(SHARE_AT_POINT)) await this.#killAt(victim, random.pick(FATAL));
+    // Until now it served: otherwise no order would come to that point.
+    this.#members = this.#members.filter((member) => member !== victim);
     void victim.worker.kill();
     void this.hire();
+  }
+
+  async #killAt({ worker }: Member, point: GatePoint): Promise<void> {
+    await worker.call.dieAt(point).catch(() => undefined);
+    const isOver = new AbortController();
+    const { signal } = isOver;
+    const tooLong = elapse(REACHED_WITHIN_MS, false, { signal }).catch(() => false);
+    const hasDied = await Promise.race([worker.exited.then(() => true), tooLong]);
+    isOver.abort();
+    if (hasDied) this.killsAt[point] = (this.killsAt[point] ?? 0) + 1;
   }
 
   /** By any process. Undefined: nobody knows what became of the request. */
