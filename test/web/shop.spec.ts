@@ -48,6 +48,12 @@ describe('the shop in the hands of a visitor', () => {
     await page.command('buy').click();
   };
 
+  it('is all that the page shows without a run', async () => {
+    const parts = page.page.locator('arena-page section');
+    expect(await parts.evaluateAll((all) => all.map(({ id }) => id))).toEqual(['live', 'hands']);
+    expect(await page.page.locator('h1').count()).toBe(1);
+  });
+
   it('sells one piece to each buyer, who has a minute to pay for it', async () => {
     await buyAs('alice');
     await until(words.states['reserved'] ?? '');

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
+import type { Cell } from '../arena/cell.js';
 import { ArenaElement } from './arena-element.js';
 import './duel/duel-view.js';
 import { pageStyles } from './page-styles.js';
@@ -18,6 +19,13 @@ import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
 
 const PARTS: readonly PagePart[] = ['duel', 'matrix', 'replay', 'live', 'hands', 'locks'];
+/** The cells that a part is about. A part without cells in this run is left out. */
+const CELLS_OF: Readonly<Partial<Record<PagePart, ReadonlyArray<Cell['kind']>>>> = {
+  duel: ['duel'],
+  matrix: ['rush', 'fault'],
+  replay: ['duel', 'rush', 'fault', 'part'],
+  locks: ['part'],
+};
 
 /** The whole page: the duel first, then the matrix, and what a visitor may do. */
 @customElement('arena-page')
@@ -34,11 +42,8 @@ export class ArenaPage extends ArenaElement {
         <div class="switches">${this.#switches()}</div>
       </header>
       <main>
-        <section id="duel">
-          <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
-          <p class="quiet">${connection.state === 'recorded' ? words.recordedLead : words.lead}</p>
-          <duel-view></duel-view>
-        </section>
+        <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
+        ${this.#section('duel', html`${this.#lead()}<duel-view></duel-view>`)}
         ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
         ${this.#section('replay', html`<replay-view @back-to-matrix=${this.#toMatrix}></replay-view>`)}
         ${this.#section('live', html`<live-view></live-view>`)}
@@ -49,14 +54,28 @@ export class ArenaPage extends ArenaElement {
     `;
   }
 
-  #section(part: PagePart, content: TemplateResult): TemplateResult {
-    return html`<section id=${part}>${content}</section>`;
+  #section(part: PagePart, content: TemplateResult): TemplateResult | typeof nothing {
+    return this.#parts.includes(part) ? html`<section id=${part}>${content}</section>` : nothing;
+  }
+
+  get #parts(): readonly PagePart[] {
+    const { run } = this.page;
+    return PARTS.filter((part) => {
+      const kinds = CELLS_OF[part];
+      return !run || !kinds || run.cells.some(({ kind }) => kinds.includes(kind));
+    });
+  }
+
+  #lead(): TemplateResult {
+    const words = this.say(pageWords);
+    const lead = connection.state === 'recorded' ? words.recordedLead : words.lead;
+    return html`<p class="quiet">${lead}</p>`;
   }
 
   #contents(): TemplateResult {
     const words = this.say(pageWords);
     return html`<nav aria-label=${words.contents}>
-      ${PARTS.map((part) => html`<a href="#${part}" @click=${this.#goTo}>${words.parts[part]}</a>`)}
+      ${this.#parts.map((part) => html`<a href="#${part}" @click=${this.#goTo}>${words.parts[part]}</a>`)}
     </nav>`;
   }
 

@@ -1,7 +1,6 @@
 import type { InBoth } from '../words.js';
 
 export interface DuelWords {
-  readonly title: string;
   readonly again: string;
   readonly lanes: Readonly<Record<'naive' | 'redis-lock', { name: string; what: string }>>;
   readonly crowd: string;
@@ -18,12 +17,10 @@ export interface DuelWords {
   readonly picture: (name: string, sold: number, pieces: number, away: number) => string;
   readonly asTable: string;
   readonly columns: readonly [string, string, string, string, string];
-  readonly next: string;
 }
 
 export const duelWords: InBoth<DuelWords> = {
   en: {
-    title: 'The duel',
     again: 'Again',
     lanes: {
       naive: { name: 'No lock', what: 'naive' },
@@ -45,10 +42,8 @@ export const duelWords: InBoth<DuelWords> = {
       `${name}: ${sold} of ${pieces} pieces sold, ${Math.max(0, sold - pieces)} oversold, ${away} buyers sent away.`,
     asTable: 'as a table',
     columns: ['strategy', 'sold', 'oversold', 'sent away', 'in ms'],
-    next: 'Eight more ways to lock, and how each one breaks',
   },
   zh: {
-    title: '对决',
     again: '再来一次',
     lanes: {
       naive: { name: '不加锁', what: 'naive' },
@@ -69,6 +64,5 @@ export const duelWords: InBoth<DuelWords> = {
       `${name}：库存 ${pieces} 件，售出 ${sold} 件，超卖 ${Math.max(0, sold - pieces)} 件，拒绝 ${away} 人。`,
     asTable: '看表格',
     columns: ['策略', '售出', '超卖', '被拒', '耗时 ms'],
-    next: '还有八种加锁办法，看它们各自如何出错',
   },
 };
