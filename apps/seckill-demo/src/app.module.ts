@@ -95,6 +95,14 @@ export class AppModule implements OnApplicationShutdown {
 
 async function realSaleOf(settings: Settings): Promise<RealSale> {
   if (!settings.realSale) return { imports: [], controllers: [], providers: [] };
-  const { realSale } = await import('./orders/real-sale.js');
-  return realSale(settings);
+  const [{ realSale }, { OPERATOR }] = await Promise.all([
+    import('./orders/real-sale.js'),
+    import('./operator/operator.js'),
+  ]);
+  const sale = realSale(settings);
+  return {
+    imports: [...sale.imports, ...OPERATOR.imports],
+    controllers: [...sale.controllers, ...OPERATOR.controllers],
+    providers: [...sale.providers, ...OPERATOR.providers],
+  };
 }

@@ -31,6 +31,7 @@ export async function createHttpApp(
     response.setHeader(SERVED_BY, process.pid);
     next();
   });
+  if (settings.realSale) (await import('./operator/interface.js')).serveInterface(app);
   return app;
 }
 

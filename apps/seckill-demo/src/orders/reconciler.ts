@@ -45,17 +45,22 @@ export class Reconciler {
 
   /** A row and a line for each change, and not for each round. */
   async #record(differences: readonly string[]): Promise<void> {
-    const last = await this.db
-      .selectFrom('reconciliations')
-      .select('differences')
-      .orderBy('id', 'desc')
-      .limit(1)
-      .executeTakeFirst();
     const text = JSON.stringify(differences);
-    if (text === JSON.stringify(last?.differences ?? [])) return;
+    if (text === JSON.stringify(await lastDifferences(this.db))) return;
     const row = { process: process.pid, differences: text };
     await this.db.insertInto('reconciliations').values(row).execute();
     if (differences.length === 0) this.#logger.log('the books agree again');
     for (const difference of differences) this.#logger.error(difference);
   }
+}
+
+/** Of the last round of all processes. */
+export async function lastDifferences(db: Database): Promise<readonly string[]> {
+  const last = await db
+    .selectFrom('reconciliations')
+    .select('differences')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return last?.differences ?? [];
 }

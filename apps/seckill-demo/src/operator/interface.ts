@@ -1,0 +1,15 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import './routes.js';
+
+const ABOUT = new DocumentBuilder()
+  .setTitle('seckill-demo')
+  .setDescription(
+    'A flash sale. `x-served-by` names the process that answered. An error of the lock library has its `code`.',
+  )
+  .build();
+
+/** Swagger at /api, and its document at /api-json. The document is made when it is first asked for. */
+export function serveInterface(app: NestExpressApplication): void {
+  SwaggerModule.setup('api', app, () => SwaggerModule.createDocument(app, ABOUT));
+}

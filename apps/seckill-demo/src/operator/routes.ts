@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { CartController } from '../cart/cart.controller.js';
+import { ORDER_STATES } from '../database/tables.js';
+import { OfferController } from '../offer/offer.controller.js';
+import { OrdersController } from '../orders/orders.controller.js';
+import { PaymentController } from '../payment/payment.controller.js';
+import { ReportController } from '../report/report.controller.js';
+import { SeckillController } from '../seckill/seckill.controller.js';
+import { TicketController } from '../ticket/ticket.controller.js';
+import { describe } from './describe.js';
+
+const OUTAGE = { 503: 'Redis or Postgres cannot be reached' };
+const INPUT = { 400: 'Input that makes no sense', ...OUTAGE };
+const BODY = { ...INPUT, 413: 'A body over 100 kB' };
+const NO_PRODUCT = { 404: 'No such product' };
+const TOO_EARLY = { 425: 'Not every process is ready yet' };
+const SALE = { 409: 'This buyer has an order', 410: 'Sold out', ...NO_PRODUCT, ...TOO_EARLY };
+const NO_ORDER = { 404: 'No such order' };
+
+const Count = z.int().min(0);
+const Remaining = z.object({ remaining: Count });
+const Product = z.object({ id: z.string(), stock: Count, openingStock: Count, orders: Count });
+const Offer = z.object({ price: Count.describe('In cents'), stock: Count });
+const State = z.enum(ORDER_STATES);
+const Order = z.object({
+  id: z.uuid(),
+  product: z.string(),
+  buyer: z.string(),
+  state: State,
+  payUntil: z.iso.datetime().nullable(),
+});
+
+describe(SeckillController, 'sale by the stages', {
+  order: {
+    summary: 'Order a piece, by the stage of the tutorial that `strategy` names',
+    answer: [201, 'Sold; what remains', Remaining],
+    refusals: { ...BODY, ...SALE, 423: 'Busy' },
+    locks: true,
+  },
+  cancel: {
+    summary: 'Cancel an order: its piece is on sale again',
+    answer: [200, 'Cancelled; what remains', Remaining],
+    refusals: { ...INPUT, ...NO_ORDER },
+    locks: true,
+  },
+  show: {
+    summary: 'Show a product',
+    answer: [200, 'Its stock and its orders', Product],
+    refusals: { ...INPUT, ...NO_PRODUCT },
+  },
+  openSale: {
+    summary: 'Open a new sale, without any orders',
+    answer: [200, 'Opened', Product],
+    refusals: BODY,
+    locks: true,
+  },
+});
+describe(PaymentController, 'sale by the stages', {
+  pay: {
+    summary: 'Pay for an order, of those that have no time to pay',
+    answer: [201, 'Paid; how many were in the gateway', z.object({ inside: Count })],
+    refusals: { ...INPUT, ...NO_ORDER, 409: 'Paid already' },
+    locks: true,
+  },
+});
+describe(OfferController, 'other locks', {
+  read: {
+    summary: 'Show price and stock, which belong together',
+    answer: [200, 'Both of one moment', Offer],
+    refusals: { ...INPUT, 404: 'No such offer' },
+    locks: true,
+  },
+  change: {
+    summary: 'Set a new price for a new sale',
+    answer: [200, 'Changed', Offer],
+    refusals: BODY,
+    locks: true,
+  },
+});
+describe(CartController, 'other locks', {
+  order: {
+    summary: 'Order one piece of each product, or nothing',
+    answer: [
+      201,
+      'Sold; what remains of each',
+      z.object({ remaining: z.record(z.string(), Count) }),
+    ],
+    refusals: { ...BODY, ...SALE },
+    locks: true,
+  },
+});
+describe(TicketController, 'other locks', {
+  take: {
+    summary: 'Take a ticket: five in ten seconds',
+    answer: [201, 'Let in', z.object({ visitor: z.string() })],
+    refusals: { ...BODY, 429: 'Too many attempts; `Retry-After` says how long' },
+  },
+});
+describe(ReportController, 'other locks', {
+  run: {
+    summary: 'Run the report of the day, unless a process has',
+    answer: [200, 'Whether this process ran it', z.object({ ran: z.boolean() })],
+    refusals: INPUT,
+  },
+});
+describe(OrdersController, 'real sale', {
+  place: {
+    summary: 'Order a piece: noted at once, taken when its turn has come',
+    answer: [202, 'Queued; `Location` shows it', z.object({ id: z.uuid(), state: State })],
+    refusals: { ...BODY, ...NO_PRODUCT, ...TOO_EARLY, 409: SALE[409] },
+  },
+  show: {
+    summary: 'Show an order',
+    answer: [200, 'Its state, and until when it may be paid', Order],
+    refusals: { ...INPUT, ...NO_ORDER },
+  },
+  pay: {
+    summary: 'Pay for an order, within its time',
+    answer: [201, 'Paid', Order],
+    refusals: { ...INPUT, ...NO_ORDER, 409: 'It cannot be paid now', 410: 'It has no piece' },
+    locks: true,
+  },
+});
