@@ -84,6 +84,22 @@ describe('the page of the arena', () => {
     await page.context().close();
   });
 
+  it('compares what an order costs with each strategy', async () => {
+    const page = await visit();
+    const tables = page.locator('comparison-view table');
+    expect(await tables.locator('caption').allInnerTexts()).toEqual([
+      'rush, one process',
+      'rush, 2 processes',
+    ]);
+    const row = async (strategy: string) => {
+      const cells = tables.last().locator(`tr:has(code:text-is("${strategy}")) td`);
+      return (await cells.allInnerTexts()).map((text) => text.trim());
+    };
+    expect(await row('fair')).toEqual(['✓ exact', '201', '350', '7.3', '50 %']);
+    expect(await row('naive')).toEqual(['✕ oversells', '201', '350', '7.3', '–']);
+    await page.context().close();
+  });
+
   it('gives the commands of a visitor', async () => {
     const page = await visit();
     await page.getByRole('button', { name: 'Process 1: Kill' }).click();

@@ -11,7 +11,7 @@ const SAME_IN_BOTH: ReadonlySet<string> = new Set([
   ...[...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES],
   ...'nestjs-redis-lock Redis REDIS_URL Lua Postgres BullMQ CronLock assertHeld'.split(' '),
   ...'SETNX EXPIRE SET NX PX GET DEL DECR nil SQL UPDATE WHERE stock'.split(' '),
-  ...'TTL pid ms s p99 A B'.split(' '),
+  ...'TTL pid ms s p50 p99 A B'.split(' '),
 ]);
 /** Buyers are named by the arena or by themselves. */
 const BUYER = /^(first|next|(buyer|robot|guest|early|b)-?\w*|visitor)$/;

@@ -30,6 +30,8 @@ export function rushSteps(cell: RushCell, from: number, plan: Plan): Step[] {
     oversold: Math.max(0, sold - plan.stock),
     undersold: sold < plan.stock ? plan.stock - sold : 0,
     refused: plan.buyers - sold,
+    commandsPerOrder: 7.25,
+    overtaken: outcome === 'exact' ? 49.6 : undefined,
     outcome,
   });
   const ended = { kind: 'cell-ended', at: (steps.at(-1)?.at ?? from) + 5, cell: id } as const;

@@ -8,6 +8,7 @@ import { pageStyles } from './page-styles.js';
 import './hands/hands-view.js';
 import './live/live-view.js';
 import { look } from './look.js';
+import './matrix/comparison-view.js';
 import './matrix/matrix-view.js';
 import type { MatrixView } from './matrix/matrix-view.js';
 import { preferences } from './preferences.js';
@@ -44,7 +45,7 @@ export class ArenaPage extends ArenaElement {
       <main>
         <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
         ${this.#section('duel', html`${this.#lead()}<duel-view></duel-view>`)}
-        ${this.#section('matrix', html`<matrix-view></matrix-view>`)}
+        ${this.#section('matrix', html`<matrix-view></matrix-view><comparison-view></comparison-view>`)}
         ${this.#section('replay', html`<replay-view @back-to-matrix=${this.#toMatrix}></replay-view>`)}
         ${this.#section('live', html`<live-view></live-view>`)}
         ${this.#section('hands', html`<hands-view></hands-view>`)}

@@ -116,6 +116,14 @@ export const look = css`
   details thead th {
     color: var(--muted);
   }
+  .hidden {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
   .scroll {
     position: relative;
     overflow-x: auto;

@@ -126,14 +126,6 @@ export const matrixStyles = css`
     gap: 4px 20px;
     margin-top: 10px;
   }
-  .hidden {
-    position: absolute;
-    width: 1px;
-    height: 1px;
-    overflow: hidden;
-    clip-path: inset(50%);
-    white-space: nowrap;
-  }
   @media (prefers-reduced-motion: no-preference) {
     td .running {
       animation: pulse 1s ease-in-out infinite alternate;

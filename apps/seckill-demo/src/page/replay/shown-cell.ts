@@ -31,5 +31,7 @@ export function titleOf(cell: Cell, words: ReplayWords, texts: Texts): string {
 
 /** Headings of the terminal are broken into lines; Chinese goes on without a space. */
 export function oneLine(heading: string): string {
-  return heading.replace(/(?<=[^\x20-\x7e])\n(?=[^\x20-\x7e])/g, '').replaceAll('\n', ' ');
+  return heading
+    .replace(/(?<=[^\x20-\x7e])\n(?=[^\x20-\x7e])|(?<=，)\n/g, '')
+    .replaceAll('\n', ' ');
 }
