@@ -103,7 +103,7 @@ class LocalMember implements Member {
     throw new Error('this process is the test itself');
   }
 
-  freeze(): void {
+  freeze(): Promise<void> {
     throw new Error('this process is the test itself');
   }
 

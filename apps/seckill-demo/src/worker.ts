@@ -60,7 +60,12 @@ try {
         gate.open(message.point);
         break;
       case 'block':
+        notes.tellAll();
         block(message.ms);
+        break;
+      case 'flush':
+        notes.tellAll();
+        tell({ kind: 'flushed' });
         break;
       case 'stop':
         void stop();

@@ -64,8 +64,11 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     commands: () => commandsOf(client),
     clear,
     close: async () => {
-      await clear();
-      client.disconnect();
+      try {
+        await clear();
+      } finally {
+        client.disconnect();
+      }
     },
   };
 }
@@ -119,7 +122,8 @@ function connect(url: string): Redis {
   const client = new Redis(url, {
     lazyConnect: true,
     maxRetriesPerRequest: 1,
-    retryStrategy: (attempt) => (attempt > 3 ? null : 100),
+    // A visitor may restart Redis; it is looked at again afterwards.
+    retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
   });
   // Every command reports its own failure; without a listener ioredis prints each of them as well.
   client.on('error', () => undefined);

@@ -13,6 +13,9 @@ export interface MemberListener {
   onFrozen(note: FreezeNote): void;
 }
 
+/** A process that is blocked does not tell what it holds. */
+const FLUSH_LIMIT_MS = 100;
+
 /** A worker of node:cluster as the arena sees it. */
 export class ClusterMember implements Member {
   readonly pid: number;
@@ -21,6 +24,7 @@ export class ClusterMember implements Member {
   readonly #exited: Promise<void>;
   #isFrozen = false;
   #isServing = false;
+  #flushed: () => void = () => undefined;
 
   constructor(
     private readonly worker: Worker,
@@ -71,10 +75,14 @@ export class ClusterMember implements Member {
     return this.#exited;
   }
 
-  freeze(): void {
+  /** What the process holds is known before it stands still. */
+  async freeze(): Promise<void> {
     this.#isFrozen = true;
     this.listener.onFrozen(`frozen ${this.pid}`);
-    this.worker.process.kill('SIGSTOP');
+    await this.#flush().then(() => {
+      // It may be thawed, or told to end, by now.
+      if (this.#isFrozen) this.worker.process.kill('SIGSTOP');
+    });
   }
 
   thaw(): void {
@@ -94,6 +102,16 @@ export class ClusterMember implements Member {
     clearTimeout(timer);
   }
 
+  async #flush(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#flushed = resolve;
+      timer = setTimeout(resolve, FLUSH_LIMIT_MS);
+      this.#send({ kind: 'flush' });
+    });
+    clearTimeout(timer);
+  }
+
   /** A member that dies takes its channel with it; that is seen by its exit, not here. */
   #send(message: ToWorker): void {
     if (this.worker.isConnected()) this.worker.send(message, () => undefined);
@@ -110,6 +128,9 @@ export class ClusterMember implements Member {
         break;
       case 'noted':
         this.listener.onNotes(message.notes);
+        break;
+      case 'flushed':
+        this.#flushed();
         break;
       case 'line':
         this.listener.onLine(message.line);

@@ -128,7 +128,7 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
  * wakes up: it goes on where it stood, before any timer or answer could tell it anything.
  */
 async function frozen(scene: Scene): Promise<FaultOutcome> {
-  scene.firstMember.freeze();
+  await scene.firstMember.freeze();
   scene.onStruck('frozen', scene.firstMember.pid);
   let next: Answer;
   try {

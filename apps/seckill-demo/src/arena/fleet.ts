@@ -10,7 +10,7 @@ export interface Member {
   held(point: GatePoint): number;
   kill(): Promise<void>;
   /** Stops the process as a whole, timers included: SIGSTOP. */
-  freeze(): void;
+  freeze(): Promise<void>;
   thaw(): void;
 }
 

@@ -7,7 +7,7 @@ const LOOKS_EVERY_MS = 40;
 const SET_ANEW_MS = 80;
 
 type Fields = Readonly<Record<string, string>>;
-type Seen = Omit<KeySeen, 'kind' | 'cell' | 'name'>;
+export type Seen = Omit<KeySeen, 'kind' | 'cell'>;
 
 /** Looks at a lock in Redis, and tells when it has changed in another way than by the clock. */
 export class KeyWatch {
@@ -18,7 +18,7 @@ export class KeyWatch {
     private readonly redis: Redis,
     /** The lock's key, once it is known. */
     private readonly nameOf: () => string | undefined,
-    private readonly onSeen: (seen: Seen & { name: string }) => void,
+    private readonly onSeen: (seen: Seen) => void,
   ) {
     this.#looking = this.#look();
   }
@@ -39,7 +39,7 @@ export class KeyWatch {
         const now = { text: JSON.stringify(rest), ends: Date.now() + ttlMs };
         const isSetAnew = ttlMs > 0 && Math.abs(now.ends - last.ends) > SET_ANEW_MS;
         if (now.text !== last.text || isSetAnew) {
-          this.onSeen({ name, ...seen });
+          this.onSeen(seen);
           last = now;
         }
       }
@@ -65,6 +65,7 @@ async function seeLock(redis: Redis, name: string): Promise<Seen> {
   ) as [number, string?, Fields?, (string | null)?, string[]?, string[]?, Fields?];
   const fields = hash ?? (typeof text === 'string' ? { '': text } : {});
   return {
+    name,
     ...(isSome(fields) && { fields }),
     ...(ttl > 0 && { ttlMs: ttl }),
     queue: [...(line ?? []), ...(processes ?? [])],

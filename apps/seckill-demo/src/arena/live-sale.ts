@@ -41,7 +41,8 @@ export class LiveSale {
     { onReplaced, ...care }: Care,
   ): Promise<LiveSale> {
     const { operator } = redis;
-    const { onNotes, onProcess } = new Reporter(steps, redis, new Map([[FIRST_PRODUCT.id, LIVE]]));
+    const cells = new Map([[FIRST_PRODUCT.id, LIVE]]);
+    const { onNotes, onProcess, watch } = new Reporter(steps, redis, cells);
     const fleet = await ClusterFleet.start({
       size: instances,
       environment: {
@@ -58,6 +59,7 @@ export class LiveSale {
     await sale.#open(FIRST_PRODUCT.stock);
     void sale.#watchBooks();
     void sale.#customers.letRobotsPay();
+    watch(LIVE, sale.#stopped.signal);
     return sale;
   }
 
@@ -121,7 +123,7 @@ export class LiveSale {
         break;
       case 'freeze':
         this.#struck('frozen', member);
-        member.freeze();
+        void member.freeze();
         void this.#later(member, 'thawed', () => {
           member.thaw();
         });

@@ -21,6 +21,7 @@ type Unstamped = Note extends infer One ? (One extends Note ? Omit<One, 'at'> : 
 export class NoteBook {
   #notes: Note[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #look: () => void = () => undefined;
 
   constructor(private readonly send: (notes: readonly Note[]) => void) {
     subscribe('nestjs-redis-lock:event', (message) => {
@@ -42,12 +43,19 @@ export class NoteBook {
   /** Notes how many wait and hold here, when that has changed. */
   watch(monitor: LockMonitor): void {
     let last = '0 0';
-    setInterval(() => {
+    this.#look = () => {
       const { waiting, held } = monitor.status();
       const now = `${waiting} ${held}`;
       if (now !== last) this.#add({ kind: 'waiters', waiting, held });
       last = now;
-    }, LOOKS_EVERY_MS).unref();
+    };
+    setInterval(this.#look, LOOKS_EVERY_MS).unref();
+  }
+
+  /** Before a process stands still: it can tell nothing meanwhile. */
+  tellAll(): void {
+    this.#look();
+    this.flush();
   }
 
   /** Before a process is held, the arena has to know all that went before. */

@@ -3,6 +3,7 @@ import type { ArenaRedis } from './arena-redis.js';
 import type { Answer } from './buyer.js';
 import type { Cell } from './cell.js';
 import { KeyWatch } from './key-watch.js';
+import type { Seen } from './key-watch.js';
 import type { Note } from './note.js';
 import type { Struck } from './step.js';
 import type { Steps } from './steps.js';
@@ -10,10 +11,15 @@ import type { Steps } from './steps.js';
 /** Cells in which the lock itself is looked at; elsewhere that would cost those who are measured. */
 const WATCHED: ReadonlyArray<Cell['kind']> = ['duel', 'fault', 'part'];
 
+/** The lock of a sale that serves for days is looked at so long after it was last heard of. */
+const LINGERS_MS = 1_000;
+
 /** Makes steps of what processes, buyers and the lock in Redis show of the cells that are played. */
 export class Reporter {
   /** A product belongs to one cell, so orders are known by it. */
   readonly #cells: Map<string, string>;
+  /** When an order, or its lock, was last heard of. */
+  #heardAt = 0;
 
   constructor(
     private readonly steps: Steps,
@@ -31,13 +37,32 @@ export class Reporter {
 
   /** The lock of the cell's first product is looked at while the cell is played. */
   async watching<T>(cell: Cell, play: () => Promise<T>): Promise<T> {
-    const watch = WATCHED.includes(cell.kind) ? this.#watch(cell.id) : undefined;
+    const watch = WATCHED.includes(cell.kind)
+      ? new KeyWatch(this.redis.client, () => this.#lockOf(cell.id), this.#seenIn(cell.id))
+      : undefined;
     try {
       return await play();
     } finally {
       await watch?.stop();
     }
   }
+
+  /** The lock of a cell without an end is looked at while it is held, and while orders move. */
+  readonly watch = (cell: string, signal: AbortSignal): void => {
+    this.#heardAt = Date.now();
+    let isHeld = false;
+    const isBusy = (): boolean => isHeld || Date.now() - this.#heardAt < LINGERS_MS;
+    const add = this.#seenIn(cell);
+    const watch = new KeyWatch(
+      this.redis.client,
+      () => (isBusy() ? this.#lockOf(cell) : undefined),
+      (seen) => {
+        isHeld = seen.fields !== undefined;
+        add(seen);
+      },
+    );
+    signal.addEventListener('abort', () => void watch.stop());
+  };
 
   of({ id: cell }: Cell): {
     readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;
@@ -70,13 +95,17 @@ export class Reporter {
       }
       case 'lock': {
         const { at, productId = lockedProduct(note.name), ...rest } = note;
-        this.steps.add({ ...rest, process, cell: this.#cells.get(productId ?? '') }, at);
+        const cell = this.#cells.get(productId ?? '');
+        if (cell !== undefined) this.#heardAt = Date.now();
+        this.steps.add({ ...rest, process, cell }, at);
         break;
       }
       case 'passed': {
         const { at, kind, productId, buyer, point } = note;
         const cell = this.#cells.get(productId);
-        if (cell !== undefined) this.steps.add({ kind, cell, process, buyer, point }, at);
+        if (cell === undefined) break;
+        this.#heardAt = Date.now();
+        this.steps.add({ kind, cell, process, buyer, point }, at);
         break;
       }
       case 'order':
@@ -99,15 +128,16 @@ export class Reporter {
     this.steps.add({ kind: 'answered', cell, process, buyer, answer, remaining, tookMs }, at);
   }
 
-  #watch(cell: string): KeyWatch {
-    const { client, keyPrefix } = this.redis;
-    const lockOfCell = (): string | undefined => {
-      const first = [...this.#cells].find(([, id]) => id === cell);
-      return first && `${keyPrefix}product_${first[0]}`;
-    };
-    return new KeyWatch(client, lockOfCell, (seen) => {
+  /** Of the cell's first product. */
+  #lockOf(cell: string): string | undefined {
+    const first = [...this.#cells].find(([, id]) => id === cell);
+    return first && `${this.redis.keyPrefix}product_${first[0]}`;
+  }
+
+  #seenIn(cell: string): (seen: Seen) => void {
+    return (seen) => {
       this.steps.add({ kind: 'key', cell, ...seen });
-    });
+    };
   }
 }
 

@@ -6,6 +6,8 @@ export type ToWorker =
   | { readonly kind: 'open'; readonly point: GatePoint }
   /** Keeps the event loop busy for so long. */
   | { readonly kind: 'block'; readonly ms: number }
+  /** Notes everything that is known now; answered with `flushed`. */
+  | { readonly kind: 'flush' }
   | { readonly kind: 'stop' };
 
 export type FromWorker =
@@ -14,4 +16,5 @@ export type FromWorker =
   | { readonly kind: 'closed'; readonly point: GatePoint }
   | { readonly kind: 'held'; readonly point: GatePoint }
   | { readonly kind: 'noted'; readonly notes: readonly Note[] }
+  | { readonly kind: 'flushed' }
   | { readonly kind: 'line'; readonly line: string };

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import type { LockMonitor } from 'nestjs-redis-lock';
+import { ClusterMember } from '../../apps/seckill-demo/src/arena/cluster-member.js';
+import { NoteBook } from '../../apps/seckill-demo/src/arena/note-book.js';
+import type { Note } from '../../apps/seckill-demo/src/arena/note.js';
+import type { ToWorker } from '../../apps/seckill-demo/src/arena/worker-messages.js';
+
+/** Writes down what befalls the process, in its order. */
+class FakeWorker extends EventEmitter {
+  readonly story: string[] = [];
+  readonly process = {
+    pid: 4711,
+    kill: (signal: string) => this.story.push(signal),
+  };
+  answers = true;
+
+  isConnected = () => true;
+  isDead = () => false;
+
+  send({ kind }: ToWorker): void {
+    this.story.push(kind);
+    if (kind !== 'flush' || !this.answers) return;
+    void Promise.resolve().then(() => {
+      this.emit('message', { kind: 'noted', notes: [] });
+      this.emit('message', { kind: 'flushed' });
+    });
+  }
+}
+
+describe('a process that is frozen', () => {
+  let worker: FakeWorker;
+  let member: ClusterMember;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    worker = new FakeWorker();
+    member = new ClusterMember(worker as unknown as Worker, {
+      onHeld: () => undefined,
+      onNotes: () => worker.story.push('noted'),
+      onLine: () => undefined,
+      onFrozen: (note) => worker.story.push(note),
+    });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('has told what it holds before it stands still', async () => {
+    await member.freeze();
+    expect(worker.story).toEqual(['frozen 4711', 'flush', 'noted', 'SIGSTOP']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is not waited for if it is too busy to answer', async () => {
+    worker.answers = false;
+    const frozen = member.freeze();
+    await jest.advanceTimersByTimeAsync(99);
+    expect(worker.story).not.toContain('SIGSTOP');
+    await jest.advanceTimersByTimeAsync(1);
+    await frozen;
+    expect(worker.story.at(-1)).toBe('SIGSTOP');
+  });
+
+  it('does not stand still if it was thawed meanwhile', async () => {
+    const frozen = member.freeze();
+    member.thaw();
+    await frozen;
+    expect(worker.story).toEqual(['frozen 4711', 'flush', 'SIGCONT', 'thawed 4711', 'noted']);
+  });
+});
+
+describe('the notes of a process', () => {
+  it('tell at once how many wait and hold, when all is to be told', () => {
+    const sent: Note[] = [];
+    const book = new NoteBook((notes) => sent.push(...notes));
+    book.watch({ status: () => ({ waiting: 3, held: 1 }) } as LockMonitor);
+    book.flush();
+    expect(sent).toEqual([]);
+    book.tellAll();
+    expect(sent).toMatchObject([{ kind: 'waiters', waiting: 3, held: 1 }]);
+  });
+});

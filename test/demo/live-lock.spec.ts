@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { Reporter } from '../../apps/seckill-demo/src/arena/reporter.js';
+import type { KeySeen } from '../../apps/seckill-demo/src/arena/step.js';
+import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
+import { eventually, useRedis } from '../support/set-up.js';
+
+const LOCK = 'shop:product_1';
+
+describe('the lock of the shop that serves', () => {
+  const redis = useRedis();
+  let steps: Steps;
+  let reporter: Reporter;
+  let stopped: AbortController;
+  beforeEach(() => {
+    steps = new Steps();
+    stopped = new AbortController();
+    const server = { client: redis.admin, keyPrefix: 'shop:' };
+    reporter = new Reporter(steps, server, new Map([['1', 'live']]));
+    reporter.watch('live', stopped.signal);
+  });
+  afterEach(() => {
+    stopped.abort();
+    jest.restoreAllMocks();
+  });
+
+  async function seen(): Promise<KeySeen[]> {
+    const ended = new AbortController();
+    const batches = steps.batches(0, ended.signal);
+    const batch = await batches.next();
+    ended.abort();
+    await batches.return(undefined);
+    const all = batch.done === true ? [] : batch.value.steps;
+    return all.filter((step) => step.kind === 'key');
+  }
+  const lastSeen = async () => (await seen()).at(-1);
+  /** As if so much time had gone by since the last order. */
+  const later = (ms: number) => {
+    const now = Date.now();
+    jest.spyOn(Date, 'now').mockReturnValue(now + ms);
+  };
+  /** How often Redis is asked in the time of three looks. */
+  const looks = async () => {
+    await elapse(40);
+    const asked = jest.spyOn(redis.admin, 'multi').mockClear();
+    await elapse(120);
+    return asked.mock.calls.length;
+  };
+
+  it('is told of when it is taken, and when it is free again', async () => {
+    await eventually(async () => expect(await seen()).toHaveLength(1));
+    expect(await lastSeen()).toMatchObject({ kind: 'key', cell: 'live', name: LOCK, queue: [] });
+    await redis.admin.hset(LOCK, 'owner', '1');
+    await eventually(async () =>
+      expect(await lastSeen()).toMatchObject({ fields: { owner: '1' } }),
+    );
+    await redis.admin.del(LOCK);
+    await eventually(async () => expect((await lastSeen())?.fields).toBeUndefined());
+    expect(await seen()).toHaveLength(3);
+  });
+
+  it('is not looked at while nobody buys, until an order comes', async () => {
+    await eventually(async () => expect(await seen()).toHaveLength(1));
+    later(2_000);
+    expect(await looks()).toBe(0);
+    await redis.admin.hset(LOCK, 'owner', '1');
+    const order = { productId: '1', buyer: 'alice' };
+    reporter.onNotes(4711, [{ at: Date.now(), kind: 'passed', point: 'lock-set', ...order }]);
+    await eventually(async () =>
+      expect(await lastSeen()).toMatchObject({ fields: { owner: '1' } }),
+    );
+    // It is held: whoever holds it may be frozen, and tell nothing.
+    later(60_000);
+    expect(await looks()).toBeGreaterThan(0);
+  });
+
+  it('is not looked at any more when the shop closes', async () => {
+    stopped.abort();
+    reporter.onNotes(4711, [{ at: Date.now(), kind: 'lock', event: 'acquired', name: LOCK }]);
+    expect(await looks()).toBe(0);
+  });
+});
