@@ -1,12 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { subscribe } from 'node:diagnostics_channel';
 import { ordersHeld } from '../../apps/seckill-demo/src/arena/fleet.js';
 import type { Member } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { cart } from '../../apps/seckill-demo/src/arena/parts/cart.js';
+import { fence } from '../../apps/seckill-demo/src/arena/parts/fence.js';
 import { offer } from '../../apps/seckill-demo/src/arena/parts/offer.js';
 import { payment } from '../../apps/seckill-demo/src/arena/parts/payment.js';
 import { report } from '../../apps/seckill-demo/src/arena/parts/report.js';
 import { ticket } from '../../apps/seckill-demo/src/arena/parts/ticket.js';
 import { queue } from '../../apps/seckill-demo/src/arena/parts/queue.js';
+import { currentOrder } from '../../apps/seckill-demo/src/seckill/gate.js';
 import type { GatePoint } from '../../apps/seckill-demo/src/seckill/gate.js';
 import { eventually } from '../support/eventually.js';
 import { openLocalShop } from './local-fleet.js';
@@ -206,6 +209,53 @@ describe('the rest of the sale by HTTP', () => {
       expect(await answer.json()).toMatchObject({ statusCode: 400, message });
     });
   });
+
+  describe('PUT price', () => {
+    const change = (id: string, price: unknown, query = '') =>
+      put(`${productUrl(id)}/price${query}`, { price });
+    const priceOf = async (id: string): Promise<unknown> =>
+      ((await (await fetch(`${productUrl(id)}/offer`)).json()) as { price: unknown }).price;
+
+    it.each(['', '?strategy=fenced', '?strategy=unfenced'])(
+      'changes the price, and not the sale: %j',
+      async (query) => {
+        const id = await inStock(3);
+        const changed = await change(id, 4_900, query);
+        expect([changed.status, await changed.json()]).toEqual([200, { price: 4_900 }]);
+        expect(await priceOf(id)).toBe(4_900);
+        expect(await stateOf(id)).toMatchObject({ stock: 3, openingStock: 3 });
+        expect(await shop.redis.keys('product_*')).toEqual([]);
+      },
+    );
+
+    it('waits for whoever writes', async () => {
+      const id = await inStock(1);
+      const [first] = await holding('before-write', 1, () => [change(id, 1)]);
+      expect((await change(id, 2)).status).toBe(423);
+      member.openGate('before-write');
+      expect((await first).status).toBe(200);
+    });
+
+    it('refuses a holder whose lease was over, by the tokens of both', async () => {
+      const id = await inStock(1);
+      const [late] = await holding('before-write', 1, () => [change(id, 9_900)]);
+      await shop.redis.del(`product_${id}`);
+      expect((await change(id, 4_900)).status).toBe(200);
+      member.openGate('before-write');
+      const refusal = { statusCode: 500, code: 'STALE_WRITE' };
+      const { message, ...rest } = (await (await late).json()) as { message: string };
+      expect(rest).toMatchObject(refusal);
+      const [, mine, newer] = /^token (\d+) < (\d+)$/.exec(message) ?? [];
+      expect(Number(mine)).toBeLessThan(Number(newer));
+      expect(await priceOf(id)).toBe(4_900);
+    });
+
+    it('refuses what is no price with 400, and a product that nobody has put with 404', async () => {
+      expect((await change('nothing', 1)).status).toBe(404);
+      expect((await change('p1', -1)).status).toBe(400);
+      expect((await change('p1', 1, '?strategy=hope')).status).toBe(400);
+    });
+  });
 });
 
 describe('a sale that opens when two processes are ready', () => {
@@ -238,7 +288,10 @@ describe('the parts of the sale with one process', () => {
   });
   afterAll(() => Promise.all([patient.close(), hasty.close()]));
 
-  const planIn = ({ fleet, redis }: LocalShop) => ({ fleet, redis, keyPrefix: '', newProduct });
+  const planIn = ({ fleet, redis }: LocalShop) => {
+    const [onAnswer, onStruck] = [jest.fn(), jest.fn()];
+    return { fleet, redis, keyPrefix: '', newProduct, onAnswer, onStruck };
+  };
 
   it('the fair lock sells in the order of arrival', async () => {
     const result = await queue(planIn(patient), 'fair');
@@ -271,6 +324,27 @@ describe('the parts of the sale with one process', () => {
     expect(await report(plan, 'cron-lock')).toMatchObject({ outcome: 'ok', runs: 1 });
     expect(await report(plan, 'cron-lock')).toMatchObject({ outcome: 'error', runs: 0 });
     expect(await report(plan, 'everywhere')).toMatchObject({ runs: 1 });
+  });
+
+  it('a late write is refused by the fence, and lands without it', async () => {
+    // The gate holds the first one; this process itself cannot stand still.
+    const [member] = patient.fleet.members as [Member];
+    jest.spyOn(member, 'freeze').mockImplementation(() => undefined);
+    jest.spyOn(member, 'thaw').mockImplementation(() => undefined);
+    const plan = planIn(patient);
+    const holders: Array<string | undefined> = [];
+    subscribe('nestjs-redis-lock:event', (event) => {
+      const { type } = event as { type: string };
+      if (type === 'acquired') holders.push(currentOrder.getStore()?.buyer);
+    });
+    expect(await fence(plan, 'unfenced')).toMatchObject({ outcome: 'stale-write', price: 9_900 });
+    // The sale is opened for nobody, and so is the price that is read in the end.
+    expect(holders).toEqual([undefined, 'first', 'next', undefined]);
+    expect(plan.onStruck.mock.calls.map(([what]) => what)).toEqual([
+      ...['frozen', 'lease-ended', 'thawed'],
+    ]);
+    expect(await fence(plan, 'fenced')).toMatchObject({ outcome: 'refused', price: 4_900 });
+    expect(plan.onStruck).toHaveBeenLastCalledWith('stale-refused', member.pid);
   });
 
   it('carts in opposite orders are sold whole', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../../apps/seckill-demo/src/arena/buyer.js';
 import { judgeCarts } from '../../apps/seckill-demo/src/arena/parts/cart.js';
+import { judgeFence } from '../../apps/seckill-demo/src/arena/parts/fence.js';
 import { judgeOffer } from '../../apps/seckill-demo/src/arena/parts/offer.js';
 import type { OfferEvidence } from '../../apps/seckill-demo/src/arena/parts/offer.js';
 import { judgeReports } from '../../apps/seckill-demo/src/arena/parts/report.js';
@@ -132,5 +133,28 @@ describe('judgeReports', () => {
     ['one got no answer', [ran, broken], 'error'],
   ] as const)('%s', (_, answers, outcome) => {
     expect(judgeReports(answers, true).outcome).toBe(outcome);
+  });
+});
+
+describe('judgeFence', () => {
+  const done = answer(200, { price: 1 });
+  const refused = answer(500, { code: 'STALE_WRITE', message: 'token 33 < 34' });
+
+  it.each([
+    ['the late write was refused', refused, done, 4_900, 'refused'],
+    ['the late write landed', done, done, 9_900, 'stale-write'],
+    [
+      'the late write landed, and its author was told that the lock was lost',
+      broken,
+      done,
+      9_900,
+      'stale-write',
+    ],
+    ['it was refused, and landed all the same', refused, done, 9_900, 'stale-write'],
+    ['something else kept it out', broken, done, 4_900, 'error'],
+    ['the newer one never got in', done, busy, 9_900, 'error'],
+    ['neither price stands', refused, done, 1, 'error'],
+  ] as const)('%s', (_, late, newer, price, outcome) => {
+    expect(judgeFence({ late, newer, price }, true)).toMatchObject({ outcome, price });
   });
 });

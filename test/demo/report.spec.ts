@@ -140,6 +140,7 @@ describe('partTable', () => {
       ['cart', 'multi lock', '1 sold, 1 deadlocked', '30 sold, 0 deadlocked'],
       ['ticket', 'rate limit', '10 let in, limit 5', '5 let in, limit 5'],
       ['report', '@CronLock', '2 runs, 2 processes', '1 run, 2 processes'],
+      ['fence', 'fencing token', 'price 99, written late', 'price 49, late one refused'],
     ]);
   });
 });
@@ -194,10 +195,10 @@ describe('reportText', () => {
 describe('checkText', () => {
   it('says that all is as expected', () => {
     const report = reportOf({ loads: [naive], faults: [frozen], parts: PARTS }, 31_234);
-    const passed = 'check passed: 14 cells as expected, 1 only measured, 31.2 s';
+    const passed = 'check passed: 16 cells as expected, 1 only measured, 31.2 s';
     expect(checkText(report, options())).toBe(passed);
     expect(checkText(report, options('--lang', 'zh'))).toBe(
-      '检查通过：14 格全部符合预期，1 格只测量，31.2 秒',
+      '检查通过：16 格全部符合预期，1 格只测量，31.2 秒',
     );
   });
 
@@ -207,7 +208,7 @@ describe('checkText', () => {
     const parts = PARTS.map((part) => ({ ...part, outcome: 'ok' as const }));
     const report = reportOf({ loads, faults, parts }, 1_000);
     expect(checkText(report, options()).split('\n')).toEqual([
-      'check FAILED: 7 cells not as expected, 1.0 s',
+      'check FAILED: 9 cells not as expected, 1.0 s',
       '  naive: the rush, 2 processes: expected "oversells", saw "exact"',
       '  redis-lock: frozen beyond the lease: expected "refused", saw "stale-write"',
       '  payment: without the semaphore: expected "overloads", saw "ok"',
@@ -215,6 +216,8 @@ describe('checkText', () => {
       '  cart: without the multi lock: expected "deadlock", saw "ok"',
       '  ticket: without the rate limit: expected "leaks", saw "ok"',
       '  report: without the @CronLock: expected "repeats", saw "ok"',
+      '  fence: without the fencing token: expected "stale-write", saw "ok"',
+      '  fence: with the fencing token: expected "refused", saw "ok"',
     ]);
     expect(checkText(report, options('--lang', 'zh'))).toContain('  payment：不用信号量：预期');
   });

@@ -37,4 +37,6 @@ export const PARTS: readonly PartResult[] = [
   { part: 'ticket', withLock: true, outcome: 'ok', limit: 5, letIn: 5, sentAway: 7 },
   { part: 'report', withLock: false, outcome: 'repeats', processes: 2, runs: 2 },
   { part: 'report', withLock: true, outcome: 'ok', processes: 2, runs: 1 },
+  { part: 'fence', withLock: false, outcome: 'stale-write', price: 9_900 },
+  { part: 'fence', withLock: true, outcome: 'refused', price: 4_900 },
 ];

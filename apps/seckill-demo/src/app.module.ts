@@ -15,6 +15,8 @@ import { OfferService } from './offer/offer.service.js';
 import { PaymentGateway } from './payment/payment-gateway.js';
 import { PaymentController } from './payment/payment.controller.js';
 import { PaymentService } from './payment/payment.service.js';
+import { PriceController } from './price/price.controller.js';
+import { PriceService } from './price/price.service.js';
 import { ReportController } from './report/report.controller.js';
 import { SalesReport } from './report/sales-report.js';
 import { CancellationService } from './seckill/cancellation.service.js';
@@ -60,7 +62,7 @@ export class AppModule implements OnApplicationShutdown {
       ],
       controllers: [
         ...[SeckillController, CartController, OfferController, PaymentController],
-        ...[TicketController, ReportController],
+        ...[TicketController, ReportController, PriceController],
         ...controllers,
       ],
       providers: [
@@ -75,6 +77,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],
         ...[CartService, OfferService, PaymentGateway, PaymentService, TicketService, SalesReport],
+        PriceService,
         ...Object.values(STRATEGIES),
         StrategyRegistry,
         ...providers,

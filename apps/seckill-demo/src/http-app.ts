@@ -1,14 +1,17 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import type { Seams } from './app.module.js';
 import { SHOP_LOG_LEVELS } from './options/names.mjs';
+import { currentOrder } from './seckill/gate.js';
 import type { Settings, ShopLogLevel } from './settings.js';
 
 /** Says which process answered, so that buyers can be spread over all of them. */
 export const SERVED_BY = 'x-served-by';
+/** `<product>/<buyer>`: for whom a request is, where neither its path nor its body says so. */
+export const VISIT = 'x-visit';
 
 /** Longer than a measurement: a buyer's connection must not be closed under a waiting order. */
 const KEEP_ALIVE_MS = 65_000;
@@ -27,12 +30,19 @@ export async function createHttpApp(
     },
   );
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
-  app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+  app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
     response.setHeader(SERVED_BY, process.pid);
-    next();
+    const [, productId, buyer] = /^([\w-]{1,32})\/([\w-]{1,64})$/.exec(visitOf(request)) ?? [];
+    if (productId === undefined || buyer === undefined) next();
+    else currentOrder.run({ productId, buyer }, next);
   });
   if (settings.realSale) (await import('./operator/interface.js')).serveInterface(app);
   return app;
+}
+
+function visitOf({ headers }: IncomingMessage): string {
+  const visit = headers[VISIT];
+  return typeof visit === 'string' ? visit : '';
 }
 
 function levelsOf(lowest: ShopLogLevel): LogLevel[] {

@@ -147,7 +147,10 @@ export class Arena {
         const newProduct = (): string => this.#reporter.newProduct(cell);
         await this.#play(cell, async () => ({
           kind: 'part',
-          ...(await play({ fleet, redis: client, keyPrefix, newProduct })),
+          ...(await play({
+            ...{ fleet, redis: client, keyPrefix, newProduct },
+            ...this.#reporter.of(cell),
+          })),
         }));
       }
     });

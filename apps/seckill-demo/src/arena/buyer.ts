@@ -1,7 +1,8 @@
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { SERVED_BY } from '../http-app.js';
+import { SERVED_BY, VISIT } from '../http-app.js';
+import type { OrderRef } from '../seckill/gate.js';
 import type { ProductState } from '../seckill/sale-ledger.js';
 import type { StrategyName } from '../strategies/strategy.js';
 
@@ -59,8 +60,14 @@ export class Buyer {
     return this.ask('POST', path, { buyer: name });
   }
 
-  ask(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Answer> {
-    return send(this.agent, method, this.url + path, body);
+  /** `visit`: for whom, where the request does not say so. */
+  ask(
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body?: object,
+    visit?: OrderRef,
+  ): Promise<Answer> {
+    return send(this.agent, method, this.url + path, body, visit);
   }
 
   leave(): void {
@@ -115,12 +122,21 @@ function refusalIn(answer: Answer): string {
 }
 
 /** Never rejects: to a buyer, a broken connection is an answer as well. */
-function send(agent: Agent, method: string, url: string, body?: object): Promise<Answer> {
+function send(
+  agent: Agent,
+  method: string,
+  url: string,
+  body?: object,
+  visit?: OrderRef,
+): Promise<Answer> {
   return new Promise((resolve) => {
     const lost = (error: Error): void => {
       resolve({ status: 0, body: error.message, servedBy: 0, at: performance.now() });
     };
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(visit !== undefined && { [VISIT]: `${visit.productId}/${visit.buyer}` }),
+    };
     const outgoing = request(url, { agent, method, headers, timeout: ANSWER_LIMIT_MS });
     outgoing.on('response', (incoming) => {
       read(incoming).then(resolve, lost);

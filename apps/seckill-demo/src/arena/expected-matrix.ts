@@ -73,6 +73,7 @@ export const EXPECTED_PARTS: Readonly<
   cart: { withoutLock: 'deadlock', withLock: 'ok' },
   ticket: { withoutLock: 'leaks', withLock: 'ok' },
   report: { withoutLock: 'repeats', withLock: 'ok' },
+  fence: { withoutLock: 'stale-write', withLock: 'refused' },
 };
 
 /** What is published of a cell; undefined: it is measured, and nothing is promised. */

@@ -109,6 +109,7 @@ others are busy.`,
     cart: 'multi lock',
     ticket: 'rate limit',
     report: '@CronLock',
+    fence: 'fencing token',
   },
   partFigures: figuresOf,
   partNotes: `queue: 20 buyers come one by one; inverted: pairs of them who bought in another
@@ -119,7 +120,9 @@ read price and stock while both change; torn: they saw an old price with new
 stock; at once: so many were reading together. cart: one wants A and B, another
 B and A; deadlocked: each had what the other waited for, and nobody bought.
 ticket: a visitor may try five times in ten seconds, and tries at each process.
-report: the moment of a nightly job comes in all processes at once.`,
+report: the moment of a nightly job comes in all processes at once. fence: a
+process freezes between assertHeld() and its write of the price 99; its lease
+ends, and another one writes 49.`,
 
   checkPassed: (compared, measured, seconds) =>
     `check passed: ${compared} cells as expected` +
@@ -174,6 +177,8 @@ function figuresOf(result: PartResult): string {
       return `${result.letIn} let in, limit ${result.limit}`;
     case 'report':
       return `${count(result.runs, 'run')}, ${count(result.processes, 'process', 'es')}`;
+    case 'fence':
+      return `price ${result.price / 100}, ${result.outcome === 'refused' ? 'late one refused' : 'written late'}`;
   }
 }
 

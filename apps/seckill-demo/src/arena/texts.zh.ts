@@ -101,6 +101,7 @@ export const chinese: Texts = {
     cart: '联锁',
     ticket: '限流',
     report: '定时任务锁',
+    fence: '围栏令牌',
   },
   partFigures: figuresOf,
   partNotes: `queue：20 人依次到来；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时只测
@@ -108,7 +109,8 @@ export const chinese: Texts = {
 之后的。payment：支付网关一次只接五人；被赶出：多出来的人。offer：读价格和库存
 时两者正在改；读错：看到旧价格配新库存的人；同时读：一起在读的人数。cart：一个
 买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。ticket：每人
-十秒内最多试五次，他在每个进程都试。report：夜间任务的时刻在各进程同时到来。`,
+十秒内最多试五次，他在每个进程都试。report：夜间任务的时刻在各进程同时到来。
+fence：进程在 assertHeld() 与写入价格 99 之间冻结，租约到期，另一个进程写入 49。`,
 
   checkPassed: (compared, measured, seconds) =>
     `检查通过：${compared} 格全部符合预期${measured > 0 ? `，${measured} 格只测量` : ''}，${seconds} 秒`,
@@ -158,6 +160,8 @@ function figuresOf(result: PartResult): string {
       return `放行 ${result.letIn} 次，上限 ${result.limit}`;
     case 'report':
       return `执行 ${result.runs} 次，${result.processes} 个进程`;
+    case 'fence':
+      return `价格 ${result.price / 100}，${result.outcome === 'refused' ? '拦下迟到者' : '被迟到者覆盖'}`;
   }
 }
 

@@ -39,6 +39,7 @@ export const PART_NAMES = /** @type {const} */ ([
   'cart',
   'ticket',
   'report',
+  'fence',
 ]);
 
 /** Each level includes those before it; `debug` shows every lock. */

@@ -3,9 +3,9 @@ import { LockService } from 'nestjs-redis-lock';
 import type { Lease } from 'nestjs-redis-lock';
 import { DATABASE } from '../database/open-database.js';
 import type { Database } from '../database/tables.js';
+import { overtaken } from '../seckill/fence.js';
 import { GATE } from '../seckill/gate.js';
 import type { Gate } from '../seckill/gate.js';
-import { OrderRefusedError } from '../seckill/order-outcome.js';
 import type { OrderOutcome } from '../seckill/order-outcome.js';
 import { SaleLedger } from '../seckill/sale-ledger.js';
 import type { SaleBook } from '../seckill/sale-ledger.js';
@@ -55,17 +55,4 @@ export class FencedStrategy implements Strategy {
         }),
     };
   }
-}
-
-async function overtaken(
-  db: Database,
-  productId: string,
-  token: string,
-): Promise<OrderRefusedError> {
-  const { fence } = await db
-    .selectFrom('products')
-    .select('fence')
-    .where('id', '=', productId)
-    .executeTakeFirstOrThrow();
-  return new OrderRefusedError({ kind: 'stale-write', reason: `token ${token} < ${fence}` });
 }

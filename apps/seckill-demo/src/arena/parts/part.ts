@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { PartName } from '../../options/names.mjs';
+import type { Reporter } from '../reporter.js';
 import type { Fleet } from '../fleet.js';
 
 export { PART_NAMES } from '../../options/names.mjs';
@@ -15,6 +16,8 @@ export type { PartName } from '../../options/names.mjs';
  * - `partial`: a cart was sold by halves.
  * - `leaks`: a visitor got in more often than the limit says.
  * - `repeats`: more than one process ran the job.
+ * - `stale-write`: a late holder wrote over a newer price.
+ * - `refused`: the late holder was kept from writing.
  * - `error`: the part could not be played through.
  */
 export type PartOutcome =
@@ -27,6 +30,8 @@ export type PartOutcome =
   | 'partial'
   | 'leaks'
   | 'repeats'
+  | 'stale-write'
+  | 'refused'
   | 'error';
 
 type Played<Part extends PartName, Figures> = Readonly<Figures> & {
@@ -44,6 +49,8 @@ export type OfferResult = Played<'offer', { readers: number; together: number; t
 export type CartResult = Played<'cart', { sold: number; soldOut: number; stuck: number }>;
 export type TicketResult = Played<'ticket', { limit: number; letIn: number; sentAway: number }>;
 export type ReportResult = Played<'report', { processes: number; runs: number }>;
+/** `price`: what stands in the end, in cents. */
+export type FenceResult = Played<'fence', { price: number }>;
 export type PartResult =
   | QueueResult
   | OpeningResult
@@ -51,10 +58,11 @@ export type PartResult =
   | OfferResult
   | CartResult
   | TicketResult
-  | ReportResult;
+  | ReportResult
+  | FenceResult;
 
 /** Where a part is played. */
-export interface PartPlan {
+export interface PartPlan extends ReturnType<Reporter['of']> {
   readonly fleet: Fleet;
   /** The arena's own connection, to see who waits where. */
   readonly redis: Redis;

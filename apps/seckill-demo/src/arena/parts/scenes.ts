@@ -1,4 +1,5 @@
 import { cart, cartOneByOne } from './cart.js';
+import { fence } from './fence.js';
 import { offer } from './offer.js';
 import { opening } from './opening.js';
 import type { PartName, PartPlan, PartResult } from './part.js';
@@ -33,4 +34,6 @@ export const PATIENT_SCENES: readonly PartScene[] = [
   { part: 'ticket', withLock: true, play: (plan) => ticket(plan, 'shared') },
   { part: 'report', withLock: false, play: (plan) => report(plan, 'everywhere') },
   { part: 'report', withLock: true, play: (plan) => report(plan, 'cron-lock') },
+  { part: 'fence', withLock: false, play: (plan) => fence(plan, 'unfenced') },
+  { part: 'fence', withLock: true, play: (plan) => fence(plan, 'fenced') },
 ];

@@ -55,9 +55,10 @@ export class StageCard extends ArenaElement {
       withLock: which === 'with',
       steps: store.log.of(id),
     };
-    return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
-      ${draw(scene)}
-    </svg>`;
+    return html`<figure>
+      <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">${draw(scene)}</svg>
+      <figcaption class="small">${label}</figcaption>
+    </figure>`;
   }
 
   /** Where orders were seen at the lock of the stock, too. */

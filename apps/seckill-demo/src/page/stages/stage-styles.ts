@@ -33,6 +33,13 @@ export const stageStyles = css`
     font-weight: 600;
     color: var(--muted);
   }
+  figure {
+    margin: 0;
+  }
+  figcaption {
+    margin-top: 6px;
+    color: var(--muted);
+  }
   svg {
     display: block;
     width: 100%;

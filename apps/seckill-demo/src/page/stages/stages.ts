@@ -1,5 +1,6 @@
 import type { PartName } from '../../arena/parts/part.js';
 import { cartPicture } from './cart-picture.js';
+import { fencePicture } from './fence-picture.js';
 import { offerPicture } from './offer-picture.js';
 import { openingPicture } from './opening-picture.js';
 import { paymentPicture } from './payment-picture.js';
@@ -17,4 +18,5 @@ export const PICTURES: Readonly<Partial<Record<PartName, Picture>>> = {
   cart: cartPicture,
   ticket: ticketPicture,
   report: reportPicture,
+  fence: fencePicture,
 };

@@ -42,53 +42,64 @@ export const stageWords: InBoth<StagesWords> = {
         title: 'Who came first buys first',
         why: 'A fair lock keeps one line for all processes.',
         pictures: {
-          without: 'Above the order of arrival, below the order of purchase; lines cross.',
-          with: 'Above the order of arrival, below the order of purchase; no lines cross.',
+          without: 'Arrival above, purchase below. A red line was overtaken.',
+          with: 'Arrival above, purchase below. No line crosses another.',
         },
       },
       opening: {
         title: 'Nobody sells before all are ready',
         why: 'A latch opens the doors when the last process has counted down.',
-        pictures: { without: 'Not played.', with: 'A lamp for each process, and the doors.' },
+        pictures: {
+          without: 'Not played.',
+          with: 'A lamp for each process. The doors open when the last one is lit.',
+        },
       },
       payment: {
         title: 'Five in the gateway, never six',
         why: 'A semaphore hands out five permits, and the others wait for one.',
         pictures: {
-          without: 'Five lamps; whoever comes sixth is thrown out.',
-          with: 'Five lamps; all buyers have paid.',
+          without: 'The gateway takes five at once. Each further buyer is thrown out (✕).',
+          with: 'The others wait until a lamp is free. All have paid (✓).',
         },
       },
       offer: {
         title: 'Price and stock belong together',
         why: 'Readers share a read lock; the merchant changes both under the write lock.',
         pictures: {
-          without: 'Readers who saw the old price with the new stock: torn pairs.',
-          with: 'Readers who saw a price and a stock that belong together.',
+          without: 'Each reader saw the old price 99 with the new stock 500: a torn pair.',
+          with: 'The merchant waits until all have read. 99 and 10 belong together.',
         },
       },
       cart: {
         title: 'Two carts, the same two products',
         why: 'A multi lock takes all products of a cart or none, always in the same order.',
         pictures: {
-          without: 'Cart 1 has A and waits for B; cart 2 has B and waits for A.',
-          with: 'Cart 1 has A and B; cart 2 waits for its turn.',
+          without: 'Cart 1 has A and waits for B. Cart 2 has B and waits for A. Neither goes on.',
+          with: 'One cart takes A and B together. The other one waits for both.',
         },
       },
       ticket: {
         title: 'Five attempts, at whichever process',
         why: 'The limit counts in Redis, so it is one limit for all processes.',
         pictures: {
-          without: 'Each process lets the visitor in five times.',
-          with: 'All processes together let the visitor in five times.',
+          without: 'Each process counts for itself. Attempts beyond the fifth get in (✕).',
+          with: 'One count for all processes. After the fifth the visitor is sent away.',
         },
       },
       report: {
         title: 'A nightly job in every process',
         why: 'The moment comes in all processes at once; @CronLock lets one of them run the job.',
         pictures: {
-          without: 'Every process runs the job.',
-          with: 'One process runs the job, the others leave it out.',
+          without: 'Every process runs the job. The second run (✕) is one too many.',
+          with: 'One process runs the job (✓). The others leave it out (–).',
+        },
+      },
+      fence: {
+        title: 'The write that came too late',
+        why: 'A process freezes between its check and its write. No lock can help it; the database can.',
+        pictures: {
+          without: 'Process 1 wakes up after its lease, and writes 99 over the newer 49.',
+          with: 'The database has seen a newer token. It refuses the 99, and the 49 stays.',
         },
       },
     },
@@ -111,53 +122,61 @@ export const stageWords: InBoth<StagesWords> = {
         title: '先到的人先买',
         why: '公平锁让所有进程共用一条队。',
         pictures: {
-          without: '上面是到达顺序，下面是购买顺序，连线交叉。',
-          with: '上面是到达顺序，下面是购买顺序，连线不交叉。',
+          without: '上面是到达顺序，下面是购买顺序。红线是被插队的人。',
+          with: '上面是到达顺序，下面是购买顺序。没有一条线交叉。',
         },
       },
       opening: {
         title: '没有全部就绪，谁也不卖',
         why: '最后一个进程倒数完毕，闭锁才开门。',
-        pictures: { without: '没有跑。', with: '每个进程一盏灯，旁边是大门。' },
+        pictures: { without: '没有跑。', with: '每个进程一盏灯，最后一盏亮了才开门。' },
       },
       payment: {
         title: '支付网关只进五个，绝没有第六个',
         why: '信号量只发五张许可，其他人等着。',
         pictures: {
-          without: '五盏灯，第六个进来的人被赶出去。',
-          with: '五盏灯，所有买家都付了款。',
+          without: '网关同时只接五人，多出来的都被赶出去（✕）。',
+          with: '其他人等到有灯空出来，最后全都付了款（✓）。',
         },
       },
       offer: {
         title: '价格和库存要一起看',
         why: '读者共用读锁，商家在写锁之下一起改价格和库存。',
         pictures: {
-          without: '读者看到旧价格配新库存：一对撕裂的值。',
-          with: '读者看到的价格和库存是一对。',
+          without: '每个读者都看到旧价格 99 配新库存 500：一对撕裂的值。',
+          with: '商家等所有人读完再改，99 和 10 是一对。',
         },
       },
       cart: {
         title: '两个购物车，同样两件商品',
         why: '联锁要么锁住购物车里的全部商品，要么一件不锁，而且总按同一顺序。',
         pictures: {
-          without: '购物车 1 拿着 A 等 B，购物车 2 拿着 B 等 A。',
-          with: '购物车 1 同时拿着 A 和 B，购物车 2 等轮到自己。',
+          without: '购物车 1 拿着 A 等 B，购物车 2 拿着 B 等 A，谁也走不了。',
+          with: '一个购物车同时拿到 A 和 B，另一个等着两件一起拿。',
         },
       },
       ticket: {
         title: '最多试五次，不论在哪个进程',
         why: '计数放在 Redis 里，所有进程共用一个上限。',
         pictures: {
-          without: '每个进程都放行五次。',
-          with: '所有进程加起来放行五次。',
+          without: '每个进程各数各的，第五次之后还能进（✕）。',
+          with: '所有进程一起数，满五次就请他走。',
         },
       },
       report: {
         title: '每个进程都有的夜间任务',
         why: '时刻在各进程同时到来，@CronLock 只让其中一个执行。',
         pictures: {
-          without: '每个进程都执行一遍。',
-          with: '一个进程执行，其余的跳过。',
+          without: '每个进程都执行一遍，第二遍（✕）就多余了。',
+          with: '一个进程执行（✓），其余的跳过（–）。',
+        },
+      },
+      fence: {
+        title: '来迟了的写入',
+        why: '进程在检查之后、写入之前冻结。锁救不了它，数据库可以。',
+        pictures: {
+          without: '进程 1 醒来时租约已过，用 99 盖掉了更新的 49。',
+          with: '数据库见过更大的令牌，拒绝 99，保住 49。',
         },
       },
     },

@@ -1,0 +1,89 @@
+import { Buyer, openSale } from '../buyer.js';
+import type { Answer } from '../buyer.js';
+import { ordersHeld } from '../fleet.js';
+import type { Member } from '../fleet.js';
+import type { FenceResult, PartPlan } from './part.js';
+import { askFor } from './visit.js';
+
+const LATE = 9_900;
+const NEWER = 4_900;
+const OK = 200;
+
+export interface FenceEvidence {
+  /** Answers to the one who stood still, and to the one who came after. */
+  readonly late: Answer;
+  readonly newer: Answer;
+  /** The price in the end. */
+  readonly price: number;
+}
+
+/**
+ * The first one stands still between its check and its write, timers included. Its lease ends, the
+ * next one writes, and the first one goes on where it stood.
+ */
+export async function fence(plan: PartPlan, strategy: 'unfenced' | 'fenced'): Promise<FenceResult> {
+  const { fleet, redis, keyPrefix, onStruck } = plan;
+  const productId = plan.newProduct();
+  const [first, next = first] = fleet.members;
+  if (first === undefined || next === undefined) throw new Error('nobody serves');
+  await openSale(fleet.url, productId, 1);
+  const offices = [
+    await Buyer.at(fleet.url, first.pid),
+    await Buyer.at(fleet.url, next.pid),
+  ] as const;
+  const write = (office: 0 | 1, price: number): Promise<Answer> => {
+    const path = `/api/products/${productId}/price?strategy=${strategy}`;
+    const visit = { productId, buyer: office === 0 ? 'first' : 'next' };
+    return askFor(plan, visit, offices[office], 'PUT', path, { price });
+  };
+  try {
+    await first.closeGate('before-write', 1);
+    const pending = write(0, LATE);
+    await ordersHeld(fleet, 'before-write', 1, { members: [first] });
+    const newer = await whileFrozen(plan, first, async () => {
+      // Nobody renews the lease now; waiting for the rest of its thirty seconds would show no more.
+      await redis.pexpire(`${keyPrefix}product_${productId}`, 0);
+      onStruck('lease-ended');
+      return write(1, NEWER);
+    });
+    const late = await pending;
+    if (isRefused(late)) onStruck('stale-refused', first.pid);
+    const price = await priceOf(offices[1], productId);
+    return judgeFence({ late, newer, price }, strategy === 'fenced');
+  } finally {
+    for (const office of offices) office.leave();
+  }
+}
+
+/** It wakes up where it stood, with its gate open. */
+async function whileFrozen<T>(
+  { onStruck }: PartPlan,
+  member: Member,
+  happen: () => Promise<T>,
+): Promise<T> {
+  member.freeze();
+  onStruck('frozen', member.pid);
+  try {
+    return await happen();
+  } finally {
+    member.openGate('before-write');
+    member.thaw();
+    onStruck('thawed', member.pid);
+  }
+}
+
+export function judgeFence({ late, newer, price }: FenceEvidence, withLock: boolean): FenceResult {
+  const isOverwritten = newer.status === OK && price === LATE;
+  const isKept = newer.status === OK && price === NEWER && isRefused(late);
+  const outcome = isOverwritten ? 'stale-write' : isKept ? 'refused' : 'error';
+  return { part: 'fence', withLock, outcome, price };
+}
+
+function isRefused({ body }: Answer): boolean {
+  return body.includes('STALE_WRITE');
+}
+
+async function priceOf(office: Buyer, productId: string): Promise<number> {
+  const { body } = await office.ask('GET', `/api/products/${productId}/offer`);
+  return (JSON.parse(body) as { price: number }).price;
+}

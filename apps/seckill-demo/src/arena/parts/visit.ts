@@ -1,0 +1,17 @@
+import { performance } from 'node:perf_hooks';
+import type { OrderRef } from '../../seckill/gate.js';
+import type { Answer, Buyer } from '../buyer.js';
+import type { PartPlan } from './part.js';
+
+/** Asks for somebody; the answer, and what the process sees meanwhile, become steps of the part. */
+export async function askFor(
+  { onAnswer }: Pick<PartPlan, 'onAnswer'>,
+  visit: OrderRef,
+  asking: Buyer,
+  ...[method, path, body]: Parameters<Buyer['ask']>
+): Promise<Answer> {
+  const sentAt = performance.now();
+  const answer = await asking.ask(method, path, body, visit);
+  onAnswer(visit.buyer, answer, sentAt);
+  return answer;
+}

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { OfferBody } from '../offer/offer.schemas.js';
+
+/** `unfenced` trusts the lock alone. */
+export const PriceQuery = z.object({
+  strategy: z.enum(['unfenced', 'fenced']).default('fenced'),
+});
+export type PriceQuery = z.infer<typeof PriceQuery>;
+
+export const PriceBody = OfferBody.pick({ price: true });
+export type PriceBody = z.infer<typeof PriceBody>;
