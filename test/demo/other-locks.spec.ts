@@ -329,7 +329,7 @@ describe('the parts of the sale with one process', () => {
   it('a late write is refused by the fence, and lands without it', async () => {
     // The gate holds the first one; this process itself cannot stand still.
     const [member] = patient.fleet.members as [Member];
-    jest.spyOn(member, 'freeze').mockImplementation(() => undefined);
+    jest.spyOn(member, 'freeze').mockImplementation(() => Promise.resolve());
     jest.spyOn(member, 'thaw').mockImplementation(() => undefined);
     const plan = planIn(patient);
     const holders: Array<string | undefined> = [];

@@ -4,6 +4,7 @@ import { ORDER_STATES } from '../database/tables.js';
 import { OfferController } from '../offer/offer.controller.js';
 import { OrdersController } from '../orders/orders.controller.js';
 import { PaymentController } from '../payment/payment.controller.js';
+import { PriceController } from '../price/price.controller.js';
 import { ReportController } from '../report/report.controller.js';
 import { SeckillController } from '../seckill/seckill.controller.js';
 import { TicketController } from '../ticket/ticket.controller.js';
@@ -19,7 +20,13 @@ const NO_ORDER = { 404: 'No such order' };
 
 const Count = z.int().min(0);
 const Remaining = z.object({ remaining: Count });
-const Product = z.object({ id: z.string(), stock: Count, openingStock: Count, orders: Count });
+const Product = z.object({
+  id: z.string(),
+  stock: Count,
+  openingStock: Count,
+  orders: Count.describe('With a piece'),
+  paid: Count,
+});
 const Offer = z.object({ price: Count.describe('In cents'), stock: Count });
 const State = z.enum(ORDER_STATES);
 const Order = z.object({
@@ -77,6 +84,14 @@ describe(OfferController, 'other locks', {
     locks: true,
   },
 });
+describe(PriceController, 'other locks', {
+  change: {
+    summary: 'Set a new price, behind the fence unless `strategy` is `unfenced`',
+    answer: [200, 'Changed', Offer.pick({ price: true })],
+    refusals: { ...BODY, 500: 'A newer holder has written', ...NO_PRODUCT },
+    locks: true,
+  },
+});
 describe(CartController, 'other locks', {
   order: {
     summary: 'Order one piece of each product, or nothing',
@@ -108,6 +123,11 @@ describe(OrdersController, 'real sale', {
     summary: 'Order a piece: noted at once, taken when its turn has come',
     answer: [202, 'Queued; `Location` shows it', z.object({ id: z.uuid(), state: State })],
     refusals: { ...BODY, ...NO_PRODUCT, ...TOO_EARLY, 409: SALE[409] },
+  },
+  showLatest: {
+    summary: 'Show the latest order of a buyer',
+    answer: [200, 'Its state, and until when it may be paid', Order],
+    refusals: { ...INPUT, ...NO_ORDER },
   },
   show: {
     summary: 'Show an order',
