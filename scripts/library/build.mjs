@@ -82,13 +82,15 @@ function copyPages() {
 }
 
 /**
- * A link to what is not in the package, such as a source or a test, becomes its text.
+ * A link to what is not in the package, such as a source or a test, becomes its text. No picture is
+ * in the package.
  * @param {string} page
  * @param {string} text
  */
 function withoutLinksOut(page, text) {
   const links = /\[([^\]]+)\]\((?![a-z]+:|#)([^)#\s]+)[^)]*\)/g;
-  return text.replace(links, (/** @type {string[]} */ ...[link = '', shown = '', target = '']) => {
+  const prose = text.replace(/<picture>.*?<\/picture>\n+/gs, '');
+  return prose.replace(links, (/** @type {string[]} */ ...[link = '', shown = '', target = '']) => {
     const path = posix.join(posix.dirname(page), target);
     return PAGES.includes(path) ? link : shown;
   });

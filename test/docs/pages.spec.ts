@@ -54,6 +54,9 @@ const proseOf = (text: string) => text.replace(/^```.*?^```$/gms, '');
 const linksIn = (text: string) =>
   [...proseOf(text).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => target);
 
+const picturesIn = (text: string) =>
+  [...text.matchAll(/ (?:src|srcset)="([^"]+)"/g)].map(([, target = '']) => target);
+
 /** By which the headings of a page are linked, as GitHub makes them. */
 const anchorsOf = (text: string) =>
   [...proseOf(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -65,7 +68,8 @@ const anchorsOf = (text: string) =>
 
 describe('the links', () => {
   it.each(ALL)('of %s lead somewhere', (page) => {
-    const broken = linksIn(pageOf(page)).filter((target) => {
+    const text = pageOf(page);
+    const broken = [...linksIn(text), ...picturesIn(text)].filter((target) => {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? page : posix.join(posix.dirname(page), path);
       if (!existsSync(new URL(file, ROOT))) return true;
@@ -113,6 +117,7 @@ function shapeOf(text: string) {
     headings: [...prose.matchAll(/^#+ /gm)].map(([level]) => level),
     rows: [...prose.matchAll(/^\|.*/gm)].map(([row]) => row.split(' | ').length),
     items: [...prose.matchAll(/^- /gm)].length,
+    pictures: picturesIn(prose).map((target) => target.replace(/\.(en|zh)\./, '.')),
     code: blocks.map((block) => block.replace(/(^|\s)(\/\/|# ).*$/gm, '').replace(/\s+/g, ' ')),
     terms: [...new Set(prose.match(/`[^`\n]+`/g))].sort(),
     links: linksIn(prose)

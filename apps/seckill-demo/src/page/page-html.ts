@@ -13,11 +13,11 @@ export const PAGE_IMPORTS: Readonly<Record<string, string>> = {
 /** The first module of the page. */
 export const PAGE_ENTRY = './app/page/main.js';
 
-const LIGHT = `
+export const LIGHT = `
   --ground: #f7f7f5; --panel: #ffffff; --text: #1b1d21; --muted: #5a606b; --line: #e3e4e6;
   --edge: #8b919c; --accent: #0b5fae; --accent-soft: #e3eef9; --on-accent: #ffffff;
   --harm: #b3261e; --harm-soft: #fbe6e4; --on-harm: #ffffff; color-scheme: light;`;
-const DARK = `
+export const DARK = `
   --ground: #121417; --panel: #1a1d21; --text: #e7e9ec; --muted: #a3aab5; --line: #2e3238;
   --edge: #737b87; --accent: #7ab8f5; --accent-soft: #1c3247; --on-accent: #0c1620;
   --harm: #ff8a80; --harm-soft: #46211f; --on-harm: #2a0b09; color-scheme: dark;`;

@@ -1,0 +1,73 @@
+import { countsAt, endOf, FLIGHT_MS, shownAt, slownessOf } from '../page/duel/lane.js';
+import type { Lane } from '../page/duel/lane.js';
+import { dotsAt } from '../page/duel/layout.js';
+import type { Crowd, Dot, Layout } from '../page/duel/layout.js';
+import { fixed } from './svg.js';
+
+/** The crowd is seen before the first one goes. */
+const LEAD_MS = 700;
+/** The end is seen for so long before it begins again. */
+const REST_MS = 4_000;
+/** Dots that land within this fly together. */
+const BEAT_MS = 100;
+
+export const DURATION_MS = 10_000;
+/** Then it stands still: nobody wants it to move for ever. */
+export const TIMES = 3;
+
+/** Dots that fly at the same time. */
+export interface Flight {
+  readonly landsAt: number;
+  readonly dots: ReadonlyArray<{
+    readonly end: Dot;
+    readonly from: string;
+    /** Where it turns, if it is sent away. */
+    readonly door: string;
+  }>;
+}
+
+export function flightsOf(layout: Layout, lane: Lane, crowd: Crowd): Flight[] {
+  const slowness = slownessOf(lane);
+  const at = (shownMs: number): Dot[] => dotsAt(layout, lane, crowd, { shownMs, slowness });
+  const [starts, ends] = [at(-1), at(endOf(lane, slowness) + 1)];
+  const flights = new Map<number, Array<Flight['dots'][number]>>();
+  for (const [index, answer] of lane.answers.entries()) {
+    const shown = shownAt(answer, slowness);
+    const [start, turn, end] = [starts[index], at(shown - FLIGHT_MS / 2)[index], ends[index]];
+    if (start === undefined || turn === undefined || end === undefined) continue;
+    const beat = Math.ceil(shown / BEAT_MS) * BEAT_MS;
+    const dots = flights.get(beat) ?? [];
+    flights.set(beat, [
+      ...dots,
+      { end, from: offset(end, start), door: offset(end, turn, Math.round) },
+    ]);
+  }
+  return [...flights].map(([landsAt, dots]) => ({ landsAt: LEAD_MS + landsAt, dots }));
+}
+
+function offset(end: Dot, dot: Dot, rounded: (number: number) => number | string = fixed): string {
+  return `${rounded(dot.x - end.x)}px ${rounded(dot.y - end.y)}px`;
+}
+
+/** How many were sold after each beat, as far as that changes. */
+export function countsOf(lane: Lane): Array<{ readonly at: number; readonly sold: number }> {
+  const slowness = slownessOf(lane);
+  const counts = [{ at: 0, sold: 0 }];
+  for (let shown = 0; shown < endOf(lane, slowness) + BEAT_MS; shown += BEAT_MS) {
+    const { sold } = countsAt(lane, shown, slowness);
+    if (sold !== counts.at(-1)?.sold) counts.push({ at: LEAD_MS + shown, sold });
+  }
+  return counts;
+}
+
+/** When a lane has come to its end, and its verdict is shown. */
+export function verdictAt(lane: Lane): number {
+  const at = LEAD_MS + endOf(lane, slownessOf(lane)) + BEAT_MS;
+  if (at + REST_MS > DURATION_MS) throw new Error('the duel is longer than its picture');
+  return at;
+}
+
+/** A moment as the share of the whole, in percent. */
+export function share(ms: number): string {
+  return `${Math.round((1_000 * ms) / DURATION_MS) / 10}%`;
+}
