@@ -40,7 +40,6 @@ const isOf = (/** @type {Step} */ step, /** @type {string} */ kind) =>
 const isOfDuel = (/** @type {Step} */ step) => isOf(step, 'duel');
 /** There are as many as buyers, and no picture shows them. */
 const isSpare = (/** @type {Step} */ step) =>
-  step.kind === 'waiters' ||
   (isOf(step, 'rush') && (step.kind === 'lock' || isAtTheDoors(step))) ||
   (isOfDuel(step) && ['passed', 'lock', 'key'].includes(step.kind));
 const isAtTheDoors = (/** @type {Step} */ step) => step.kind === 'passed' && step.point === 'doors';

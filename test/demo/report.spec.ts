@@ -140,7 +140,7 @@ describe('partTable', () => {
       ['cart', 'multi lock', '1 sold, 1 deadlocked', '30 sold, 0 deadlocked'],
       ['ticket', 'rate limit', '10 let in, limit 5', '5 let in, limit 5'],
       ['report', '@CronLock', '2 runs, 2 processes', '1 run, 2 processes'],
-      ['fence', 'fencing token', 'price 99, written late', 'price 49, late one refused'],
+      ['fence', 'fencing token', 'price 99, written late', 'price 49, kept'],
     ]);
   });
 });

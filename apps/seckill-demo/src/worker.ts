@@ -47,6 +47,8 @@ try {
   const settings = settingsFrom(process.env);
   const app = await createHttpApp(settings, { gate, saleLog });
   const stop = async (): Promise<void> => {
+    // What was last seen still has to get out.
+    notes.flush();
     await app.close();
     process.exit(0);
   };

@@ -11,11 +11,11 @@ export function answered(
   sentAt: number,
 ): OrderAnswered {
   const { status, servedBy, at } = reply;
-  const { remaining, code, message } = contentOf(reply);
+  const { remaining, code, message, ran } = contentOf(reply);
   // The message of a stale write names the two tokens.
   const said = typeof message === 'string' ? message : undefined;
   const reason = code === 'STALE_WRITE' ? said : (code ?? said);
-  const answer = kindOf(status);
+  const answer = ran === false ? 'duplicate' : kindOf(status);
   return {
     kind: 'answered',
     cell,

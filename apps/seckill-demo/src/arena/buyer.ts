@@ -105,6 +105,8 @@ interface Content {
   readonly code?: string;
   /** A list, if the input was wrong. */
   readonly message?: unknown;
+  /** False: another process has run the job. */
+  readonly ran?: boolean;
 }
 
 /** Empty, if it is no JSON. */

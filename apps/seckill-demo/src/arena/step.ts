@@ -77,6 +77,7 @@ export interface OrderPassed {
   readonly point: GatePoint;
 }
 
+/** The answer to an order, or to what else a part of the sale asks for: then `sold` means that it was done. */
 export interface OrderAnswered {
   readonly kind: 'answered';
   readonly cell: string;

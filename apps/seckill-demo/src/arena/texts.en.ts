@@ -178,7 +178,7 @@ function figuresOf(result: PartResult): string {
     case 'report':
       return `${count(result.runs, 'run')}, ${count(result.processes, 'process', 'es')}`;
     case 'fence':
-      return `price ${result.price / 100}, ${result.outcome === 'refused' ? 'late one refused' : 'written late'}`;
+      return `price ${result.price / 100}, ${result.outcome === 'refused' ? 'kept' : 'written late'}`;
   }
 }
 

@@ -161,7 +161,7 @@ function figuresOf(result: PartResult): string {
     case 'report':
       return `执行 ${result.runs} 次，${result.processes} 个进程`;
     case 'fence':
-      return `价格 ${result.price / 100}，${result.outcome === 'refused' ? '拦下迟到者' : '被迟到者覆盖'}`;
+      return `价格 ${result.price / 100}，${result.outcome === 'refused' ? '保住了' : '被迟到者覆盖'}`;
   }
 }
 

@@ -22,11 +22,12 @@ export class CartService {
    * for.
    */
   order(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
-    return this.locks.multi(productIds.map(nameOf)).using((lease) =>
-      this.#sellAll(productIds, buyer, () => {
+    return this.locks.multi(productIds.map(nameOf)).using(async (lease) => {
+      await this.gate.reach('before-read');
+      return this.#sellAll(productIds, buyer, () => {
         lease.assertHeld();
-      }),
-    );
+      });
+    });
   }
 
   /** How not to do it: A then B here and B then A there wait for each other until one gives up. */
@@ -40,7 +41,8 @@ export class CartService {
   ): Promise<CartOutcome> {
     if (next === undefined) return work(() => undefined);
     return this.locks.using(nameOf(next), async (lease) => {
-      await this.gate.reach('lock-set');
+      // It has one of several locks; 'lock-set' is said of an order that needs no other.
+      await this.gate.reach('before-read');
       return this.#holding(later, (assertLater) =>
         work(() => {
           lease.assertHeld();

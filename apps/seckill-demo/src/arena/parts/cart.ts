@@ -6,11 +6,13 @@ import { isBusy, isSold, ledgerDifference } from '../load-result.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
 import type { ProductState } from '../../seckill/sale-ledger.js';
 import type { CartResult, PartPlan } from './part.js';
+import { askFor } from './visit.js';
 
 const CARTS_EACH = 20;
 /** The second product runs out before the carts do. */
 const STOCK = [2 * CARTS_EACH, 1.5 * CARTS_EACH] as const;
 const SOLD_OUT = 410;
+const ONE_BY_ONE = '?strategy=one-by-one';
 
 type Pair = readonly [string, string];
 type ProductStates = readonly [ProductState, ProductState];
@@ -19,8 +21,8 @@ type ProductStates = readonly [ProductState, ProductState];
 export async function cart(plan: PartPlan): Promise<CartResult> {
   return withPair(plan, async (buyers, [a, b]) => {
     const answers = await Promise.all([
-      cartsOf(buyers[0], 'first', [a, b]),
-      cartsOf(buyers[1], 'second', [b, a]),
+      cartsOf(plan, buyers[0], 'first', [a, b]),
+      cartsOf(plan, buyers[1], 'second', [b, a]),
     ]);
     return { answers: answers.flat(), withLock: true };
   });
@@ -30,12 +32,13 @@ export async function cart(plan: PartPlan): Promise<CartResult> {
 export async function cartOneByOne(plan: PartPlan): Promise<CartResult> {
   const { fleet } = plan;
   return withPair(plan, async (buyers, [a, b]) => {
-    const order = (buyer: Buyer, name: string, products: Pair): Promise<Answer> =>
-      buyer.ask('POST', '/api/carts/orders?strategy=one-by-one', { buyer: name, products });
-    await closeEverywhere(fleet, 'lock-set', 1);
-    const pending = [order(buyers[0], 'first', [a, b]), order(buyers[1], 'second', [b, a])];
-    await ordersHeld(fleet, 'lock-set', 2);
-    openEverywhere(fleet, 'lock-set');
+    await closeEverywhere(fleet, 'before-read', 1);
+    const pending = [
+      order(plan, buyers[0], ONE_BY_ONE, 'first', [a, b]),
+      order(plan, buyers[1], ONE_BY_ONE, 'second', [b, a]),
+    ];
+    await ordersHeld(fleet, 'before-read', 2);
+    openEverywhere(fleet, 'before-read');
     return { answers: await Promise.all(pending), withLock: false };
   });
 }
@@ -73,7 +76,7 @@ async function withPair(
     ] as const;
     return judgeCarts(answers, states, withLock);
   } finally {
-    openEverywhere(fleet, 'lock-set');
+    openEverywhere(fleet, 'before-read');
     for (const buyer of buyers) buyer.leave();
   }
 }
@@ -83,11 +86,26 @@ function buyerAt({ url, members }: Fleet, place: number): Promise<Buyer> {
   return Buyer.at(url, members[place % members.length]?.pid ?? 0);
 }
 
-async function cartsOf(buyer: Buyer, name: string, products: Pair): Promise<Answer[]> {
+async function cartsOf(
+  plan: PartPlan,
+  asking: Buyer,
+  name: string,
+  products: Pair,
+): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let number = 1; number <= CARTS_EACH; number += 1) {
-    const body = { buyer: `${name}-${number}`, products };
-    answers.push(await buyer.ask('POST', '/api/carts/orders', body));
+    answers.push(await order(plan, asking, '', `${name}-${number}`, products));
   }
   return answers;
+}
+
+function order(
+  plan: PartPlan,
+  asking: Buyer,
+  query: string,
+  buyer: string,
+  products: Pair,
+): Promise<Answer> {
+  const visit = { productId: products[0], buyer };
+  return askFor(plan, visit, asking, 'POST', `/api/carts/orders${query}`, { buyer, products });
 }

@@ -3,6 +3,7 @@ import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
 import type { OfferResult, PartPlan } from './part.js';
+import { askFor } from './visit.js';
 
 const READERS = 12;
 const OLD = { price: 9_900, stock: 10 };
@@ -21,22 +22,29 @@ export interface OfferEvidence {
 
 /** All readers have read the price and not yet the stock; then the merchant changes both. */
 export async function offer(
-  { fleet, newProduct }: PartPlan,
+  plan: PartPlan,
   strategy: 'naive' | 'read-write-lock',
 ): Promise<OfferResult> {
-  const path = `/api/products/${newProduct()}/offer`;
+  const { fleet } = plan;
+  const productId = plan.newProduct();
+  const path = `/api/products/${productId}/offer`;
   const [merchant, ...readers] = await Buyer.crowd(fleet.url, READERS + 1);
   if (merchant === undefined) throw new Error('nobody is there');
   try {
     await merchant.ask('PUT', path, OLD);
     await closeEverywhere(fleet, 'between-reads', READERS);
-    const reading = readers.map((reader) => reader.ask('GET', `${path}?strategy=${strategy}`));
+    const reading = readers.map((reader, index) => {
+      const visit = { productId, buyer: `reader-${index + 1}` };
+      return askFor(plan, visit, reader, 'GET', `${path}?strategy=${strategy}`);
+    });
+    const change = (): Promise<Answer> =>
+      askFor(plan, { productId, buyer: 'merchant' }, merchant, 'PUT', path, NEW);
     await ordersHeld(fleet, 'between-reads', READERS);
     const together = fleet.members.reduce((sum, member) => sum + member.held('between-reads'), 0);
-    const changedWithin = await merchant.ask('PUT', path, NEW);
+    const changedWithin = await change();
     openEverywhere(fleet, 'between-reads');
     const read = await Promise.all(reading);
-    const changedAfter = await merchant.ask('PUT', path, NEW);
+    const changedAfter = await change();
     const withLock = strategy === 'read-write-lock';
     return judgeOffer({ together, read, changedWithin, changedAfter }, withLock);
   } finally {

@@ -4,6 +4,7 @@ import { ordersHeld } from '../fleet.js';
 import { isSold } from '../load-result.js';
 import type { OpeningResult, PartPlan } from './part.js';
 import { until } from './until.js';
+import { askFor } from './visit.js';
 
 const TOO_EARLY = 425;
 
@@ -32,16 +33,15 @@ export function judgeOpening(before: readonly Answer[], after: readonly Answer[]
   return { part: 'opening', withLock: true, outcome, processes: after.length, early, sold };
 }
 
-async function oneOrderAtEach(
-  { fleet }: PartPlan,
-  productId: string,
-  name: string,
-): Promise<Answer[]> {
+async function oneOrderAtEach(plan: PartPlan, productId: string, name: string): Promise<Answer[]> {
+  const { fleet } = plan;
   const crowd: Buyer[] = [];
   for (const { pid } of fleet.members) crowd.push(await Buyer.at(fleet.url, pid));
-  const ordering = crowd.map((buyer, index) =>
-    buyer.order(productId, 'redis-lock', `${name}-${index + 1}`),
-  );
+  const ordering = crowd.map((asking, index) => {
+    const buyer = `${name}-${index + 1}`;
+    const path = `/api/products/${productId}/orders`;
+    return askFor(plan, { productId, buyer }, asking, 'POST', path, { buyer });
+  });
   const answers = await Promise.all(ordering);
   for (const buyer of crowd) buyer.leave();
   return answers;

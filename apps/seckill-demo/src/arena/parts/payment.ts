@@ -5,6 +5,7 @@ import type { Answer } from '../buyer.js';
 import { ordersHeld, STEP_LIMIT_MS } from '../fleet.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
 import type { PartPlan, PaymentResult } from './part.js';
+import { askFor } from './visit.js';
 
 const BUYERS = 20;
 const PAID = 201;
@@ -12,10 +13,11 @@ const OVERLOADED = 502;
 
 /** All pay at the same moment, and the first five stay in the gateway until it is full. */
 export async function payment(
-  { fleet, newProduct }: PartPlan,
+  plan: PartPlan,
   strategy: 'naive' | 'semaphore',
 ): Promise<PaymentResult> {
-  const productId = newProduct();
+  const { fleet } = plan;
+  const productId = plan.newProduct();
   await openSale(fleet.url, productId, BUYERS);
   const crowd = await Buyer.crowd(fleet.url, BUYERS);
   try {
@@ -26,7 +28,9 @@ export async function payment(
     await closeEverywhere(fleet, 'at-gateway', BUYERS);
     const pending = crowd.map((buyer, index) => {
       const order = `/api/products/${productId}/orders/${names[index] ?? ''}`;
-      return buyer.ask('POST', `${order}/payment?strategy=${strategy}`);
+      // The order of the same buyer is another matter.
+      const visit = { productId, buyer: `payment-${index + 1}` };
+      return askFor(plan, visit, buyer, 'POST', `${order}/payment?strategy=${strategy}`);
     });
     await ordersHeld(fleet, 'at-gateway', AT_ONCE);
     // The gateway is full: without the semaphore one more is certain to come.

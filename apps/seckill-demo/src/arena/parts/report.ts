@@ -1,18 +1,24 @@
 import { Buyer } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import type { PartPlan, ReportResult } from './part.js';
+import { askFor } from './visit.js';
 
 const OK = 200;
 
 /** The moment of the job comes in all processes at once. */
 export async function report(
-  { fleet }: PartPlan,
+  plan: PartPlan,
   strategy: 'everywhere' | 'cron-lock',
 ): Promise<ReportResult> {
+  const { fleet } = plan;
+  const productId = plan.newProduct();
+  const path = `/api/reports?strategy=${strategy}`;
   const clocks: Buyer[] = [];
   for (const { pid } of fleet.members) clocks.push(await Buyer.at(fleet.url, pid));
   const answers = await Promise.all(
-    clocks.map((clock) => clock.ask('POST', `/api/reports?strategy=${strategy}`)),
+    clocks.map((clock, index) =>
+      askFor(plan, { productId, buyer: `clock-${index + 1}` }, clock, 'POST', path),
+    ),
   );
   for (const clock of clocks) clock.leave();
   return judgeReports(answers, strategy === 'cron-lock');

@@ -2,21 +2,27 @@ import { ATTEMPTS } from '../../ticket/ticket.service.js';
 import { Buyer } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import type { PartPlan, TicketResult } from './part.js';
+import { askFor } from './visit.js';
 
 const OK = 201;
 const TOO_MANY = 429;
 
 /** One visitor tries at every process in turn, each time as often as is allowed, and once more. */
 export async function ticket(
-  { fleet, newProduct }: PartPlan,
+  plan: PartPlan,
   strategy: 'per-process' | 'shared',
 ): Promise<TicketResult> {
-  const visitor = `visitor-${newProduct()}`;
+  const { fleet } = plan;
+  const productId = plan.newProduct();
+  const visitor = `visitor-${productId}`;
+  const path = `/api/tickets?strategy=${strategy}`;
   const answers: Answer[] = [];
   for (const { pid } of fleet.members) {
     const buyer = await Buyer.at(fleet.url, pid);
     for (let attempt = 0; attempt <= ATTEMPTS; attempt += 1) {
-      answers.push(await buyer.ask('POST', `/api/tickets?strategy=${strategy}`, { visitor }));
+      answers.push(
+        await askFor(plan, { productId, buyer: visitor }, buyer, 'POST', path, { visitor }),
+      );
     }
     buyer.leave();
   }

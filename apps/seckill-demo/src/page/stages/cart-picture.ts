@@ -1,52 +1,63 @@
 import { svg } from 'lit';
 import type { SVGTemplateResult } from 'lit';
-import type { Scene } from './scene.js';
+import type { Step } from '../../arena/step.js';
+import { head, isAnswer } from './scene.js';
+import type { Picture, Scene } from './scene.js';
+
+const ROWS = { first: 31, second: 91 } as const;
+type Cart = keyof typeof ROWS;
+const CARTS = ['first', 'second'] as const;
 
 /** Two carts, two products: who has what, and who waits for it. */
-export function cartPicture({ result, withLock }: Scene): SVGTemplateResult {
-  const isStuck = result?.part === 'cart' && result.stuck > 0;
-  const isDone = result !== undefined && !isStuck;
+export const cartPicture: Picture = {
+  isMovedBy: (step) => isAnswer(step) || hasLock(step),
+  draw: ({ steps, withLock }) => svg`
+    <defs>${head('cart-good', 'head')} ${head('cart-harm', 'harm-head')}</defs>
+    ${box(ROWS.first, '1')} ${box(ROWS.second, '2')}
+    ${product(ROWS.first, 'A')} ${product(ROWS.second, 'B')}
+    ${withLock ? together(steps) : oneByOne(steps)}`,
+};
+
+/** Each has one, and then waits for what the other has. */
+function oneByOne(steps: Scene['steps']): SVGTemplateResult {
+  const holders = CARTS.filter((cart) =>
+    steps.some((step) => step.kind === 'passed' && step.buyer === cart),
+  );
+  const isStuck = steps.some((step) => isAnswer(step) && step.answer !== 'sold');
   return svg`
-    <defs>
-      <marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-        <path class="head" d="M0 0 L8 4 L0 8 z" />
-      </marker>
-      <marker id="harm-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-        <path class="harm-head" d="M0 0 L8 4 L0 8 z" />
-      </marker>
-    </defs>
-    ${box(20, 14, '1')} ${box(20, 74, '2')} ${product(196, 14, 'A')} ${product(196, 74, 'B')}
-    ${withLock ? together(isDone) : oneByOne(isStuck)}
-  `;
+    ${holders.map((cart) => way(ROWS[cart], ROWS[cart], 'line', 'good'))}
+    ${holders.length < CARTS.length ? '' : [...CARTS].map((cart) => way(ROWS[cart], ROWS[otherOf(cart)], 'harm-line dashed', 'harm'))}
+    ${isStuck ? svg`<text class="big harm-text" x="125" y="118">✕</text>` : ''}`;
 }
 
-/** Each has one, and waits for what the other has. */
-function oneByOne(isStuck: boolean): SVGTemplateResult {
-  const wait = isStuck ? 'harm-line dashed' : 'line dashed';
-  const head = isStuck ? 'url(#harm-head)' : 'url(#head)';
-  return svg`
-    <line class="line" x1="66" y1="31" x2="192" y2="31" marker-end="url(#head)" />
-    <line class="line" x1="66" y1="91" x2="192" y2="91" marker-end="url(#head)" />
-    <line class=${wait} x1="66" y1="40" x2="190" y2="82" marker-end=${head} />
-    <line class=${wait} x1="66" y1="82" x2="190" y2="40" marker-end=${head} />
-    ${isStuck ? svg`<text class="big harm-text" x="128" y="67">✕</text>` : ''}`;
+/** The one that has its locks has both; the other one comes after. */
+function together(steps: Scene['steps']): SVGTemplateResult {
+  const latest = steps.findLast((step) => step.kind === 'passed');
+  if (latest?.kind !== 'passed') return svg``;
+  const row = ROWS[latest.buyer.startsWith('first') ? 'first' : 'second'];
+  const sold = steps.filter((step) => isAnswer(step) && step.answer === 'sold').length;
+  return svg`${way(row, ROWS.first, 'line', 'good')} ${way(row, ROWS.second, 'line', 'good')}
+    <text class="tag good-text" x="218" y="66">✓ ${sold}</text>`;
 }
 
-/** One takes both, the other one comes after. */
-function together(isDone: boolean): SVGTemplateResult {
-  return svg`
-    <line class="line" x1="66" y1="28" x2="192" y2="28" marker-end="url(#head)" />
-    <line class="line" x1="66" y1="36" x2="190" y2="84" marker-end="url(#head)" />
-    <path class="line dashed" d="M43 72 V 52" marker-end="url(#head)" />
-    ${isDone ? svg`<text class="big good-text" x="128" y="100">✓</text>` : ''}`;
+function otherOf(cart: Cart): Cart {
+  return cart === 'first' ? 'second' : 'first';
 }
 
-function box(x: number, y: number, name: string): SVGTemplateResult {
-  return svg`<rect class="hollow" x=${x} y=${y} width="44" height="34" rx="6" />
-    <text class="tag" x=${x + 22} y=${y + 22}>${name}</text>`;
+function way(from: number, to: number, look: string, tone: 'good' | 'harm'): SVGTemplateResult {
+  return svg`<line class=${look} x1="58" y1=${from} x2="192" y2=${to} marker-end="url(#cart-${tone})" />`;
 }
 
-function product(x: number, y: number, name: string): SVGTemplateResult {
-  return svg`<rect class="good-frame" x=${x} y=${y} width="44" height="34" rx="17" />
-    <text class="tag" x=${x + 22} y=${y + 22}>${name}</text>`;
+function box(y: number, name: string): SVGTemplateResult {
+  return svg`<rect class="hollow" x="12" y=${y - 17} width="44" height="34" rx="6" />
+    <text class="tag" x="34" y=${y + 5}>${name}</text>`;
+}
+
+function product(y: number, name: string): SVGTemplateResult {
+  return svg`<rect class="good-frame" x="196" y=${y - 17} width="44" height="34" rx="17" />
+    <text class="tag" x="218" y=${y + 5}>${name}</text>`;
+}
+
+function hasLock(step: Step): boolean {
+  return step.kind === 'passed' && step.point === 'before-read';
 }

@@ -1,18 +1,21 @@
 import { svg } from 'lit';
 import type { SVGTemplateResult } from 'lit';
 import type { Step } from '../../arena/step.js';
-import type { Scene } from './scene.js';
+import { head } from './scene.js';
+import type { Picture } from './scene.js';
 
 const FENCE = 176;
 
 /** Two processes write one price, 99 and then 49; the first one stands still before its write. */
-export function fencePicture({ steps, withLock }: Scene): SVGTemplateResult {
-  const newer = hasWritten('next', steps);
-  const late = hasWritten('first', steps) ? 'written' : isRefused(steps) ? 'refused' : undefined;
-  const isFrozen = late === undefined && steps.some(({ kind }) => kind === 'struck');
-  const price = late === 'written' ? '99' : newer ? '49' : '…';
-  const [wrong, right] = ['harm', 'good'].map((tone) => `${tone}-frame`);
-  return svg`
+export const fencePicture: Picture = {
+  isMovedBy: (step) => step.kind === 'struck' || step.kind === 'passed',
+  draw: ({ steps, withLock }) => {
+    const newer = hasWritten('next', steps);
+    const late = hasWritten('first', steps) ? 'written' : isRefused(steps) ? 'refused' : undefined;
+    const isFrozen = isStill(steps);
+    const price = late === 'written' ? '99' : newer ? '49' : '…';
+    const [wrong, right] = ['harm', 'good'].map((tone) => `${tone}-frame`);
+    return svg`
     <defs>${head('fence-good', 'head')} ${head('fence-harm', 'harm-head')}</defs>
     ${office(14, '1', isFrozen ? 'hollow dashed' : 'hollow')} ${office(74, '2', 'hollow')}
     ${isFrozen ? svg`<text class="tag" x="76" y="37">❚❚</text>` : ''}
@@ -26,7 +29,8 @@ export function fencePicture({ steps, withLock }: Scene): SVGTemplateResult {
     }
     <rect class=${price === '99' ? wrong : price === '49' ? right : 'hollow'} x="190" y="42" width="60" height="36" rx="6" />
     <text class="big ${price === '99' ? 'harm-text' : ''}" x="220" y="68">${price}</text>`;
-}
+  },
+};
 
 /** Over the newer price, or up to the fence. */
 function lateWrite(fate: 'written' | 'refused'): SVGTemplateResult {
@@ -44,6 +48,12 @@ function hasWritten(office: 'first' | 'next', steps: readonly Step[]): boolean {
   );
 }
 
+function isStill(steps: readonly Step[]): boolean {
+  const what = (word: string): boolean =>
+    steps.some((step) => step.kind === 'struck' && step.what === word);
+  return what('frozen') && !what('thawed');
+}
+
 function isRefused(steps: readonly Step[]): boolean {
   return steps.some((step) => step.kind === 'struck' && step.what === 'stale-refused');
 }
@@ -51,10 +61,4 @@ function isRefused(steps: readonly Step[]): boolean {
 function office(y: number, name: string, look: string): SVGTemplateResult {
   return svg`<rect class=${look} x="12" y=${y} width="44" height="34" rx="6" />
     <text class="tag" x="34" y=${y + 22}>${name}</text>`;
-}
-
-function head(id: string, look: string): SVGTemplateResult {
-  return svg`<marker id=${id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-    <path class=${look} d="M0 0 L8 4 L0 8 z" />
-  </marker>`;
 }

@@ -1,31 +1,46 @@
 import { svg } from 'lit';
 import type { SVGTemplateResult } from 'lit';
 import { tracesOf } from '../timeline/trace.js';
-import { WIDTH } from './scene.js';
-import type { Scene } from './scene.js';
 import { orderOf } from './arrivals.js';
+import { WIDTH } from './scene.js';
+import type { Picture } from './scene.js';
 
 const TOP = 30;
 const BOTTOM = 96;
 const EDGE = 12;
+/** As many as come; their places are fixed before all are there. */
+const BUYERS = 20;
 
 /** A line from the place of each buyer's arrival to the place of the purchase: crossings are overtakings. */
-export function queuePicture({ steps }: Scene): SVGTemplateResult {
-  const places = orderOf(tracesOf([...steps].sort((a, b) => a.at - b.at)));
-  const step = (WIDTH - 2 * EDGE) / Math.max(1, places.length - 1);
-  return svg`
-    ${places.map((bought, came) => {
-      const isOvertaken = places.some(
-        (other, index) => (index > came && other < bought) || (index < came && other > bought),
-      );
-      const [from, to] = [EDGE + came * step, EDGE + bought * step];
-      return svg`<line class=${isOvertaken ? 'harm-line' : 'line'} x1=${from} y1=${TOP} x2=${to} y2=${BOTTOM} />
-        <circle class="dot" cx=${from} cy=${TOP} r="4" />
-        ${
-          isOvertaken
-            ? svg`<rect class="harm" x=${to - 4} y=${BOTTOM - 4} width="8" height="8" />`
-            : svg`<circle class="good" cx=${to} cy=${BOTTOM} r="4" />`
-        }`;
-    })}
-  `;
+export const queuePicture: Picture = {
+  isMovedBy: (step) =>
+    step.kind === 'passed' && (step.point === 'doors' || step.point === 'lock-set'),
+  draw: ({ steps }) => {
+    const places = orderOf(tracesOf(steps));
+    const step = (WIDTH - 2 * EDGE) / (Math.max(BUYERS, places.length) - 1);
+    const x = (place: number): number => EDGE + place * step;
+    return svg`${places.map(
+      (bought, came) =>
+        svg`${bought === undefined ? '' : purchase(x(came), x(bought), isOvertaken(places, came))}
+          <circle class="dot" cx=${x(came)} cy=${TOP} r="4" />`,
+    )}`;
+  },
+};
+
+function isOvertaken(places: ReadonlyArray<number | undefined>, came: number): boolean {
+  const bought = places[came] ?? 0;
+  return places.some(
+    // Those who still wait buy later.
+    (other = Infinity, index) =>
+      (index > came && other < bought) || (index < came && other > bought),
+  );
+}
+
+function purchase(from: number, to: number, isCrossed: boolean): SVGTemplateResult {
+  return svg`<line class=${isCrossed ? 'harm-line' : 'line'} x1=${from} y1=${TOP} x2=${to} y2=${BOTTOM} />
+    ${
+      isCrossed
+        ? svg`<rect class="harm" x=${to - 4} y=${BOTTOM - 4} width="8" height="8" />`
+        : svg`<circle class="good" cx=${to} cy=${BOTTOM} r="4" />`
+    }`;
 }

@@ -1,20 +1,26 @@
 import { svg } from 'lit';
-import type { SVGTemplateResult } from 'lit';
-import type { Scene } from './scene.js';
+import { isAnswer, WIDTH } from './scene.js';
+import type { Picture } from './scene.js';
 
 const MOST = 8;
 
 /** A box for each process; those that ran the job are filled, and more than one is too many. */
-export function reportPicture({ result, isRunning }: Scene): SVGTemplateResult {
-  const figures = result?.part === 'report' ? result : undefined;
-  const processes = Math.min(MOST, figures?.processes ?? 2);
-  const runs = figures?.runs ?? (isRunning ? 1 : 0);
-  const width = Math.min(70, 240 / processes - 8);
-  return svg`${Array.from({ length: processes }, (_, place) => {
-    const x = 10 + place * (width + 8);
-    const kind = place >= runs ? 'hollow' : place === 0 ? 'good' : 'harm';
-    const sign = place >= runs ? '–' : place === 0 ? '✓' : '✕';
-    return svg`<rect class=${kind} x=${x} y="30" width=${width} height="60" rx="6" />
-      <text class=${kind === 'hollow' ? 'figure' : 'sign'} x=${x + width / 2} y="65">${sign}</text>`;
-  })}`;
-}
+export const reportPicture: Picture = {
+  isMovedBy: isAnswer,
+  draw: ({ result, steps }) => {
+    const figures = result?.part === 'report' ? result : undefined;
+    const answers = steps.filter(isAnswer);
+    const processes = Math.min(MOST, figures?.processes ?? Math.max(2, answers.length));
+    const first = answers.findIndex(({ answer }) => answer === 'sold');
+    const width = Math.min(70, 240 / processes - 8);
+    const left = (WIDTH - processes * (width + 8) + 8) / 2;
+    return svg`${Array.from({ length: processes }, (_, place) => {
+      const x = left + place * (width + 8);
+      const hasRun = answers[place]?.answer === 'sold';
+      const kind = !hasRun ? 'hollow' : place === first ? 'good' : 'harm';
+      const sign = hasRun ? (place === first ? '✓' : '✕') : answers[place] ? '–' : '';
+      return svg`<rect class=${kind} x=${x} y="30" width=${width} height="60" rx="6" />
+        <text class=${hasRun ? 'sign' : 'figure'} x=${x + width / 2} y="65">${sign}</text>`;
+    })}`;
+  },
+};

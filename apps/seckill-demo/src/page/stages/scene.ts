@@ -1,18 +1,42 @@
+import { svg } from 'lit';
 import type { SVGTemplateResult } from 'lit';
-import type { Step } from '../../arena/step.js';
 import type { PartResult } from '../../arena/parts/part.js';
+import type { OrderAnswered, Step } from '../../arena/step.js';
 
 /** One half of a stage: a part of the sale with its lock, or without. */
 export interface Scene {
-  /** Undefined until it has been played. */
+  /** Undefined until all of it is shown. */
   readonly result: PartResult | undefined;
   readonly isRunning: boolean;
   readonly withLock: boolean;
+  /** The moves so far. */
   readonly steps: readonly Step[];
 }
 
-/** Draws a scene into 260 × 120. */
-export type Picture = (scene: Scene) => SVGTemplateResult;
+export interface Picture {
+  /** Into 260 × 120. */
+  readonly draw: (scene: Scene) => SVGTemplateResult;
+  readonly isMovedBy: (step: Step) => boolean;
+}
 
 export const WIDTH = 260;
 export const HEIGHT = 120;
+
+const SCENE_MS = 4_000;
+const [SHORTEST_MS, LONGEST_MS] = [40, 700];
+
+/** How long a move is shown: many take about as long together as few. */
+export function moveMs(moves: number): number {
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SCENE_MS / Math.max(1, moves)));
+}
+
+export function isAnswer(step: Step): step is OrderAnswered & { readonly at: number } {
+  return step.kind === 'answered';
+}
+
+/** The head of an arrow; ids are known within one picture only. */
+export function head(id: string, look: string): SVGTemplateResult {
+  return svg`<marker id=${id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+    <path class=${look} d="M0 0 L8 4 L0 8 z" />
+  </marker>`;
+}

@@ -1,8 +1,21 @@
 import { css } from 'lit';
 
 export const stageStyles = css`
-  article {
+  article,
+  .half {
     height: 100%;
+  }
+  header {
+    display: flex;
+    gap: 8px;
+    justify-content: space-between;
+    align-items: start;
+  }
+  header button {
+    flex: none;
+    min-height: 28px;
+    padding: 0 8px;
+    font-size: 0.75rem;
   }
   .halves {
     display: grid;

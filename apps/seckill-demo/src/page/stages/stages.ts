@@ -9,8 +9,7 @@ import { reportPicture } from './report-picture.js';
 import { ticketPicture } from './ticket-picture.js';
 import type { Picture } from './scene.js';
 
-/** A part without a picture is shown by its figures alone. */
-export const PICTURES: Readonly<Partial<Record<PartName, Picture>>> = {
+export const PICTURES: Readonly<Record<PartName, Picture>> = {
   queue: queuePicture,
   opening: openingPicture,
   payment: paymentPicture,

@@ -1,20 +1,48 @@
 import { svg } from 'lit';
 import type { SVGTemplateResult } from 'lit';
-import type { Scene } from './scene.js';
+import type { OrderAnswered } from '../../arena/step.js';
+import { HEIGHT, isAnswer } from './scene.js';
+import type { Picture } from './scene.js';
 
-const COLUMNS = 9;
+const LIMIT = 5;
 
-/** The attempts of one visitor: let in within the limit, let in beyond it, or sent away. */
-export function ticketPicture({ result, isRunning }: Scene): SVGTemplateResult {
-  const figures = result?.part === 'ticket' ? result : undefined;
-  const limit = figures?.limit ?? 5;
-  const letIn = figures?.letIn ?? (isRunning ? limit : 0);
-  const all = letIn + (figures?.sentAway ?? 0);
-  return svg`${Array.from({ length: Math.min(all, 4 * COLUMNS) }, (_, attempt) => {
-    const [x, y] = [22 + (attempt % COLUMNS) * 27, 24 + Math.floor(attempt / COLUMNS) * 28];
-    if (attempt >= letIn) return svg`<circle class="hollow" cx=${x} cy=${y} r="9" />`;
-    return attempt < limit
-      ? svg`<circle class="good" cx=${x} cy=${y} r="9" /><text class="sign" x=${x} y=${y + 4}>✓</text>`
-      : svg`<rect class="harm" x=${x - 9} y=${y - 9} width="18" height="18" /><text class="sign" x=${x} y=${y + 4}>✕</text>`;
-  })}`;
+/** A row for each process: the visitor is let in within the limit, let in beyond it, or sent away. */
+export const ticketPicture: Picture = {
+  isMovedBy: isAnswer,
+  draw: ({ steps }) => {
+    const attempts = steps.filter(isAnswer);
+    const processes = [...new Set(attempts.map(({ process }) => process))];
+    const height = Math.min(40, (HEIGHT - 8) / Math.max(1, processes.length));
+    const letIn = attempts.filter(isLetIn);
+    return svg`${processes.map((process, row) => {
+      const y = 4 + height * (row + 0.5);
+      const own = attempts.filter((attempt) => attempt.process === process);
+      return svg`${own.map((attempt, column) => {
+        const x = 24 + column * 38;
+        if (!isLetIn(attempt)) return sentAway(x, y, height);
+        return dot(x, y, height, letIn.indexOf(attempt) < LIMIT);
+      })}`;
+    })}`;
+  },
+};
+
+function isLetIn({ answer }: OrderAnswered): boolean {
+  return answer === 'sold';
+}
+
+function dot(x: number, y: number, height: number, isWithin: boolean): SVGTemplateResult {
+  const r = radiusIn(height);
+  const sign =
+    r < 6 ? '' : svg`<text class="sign" x=${x} y=${y + 4}>${isWithin ? '✓' : '✕'}</text>`;
+  return isWithin
+    ? svg`<circle class="good" cx=${x} cy=${y} r=${r} />${sign}`
+    : svg`<rect class="harm" x=${x - r} y=${y - r} width=${2 * r} height=${2 * r} />${sign}`;
+}
+
+function sentAway(x: number, y: number, height: number): SVGTemplateResult {
+  return svg`<circle class="hollow" cx=${x} cy=${y} r=${radiusIn(height)} />`;
+}
+
+function radiusIn(height: number): number {
+  return Math.min(10, height / 2 - 1);
 }

@@ -23,6 +23,8 @@ export function figuresAfter(figures: Figures, step: Step): Figures {
     case 'books':
       return { ...figures, books: step };
     case 'answered':
+      // Readers, payers and visitors are answered as well; they order nothing.
+      if (step.cell.startsWith('part/')) return figures;
       return { ...figures, seconds: secondsAfter(figures.seconds, step) };
     default:
       return figures;

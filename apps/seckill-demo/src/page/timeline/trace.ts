@@ -97,5 +97,7 @@ export function harmlessAt(trace: Trace): number | undefined {
 
 /** Whether it wrote, or was about to, and nothing kept it from that. */
 export function mayWrite({ points, answer }: Trace): boolean {
+  // A lock may be missed after the write, and the order be refused all the same.
+  if (points.has('after-write')) return true;
   return points.has('before-write') && answer !== 'refused' && answer !== 'sold-out';
 }

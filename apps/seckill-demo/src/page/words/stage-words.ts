@@ -5,6 +5,7 @@ export interface StageWords {
   readonly title: string;
   /** What the lock is for, in one sentence. */
   readonly why: string;
+  /** What the picture shows, and how harm looks there. */
   readonly pictures: { readonly without: string; readonly with: string };
 }
 
@@ -18,8 +19,9 @@ export interface StagesWords {
   readonly notPlayed: string;
   readonly measured: string;
   readonly timeline: string;
+  readonly again: string;
   readonly unlike: (expected: string) => string;
-  readonly parts: Readonly<Partial<Record<PartName, StageWords>>>;
+  readonly parts: Readonly<Record<PartName, StageWords>>;
   readonly columns: readonly [string, string, string, string];
   readonly asTable: string;
 }
@@ -36,6 +38,7 @@ export const stageWords: InBoth<StagesWords> = {
     notPlayed: 'Not played: its harm depends on luck.',
     measured: 'measured, not promised',
     timeline: 'On the timeline',
+    again: 'Play slowly',
     unlike: (expected) => `not as published: ${expected}`,
     parts: {
       queue: {
@@ -51,7 +54,7 @@ export const stageWords: InBoth<StagesWords> = {
         why: 'A latch opens the doors when the last process has counted down.',
         pictures: {
           without: 'Not played.',
-          with: 'A lamp for each process. The doors open when the last one is lit.',
+          with: 'A lamp for each process. The doors open when the last one is lit; early buyers (○) are sent away.',
         },
       },
       payment: {
@@ -82,8 +85,8 @@ export const stageWords: InBoth<StagesWords> = {
         title: 'Five attempts, at whichever process',
         why: 'The limit counts in Redis, so it is one limit for all processes.',
         pictures: {
-          without: 'Each process counts for itself. Attempts beyond the fifth get in (✕).',
-          with: 'One count for all processes. After the fifth the visitor is sent away.',
+          without: 'Each process, a row, counts for itself. Attempts beyond the fifth get in (✕).',
+          with: 'All processes count together. After the fifth the visitor is sent away (○).',
         },
       },
       report: {
@@ -116,6 +119,7 @@ export const stageWords: InBoth<StagesWords> = {
     notPlayed: '没有跑：会不会出错要看运气。',
     measured: '只测量，不作保证',
     timeline: '看时间线',
+    again: '慢放',
     unlike: (expected) => `与公布的不符：${expected}`,
     parts: {
       queue: {
@@ -129,7 +133,10 @@ export const stageWords: InBoth<StagesWords> = {
       opening: {
         title: '没有全部就绪，谁也不卖',
         why: '最后一个进程倒数完毕，闭锁才开门。',
-        pictures: { without: '没有跑。', with: '每个进程一盏灯，最后一盏亮了才开门。' },
+        pictures: {
+          without: '没有跑。',
+          with: '每个进程一盏灯，最后一盏亮了才开门；来早的人（○）先请回。',
+        },
       },
       payment: {
         title: '支付网关只进五个，绝没有第六个',
@@ -159,8 +166,8 @@ export const stageWords: InBoth<StagesWords> = {
         title: '最多试五次，不论在哪个进程',
         why: '计数放在 Redis 里，所有进程共用一个上限。',
         pictures: {
-          without: '每个进程各数各的，第五次之后还能进（✕）。',
-          with: '所有进程一起数，满五次就请他走。',
+          without: '每行一个进程，各数各的，第五次之后还能进（✕）。',
+          with: '所有进程一起数，满五次就请回（○）。',
         },
       },
       report: {
