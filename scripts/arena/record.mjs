@@ -42,7 +42,6 @@ const isOfDuel = (/** @type {Step} */ step) => isOf(step, 'duel');
 const isSpare = (/** @type {Step} */ step) =>
   (isOf(step, 'rush') && (step.kind === 'lock' || isAtTheDoors(step))) ||
   (isOfDuel(step) && ['passed', 'lock', 'key'].includes(step.kind));
-const isAtTheDoors = (/** @type {Step} */ step) => step.kind === 'passed' && step.point === 'doors';
 
 const duel = run(DUEL);
 const cells = run(CELLS);

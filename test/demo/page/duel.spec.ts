@@ -65,6 +65,13 @@ describe('the dots', () => {
     return (kind: string) => kinds.filter((other) => other === kind).length;
   };
 
+  it('are as large as their box has room for, on a phone too', () => {
+    const { radii } = layoutOf(290, 190, 300);
+    expect(radii.sold).toBe(4);
+    expect(radii.oversold).toBeGreaterThan(1.5);
+    expect(Math.max(radii.waiting, radii.oversold, radii.away)).toBeLessThan(3);
+  });
+
   it('all wait at first', () => {
     expect(kindsAt(0)('waiting')).toBe(150);
   });

@@ -29,6 +29,13 @@ describe('the log of steps', () => {
     expect(log.of(SALE)).toEqual([renewed]);
   });
 
+  it('keeps the number of those who wait for the sale only', () => {
+    const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4, held: 1 };
+    const log = logOf(began, waiters, ended, waiters);
+    expect(log.of('fault/fair/frozen')).toEqual([began, ended]);
+    expect(log.of(SALE)).toEqual([waiters]);
+  });
+
   it('begins a cell anew when it is played again', () => {
     expect(logOf(began, renewed, ended, began).of('fault/fair/frozen')).toEqual([began]);
   });

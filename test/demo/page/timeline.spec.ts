@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Happening, Step } from '../../../apps/seckill-demo/src/arena/step.js';
-import { keyAt } from '../../../apps/seckill-demo/src/page/timeline/key.js';
+import { keyAt, lookAt } from '../../../apps/seckill-demo/src/page/timeline/key.js';
 import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
 import { timelineOf } from '../../../apps/seckill-demo/src/page/timeline/timeline.js';
 import { StepLog } from '../../../apps/seckill-demo/src/page/step-log.js';
@@ -74,6 +74,18 @@ describe('a bar', () => {
     expect(gaps).toEqual([{ process: 1, from: 7, to: 30, what: 'ended' }]);
   });
 
+  it('stays in the process that sold, whichever takes the money', () => {
+    const paid = at(40, {
+      kind: 'passed',
+      cell: CELL,
+      process: 2,
+      buyer: 'buyer-1',
+      point: 'at-gateway',
+    });
+    const { bars } = timelineOf([passed(3, 1, 'lock-set'), answered(9, 1, 'sold'), paid]);
+    expect(bars).toMatchObject([{ process: 1, from: 3, to: 9 }]);
+  });
+
   it('that is still open ends with the last step', () => {
     expect(timelineOf([passed(3, 1, 'lock-set'), passed(9, 1, 'before-read')]).bars).toMatchObject([
       { from: 3, to: 9 },
@@ -123,6 +135,44 @@ describe('the marks', () => {
     expect(timelineOf([answered(4, 1, 'busy')]).marks).toMatchObject([
       { process: 1, kind: 'busy' },
     ]);
+  });
+});
+
+describe('a crowd', () => {
+  const waiters = (time: number, process: number, waiting: number) =>
+    at(time, { kind: 'waiters', process, waiting, held: 0 });
+
+  it('is what a process counts, from the first that waits until nobody does', () => {
+    const { crowds, lanes } = timelineOf([
+      ...[waiters(1, 1, 2), waiters(3, 2, 1), waiters(4, 1, 37), waiters(6, 1, 5)],
+      ...[waiters(9, 1, 0), waiters(12, 1, 1), waiters(15, 2, 3)],
+      at(20, { kind: 'struck', cell: CELL, process: 2, what: 'killed' }),
+      answered(30, 1, 'sold'),
+    ]);
+    expect(crowds).toEqual([
+      { process: 1, from: 1, to: 9, most: 37 },
+      { process: 2, from: 3, to: 20, most: 3 },
+      { process: 1, from: 12, to: 30, most: 1 },
+    ]);
+    expect(lanes.map(({ process }) => process)).toEqual([1, 2]);
+  });
+
+  it('stands for the lines of those who wait, where they are too many', () => {
+    const order = (number: number): Step[] => {
+      const it = { cell: CELL, process: 1, buyer: `b-${number}` };
+      return [
+        at(0, { kind: 'passed', point: 'doors', ...it }),
+        at(10 * number, { kind: 'passed', point: 'lock-set', ...it }),
+        at(10 * number + 5, { kind: 'answered', answer: 'sold', tookMs: 1, ...it }),
+      ];
+    };
+    const crowd = (size: number) =>
+      timelineOf(Array.from({ length: size }, (_, index) => order(index + 1)).flat());
+    expect(crowd(12)).toMatchObject({ waits: { length: 12 }, crowds: [] });
+    expect(crowd(13)).toMatchObject({
+      waits: [],
+      crowds: [{ process: 1, from: 0, to: 130, most: 13 }],
+    });
   });
 });
 
@@ -195,5 +245,14 @@ describe('the key', () => {
 
   it('is gone when its time is over', () => {
     expect(keyAt(steps, 1_400)).toMatchObject({ fields: undefined, ttlMs: undefined });
+  });
+
+  it('is asked for as its strategy keeps it', () => {
+    const asText = [
+      at(0, { kind: 'key', cell: CELL, name: 'product_1', queue: [], fields: { '': 'me' } }),
+    ];
+    expect(lookAt(steps)).toEqual({ command: 'HGETALL', none: '(empty array)' });
+    expect(lookAt(asText)).toEqual({ command: 'GET', none: '(nil)' });
+    expect(lookAt([])).toEqual({ command: 'EXISTS', none: '(integer) 0' });
   });
 });

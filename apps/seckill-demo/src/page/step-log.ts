@@ -28,6 +28,7 @@ export class StepLog {
   /** What a process does, or suffers, may concern every cell that is being played. */
   #cellsOf(step: Step): readonly string[] {
     if ('cell' in step && step.cell !== undefined) return [step.cell];
+    if (step.kind === 'waiters') return this.#open.size === 0 ? [SALE] : [];
     if (step.kind !== 'process' && step.kind !== 'lock' && step.kind !== 'struck') return [];
     return this.#open.size === 0 ? [SALE] : [...this.#open];
   }

@@ -20,7 +20,7 @@ export function drawLane(
   drawBox(surface, layout.beyond, names.beyond, isOversold);
   drawBox(surface, layout.away, names.away, false);
   write(surface, layout.crowd, names.crowd, surface.ink.muted);
-  for (const dot of dots) drawDot(surface, dot, layout.radius);
+  for (const dot of dots) drawDot(surface, dot, layout.radii[dot.kind]);
 }
 
 function drawBox(surface: Surface, box: Box, name: string, isHarm: boolean): void {

@@ -19,7 +19,8 @@ export interface Layout {
   readonly stock: Box;
   readonly beyond: Box;
   readonly away: Box;
-  readonly radius: number;
+  /** Of the dots; as large as their box has room for. */
+  readonly radii: Readonly<Record<DotKind, number>>;
 }
 
 export type DotKind = 'waiting' | 'sold' | 'oversold' | 'away';
@@ -39,19 +40,26 @@ export function layoutOf(width: number, height: number, buyers: number): Layout 
   const half = (full - GAP - NAME) / 2;
   const right = 6.6 * column + 2 * GAP;
   const crowd = { x: 0, y: NAME, width: 3.2 * column, height: full };
+  const stock = { x: crowd.width + GAP, y: NAME, width: 3.4 * column, height: full };
   const away = { x: right, y: NAME + half + GAP + NAME, width: width - right, height: half };
   return {
     crowd,
-    stock: { x: crowd.width + GAP, y: NAME, width: 3.4 * column, height: full },
+    stock,
     beyond: { x: right, y: NAME, width: width - right, height: half },
     away,
-    radius: Math.min(4, 0.34 * Math.min(pitch(crowd, buyers), pitch(away, (buyers * 2) / 3))),
+    radii: {
+      waiting: radiusIn(crowd, buyers),
+      sold: radiusIn(stock, buyers / 3),
+      oversold: radiusIn(away, (buyers * 2) / 3),
+      away: radiusIn(away, (buyers * 2) / 3),
+    },
   };
 }
 
-/** The distance between dots that fill a box. */
-function pitch(box: Box, count: number): number {
-  return Math.sqrt((box.width * box.height) / Math.max(1, count));
+/** Dots that fill a box leave a gap between them. */
+function radiusIn(box: Box, count: number): number {
+  const pitch = Math.sqrt((box.width * box.height) / Math.max(1, count));
+  return Math.min(4, 0.34 * pitch);
 }
 
 /** The place of one of `count` dots, which fill a box row by row from the bottom. */

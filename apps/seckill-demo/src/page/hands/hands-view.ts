@@ -4,6 +4,7 @@ import { customElement, state } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import '../replay/key-panel.js';
+import '../replay/timeline-legend.js';
 import { preferences } from '../preferences.js';
 import { connection } from '../sources/connection.js';
 import { SALE } from '../step-log.js';
@@ -32,6 +33,9 @@ export class HandsView extends ArenaElement {
         grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
         gap: 20px;
         margin-bottom: 20px;
+      }
+      timeline-legend {
+        margin: 12px 0 20px;
       }
       .said {
         min-height: 1.5em;
@@ -93,6 +97,7 @@ export class HandsView extends ArenaElement {
                 .now=${now}
                 .window=${WINDOW_MS}
               ></holders-timeline>
+              <timeline-legend></timeline-legend>
               ${
                 steps.some(({ kind }) => kind === 'key')
                   ? html`<key-panel .steps=${steps} .now=${now}></key-panel>`

@@ -4,8 +4,9 @@ import { customElement, property } from 'lit/decorators.js';
 import type { Step } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
-import { keyAt } from '../timeline/key.js';
+import { keyAt, lookAt } from '../timeline/key.js';
 import type { KeyNow } from '../timeline/key.js';
+import { colon } from '../words.js';
 import { timelineWords } from '../words/timeline-words.js';
 import { replayWords } from '../words/replay-words.js';
 
@@ -58,8 +59,8 @@ export class KeyPanel extends ArenaElement {
 
   #key(key: KeyNow): TemplateResult {
     const words = this.say(replayWords).key;
-    const { name, fields, queue, claims = {}, token } = key;
-    const isText = fields !== undefined && '' in fields;
+    const { name, queue, claims = {}, token } = key;
+    const { command, none } = lookAt(this.steps);
     const line = html`<ol>
       ${queue.map((entry) => html`<li><code>${short(entry)}</code></li>`)}
     </ol>`;
@@ -67,18 +68,20 @@ export class KeyPanel extends ArenaElement {
       ([process, claim]) => html`<code>${short(process)} ${short(claim)}</code> `,
     );
     return html`
-      <code>${isText ? 'GET' : 'HGETALL'} ${name}</code>
+      <code>${command} ${name}</code>
       <dl class="figure">
-        ${this.#fields(key)} ${fact(words.queue, queue.length === 0 ? words.emptyQueue : line)}
+        ${this.#fields(key, none)}
+        ${fact(words.queue, queue.length === 0 ? words.emptyQueue : line)}
         ${claimed.length === 0 ? nothing : fact(words.claims, claimed)}
         ${token === undefined ? nothing : fact(words.token, html`<b>${token}</b>`)}
       </dl>
     `;
   }
 
-  #fields({ fields, ttlMs }: KeyNow): TemplateResult | TemplateResult[] {
+  #fields({ fields, ttlMs }: KeyNow, none: string): TemplateResult | TemplateResult[] {
     const words = this.say(replayWords).key;
-    if (fields === undefined) return fact('', words.gone);
+    if (fields === undefined)
+      return fact('', html`<code>${none}</code>${this.say(colon)}${words.gone}`);
     const ttl =
       ttlMs === undefined
         ? html`<b class="harm">${words.forever}</b>`

@@ -36,7 +36,7 @@ export const replayStyles = css`
     margin: 14px 0 8px;
   }
   .controls input {
-    flex: 1 1 140px;
+    flex: 1 1 80px;
     min-width: 0;
     padding: 0;
     border: 0;

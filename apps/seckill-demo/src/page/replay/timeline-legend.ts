@@ -28,6 +28,12 @@ export class TimelineLegend extends ArenaElement {
         margin-inline-end: 6px;
         border: 1px solid var(--accent);
       }
+      .wait {
+        height: 0;
+        border: 0;
+        border-top: 2px dotted var(--muted);
+        vertical-align: 4px;
+      }
       .bar {
         background: var(--accent);
       }
@@ -62,7 +68,7 @@ export class TimelineLegend extends ArenaElement {
 
   protected override render(): TemplateResult {
     const { legend } = this.say(timelineWords);
-    const shapes = ['bar', 'tail', 'suspect', 'tick', 'overlap', 'gap'] as const;
+    const shapes = ['wait', 'bar', 'tail', 'suspect', 'tick', 'overlap', 'gap'] as const;
     return html`<ul>
       ${shapes.map((shape) => html`<li><i class=${shape} aria-hidden="true"></i>${legend[shape]}</li>`)}
       <li><i class="pause" aria-hidden="true">≈</i>${legend.pause}</li>

@@ -28,7 +28,7 @@ export class RecordingBar extends ArenaElement {
         box-shadow: 0 4px 24px rgb(0 0 0 / 14%);
       }
       input {
-        flex: 1 1 160px;
+        flex: 1 1 80px;
         min-width: 0;
         padding: 0;
         border: 0;
@@ -37,9 +37,6 @@ export class RecordingBar extends ArenaElement {
       @media (max-width: 500px) {
         .word {
           display: none;
-        }
-        input {
-          flex-basis: 80px;
         }
         select {
           padding: 4px;
@@ -65,7 +62,7 @@ export class RecordingBar extends ArenaElement {
   protected override render(): TemplateResult {
     const words = this.say(pageWords).player;
     const word = recording.isPlaying ? words.pause : words.play;
-    const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+    const seconds = (ms: number, digits: number): string => (ms / 1_000).toFixed(digits);
     return html`<div class="panel bar" role="group" aria-label=${words.name}>
       <button class="main" aria-label=${word} @click=${this.#toggle}>
         ${recording.isPlaying ? '❚❚' : '▶'} <span class="word">${word}</span>
@@ -79,8 +76,8 @@ export class RecordingBar extends ArenaElement {
         @input=${this.#seek}
       />
       <span class="figure small"
-        >${seconds(recording.now - recording.start)} / ${seconds(recording.end - recording.start)}
-        s</span
+        >${seconds(recording.now - recording.start, 1)} /
+        ${seconds(recording.end - recording.start, 0)} s</span
       >
       <select aria-label=${words.speed} @change=${this.#setSpeed}>
         ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === recording.speed}>${speed}×</option>`)}

@@ -1,5 +1,6 @@
 import { hatch } from '../canvas.js';
 import type { Surface } from '../canvas.js';
+import type { Crowd } from './crowds.js';
 import type { Gap } from './gaps.js';
 import type { LaneBox } from './layout.js';
 import { line, spanBox } from './picture.js';
@@ -17,7 +18,9 @@ export function drawLane(surface: Surface, picture: Picture, lane: LaneBox): voi
   context.lineWidth = 1;
   context.strokeRect(0.5, lane.body - 0.5, width - 1, lane.bodyHeight + 1);
   const isOwn = (other: { readonly process: number }): boolean => other.process === lane.process;
-  for (const wait of timeline.waits.filter(isOwn)) drawWait(surface, picture, lane, wait);
+  for (const wait of timeline.waits.filter(isOwn)) {
+    drawWait(surface, picture, wait, lane.body + (wait.row + 0.5) * lane.rowHeight);
+  }
   for (const bar of timeline.bars.filter(isOwn)) drawBar(surface, picture, lane, bar);
   for (const suspect of timeline.suspects.filter(isOwn)) {
     hatch(
@@ -28,6 +31,7 @@ export function drawLane(surface: Surface, picture: Picture, lane: LaneBox): voi
   }
   for (const gap of timeline.gaps.filter(isOwn)) drawGap(surface, picture, lane, gap);
   for (const bar of timeline.bars.filter(isOwn)) drawBarWord(surface, picture, lane, bar);
+  for (const crowd of timeline.crowds.filter(isOwn)) drawCrowd(surface, picture, lane, crowd);
   for (const { at } of timeline.renewals.filter(isOwn)) {
     const x = scale.shareOf(at) * width;
     line(surface, x, lane.body - 5, lane.body + lane.bodyHeight + 5, ink.text);
@@ -49,12 +53,11 @@ function drawGap(surface: Surface, { scale, words }: Picture, lane: LaneBox, gap
 function drawWait(
   surface: Surface,
   { scale }: Picture,
-  lane: LaneBox,
-  wait: { readonly from: number; readonly to: number; readonly row: number },
+  wait: { readonly from: number; readonly to: number },
+  y: number,
 ): void {
   const { context, ink } = surface;
   const { x, width } = spanBox(surface, scale, wait);
-  const y = lane.body + (wait.row + 0.5) * lane.rowHeight;
   context.strokeStyle = ink.muted;
   context.lineWidth = 1.5;
   context.setLineDash([2, 4]);
@@ -63,6 +66,15 @@ function drawWait(
   context.lineTo(x + width, y);
   context.stroke();
   context.setLineDash([]);
+}
+
+/** One line for all of them, below the bars, with their number at its end. */
+function drawCrowd(surface: Surface, picture: Picture, lane: LaneBox, crowd: Crowd): void {
+  const y = lane.body + lane.bodyHeight - 3;
+  drawWait(surface, picture, crowd, y);
+  const box = { ...spanBox(surface, picture.scale, crowd), y: y - 13, height: 16 };
+  const { muted: colour, panel: ground } = surface.ink;
+  inside(surface, picture.words.crowd(crowd.most), box, { colour, ground, isAtEnd: true });
 }
 
 /** Solid while it may do harm, hatched since its lease is over, pale once its write is done. */
@@ -108,10 +120,11 @@ function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): v
 
 function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox, bar: Bar): void {
   if (lane.rowHeight < LEGIBLE) return;
-  const answer = bar.answer === undefined ? '' : `: ${words.answers[bar.answer] ?? bar.answer}`;
+  const { buyer, answer } = bar;
+  const word = answer === undefined ? buyer : words.bar(buyer, words.answers[answer] ?? answer);
   const y = lane.body + bar.row * lane.rowHeight;
   const box = { ...spanBox(surface, scale, bar), y, height: lane.rowHeight };
-  inside(surface, `${bar.buyer}${answer}`, box, {
+  inside(surface, word, box, {
     colour: surface.ink.text,
     ground: surface.ink.panel,
   });

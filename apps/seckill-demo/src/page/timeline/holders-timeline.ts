@@ -11,8 +11,9 @@ import { drawTimeline } from './draw.js';
 import { layoutTimeline } from './layout.js';
 import { TimeScale } from './time-scale.js';
 import { timelineOf } from './timeline.js';
+import type { Crowd } from './crowds.js';
 import type { Mark } from './marks.js';
-import type { Timeline } from './timeline.js';
+import type { Bar, Timeline } from './timeline.js';
 
 /** A table with more rows is of no use to anybody. */
 const ROWS_SHOWN = 60;
@@ -134,7 +135,7 @@ export class HoldersTimeline extends ArenaElement {
 
   #table(): TemplateResult {
     const words = this.say(timelineWords);
-    const { bars, from } = this.#timeline;
+    const { bars, crowds } = this.#timeline;
     return html`<table>
       <thead>
         <tr>
@@ -142,22 +143,7 @@ export class HoldersTimeline extends ArenaElement {
         </tr>
       </thead>
       <tbody>
-        ${bars.slice(0, ROWS_SHOWN).map(
-          (bar) =>
-            html`<tr>
-              <td>${bar.process}</td>
-              <td>${bar.buyer}</td>
-              <td>${words.time(bar.from - from)}</td>
-              <td>${words.time(bar.to - from)}</td>
-              <td>
-                ${bar.answer === undefined ? '' : words.answers[bar.answer]}${
-                  bar.leaseOverAt === undefined
-                    ? ''
-                    : `${this.say(comma)}${words.leaseOver} ${words.time(bar.leaseOverAt - from)}`
-                }
-              </td>
-            </tr>`,
-        )}
+        ${bars.slice(0, ROWS_SHOWN).map((bar) => this.#row(bar, bar.buyer, this.#answer(bar)))}
         ${
           bars.length > ROWS_SHOWN
             ? html`<tr>
@@ -165,7 +151,28 @@ export class HoldersTimeline extends ArenaElement {
               </tr>`
             : ''
         }
+        ${crowds.slice(0, ROWS_SHOWN).map((crowd) => this.#row(crowd, words.crowd(crowd.most), ''))}
       </tbody>
     </table>`;
+  }
+
+  #row({ process, from, to }: Bar | Crowd, who: string, answer: string): TemplateResult {
+    const { time } = this.say(timelineWords);
+    const start = this.#timeline.from;
+    return html`<tr>
+      <td>${process}</td>
+      <td>${who}</td>
+      <td>${time(from - start)}</td>
+      <td>${time(to - start)}</td>
+      <td>${answer}</td>
+    </tr>`;
+  }
+
+  #answer({ answer, leaseOverAt }: Bar): string {
+    const words = this.say(timelineWords);
+    const word = answer === undefined ? '' : (words.answers[answer] ?? answer);
+    if (leaseOverAt === undefined) return word;
+    const over = `${words.leaseOver} ${words.time(leaseOverAt - this.#timeline.from)}`;
+    return word === '' ? over : `${word}${this.say(comma)}${over}`;
   }
 }

@@ -19,3 +19,15 @@ export function keyAt(steps: readonly Step[], at: number): KeyNow | undefined {
   if (ttlMs !== undefined && ttlMs <= 0) return { ...seen, fields: undefined, ttlMs: undefined };
   return { ...seen, ttlMs };
 }
+
+/** How Redis is asked for the lock of this cell, and what it answers when there is none. */
+export function lookAt(steps: readonly Step[]): {
+  readonly command: string;
+  readonly none: string;
+} {
+  const seen = steps.find((step) => step.kind === 'key' && step.fields !== undefined);
+  if (seen?.kind !== 'key') return { command: 'EXISTS', none: '(integer) 0' };
+  return '' in (seen.fields ?? {})
+    ? { command: 'GET', none: '(nil)' }
+    : { command: 'HGETALL', none: '(empty array)' };
+}

@@ -34,10 +34,13 @@ export class TimeScale {
   }
 
   static of(timeline: Timeline): TimeScale {
-    const { from, to, bars, waits, gaps, marks, renewals, overlaps } = timeline;
+    const { from, to, bars, waits, crowds, gaps, marks, renewals, overlaps } = timeline;
     const times = [
       ...[from, to],
-      ...[...bars, ...waits, ...gaps, ...overlaps].flatMap((span) => [span.from, span.to]),
+      ...[...bars, ...waits, ...crowds, ...gaps, ...overlaps].flatMap((span) => [
+        span.from,
+        span.to,
+      ]),
       ...bars.flatMap(({ harmlessAt, leaseOverAt = harmlessAt }) => [harmlessAt, leaseOverAt]),
       ...[...marks, ...renewals].map(({ at }) => at),
     ];

@@ -1,4 +1,6 @@
 import type { Step } from '../../arena/step.js';
+import { countedCrowds, crowdsOfWaits } from './crowds.js';
+import type { Crowd } from './crowds.js';
 import { gapsOf, suspectsOf } from './gaps.js';
 import type { Gap } from './gaps.js';
 import { answerMarks, lateMarks, struckMarks } from './marks.js';
@@ -37,6 +39,8 @@ export interface Timeline {
   readonly lanes: ReadonlyArray<{ readonly process: number; readonly rows: number }>;
   readonly bars: readonly Bar[];
   readonly waits: readonly Wait[];
+  /** Instead of the waits where they are many, or only their number is known. */
+  readonly crowds: readonly Crowd[];
   readonly renewals: ReadonlyArray<{ readonly process: number; readonly at: number }>;
   /** While the library doubted its hold. */
   readonly suspects: readonly Gap[];
@@ -45,7 +49,7 @@ export interface Timeline {
   readonly overlaps: readonly Overlap[];
 }
 
-/** A picture with more orders has no room for those that wait. */
+/** A picture with more orders has no room for a line for each that waits. */
 const FEW = 12;
 
 export interface TimelineOptions {
@@ -68,18 +72,19 @@ export function timelineOf(
   const isFew = traces.length <= FEW;
   const rows = rowsOf(traces, isFew, to);
   const bars = barsOf(traces, { steps, gaps, rows, to });
-  const { waits, marks } = isFew
-    ? {
-        waits: waitsOf(traces, rows, to),
-        marks: [...struckMarks(steps), ...answerMarks(traces), ...lateMarks(traces, bars)],
-      }
-    : { waits: [], marks: struckMarks(steps) };
+  const waits = waitsOf(traces, rows, to);
+  const marks = isFew
+    ? [...struckMarks(steps), ...answerMarks(traces), ...lateMarks(traces, bars)]
+    : struckMarks(steps);
   return {
     from,
     to,
     lanes: lanesOf(steps, rows, traces, processes),
     bars,
-    waits,
+    waits: isFew ? waits : [],
+    crowds: isFew
+      ? countedCrowds(steps, to)
+      : [...countedCrowds(steps, to), ...crowdsOfWaits(waits, to)],
     renewals: steps.flatMap((step) =>
       step.kind === 'lock' && step.event === 'renewed'
         ? { process: step.process, at: step.at }
@@ -95,9 +100,10 @@ export function timelineOf(
 /** The preparations of a cell are not shown: nobody has come to the doors yet. */
 function isSeen(step: Step): boolean {
   if (step.kind === 'lock') return step.buyer !== undefined || AFTER_HOLD.includes(step.event);
-  return step.kind === 'passed' || step.kind === 'answered' || step.kind === 'struck';
+  return SEEN.includes(step.kind);
 }
 
+const SEEN: ReadonlyArray<Step['kind']> = ['passed', 'answered', 'struck', 'waiters'];
 const AFTER_HOLD: readonly string[] = ['renewed', 'renewal-failed', 'suspect', 'recovered', 'lost'];
 
 type Rows = ReadonlyMap<string, number>;

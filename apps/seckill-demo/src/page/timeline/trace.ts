@@ -4,7 +4,7 @@ import type { OrderAnswered, Step } from '../../arena/step.js';
 /** The way of one order through its cell, by the times at which it was seen. */
 export interface Trace {
   readonly buyer: string;
-  /** 0 as long as no process has told of it. */
+  /** Where it began: another one may take its money. 0 as long as no process has told of it. */
   readonly process: number;
   readonly points: ReadonlyMap<GatePoint, number>;
   readonly releasedAt: number | undefined;
@@ -41,20 +41,20 @@ export function tracesOf(steps: readonly Step[]): Trace[] {
 function note(draft: Draft, step: Step): void {
   switch (step.kind) {
     case 'passed':
-      draft.process = step.process;
+      draft.process ||= step.process;
       // A cart passes the same point for each of its products; its section is the whole of them.
       if (!draft.points.has(step.point)) draft.points.set(step.point, step.at);
       break;
     case 'lock':
       if (step.event === 'released') draft.releasedAt = step.at;
-      draft.process = step.process;
+      draft.process ||= step.process;
       break;
     case 'answered':
       draft.answeredAt = step.at;
       draft.answer = step.answer;
       draft.remaining = step.remaining;
       draft.reason = step.reason;
-      if (draft.process === 0) draft.process = step.process;
+      draft.process ||= step.process;
       break;
     default:
       break;

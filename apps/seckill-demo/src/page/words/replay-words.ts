@@ -55,7 +55,7 @@ export const replayWords: InBoth<ReplayWords> = {
     part: (part, withLock) => `${part} ${withLock ? 'with' : 'without'} its lock`,
     key: {
       title: 'The key in Redis',
-      gone: '(nil): nobody holds the lock',
+      gone: 'nobody holds the lock',
       unseen: 'In a rush nobody looks at the key: that would slow the buyers.',
       ttl: 'TTL',
       forever: 'none: it never expires',
@@ -87,7 +87,7 @@ export const replayWords: InBoth<ReplayWords> = {
     part: (part, withLock) => `${part}：${withLock ? '用锁' : '不用锁'}`,
     key: {
       title: 'Redis 里的键',
-      gone: '(nil)：没有人持有锁',
+      gone: '没有人持有锁',
       unseen: '抢购时不去查看这个键，以免拖慢买家。',
       ttl: 'TTL',
       forever: '无：永不过期',

@@ -8,11 +8,12 @@ export interface TimelineWords {
   readonly overlap: (holders: number) => string;
   readonly nobody: string;
   readonly time: (ms: number) => string;
-  readonly waits: string;
+  readonly bar: (buyer: string, answer: string) => string;
+  readonly crowd: (waiting: number) => string;
   readonly answers: Readonly<Record<string, string>>;
   readonly picture: (bars: number, overlaps: number, lanes: number) => string;
   readonly legend: Readonly<
-    Record<'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap' | 'pause', string>
+    Record<'wait' | 'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap' | 'pause', string>
   >;
   readonly asTable: string;
   readonly columns: readonly [string, string, string, string, string];
@@ -46,7 +47,8 @@ export const timelineWords: InBoth<TimelineWords> = {
     overlap: (holders) => `${holders} inside at once`,
     nobody: 'No critical section has been seen here.',
     time: (ms) => inWords(ms),
-    waits: 'waits',
+    bar: (buyer, answer) => `${buyer}: ${answer}`,
+    crowd: (waiting) => `+ ${waiting} wait`,
     answers: {
       sold: 'sold',
       'sold-out': 'sold out',
@@ -60,6 +62,7 @@ export const timelineWords: InBoth<TimelineWords> = {
         overlaps === 0 ? 'never two holders at once' : `${overlaps} times several holders at once`
       }.`,
     legend: {
+      wait: 'waits',
       bar: 'holds the lock',
       tail: 'gives it back',
       suspect: 'believes that it holds it',
@@ -93,7 +96,8 @@ export const timelineWords: InBoth<TimelineWords> = {
     overlap: (holders) => `${holders} 个同时在里面`,
     nobody: '这里还没有看到临界区。',
     time: (ms) => inWords(ms),
-    waits: '等待',
+    bar: (buyer, answer) => `${buyer}：${answer}`,
+    crowd: (waiting) => `+ ${waiting} 人等待`,
     answers: {
       sold: '售出',
       'sold-out': '售罄',
@@ -107,6 +111,7 @@ export const timelineWords: InBoth<TimelineWords> = {
         overlaps === 0 ? '任何时刻最多一个持有者' : `${overlaps} 次出现多个持有者`
       }。`,
     legend: {
+      wait: '等待',
       bar: '持有锁',
       tail: '正在放锁',
       suspect: '以为自己还持有',

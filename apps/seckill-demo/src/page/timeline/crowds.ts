@@ -1,0 +1,62 @@
+import type { Step } from '../../arena/step.js';
+import type { Wait } from './timeline.js';
+
+/** So many waited in a process at once that a line for each has no room. */
+export interface Crowd {
+  readonly process: number;
+  readonly from: number;
+  readonly to: number;
+  /** The most of them at once. */
+  readonly most: number;
+}
+
+interface Change {
+  readonly process: number;
+  readonly at: number;
+  /** How many wait from then on. */
+  readonly waiting: number;
+}
+
+/** As the processes themselves count those who wait. */
+export function countedCrowds(steps: readonly Step[], end: number): Crowd[] {
+  const changes = steps.flatMap((step): Change | [] => {
+    if (step.kind === 'waiters') return step;
+    const isOver = step.kind === 'struck' && step.what === 'killed' && step.process !== undefined;
+    return isOver ? { process: step.process, at: step.at, waiting: 0 } : [];
+  });
+  return crowdsOf(changes, end);
+}
+
+/** Of orders whose waits are known one by one. */
+export function crowdsOfWaits(waits: readonly Wait[], end: number): Crowd[] {
+  const edges = waits
+    .filter(({ from, to }) => to > from)
+    .flatMap(({ process, from, to }) => [
+      { process, at: from, change: 1 },
+      { process, at: to, change: -1 },
+    ])
+    .sort((a, b) => a.at - b.at || a.change - b.change);
+  const waiting = new Map<number, number>();
+  const changes = edges.map(({ process, at, change }) => {
+    const now = (waiting.get(process) ?? 0) + change;
+    waiting.set(process, now);
+    return { process, at, waiting: now };
+  });
+  return crowdsOf(changes, end);
+}
+
+function crowdsOf(changes: readonly Change[], end: number): Crowd[] {
+  const open = new Map<number, Omit<Crowd, 'to'>>();
+  const crowds: Crowd[] = [];
+  for (const { process, at, waiting } of changes) {
+    const crowd = open.get(process);
+    if (waiting > 0) {
+      const { from = at, most = 0 } = crowd ?? {};
+      open.set(process, { process, from, most: Math.max(most, waiting) });
+    } else if (crowd !== undefined) {
+      crowds.push({ ...crowd, to: at });
+      open.delete(process);
+    }
+  }
+  return [...crowds, ...[...open.values()].map((crowd) => ({ ...crowd, to: end }))];
+}
