@@ -38,6 +38,7 @@ function run(args) {
 const isOf = (/** @type {Step} */ step, /** @type {string} */ kind) =>
   'cell' in step && step.cell !== undefined && step.cell.startsWith(`${kind}/`);
 const isOfDuel = (/** @type {Step} */ step) => isOf(step, 'duel');
+const isAtTheDoors = (/** @type {Step} */ step) => step.kind === 'passed' && step.point === 'doors';
 /** There are as many as buyers, and no picture shows them. */
 const isSpare = (/** @type {Step} */ step) =>
   (isOf(step, 'rush') && (step.kind === 'lock' || isAtTheDoors(step))) ||

@@ -48,9 +48,14 @@ export function duelPicture(run: readonly Step[], language: Language, theme: The
     width: WIDTH,
     height: HEIGHT,
     title: sides.map(titleOf).join(' '),
-    style: styleOf(paletteOf(theme), layout.radius, moves),
+    style: styleOf(paletteOf(theme), radiusIn(layout), moves),
     body: panels.join('\n'),
   });
+}
+
+/** A dot does not grow on its way. */
+function radiusIn({ radii }: Layout): number {
+  return Math.min(radii.waiting, radii.away);
 }
 
 function titleOf({ strategy, words, lane, stock }: Side): string {
@@ -156,7 +161,7 @@ function dotsOf({ id, lane, stock, buyers }: Side, layout: Layout): Part {
       );
       const shapes = own.map(({ end: { x, y }, from, door }) =>
         letter === 'y'
-          ? `<circle cx="${fixed(x)}" cy="${fixed(y)}" r="${fixed(layout.radius - 0.5)}" style="--f:${from};--d:${door}"/>`
+          ? `<circle cx="${fixed(x)}" cy="${fixed(y)}" r="${fixed(radiusIn(layout) - 0.5)}" style="--f:${from};--d:${door}"/>`
           : `<path d="M${fixed(x)} ${fixed(y)}h0" style="--f:${from}"/>`,
       );
       return `<g class="${letter} m ${name}">${shapes.join('')}</g>`;
