@@ -11,6 +11,7 @@ import { FAULT_NAMES } from '../../apps/seckill-demo/src/arena/fault.js';
 import { PART_NAMES } from '../../apps/seckill-demo/src/arena/parts/part.js';
 import { reportFrom } from '../../apps/seckill-demo/src/arena/report.js';
 import type { CellEnded } from '../../apps/seckill-demo/src/arena/step.js';
+import { outcomeWords } from '../../apps/seckill-demo/src/page/words.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { PARTS } from './sample-results.js';
 
@@ -99,30 +100,37 @@ describe('EXPECTED', () => {
     }
   });
 
-  it('is the matrix of the README', async () => {
-    const readme = new URL('../../apps/seckill-demo/README.md', import.meta.url);
-    const rows = (await readFile(readme, 'utf8'))
-      .split('\n')
-      .filter((row) => row.startsWith('| `'));
-    const shown = (outcome: string) => (outcome === 'none' ? '-' : outcome.replace('-', ' '));
+  const READMES = [
+    ['README.md', 'en'],
+    ['README.zh-CN.md', 'zh'],
+  ] as const;
+  /** The cells of the row of a table that has this name. */
+  async function rowOf(readme: string, name: string): Promise<string[]> {
+    const file = new URL(`../../apps/seckill-demo/${readme}`, import.meta.url);
+    const rows = (await readFile(file, 'utf8')).split('\n');
+    const row = rows.find((text) => text.startsWith(`| \`${name}\` `)) ?? '';
+    return row.split('|').map((cell) => cell.trim());
+  }
+
+  it.each(READMES)('is the matrix of %s', async (readme, language) => {
+    const shown = (outcome: Outcome) =>
+      outcome === 'none' ? '-' : outcomeWords[language][outcome];
     for (const strategy of STRATEGY_NAMES) {
       const { oneProcess, severalProcesses, faults } = EXPECTED[strategy];
       const cells = [oneProcess, severalProcesses, ...FAULT_NAMES.map((fault) => faults[fault])];
-      const row = rows.find((text) => text.startsWith(`| \`${strategy}\` `)) ?? '';
-      const written = row.split('|').map((cell) => cell.trim());
+      const written = await rowOf(readme, strategy);
       expect(written.slice(2, -1)).toEqual(cells.map(shown));
     }
   });
 
-  it('expects of each part what the README says', async () => {
-    const readme = new URL('../../apps/seckill-demo/README.md', import.meta.url);
-    const rows = (await readFile(readme, 'utf8')).split('\n');
+  it.each(READMES)('expects of each part what %s says', async (readme, language) => {
+    const shown = (outcome: Outcome | undefined) =>
+      outcome === undefined ? '' : outcomeWords[language][outcome];
     for (const part of PART_NAMES) {
-      const row = rows.find((text) => text.startsWith(`| \`${part}\` `)) ?? '';
-      const written = row.split('|').map((cell) => cell.trim());
-      const { withoutLock = '', withLock } = EXPECTED_PARTS[part];
-      expect(written.at(-3)).toContain(withoutLock.replace('-', ' '));
-      expect(written.at(-2)).toContain(withLock);
+      const written = await rowOf(readme, part);
+      const { withoutLock, withLock } = EXPECTED_PARTS[part];
+      expect(written.at(-3)).toContain(shown(withoutLock));
+      expect(written.at(-2)).toContain(shown(withLock));
     }
   });
 });

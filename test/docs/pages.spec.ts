@@ -44,6 +44,7 @@ const ALL = [
   'README.md',
   'README.zh-CN.md',
   'apps/seckill-demo/README.md',
+  'apps/seckill-demo/README.zh-CN.md',
   'libs/redis-lock/.changeset/README.md',
   ...PROJECT,
   ...DOCS,
@@ -129,6 +130,7 @@ function shapeOf(text: string) {
 describe('the same in English and Chinese', () => {
   it.each([
     ['README.md', 'README.zh-CN.md'],
+    ['apps/seckill-demo/README.md', 'apps/seckill-demo/README.zh-CN.md'],
     ['docs/usage.md', 'docs/guide.zh-CN.md'],
   ])('is told by %s and %s', (english, chinese) => {
     expect(shapeOf(pageOf(chinese))).toEqual(shapeOf(pageOf(english)));

@@ -1,5 +1,6 @@
 import type { Step } from '../arena/step.js';
 import { duelPicture } from './duel-picture.js';
+import { matrixPicture } from './matrix-picture.js';
 import { THEMES } from './svg.js';
 import { timelinePicture } from './timeline-picture.js';
 
@@ -10,6 +11,7 @@ export function picturesOf(run: readonly Step[]): Map<string, string> {
     for (const theme of THEMES) {
       pictures.set(`duel.${language}.${theme}.svg`, duelPicture(run, language, theme));
       pictures.set(`holders.${language}.${theme}.svg`, timelinePicture(run, language, theme));
+      pictures.set(`matrix.${language}.${theme}.svg`, matrixPicture(run, language, theme));
     }
   }
   return pictures;
