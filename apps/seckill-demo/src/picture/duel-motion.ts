@@ -9,9 +9,8 @@ const LEAD_MS = 700;
 /** The end is seen for so long before it begins again. */
 const REST_MS = 4_000;
 /** Dots that land within this fly together. */
-const BEAT_MS = 100;
+const BEAT_MS = 120;
 
-export const DURATION_MS = 10_000;
 /** Then it stands still: nobody wants it to move for ever. */
 export const TIMES = 3;
 
@@ -62,12 +61,17 @@ export function countsOf(lane: Lane): Array<{ readonly at: number; readonly sold
 
 /** When a lane has come to its end, and its verdict is shown. */
 export function verdictAt(lane: Lane): number {
-  const at = LEAD_MS + endOf(lane, slownessOf(lane)) + BEAT_MS;
-  if (at + REST_MS > DURATION_MS) throw new Error('the duel is longer than its picture');
-  return at;
+  return LEAD_MS + endOf(lane, slownessOf(lane)) + BEAT_MS;
 }
 
-/** A moment as the share of the whole, in percent. */
-export function share(ms: number): string {
-  return `${Math.round((1_000 * ms) / DURATION_MS) / 10}%`;
+/** Whole seconds, for all lanes the same. */
+export function durationOf(lanes: readonly Lane[]): number {
+  return Math.ceil((Math.max(...lanes.map(verdictAt)) + REST_MS) / 1_000) * 1_000;
+}
+
+/** Says a moment as the share of the whole, in percent. */
+export type Share = (ms: number) => string;
+
+export function shareOf(durationMs: number): Share {
+  return (ms) => `${Math.round((1_000 * ms) / durationMs) / 10}%`;
 }

@@ -7,7 +7,8 @@ import { layoutOf } from '../page/duel/layout.js';
 import type { Box, Layout } from '../page/duel/layout.js';
 import { duelWords } from '../page/words/duel-words.js';
 import type { DuelWords } from '../page/words/duel-words.js';
-import { countsOf, DURATION_MS, flightsOf, share, TIMES, verdictAt } from './duel-motion.js';
+import { countsOf, durationOf, flightsOf, shareOf, TIMES, verdictAt } from './duel-motion.js';
+import type { Share } from './duel-motion.js';
 import { escaped, fixed, paletteOf, svgOf } from './svg.js';
 import type { Theme } from './svg.js';
 
@@ -19,13 +20,16 @@ const PANEL = (WIDTH - GAP) / 2;
 const BOXES = { top: 104, height: 176 };
 const DIGITS = 56;
 
+const STRATEGIES = ['naive', 'redis-lock'] as const;
+
 interface Side {
   readonly id: 'a' | 'b';
-  readonly strategy: 'naive' | 'redis-lock';
+  readonly strategy: (typeof STRATEGIES)[number];
   readonly lane: Lane;
   readonly stock: number;
   readonly buyers: number;
   readonly words: DuelWords;
+  readonly share: Share;
 }
 
 /** The duel as it was played: it moves three times, and stands at its end. */
@@ -34,9 +38,14 @@ export function duelPicture(run: readonly Step[], language: Language, theme: The
   if (began === undefined) throw new Error('the run has no beginning');
   const words = duelWords[language];
   const { stock, buyers } = began;
-  const sides = (['naive', 'redis-lock'] as const).map((strategy, index): Side => {
-    const lane = laneOf(run.filter((step) => 'cell' in step && step.cell === `duel/${strategy}`));
-    return { id: index === 0 ? 'a' : 'b', strategy, lane, stock, buyers, words };
+  const lanes = STRATEGIES.map((strategy) =>
+    laneOf(run.filter((step) => 'cell' in step && step.cell === `duel/${strategy}`)),
+  );
+  const durationMs = durationOf(lanes);
+  const common = { stock, buyers, words, share: shareOf(durationMs) };
+  const sides = lanes.map((lane, index): Side => {
+    const id = index === 0 ? 'a' : 'b';
+    return { id, strategy: STRATEGIES[index] ?? 'naive', lane, ...common };
   });
   const layout = layoutOf(PANEL - 2 * PAD, BOXES.height, buyers);
   const parts = sides.map((side) => sideOf(side, layout));
@@ -48,7 +57,7 @@ export function duelPicture(run: readonly Step[], language: Language, theme: The
     width: WIDTH,
     height: HEIGHT,
     title: sides.map(titleOf).join(' '),
-    style: styleOf(paletteOf(theme), radiusIn(layout), moves),
+    style: styleOf(paletteOf(theme), radiusIn(layout), { moves, durationMs }),
     body: panels.join('\n'),
   });
 }
@@ -63,7 +72,11 @@ function titleOf({ strategy, words, lane, stock }: Side): string {
   return words.picture(words.lanes[strategy].name, sold, stock, lane.answers.length - sold);
 }
 
-function styleOf(ink: Palette, radius: number, moves: string): string {
+function styleOf(
+  ink: Palette,
+  radius: number,
+  { moves, durationMs }: { readonly moves: string; readonly durationMs: number },
+): string {
   const colours: Record<string, string> = {
     ...{ MUTED: ink.muted, LINE: ink.line, PANEL: ink.panel, ACCENT: ink.accent, HARM: ink.harm },
   };
@@ -71,15 +84,15 @@ function styleOf(ink: Palette, radius: number, moves: string): string {
   return `
 text{font-family:${ink.font};fill:${ink.text}}
 .p{fill:${ink.panel};stroke:${ink.line}}.p.x{stroke:${ink.harm};stroke-width:2}
-.h{font-size:19px;font-weight:650}.q{font-size:12px;fill:${ink.muted}}.v{font-size:22px;font-weight:650}
+.h{font-size:19px;font-weight:650}.q{font-size:12px;font-weight:400;fill:${ink.muted}}.v{font-size:22px;font-weight:650}
 .n{font-size:46px;font-weight:700}.of{font-size:24px;fill:${ink.muted}}
 .e{fill:${ink.harm}}.r{fill:${ink.accent}}.bx{fill:${ink.panel};stroke:${ink.line}}
 .bx.x{fill:${ink.harmSoft};stroke:${ink.harm};stroke-width:2}
 .s{${dot};stroke:${ink.accent}}.o{${dot};stroke:${ink.harm};stroke-linecap:square}
-.y{fill:none;stroke:${ink.muted};stroke-width:1}
+.y{fill:none;stroke:${ink.muted};stroke-width:1}.y>*{r:${fixed(radius - 0.5)}px}
 @media(max-width:480px){.q{display:none}.h,.v{font-size:26px}}
 @media(prefers-reduced-motion:no-preference){
-.m,.m>*{animation:0s cubic-bezier(.2,.7,.3,1) ${TIMES};animation-duration:${DURATION_MS / 1_000}s}
+.m,.m>*{animation:0s cubic-bezier(.2,.7,.3,1) ${TIMES};animation-duration:${durationMs / 1_000}s}
 .k{animation-timing-function:step-end}.x{animation-timing-function:step-start}
 ${moves.replace(/[A-Z]{4,}/g, (name) => colours[name] ?? name)}}
 `;
@@ -91,7 +104,7 @@ interface Part {
 }
 
 function sideOf(side: Side, layout: Layout): Part {
-  const { strategy, words, lane, stock, id } = side;
+  const { strategy, words, lane, stock, id, share } = side;
   const { name, what } = words.lanes[strategy];
   const isHarm = lane.answers.filter(({ isSold }) => isSold).length > stock;
   const pace = words.slowed(Math.round(lane.spanMs), slownessOf(lane));
@@ -129,7 +142,7 @@ function boxesOf({ words, stock, id }: Side, layout: Layout, isHarm: boolean): s
   );
 }
 
-function dotsOf({ id, lane, stock, buyers }: Side, layout: Layout): Part {
+function dotsOf({ id, lane, stock, buyers, share }: Side, layout: Layout): Part {
   const flights = flightsOf(layout, lane, { stock, buyers });
   const rules: string[] = [];
   const groups = flights.map(({ landsAt, dots }, index) => {
@@ -161,7 +174,7 @@ function dotsOf({ id, lane, stock, buyers }: Side, layout: Layout): Part {
       );
       const shapes = own.map(({ end: { x, y }, from, door }) =>
         letter === 'y'
-          ? `<circle cx="${fixed(x)}" cy="${fixed(y)}" r="${fixed(radiusIn(layout) - 0.5)}" style="--f:${from};--d:${door}"/>`
+          ? `<circle cx="${fixed(x)}" cy="${fixed(y)}" style="--f:${from};--d:${door}"/>`
           : `<path d="M${fixed(x)} ${fixed(y)}h0" style="--f:${from}"/>`,
       );
       return `<g class="${letter} m ${name}">${shapes.join('')}</g>`;
@@ -171,7 +184,7 @@ function dotsOf({ id, lane, stock, buyers }: Side, layout: Layout): Part {
 }
 
 /** A strip of numbers behind a window as high as one of them. */
-function counterOf({ id, lane, stock }: Side): Part {
+function counterOf({ id, lane, stock, share }: Side): Part {
   const counts = countsOf(lane);
   const last = counts.length - 1;
   const numbers = counts.map(
@@ -188,7 +201,7 @@ function counterOf({ id, lane, stock }: Side): Part {
   };
 }
 
-function verdictOf({ id, lane, stock, words }: Side): Part {
+function verdictOf({ id, lane, stock, words, share }: Side): Part {
   const sold = lane.answers.filter(({ isSold }) => isSold).length;
   const away = lane.answers.length - sold;
   const verdict =
