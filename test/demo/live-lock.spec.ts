@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { faultCell } from '../../apps/seckill-demo/src/arena/cell.js';
 import { Reporter } from '../../apps/seckill-demo/src/arena/reporter.js';
 import type { KeySeen } from '../../apps/seckill-demo/src/arena/step.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
@@ -72,6 +73,18 @@ describe('the lock of the shop that serves', () => {
     // It is held: whoever holds it may be frozen, and tell nothing.
     later(60_000);
     expect(await looks()).toBeGreaterThan(0);
+  });
+
+  it('is looked at once more at the end of a cell', async () => {
+    const cell = faultCell('setnx', 'frozen');
+    const lock = `shop:product_${reporter.newProduct(cell)}`;
+    await reporter.watching(cell, async () => {
+      await redis.admin.set(lock, 'me');
+      await eventually(async () => expect(await lastSeen()).toMatchObject({ name: lock }));
+      await redis.admin.del(lock);
+    });
+    expect(await lastSeen()).toMatchObject({ cell: cell.id, name: lock, queue: [] });
+    expect((await lastSeen())?.fields).toBeUndefined();
   });
 
   it('is not looked at any more when the shop closes', async () => {

@@ -4,9 +4,10 @@ import { RECORDING } from '../../scripts/arena/recording.mjs';
 import { handsWords } from '../../apps/seckill-demo/src/page/words/hands-words.js';
 import { replayWords } from '../../apps/seckill-demo/src/page/words/replay-words.js';
 import { eventually } from '../support/eventually.js';
-import { useBrowser } from './arena-visit.js';
+import { oneLine, useBrowser } from './arena-visit.js';
 import type { ArenaPage, Visitor } from './arena-visit.js';
 import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
+import { accessibilityFlaws } from './page-checks.js';
 import { useSite } from './site.js';
 
 const SHOWCASE = 'fault/lua-release/slow-work';
@@ -47,6 +48,86 @@ describe('a recorded run', () => {
       const { cell = focused.textContent.replace(/\s+/g, ' ').trim() } = focused.dataset;
       return { on: cell, line: outlineStyle === 'none' ? '0px' : outlineWidth };
     });
+  /** How many elements the tab key leads to, in all shadow trees. */
+  const stops = () =>
+    page.page.evaluate(() => {
+      const countIn = (root: ParentNode): number =>
+        [...root.querySelectorAll<HTMLElement>('*')].reduce((sum, element) => {
+          const own = element.tabIndex >= 0 && element.checkVisibility() ? 1 : 0;
+          return sum + own + (element.shadowRoot ? countIn(element.shadowRoot) : 0);
+        }, 0);
+      return countIn(document.body);
+    });
+
+  it('is walked through with the tab key, from its first control to its last, and back', async () => {
+    await open({ wantsNoMotion: true });
+    const walk = async (key: string): Promise<string[]> => {
+      const seen: string[] = [];
+      for (;;) {
+        await page.page.keyboard.press(key);
+        const { on, line } = await focus();
+        if (await page.page.evaluate(() => document.activeElement === document.body)) return seen;
+        expect([on, line]).toEqual([on, '3px']);
+        seen.push(on);
+      }
+    };
+    await page.page.locator('body').focus();
+    await page.page.evaluate(() => {
+      (document.activeElement as HTMLElement | null)?.blur();
+    });
+    const there = await walk('Tab');
+    expect(there.length).toBe(await stops());
+    expect(await walk('Shift+Tab')).toEqual(there.toReversed());
+  });
+
+  it('has a table behind every picture', async () => {
+    await open();
+    const without = await page.page.evaluate(() => {
+      const isTold = (picture: Node): boolean => {
+        for (let root = picture.getRootNode(); root instanceof ShadowRoot;) {
+          if (root.querySelector('table') !== null) return true;
+          root = root.host.getRootNode();
+        }
+        return false;
+      };
+      const picturesIn = (root: ParentNode): Element[] =>
+        [...root.querySelectorAll('*')].flatMap((element) => [
+          ...(element.matches('canvas, [role=img]') ? [element] : []),
+          ...(element.shadowRoot ? picturesIn(element.shadowRoot) : []),
+        ]);
+      const pictures = picturesIn(document.body);
+      if (pictures.length < 5) throw new Error(`only ${pictures.length} pictures`);
+      return pictures.filter((picture) => !isTold(picture)).map(({ outerHTML }) => outerHTML);
+    });
+    expect(without).toEqual([]);
+  });
+
+  it('has each bar of controls in one line on a phone', async () => {
+    for (const language of ['en', 'zh'] as const) {
+      await open({ width: 360, language });
+      await page.cell(SHOWCASE).click();
+      for (const bar of ['recording-bar .bar', 'replay-view .controls']) {
+        const tops = await page.page
+          .locator(`${bar} > *`)
+          .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()));
+        const middles = tops.map(({ top, height }) => Math.round(top + height / 2));
+        expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(2);
+      }
+      if (language === 'en') await page.close();
+    }
+  });
+
+  it('compares what orders cost', async () => {
+    await open();
+    const cells = page.page.locator('comparison-view tr:has(code:text-is("fair")) td');
+    expect(await cells.allInnerTexts()).toEqual(
+      [1, 2].flatMap(() => [
+        '✓ exact',
+        ...[1, 2, 3].map(() => expect.stringMatching(/^\d/)),
+        '0 %',
+      ]),
+    );
+  });
 
   it('is used with the keyboard alone, and the focus is always seen', async () => {
     await open();
@@ -93,6 +174,27 @@ describe('a recorded run', () => {
     await page.cell(SHOWCASE).click();
     await expectGoodLooks(page, ALL_LOOKS);
     expect(page.complaints).toEqual([]);
+  });
+
+  it('says in words which cell is not as published, and it blinks, unless nothing is to move', async () => {
+    const run = readFileSync(RECORDING, 'utf8');
+    const other = (line: string) =>
+      line.includes('"cell-ended","cell":"rush/naive/2"')
+        ? line.replace('"outcome":"oversells"', '"outcome":"exact"')
+        : line;
+    site.add('other.ndjson', run.split('\n').map(other).join('\n'));
+    for (const wantsNoMotion of [false, true]) {
+      page = await browser.open(`${site.url}?run=other.ndjson`, { wantsNoMotion });
+      await page.seeTheEnd();
+      const cell = page.page.locator('.surprise');
+      await cell.waitFor();
+      expect(oneLine(await cell.textContent())).toBe('≠ exact, not as published: oversells');
+      await page.page.getByText('1 not as published').waitFor();
+      const blinks = await cell.evaluate((button) => getComputedStyle(button).animationName);
+      expect(blinks).toBe(wantsNoMotion ? 'none' : 'blink');
+      expect(await accessibilityFlaws(page.page)).toEqual([]);
+      if (!wantsNoMotion) await page.close();
+    }
   });
 
   it('remembers the language that was chosen', async () => {

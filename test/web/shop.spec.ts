@@ -66,6 +66,16 @@ describe('the shop in the hands of a visitor', () => {
     await eventually(async () => expect(await page.books()).toContain('of them paid 1'));
   });
 
+  it('shows the lock of its product beside the timeline', async () => {
+    const key = page.page.locator('hands-view key-panel');
+    await eventually(async () =>
+      expect(await key.locator('code').first().innerText()).toBe('HGETALL product_1'),
+    );
+    await eventually(async () =>
+      expect(await key.locator('dl').innerText()).toMatch(/token\s+\d+/),
+    );
+  });
+
   it(
     'survives the end of a process amid the orders, and its books agree',
     async () => {

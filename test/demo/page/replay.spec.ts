@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { EXPECTED } from '../../../apps/seckill-demo/src/arena/expected-matrix.js';
+import type { FaultName } from '../../../apps/seckill-demo/src/arena/fault.js';
 import { blameOf } from '../../../apps/seckill-demo/src/page/replay/blame.js';
 import { codeLines } from '../../../apps/seckill-demo/src/page/replay/code.js';
 import { playedTo } from '../../../apps/seckill-demo/src/page/replay/playback.js';
 import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
 import { STRATEGY_NAMES } from '../../../apps/seckill-demo/src/strategies/strategy.js';
 import type { StrategyName } from '../../../apps/seckill-demo/src/strategies/strategy.js';
+import { recordedRun } from './recorded-run.js';
 
 const STRATEGIES = `${import.meta.dirname}/../../../apps/seckill-demo/src/strategies/`;
 const HARM = [
@@ -39,6 +41,39 @@ describe.each(STRATEGY_NAMES)('the lines of %s', (strategy) => {
     if (blame === undefined) return;
     expect(lines.filter(({ text }) => text.includes(blame.line))).not.toEqual([]);
     expect(blame.isHarm).toBe(HARM.includes(outcome));
+  });
+});
+
+describe('a cell of the recorded run', () => {
+  const [began] = recordedRun().filter((step) => step.kind === 'run-began');
+  const ended = recordedRun().filter((step) => step.kind === 'cell-ended');
+  const played = ended.flatMap(({ cell, result }) =>
+    result.kind === 'part' ? [] : { cell, result },
+  );
+
+  it.each(played)('has one line that decides it, or none: $cell', ({ result }) => {
+    const { strategy, outcome } = result;
+    const blame = blameOf(strategy, outcome);
+    const lines = codeLines(began?.sources[strategy] ?? '');
+    const marked = lines.filter(({ text }) => blame !== undefined && text.includes(blame.line));
+    const isDecided = HARM.includes(outcome) || outcome === 'refused';
+    if (isDecided || blame !== undefined) expect(marked).toHaveLength(1);
+    expect(blame?.isHarm ?? false).toBe(HARM.includes(outcome));
+  });
+
+  it('is decided where its holder stood, if that died or slept', () => {
+    const lineIn = (strategy: StrategyName, fault: FaultName) =>
+      blameOf(strategy, EXPECTED[strategy].faults[fault])?.line;
+    const taking = 'this.redis.eval(TAKE';
+    expect(lineIn('setnx', 'killed-in-section')).toBe('this.redis.setnx(');
+    expect(lineIn('setnx-expire', 'killed-before-expire')).toBe('this.redis.expire(');
+    // It dies in one cell right after the counter, in the other within the database.
+    expect(lineIn('lua-decrement', 'killed-in-section')).toBe(taking);
+    expect(lineIn('lua-decrement', 'killed-before-expire')).toBe(taking);
+    expect(lineIn('owner-check', 'slow-work')).toBe("'PX', TUTORIAL_LEASE_MS");
+    expect(lineIn('owner-check', 'lease-ends-before-del')).toBe('=== clientId) {');
+    expect(lineIn('lua-release', 'frozen')).toBe('await this.sale.sellOne(');
+    expect(lineIn('redis-semaphore', 'frozen')).toBe('mutex.isAcquired');
   });
 });
 

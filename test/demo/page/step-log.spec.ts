@@ -29,11 +29,11 @@ describe('the log of steps', () => {
     expect(log.of(SALE)).toEqual([renewed]);
   });
 
-  it('keeps the number of those who wait for the sale only', () => {
+  it('adds to no cell how many wait, while two are being played', () => {
     const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4, held: 1 };
-    const log = logOf(began, waiters, ended, waiters);
-    expect(log.of('fault/fair/frozen')).toEqual([began, ended]);
-    expect(log.of(SALE)).toEqual([waiters]);
+    const log = logOf({ ...began, cell: 'duel/naive' }, waiters, began, waiters);
+    expect(log.of('duel/naive')).toEqual([{ ...began, cell: 'duel/naive' }, waiters]);
+    expect(log.of('fault/fair/frozen')).toEqual([began]);
   });
 
   it('begins a cell anew when it is played again', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Happening, Step } from '../../../apps/seckill-demo/src/arena/step.js';
 import { keyAt, lookAt } from '../../../apps/seckill-demo/src/page/timeline/key.js';
+import { shortTokens } from '../../../apps/seckill-demo/src/page/timeline/marks.js';
 import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
 import { timelineOf } from '../../../apps/seckill-demo/src/page/timeline/timeline.js';
 import { StepLog } from '../../../apps/seckill-demo/src/page/step-log.js';
@@ -118,7 +119,9 @@ describe('two holders at once', () => {
       if (step.kind !== 'cell-ended' || step.result.kind === 'duel') continue;
       const isSeen = timelineOf(log.of(step.cell)).overlaps.length > 0;
       if (RIGHT.includes(step.outcome)) expect([step.cell, isSeen]).toEqual([step.cell, false]);
-      if (BY_TWO.includes(step.outcome)) expect([step.cell, isSeen]).toEqual([step.cell, true]);
+      // Late prices are no orders.
+      const isByTwo = BY_TWO.includes(step.outcome) && step.result.kind !== 'part';
+      if (isByTwo) expect([step.cell, isSeen]).toEqual([step.cell, true]);
     }
   });
 });
@@ -129,6 +132,20 @@ describe('the marks', () => {
       { process: undefined, at: 5, kind: 'lease-ended', reason: undefined },
       { process: 1, at: 15, kind: 'wrote-late', reason: undefined },
     ]);
+  });
+
+  it('tell once of a stale write that was refused, with its tokens', () => {
+    const { marks } = timelineOf([
+      passed(0, 1, 'lock-set'),
+      { ...answered(4, 1, 'refused'), reason: 'token 33 < 34' } as Step,
+      at(5, { kind: 'struck', cell: CELL, process: 1, what: 'stale-refused' }),
+    ]);
+    expect(marks).toMatchObject([{ at: 4, kind: 'stale-refused', reason: 'token 33 < 34' }]);
+    expect(shortTokens('token 33 < 34')).toBe('token 33 < 34');
+    expect(shortTokens('token 1795652567806999 < 1795652569630000')).toBe(
+      'token …7806999 < …9630000',
+    );
+    expect(shortTokens('LEASE_LOST')).toBe('LEASE_LOST');
   });
 
   it('tell of those who went away', () => {
@@ -253,6 +270,8 @@ describe('the key', () => {
     ];
     expect(lookAt(steps)).toEqual({ command: 'HGETALL', none: '(empty array)' });
     expect(lookAt(asText)).toEqual({ command: 'GET', none: '(nil)' });
+    const missed = [at(0, { kind: 'key', cell: CELL, name: 'product_1', queue: [], token: '7' })];
+    expect(lookAt(missed)).toMatchObject({ command: 'HGETALL' });
     expect(lookAt([])).toEqual({ command: 'EXISTS', none: '(integer) 0' });
   });
 });

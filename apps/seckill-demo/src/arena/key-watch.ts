@@ -13,38 +13,43 @@ export type Seen = Omit<KeySeen, 'kind' | 'cell'>;
 export class KeyWatch {
   readonly #stopped = new AbortController();
   readonly #looking: Promise<void>;
+  #last = { text: '', ends: 0 };
 
   constructor(
     private readonly redis: Redis,
     /** The lock's key, once it is known. */
     private readonly nameOf: () => string | undefined,
     private readonly onSeen: (seen: Seen) => void,
+    private readonly everyMs = LOOKS_EVERY_MS,
   ) {
-    this.#looking = this.#look();
+    this.#looking = this.#lookOnAndOn();
   }
 
+  /** Resolves after a last look: the end is what everybody sees afterwards. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#looking;
+    await this.#look();
+  }
+
+  async #lookOnAndOn(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      await this.#look();
+      await elapse(this.everyMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   async #look(): Promise<void> {
-    const { signal } = this.#stopped;
-    let last = { text: '', ends: 0 };
-    while (!signal.aborted) {
-      const name = this.nameOf();
-      const seen = name && (await seeLock(this.redis, name).catch(() => undefined));
-      if (seen) {
-        const { ttlMs = 0, ...rest } = seen;
-        const now = { text: JSON.stringify(rest), ends: Date.now() + ttlMs };
-        const isSetAnew = ttlMs > 0 && Math.abs(now.ends - last.ends) > SET_ANEW_MS;
-        if (now.text !== last.text || isSetAnew) {
-          this.onSeen(seen);
-          last = now;
-        }
-      }
-      await elapse(LOOKS_EVERY_MS, undefined, { signal }).catch(() => undefined);
-    }
+    const name = this.nameOf();
+    const seen = name && (await seeLock(this.redis, name).catch(() => undefined));
+    if (!seen) return;
+    const { ttlMs = 0, ...rest } = seen;
+    const now = { text: JSON.stringify(rest), ends: Date.now() + ttlMs };
+    const isSetAnew = ttlMs > 0 && Math.abs(now.ends - this.#last.ends) > SET_ANEW_MS;
+    if (now.text === this.#last.text && !isSetAnew) return;
+    this.onSeen(seen);
+    this.#last = now;
   }
 }
 

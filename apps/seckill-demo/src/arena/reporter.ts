@@ -11,6 +11,8 @@ import type { Steps } from './steps.js';
 /** Cells in which the lock itself is looked at; elsewhere that would cost those who are measured. */
 const WATCHED: ReadonlyArray<Cell['kind']> = ['duel', 'fault', 'part'];
 
+/** Two holders may come and go within a few ms, and nothing is measured there. */
+const LOOKS_AT_A_FAULT_EVERY_MS = 5;
 /** The lock of a sale that serves for days is looked at so long after it was last heard of. */
 const LINGERS_MS = 1_000;
 
@@ -37,8 +39,10 @@ export class Reporter {
 
   /** The lock of the cell's first product is looked at while the cell is played. */
   async watching<T>(cell: Cell, play: () => Promise<T>): Promise<T> {
+    const everyMs = cell.kind === 'fault' ? LOOKS_AT_A_FAULT_EVERY_MS : undefined;
+    const lock = (): string | undefined => this.#lockOf(cell.id);
     const watch = WATCHED.includes(cell.kind)
-      ? new KeyWatch(this.redis.client, () => this.#lockOf(cell.id), this.#seenIn(cell.id))
+      ? new KeyWatch(this.redis.client, lock, this.#seenIn(cell.id), everyMs)
       : undefined;
     try {
       return await play();

@@ -6,6 +6,8 @@ export const SALE = 'live';
 /** The shop serves for hours; only the last of its steps are looked at. */
 const SALE_KEPT = 4_000;
 
+const OF_A_PROCESS: ReadonlyArray<Step['kind']> = ['process', 'lock', 'struck', 'waiters'];
+
 /** The steps by cell, to play a cell again. It only grows, until a run begins anew. */
 export class StepLog {
   readonly #steps = new Map<string, Step[]>();
@@ -28,8 +30,9 @@ export class StepLog {
   /** What a process does, or suffers, may concern every cell that is being played. */
   #cellsOf(step: Step): readonly string[] {
     if ('cell' in step && step.cell !== undefined) return [step.cell];
-    if (step.kind === 'waiters') return this.#open.size === 0 ? [SALE] : [];
-    if (step.kind !== 'process' && step.kind !== 'lock' && step.kind !== 'struck') return [];
+    // In the duel nobody knows which side they wait on.
+    if (step.kind === 'waiters' && this.#open.size > 1) return [];
+    if (!OF_A_PROCESS.includes(step.kind)) return [];
     return this.#open.size === 0 ? [SALE] : [...this.#open];
   }
 

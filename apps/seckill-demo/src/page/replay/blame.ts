@@ -147,6 +147,56 @@ const RULES: readonly Rule[] = [
   },
   {
     strategies: ['fenced'],
+    outcomes: ['exact', 'ok'],
+    line: 'this.locks.using(',
+    isHarm: false,
+    why: {
+      en: 'The lock makes buyers wait for their turn. Its lease has a token, for the write.',
+      zh: '锁让买家排队等候，租约带着一个令牌，写库时要用。',
+    },
+  },
+  {
+    strategies: ['sql-update'],
+    outcomes: ['exact', 'ok'],
+    line: ".where('stock', '>', 0)",
+    isHarm: false,
+    why: {
+      en: 'The database takes one off only if there is one. Nobody reads a stock that is old by then.',
+      zh: '有库存，数据库才减一；没有人会用到过时的库存。',
+    },
+  },
+  {
+    strategies: ['lua-decrement'],
+    outcomes: ['exact', 'ok'],
+    line: 'this.redis.eval(TAKE',
+    isHarm: false,
+    why: {
+      en: 'One script looks and takes. Redis runs one script at a time.',
+      zh: '查看和扣减在同一个脚本里，Redis 一次只执行一个脚本。',
+    },
+  },
+  {
+    strategies: ['redlock'],
+    outcomes: ['exact', 'ok'],
+    line: 'redlock.using(',
+    isHarm: false,
+    why: {
+      en: 'A buyer without the lock asks again, and redlock extends the lease of the holder.',
+      zh: '没抢到锁的人会再来问；业务没做完，redlock 就延长租约。',
+    },
+  },
+  {
+    strategies: ['redis-semaphore'],
+    outcomes: ['exact', 'ok'],
+    line: 'new Mutex(this.redis',
+    isHarm: false,
+    why: {
+      en: 'A buyer asks for this mutex every 10 ms, and the holder extends its lease.',
+      zh: '买家每 10 毫秒问一次这把锁，持有者不断延长租约。',
+    },
+  },
+  {
+    strategies: ['fenced'],
     outcomes: ['refused'],
     line: ".where('fence', '<=', token)",
     isHarm: false,
@@ -158,10 +208,10 @@ const RULES: readonly Rule[] = [
   {
     strategies: ['lua-decrement'],
     outcomes: ['lost-piece'],
-    line: "this.gate.reach('before-write')",
+    line: 'this.redis.eval(TAKE',
     why: {
-      en: 'The process died here. The counter has lost a piece, and there is no order for it.',
-      zh: '进程死在这里：计数器少了一件，却没有对应的订单。',
+      en: 'The piece is off the counter here, and its order comes later. The process died between the two.',
+      zh: '计数器在这里就少了一件，订单要到后面才写。进程恰好死在两者之间。',
     },
   },
   {

@@ -76,6 +76,11 @@ export class CodePanel extends ArenaElement {
     const blame = outcome === undefined ? undefined : blameOf(strategy, outcome);
     return html`
       <h3>${words.code} <code class="quiet">strategies/${strategy}.ts</code></h3>
+      ${
+        outcome !== undefined && blame === undefined
+          ? html`<p class="quiet small">${words.unmarked}</p>`
+          : nothing
+      }
       <pre tabindex="0" role="group" aria-label=${words.code}>${this.#lines(source, blame)}</pre>
     `;
   }

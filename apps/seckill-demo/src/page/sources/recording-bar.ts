@@ -38,6 +38,12 @@ export class RecordingBar extends ArenaElement {
         .word {
           display: none;
         }
+        .bar {
+          gap: 8px;
+        }
+        input {
+          flex-basis: 50px;
+        }
         select {
           padding: 4px;
         }

@@ -17,18 +17,21 @@ interface Change {
   readonly waiting: number;
 }
 
-/** As the processes themselves count those who wait. */
-export function countedCrowds(steps: readonly Step[], end: number): Crowd[] {
-  const changes = steps.flatMap((step): Change | [] => {
+/** As the processes themselves count those who wait; else by the orders that came to the doors. */
+export function crowdsIn(steps: readonly Step[], waits: readonly Wait[], end: number): Crowd[] {
+  const counted = steps.some(({ kind }) => kind === 'waiters');
+  return crowdsOf(counted ? countedIn(steps) : changesBy(waits), end);
+}
+
+function countedIn(steps: readonly Step[]): Change[] {
+  return steps.flatMap((step): Change | [] => {
     if (step.kind === 'waiters') return step;
     const isOver = step.kind === 'struck' && step.what === 'killed' && step.process !== undefined;
     return isOver ? { process: step.process, at: step.at, waiting: 0 } : [];
   });
-  return crowdsOf(changes, end);
 }
 
-/** Of orders whose waits are known one by one. */
-export function crowdsOfWaits(waits: readonly Wait[], end: number): Crowd[] {
+function changesBy(waits: readonly Wait[]): Change[] {
   const edges = waits
     .filter(({ from, to }) => to > from)
     .flatMap(({ process, from, to }) => [
@@ -37,12 +40,11 @@ export function crowdsOfWaits(waits: readonly Wait[], end: number): Crowd[] {
     ])
     .sort((a, b) => a.at - b.at || a.change - b.change);
   const waiting = new Map<number, number>();
-  const changes = edges.map(({ process, at, change }) => {
+  return edges.map(({ process, at, change }) => {
     const now = (waiting.get(process) ?? 0) + change;
     waiting.set(process, now);
     return { process, at, waiting: now };
   });
-  return crowdsOf(changes, end);
 }
 
 function crowdsOf(changes: readonly Change[], end: number): Crowd[] {

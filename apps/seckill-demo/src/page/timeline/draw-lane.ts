@@ -2,6 +2,7 @@ import { hatch } from '../canvas.js';
 import type { Surface } from '../canvas.js';
 import type { Crowd } from './crowds.js';
 import type { Gap } from './gaps.js';
+import { CROWD_HEIGHT } from './layout.js';
 import type { LaneBox } from './layout.js';
 import { line, spanBox } from './picture.js';
 import type { Picture } from './picture.js';
@@ -70,9 +71,9 @@ function drawWait(
 
 /** One line for all of them, below the bars, with their number at its end. */
 function drawCrowd(surface: Surface, picture: Picture, lane: LaneBox, crowd: Crowd): void {
-  const y = lane.body + lane.bodyHeight - 3;
+  const y = lane.below - CROWD_HEIGHT / 2;
   drawWait(surface, picture, crowd, y);
-  const box = { ...spanBox(surface, picture.scale, crowd), y: y - 13, height: 16 };
+  const box = { ...spanBox(surface, picture.scale, crowd), y: y - 8, height: 16 };
   const { muted: colour, panel: ground } = surface.ink;
   inside(surface, picture.words.crowd(crowd.most), box, { colour, ground, isAtEnd: true });
 }

@@ -30,7 +30,7 @@ export function drawTimeline(surface: Surface, picture: Picture): void {
   for (const lane of layout.lanes) drawLane(surface, picture, lane);
   context.restore();
   for (const lane of layout.lanes) {
-    drawFlags(surface, picture, lane.flags, lane.body + lane.bodyHeight, lane.body);
+    drawFlags(surface, picture, lane.flags, lane.below, lane.body);
   }
   drawFlags(surface, picture, layout.lockFlags, NAME_HEIGHT, layout.axis);
   for (const lane of layout.lanes) drawName(surface, picture, lane);

@@ -9,6 +9,7 @@ import { colon, comma } from '../words.js';
 import { timelineWords } from '../words/timeline-words.js';
 import { drawTimeline } from './draw.js';
 import { layoutTimeline } from './layout.js';
+import { shortTokens } from './marks.js';
 import { TimeScale } from './time-scale.js';
 import { timelineOf } from './timeline.js';
 import type { Crowd } from './crowds.js';
@@ -130,7 +131,7 @@ export class HoldersTimeline extends ArenaElement {
 
   #wordOf({ kind, reason }: Mark): string {
     const word = this.say(timelineWords).marks[kind];
-    return reason === undefined ? word : `${word}${this.say(colon)}${reason}`;
+    return reason === undefined ? word : `${word}${this.say(colon)}${shortTokens(reason)}`;
   }
 
   #table(): TemplateResult {
@@ -168,9 +169,10 @@ export class HoldersTimeline extends ArenaElement {
     </tr>`;
   }
 
-  #answer({ answer, leaseOverAt }: Bar): string {
+  #answer({ answer, reason, leaseOverAt }: Bar): string {
     const words = this.say(timelineWords);
-    const word = answer === undefined ? '' : (words.answers[answer] ?? answer);
+    const why = reason === undefined ? '' : `${this.say(colon)}${reason}`;
+    const word = answer === undefined ? '' : `${words.answers[answer] ?? answer}${why}`;
     if (leaseOverAt === undefined) return word;
     const over = `${words.leaseOver} ${words.time(leaseOverAt - this.#timeline.from)}`;
     return word === '' ? over : `${word}${this.say(comma)}${over}`;

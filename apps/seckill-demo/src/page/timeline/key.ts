@@ -25,9 +25,12 @@ export function lookAt(steps: readonly Step[]): {
   readonly command: string;
   readonly none: string;
 } {
-  const seen = steps.find((step) => step.kind === 'key' && step.fields !== undefined);
-  if (seen?.kind !== 'key') return { command: 'EXISTS', none: '(integer) 0' };
-  return '' in (seen.fields ?? {})
-    ? { command: 'GET', none: '(nil)' }
-    : { command: 'HGETALL', none: '(empty array)' };
+  const seen = steps.flatMap((step) => (step.kind === 'key' ? step : []));
+  if (seen.some(({ fields }) => fields !== undefined && '' in fields)) {
+    return { command: 'GET', none: '(nil)' };
+  }
+  // A lock that is held for a moment only may be missed, but not its token.
+  return seen.some(({ fields, token }) => fields !== undefined || token !== undefined)
+    ? { command: 'HGETALL', none: '(empty array)' }
+    : { command: 'EXISTS', none: '(integer) 0' };
 }

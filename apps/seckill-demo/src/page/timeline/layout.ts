@@ -18,6 +18,8 @@ export interface LaneBox {
   readonly body: number;
   readonly bodyHeight: number;
   readonly rowHeight: number;
+  /** Where the flags begin: a crowd that waits has a line of its own above them. */
+  readonly below: number;
   readonly flags: readonly Flag[];
 }
 
@@ -42,6 +44,7 @@ const LANE_GAP = 12;
 const ROW_HEIGHT = 26;
 /** A lane with more orders draws them thinner. */
 const HIGHEST_BODY = 108;
+export const CROWD_HEIGHT = 18;
 
 /** The words below a lane stand beside each other where there is room, else one below the other. */
 export function layoutTimeline(timeline: Timeline, measure: Measure): TimelineLayout {
@@ -56,15 +59,18 @@ export function layoutTimeline(timeline: Timeline, measure: Measure): TimelineLa
     const bodyHeight = Math.min(HIGHEST_BODY, Math.max(1, rows) * ROW_HEIGHT);
     const flags = flagsOf(process);
     const body = top + NAME_HEIGHT;
+    const hasCrowd = timeline.crowds.some((crowd) => crowd.process === process);
+    const below = body + bodyHeight + (hasCrowd ? CROWD_HEIGHT : 0);
     const lane = {
       process,
       top,
       body,
       bodyHeight,
       rowHeight: bodyHeight / Math.max(1, rows),
+      below,
       flags,
     };
-    top = body + bodyHeight + heightOf(flags) + LANE_GAP;
+    top = below + heightOf(flags) + LANE_GAP;
     return lane;
   });
   return { height: top + AXIS_HEIGHT, lockFlags, lanes, axis: top };

@@ -44,8 +44,21 @@ export function struckMarks(steps: readonly Step[]): Mark[] {
 export function answerMarks(traces: readonly Trace[]): Mark[] {
   return traces.flatMap(({ process, answer, answeredAt: at, reason }): Mark | [] => {
     if (at === undefined || (answer !== 'busy' && answer !== 'refused')) return [];
-    return { process, at, kind: answer, reason };
+    return { process, at, kind: isOfToken(reason) ? 'stale-refused' : answer, reason };
   });
+}
+
+function isOfToken(reason: string | undefined): boolean {
+  return reason?.startsWith('token ') === true;
+}
+
+/** What the buyer of a stale write is answered says more than the arena does. */
+export function withoutEchoes(marks: readonly Mark[]): Mark[] {
+  const told = marks.filter(({ reason }) => isOfToken(reason)).map(({ process }) => process);
+  return marks.filter(
+    ({ kind, reason, process }) =>
+      kind !== 'stale-refused' || isOfToken(reason) || !told.includes(process),
+  );
 }
 
 /** The worst of it: the lease was over, and the order wrote all the same. */
@@ -55,4 +68,13 @@ export function lateMarks(traces: readonly Trace[], bars: readonly Bar[]): Mark[
     if (over === undefined || at === undefined || at < over) return [];
     return { process, at, kind: 'wrote-late', reason: undefined };
   });
+}
+
+/** Tokens are long, and those of the same minutes begin alike. */
+export function shortTokens(reason: string): string {
+  const [, late = '', seen = ''] = /^token (\d+) < (\d+)$/.exec(reason) ?? [];
+  let alike = 0;
+  while (alike < late.length && late[alike] === seen[alike]) alike += 1;
+  if (late.length !== seen.length || alike < 3) return reason;
+  return `token …${late.slice(alike)} < …${seen.slice(alike)}`;
 }

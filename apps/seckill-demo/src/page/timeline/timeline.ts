@@ -1,9 +1,9 @@
 import type { Step } from '../../arena/step.js';
-import { countedCrowds, crowdsOfWaits } from './crowds.js';
+import { crowdsIn } from './crowds.js';
 import type { Crowd } from './crowds.js';
 import { gapsOf, suspectsOf } from './gaps.js';
 import type { Gap } from './gaps.js';
-import { answerMarks, lateMarks, struckMarks } from './marks.js';
+import { answerMarks, lateMarks, struckMarks, withoutEchoes } from './marks.js';
 import type { Mark } from './marks.js';
 import { overlapsOf } from './overlaps.js';
 import type { Overlap } from './overlaps.js';
@@ -19,6 +19,7 @@ export interface Bar {
   /** Since then the process believes in vain that it holds the lock. */
   readonly leaseOverAt: number | undefined;
   readonly answer: Trace['answer'];
+  readonly reason: Trace['reason'];
   /** From here on it could do no more harm. */
   readonly harmlessAt: number;
   readonly mayWrite: boolean;
@@ -74,7 +75,7 @@ export function timelineOf(
   const bars = barsOf(traces, { steps, gaps, rows, to });
   const waits = waitsOf(traces, rows, to);
   const marks = isFew
-    ? [...struckMarks(steps), ...answerMarks(traces), ...lateMarks(traces, bars)]
+    ? withoutEchoes([...struckMarks(steps), ...answerMarks(traces), ...lateMarks(traces, bars)])
     : struckMarks(steps);
   return {
     from,
@@ -82,9 +83,7 @@ export function timelineOf(
     lanes: lanesOf(steps, rows, traces, processes),
     bars,
     waits: isFew ? waits : [],
-    crowds: isFew
-      ? countedCrowds(steps, to)
-      : [...countedCrowds(steps, to), ...crowdsOfWaits(waits, to)],
+    crowds: isFew && waits.length > 0 ? [] : crowdsIn(steps, waits, to),
     renewals: steps.flatMap((step) =>
       step.kind === 'lock' && step.event === 'renewed'
         ? { process: step.process, at: step.at }
@@ -137,7 +136,7 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
   return traces.flatMap((trace) => {
     const from = beganAt(trace);
     if (from === undefined) return [];
-    const { process, buyer, answer, points } = trace;
+    const { process, buyer, answer, reason, points } = trace;
     const released = points.has('before-commit') ? undefined : trace.releasedAt;
     const death = deathOf(process, from, around);
     // The buyer may see that the connection is cut before the arena tells of the death.
@@ -150,6 +149,7 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
       to,
       leaseOverAt: points.has('lock-set') ? leaseOverAt(trace, to, traces, around) : undefined,
       answer,
+      reason,
       harmlessAt: Math.min(to, harmlessAt(trace) ?? to),
       mayWrite: mayWrite(trace),
       row: around.rows.get(buyer) ?? 0,
