@@ -117,6 +117,22 @@ describe('a recorded run', () => {
     }
   });
 
+  it('ends the lane of a killed process; its lock is free when the lease is over', async () => {
+    await open();
+    await page.cell('fault/redis-lock/killed-in-section').click();
+    const rows = page.page.locator('replay-view holders-timeline tbody tr');
+    await eventually(async () => expect(await rows.count()).toBe(2));
+    const [killed = [], next = []] = await rows.evaluateAll((all) =>
+      all.map((row) => [...row.children].map((cell) => cell.textContent.trim())),
+    );
+    expect(killed[0]).not.toBe(next[0]);
+    expect([killed[4], next[4]]).toEqual(['no answer', 'sold']);
+    expect(millisecondsIn(killed[3])).toBeLessThan(millisecondsIn(next[2]));
+    // The lease has 1.8 s, of which a renewal may be a third of it old.
+    expect(millisecondsIn(next[2])).toBeGreaterThan(1_000);
+    expect(millisecondsIn(next[2])).toBeLessThan(5 * 1_800);
+  });
+
   it('compares what orders cost', async () => {
     await open();
     const cells = page.page.locator('comparison-view tr:has(code:text-is("fair")) td');
@@ -229,3 +245,8 @@ describe('a recorded run', () => {
   const framesAsked = () =>
     page.page.evaluate(() => (window as { framesAsked?: number }).framesAsked ?? 0);
 });
+
+/** `17 ms` and `1.8 s`. */
+function millisecondsIn(text = ''): number {
+  return Number.parseFloat(text) * (text.endsWith(' ms') ? 1 : 1_000);
+}
