@@ -61,7 +61,7 @@ async function whileFrozen<T>(
   member: Member,
   happen: () => Promise<T>,
 ): Promise<T> {
-  member.freeze();
+  await member.freeze();
   onStruck('frozen', member.pid);
   try {
     return await happen();
