@@ -5,11 +5,10 @@ import type { Picture } from './scene.js';
 /** A lamp for each process; the doors open when the last one is lit. Those who came too early stay outside. */
 export const openingPicture: Picture = {
   isMovedBy: isAnswer,
-  draw: ({ result, steps }) => {
-    const figures = result?.part === 'opening' ? result : undefined;
+  draw: ({ steps, processes }) => {
     const answers = steps.filter(isAnswer);
     const sold = answers.filter(({ answer }) => answer === 'sold').length;
-    const lamps = Math.min(8, figures?.processes ?? 2);
+    const lamps = Math.min(8, processes);
     const lit = sold > 0 ? lamps : answers.length > 0 ? lamps - 1 : 0;
     const isOpen = sold > 0;
     return svg`

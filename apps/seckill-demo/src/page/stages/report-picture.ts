@@ -7,10 +7,9 @@ const MOST = 8;
 /** A box for each process; those that ran the job are filled, and more than one is too many. */
 export const reportPicture: Picture = {
   isMovedBy: isAnswer,
-  draw: ({ result, steps }) => {
-    const figures = result?.part === 'report' ? result : undefined;
-    const answers = steps.filter(isAnswer);
-    const processes = Math.min(MOST, figures?.processes ?? Math.max(2, answers.length));
+  draw: (scene) => {
+    const answers = scene.steps.filter(isAnswer);
+    const processes = Math.min(MOST, scene.processes);
     const first = answers.findIndex(({ answer }) => answer === 'sold');
     const width = Math.min(70, 240 / processes - 8);
     const left = (WIDTH - processes * (width + 8) + 8) / 2;

@@ -7,8 +7,9 @@ import type { OrderAnswered, Step } from '../../arena/step.js';
 export interface Scene {
   /** Undefined until all of it is shown. */
   readonly result: PartResult | undefined;
-  readonly isRunning: boolean;
   readonly withLock: boolean;
+  /** Of the shop in which it is played. */
+  readonly processes: number;
   /** The moves so far. */
   readonly steps: readonly Step[];
 }

@@ -98,8 +98,8 @@ export class StageHalf extends ArenaElement {
     const moves = this.#moves();
     const scene = {
       result: this.shown < moves.length ? undefined : partResult(cell),
-      isRunning: isRunning(cell),
       withLock: this.which === 'with',
+      processes: this.page.run?.processes ?? 2,
       steps: moves.slice(0, this.shown),
     };
     const drawn = PICTURES[this.partName].draw(scene);
