@@ -31,7 +31,7 @@ describe('the page of the arena', () => {
       steps,
       carryOut: (command) => {
         commands.push(command);
-        return Promise.resolve({ status: 201, body: '{"remaining":7}' });
+        return Promise.resolve({ status: 409, body: '{}' });
       },
     });
   });
@@ -105,7 +105,7 @@ describe('the page of the arena', () => {
     await page.getByRole('button', { name: 'Process 1: Kill' }).click();
     await page.getByLabel('Your name').fill('alice');
     await page.getByRole('button', { name: 'Buy one' }).click();
-    await page.getByText('You got one. 7 are left.').waitFor();
+    await page.getByText('You have one already.').waitFor();
     expect(commands).toEqual([
       { kind: 'kill', process: 4711 },
       { kind: 'buy', buyer: 'alice' },
