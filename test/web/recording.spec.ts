@@ -71,10 +71,7 @@ describe('a recorded run', () => {
         seen.push(on);
       }
     };
-    await page.page.locator('body').focus();
-    await page.page.evaluate(() => {
-      (document.activeElement as HTMLElement | null)?.blur();
-    });
+    await walk('Shift+Tab');
     const there = await walk('Tab');
     expect(there.length).toBe(await stops());
     expect(await walk('Shift+Tab')).toEqual(there.toReversed());

@@ -82,6 +82,10 @@ export class MatrixView extends ArenaElement {
     const isUnlike = played !== undefined && isSurprise(played);
     const word =
       outcome === undefined ? words[isRunning(played) ? 'running' : 'pending'] : outcomes[outcome];
+    const unlike =
+      isUnlike && expected !== undefined
+        ? html`<span class="hidden">${this.say(comma)}${words.unlike(outcomes[expected])}</span>`
+        : nothing;
     return html`<button
       class="${tone} ${isUnlike ? 'surprise' : ''}"
       data-cell=${cell.id}
@@ -93,12 +97,7 @@ export class MatrixView extends ArenaElement {
       @focus=${this.#enter}
     >
       <span aria-hidden="true">${isUnlike ? '≠' : signOf(tone)}</span>
-      ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}
-      ${
-        isUnlike && expected !== undefined
-          ? html`<span class="hidden">${this.say(comma)}${words.unlike(outcomes[expected])}</span>`
-          : nothing
-      }
+      ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}${unlike}
     </button>`;
   }
 

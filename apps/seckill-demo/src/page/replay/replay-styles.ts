@@ -32,11 +32,11 @@ export const replayStyles = css`
     display: flex;
     flex-wrap: wrap;
     align-items: center;
-    gap: 8px 12px;
+    gap: 8px;
     margin: 14px 0 8px;
   }
   .controls input {
-    flex: 1 1 80px;
+    flex: 1 1 60px;
     min-width: 0;
     padding: 0;
     border: 0;
