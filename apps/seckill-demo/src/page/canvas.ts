@@ -36,6 +36,11 @@ export function surfaceOf(canvas: HTMLCanvasElement): Surface | undefined {
 function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  return paletteFrom(colour, style.fontFamily);
+}
+
+/** The colours of the page by the names of its variables. */
+export function paletteFrom(colour: (name: string) => string, font: string): Palette {
   return {
     text: colour('text'),
     muted: colour('muted'),
@@ -45,7 +50,7 @@ function paletteOf(element: Element): Palette {
     accentSoft: colour('accent-soft'),
     harm: colour('harm'),
     harmSoft: colour('harm-soft'),
-    font: style.fontFamily,
+    font,
   };
 }
 

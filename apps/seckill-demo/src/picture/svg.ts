@@ -1,3 +1,4 @@
+import { paletteFrom } from '../page/canvas.js';
 import type { Palette } from '../page/canvas.js';
 import { DARK, LIGHT } from '../page/page-html.js';
 
@@ -15,17 +16,7 @@ export function paletteOf(theme: Theme): Palette {
     if (found === undefined) throw new Error(`the page has no colour ${name}`);
     return found;
   };
-  return {
-    text: colour('text'),
-    muted: colour('muted'),
-    line: colour('line'),
-    panel: colour('panel'),
-    accent: colour('accent'),
-    accentSoft: colour('accent-soft'),
-    harm: colour('harm'),
-    harmSoft: colour('harm-soft'),
-    font: SANS,
-  };
+  return paletteFrom(colour, SANS);
 }
 
 export interface Picture {
