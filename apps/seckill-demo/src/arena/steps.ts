@@ -1,15 +1,21 @@
 import { performance } from 'node:perf_hooks';
 import type { Happening, Step } from './step.js';
 
-/** A shop that serves for days keeps its latest steps only. */
+/** A shop that serves for days keeps so many of its first steps, which are the run, and of its latest. */
 const KEPT = 100_000;
+/** Kept of those between: a page that is opened later could make nothing of the latest without them. */
+const LANDMARKS: ReadonlySet<Step['kind']> = new Set([
+  ...(['run-began', 'run-ended', 'cell-began', 'cell-ended'] as const),
+  ...(['process', 'sale-opened'] as const),
+]);
 
 /** The steps of a run: the arena adds to them, and any number of readers reads them from any place. */
 export class Steps {
   readonly #startedAt = performance.timeOrigin + performance.now();
   #kept: Step[] = [];
-  /** How many older steps are no longer kept. */
-  #dropped = 0;
+  /** How many of those that are kept come before one that is not. */
+  #early = 0;
+  #added = 0;
   #isClosed = false;
   #wake: Array<() => void> = [];
 
@@ -18,10 +24,8 @@ export class Steps {
     if (this.#isClosed) return;
     const at = Math.round((epochMs - this.#startedAt) * 10) / 10;
     this.#kept.push({ at, ...happening });
-    if (this.#kept.length > 2 * KEPT) {
-      this.#kept = this.#kept.slice(KEPT);
-      this.#dropped += KEPT;
-    }
+    this.#added += 1;
+    if (this.#kept.length > this.#early + 2 * KEPT) this.#forget();
     this.#wakeReaders();
   }
 
@@ -41,8 +45,8 @@ export class Steps {
   ): AsyncGenerator<{ readonly steps: readonly Step[]; readonly read: number }> {
     signal?.addEventListener('abort', this.#wakeReaders, { once: true });
     for (let place = read; signal?.aborted !== true;) {
-      const steps = this.#kept.slice(Math.max(0, place - this.#dropped));
-      place = this.#dropped + this.#kept.length;
+      const steps = this.#since(place);
+      place = this.#added;
       if (steps.length > 0) yield { steps, read: place };
       else if (this.#isClosed) return;
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
@@ -51,6 +55,20 @@ export class Steps {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Step> {
     for await (const { steps } of this.batches()) yield* steps;
+  }
+
+  #forget(): void {
+    const early = this.#kept
+      .slice(0, -KEPT)
+      .filter(({ kind }, place) => place < KEPT || LANDMARKS.has(kind));
+    this.#kept = early.concat(this.#kept.slice(-KEPT));
+    this.#early = early.length;
+  }
+
+  /** All that is kept, for a reader who has missed steps. */
+  #since(place: number): Step[] {
+    const latest = this.#added - this.#kept.length + this.#early;
+    return this.#kept.slice(place < latest ? 0 : place - latest + this.#early);
   }
 
   readonly #wakeReaders = (): void => {
