@@ -25,6 +25,18 @@ describe('the Redis of REDIS_URL', () => {
     await expect(opening(proxy.current.url)).rejects.toThrow('no answer within 5000 ms');
   }, 25_000);
 
+  it('cannot be used if no address can be read from its text', async () => {
+    await expect(opening('redis://:::/')).rejects.toThrow(RedisUnreachableError);
+  });
+
+  it('does not keep the demo from ending when it stands still', async () => {
+    const arena = await opening(proxy.current.url);
+    proxy.current.blackhole();
+    await expect(arena.close()).rejects.toThrow(
+      `keys with ${arena.keyPrefix} may be left in Redis`,
+    );
+  }, 25_000);
+
   it('is left as it was', async () => {
     const arena = await opening(`${redis.url}/3`);
     await arena.client.set(`${arena.keyPrefix}a`, 1);

@@ -8,6 +8,8 @@ import { removeKeys } from './arena/arena-redis.js';
 
 /** The arena's servers end by themselves when it is gone; until then they may still write. */
 const SERVERS_END_MS = 500;
+/** A server that stands still keeps what was written to it; no process waits for it for ever. */
+const TIDY_LIMIT_MS = 10_000;
 
 // The end of the pipe is what this process waits for, also when the whole terminal goes away.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
@@ -32,7 +34,10 @@ async function tidyUp(): Promise<void> {
     }
   }
   await elapse(SERVERS_END_MS);
-  await Promise.allSettled([removeForeignKeys(), removeForeignSchema(process.env)]);
+  await Promise.race([
+    Promise.allSettled([removeForeignKeys(), removeForeignSchema(process.env)]),
+    elapse(TIDY_LIMIT_MS),
+  ]);
 }
 
 async function removeForeignKeys(): Promise<void> {

@@ -53,7 +53,7 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
   // Long and random: whatever contains it was written by this run.
   const keyPrefix = `seckill-demo:${randomBytes(8).toString('hex')}:`;
   if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
-  const client = connect(url);
+  const client = connectForeign(url);
   await reach(client);
   const clear = (): Promise<void> => removeKeys(client, keyPrefix);
   return {
@@ -64,13 +64,31 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     commands: () => commandsOf(client),
     clear,
     close: async () => {
+      // A server that stands still must not keep the demo from ending.
+      const timer = setTimeout(() => {
+        client.disconnect();
+      }, PATIENCE_MS);
       try {
         await clear();
+      } catch (error) {
+        const { message } = error as Error;
+        throw new Error(`keys with ${keyPrefix} may be left in Redis: ${message}`, {
+          cause: error,
+        });
       } finally {
+        clearTimeout(timer);
         client.disconnect();
       }
     },
   };
+}
+
+function connectForeign(url: string): Redis {
+  try {
+    return connect(url);
+  } catch (error) {
+    throw new RedisUnreachableError((error as Error).message);
+  }
 }
 
 /** Resolves once the server has answered, in the database of the url. */
