@@ -110,7 +110,8 @@ class Demo {
   async #openPage(): Promise<void> {
     const { port, open } = this.options;
     const page = await openPage({
-      port: port === 0 ? 0 : port + 1,
+      // 0 is any port, as is the one behind the last.
+      port: port === 0 ? 0 : (port + 1) % 65_536,
       steps: this.#steps,
       carryOut: async (command) => this.#carryOut(command),
     });
