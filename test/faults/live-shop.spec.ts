@@ -91,6 +91,14 @@ describe('the shop that the arena opens', () => {
     expect(statesOf('robot-5')).toEqual(['queued', 'reserved']);
   });
 
+  it('does one thing to its Redis at a time', async () => {
+    const [one, other] = await Promise.all(
+      (['redis-restart', 'redis-fail-over'] as const).map((kind) => command({ kind })),
+    );
+    expect([one?.status, other?.status]).toEqual([200, 409]);
+    expect((await command({ kind: 'redis-fail-over' })).status).toBe(200);
+  });
+
   it(
     'sells out when one of its processes is killed amid the orders',
     async () => {

@@ -35,6 +35,7 @@ export class LiveSale {
 
   /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
   static async start(
+  #isOperating = false;
     { instances, port, logLevel }: Pick<Options, 'instances' | 'port' | 'logLevel'>,
     redis: ArenaServers,
     steps: Steps,
@@ -145,20 +146,26 @@ export class LiveSale {
 
   async #operate(what: 'redis-pause' | 'redis-restart' | 'redis-fail-over'): Promise<void> {
     const { operator } = this.redis;
-    switch (what) {
-      case 'redis-pause':
-        this.#struck('redis-paused');
-        await operator?.pause(FAULT_MS);
-        this.#struck('redis-resumed');
-        break;
-      case 'redis-restart':
-        await operator?.restart();
-        this.#struck('redis-restarted');
-        break;
-      case 'redis-fail-over':
-        await operator?.failOver();
-        this.#struck('redis-failed-over');
-        break;
+    if (this.#isOperating) throw new RefusedError('this Redis is being worked on; try again later');
+    this.#isOperating = true;
+    try {
+      switch (what) {
+        case 'redis-pause':
+          this.#struck('redis-paused');
+          await operator?.pause(FAULT_MS);
+          this.#struck('redis-resumed');
+          break;
+        case 'redis-restart':
+          await operator?.restart();
+          this.#struck('redis-restarted');
+          break;
+        case 'redis-fail-over':
+          await operator?.failOver();
+          this.#struck('redis-failed-over');
+          break;
+      }
+    } finally {
+      this.#isOperating = false;
     }
   }
 

@@ -11,7 +11,6 @@ const ASKS_EVERY_MS = 20;
 /** Does to the arena's own Redis what happens to one in production. */
 export class RedisOperator {
   readonly #cables = new Set<Cable>();
-  #isPaused = false;
 
   static async start(): Promise<RedisOperator> {
     return new RedisOperator(await startRedisServer());
@@ -36,12 +35,9 @@ export class RedisOperator {
 
   /** The server stands still, and answers all that was asked afterwards. */
   async pause(ms: number): Promise<void> {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
     this.server.pause();
     await elapse(ms, undefined, { ref: false });
     this.server.resume();
-    this.#isPaused = false;
   }
 
   /** All keys are gone afterwards. */
@@ -55,7 +51,12 @@ export class RedisOperator {
   async failOver(): Promise<void> {
     const args = ['--replicaof', '127.0.0.1', `${this.server.port}`];
     const replica = await startRedisServer({ args });
-    await promote(replica.url);
+    try {
+      await promote(replica.url);
+    } catch (error) {
+      await replica.kill();
+      throw error;
+    }
     const old = this.server;
     this.server = replica;
     for (const cable of this.#cables) cable.turnTo(replica.port);
