@@ -17,6 +17,11 @@ export interface Answer {
 
 const CONNECTING_AT_ONCE = 32;
 const ANSWER_LIMIT_MS = 90_000;
+/**
+ * Longer than the wait for a lock. A connection that was just dealt to a process that died stays
+ * open, and nobody serves it.
+ */
+const ASK_LIMIT_MS = 15_000;
 /** node:cluster deals connections out in turn, so a few attempts meet every process. */
 const ATTEMPTS_TO_MEET = 64;
 
@@ -67,7 +72,7 @@ export class Buyer {
     body?: object,
     visit?: OrderRef,
   ): Promise<Answer> {
-    return send(this.agent, method, this.url + path, body, visit);
+    return send(this.agent, method, this.url + path, { body, visit });
   }
 
   leave(): void {
@@ -76,12 +81,16 @@ export class Buyer {
 }
 
 export async function openSale(url: string, productId: string, stock: number): Promise<void> {
-  const answer = await ask('PUT', `${url}/api/products/${productId}/stock`, { stock });
+  const answer = await ask('PUT', `${url}/api/products/${productId}/stock`, { body: { stock } });
   if (answer.status !== 200) throw new Error(`the sale did not open: ${refusalIn(answer)}`);
 }
 
-export async function stateOf(url: string, productId: string): Promise<ProductState> {
-  const answer = await ask('GET', `${url}/api/products/${productId}`);
+export async function stateOf(
+  url: string,
+  productId: string,
+  limitMs?: number,
+): Promise<ProductState> {
+  const answer = await ask('GET', `${url}/api/products/${productId}`, { limitMs });
   if (answer.status !== 200) throw new Error(`the product cannot be read: ${refusalIn(answer)}`);
   return JSON.parse(answer.body) as ProductState;
 }
@@ -90,14 +99,21 @@ export async function stateOf(url: string, productId: string): Promise<ProductSt
 export async function ask(
   method: 'GET' | 'POST' | 'PUT',
   url: string,
-  body?: object,
+  { limitMs = ASK_LIMIT_MS, ...asked }: Asked = {},
 ): Promise<Answer> {
   const agent = new Agent();
   try {
-    return await send(agent, method, url, body);
+    return await send(agent, method, url, { limitMs, ...asked });
   } finally {
     agent.destroy();
   }
+}
+
+interface Asked {
+  readonly body?: object | undefined;
+  /** For whom, where the request does not say so. */
+  readonly visit?: OrderRef | undefined;
+  readonly limitMs?: number | undefined;
 }
 
 interface Content {
@@ -128,8 +144,7 @@ function send(
   agent: Agent,
   method: string,
   url: string,
-  body?: object,
-  visit?: OrderRef,
+  { body, visit, limitMs = ANSWER_LIMIT_MS }: Asked = {},
 ): Promise<Answer> {
   return new Promise((resolve) => {
     const lost = (error: Error): void => {
@@ -139,7 +154,7 @@ function send(
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(visit !== undefined && { [VISIT]: `${visit.productId}/${visit.buyer}` }),
     };
-    const outgoing = request(url, { agent, method, headers, timeout: ANSWER_LIMIT_MS });
+    const outgoing = request(url, { agent, method, headers, timeout: limitMs });
     outgoing.on('response', (incoming) => {
       read(incoming).then(resolve, lost);
     });

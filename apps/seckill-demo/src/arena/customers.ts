@@ -32,7 +32,7 @@ export class Customers {
   async order(buyer: string): Promise<Answer> {
     const sentAt = performance.now();
     const order = { product: this.product, buyer };
-    const answer = await ask('POST', `${this.url}/api/orders`, order);
+    const answer = await ask('POST', `${this.url}/api/orders`, { body: order });
     const isAccepted = answer.status === 202;
     if (!isAccepted) this.steps.add(answered(LIVE, buyer, answer, sentAt), epochOf(answer));
     return answer;

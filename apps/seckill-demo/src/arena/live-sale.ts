@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { Options } from '../options/parse.mjs';
 import { FIRST_PRODUCT } from '../settings.js';
@@ -18,6 +19,8 @@ import type { Steps } from './steps.js';
 /** A frozen, cut or blocked process, and a paused Redis, come back after that. */
 const FAULT_MS = 10_000;
 const LOOKS_EVERY_MS = 250;
+/** A process that dies may take the question with it. */
+const LOOK_LIMIT_MS = 2_000;
 /** The lock of a dead process is free after that. The 30 s of a real shop are long to look at. */
 const LEASE_MS = 6_000;
 
@@ -32,10 +35,10 @@ export class RefusedError extends Error {}
 export class LiveSale {
   readonly #stopped = new AbortController();
   readonly #customers: Customers;
+  #isOperating = false;
 
   /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
   static async start(
-  #isOperating = false;
     { instances, port, logLevel }: Pick<Options, 'instances' | 'port' | 'logLevel'>,
     redis: ArenaServers,
     steps: Steps,
@@ -70,6 +73,8 @@ export class LiveSale {
     private readonly steps: Steps,
   ) {
     const { signal } = this.#stopped;
+    // Each robot that tries again listens, too.
+    setMaxListeners(0, signal);
     this.#customers = new Customers(fleet.url, FIRST_PRODUCT.id, steps, signal);
   }
 
@@ -144,6 +149,7 @@ export class LiveSale {
     }
   }
 
+  /** One thing at a time: two visitors cannot both replace the one server. */
   async #operate(what: 'redis-pause' | 'redis-restart' | 'redis-fail-over'): Promise<void> {
     const { operator } = this.redis;
     if (this.#isOperating) throw new RefusedError('this Redis is being worked on; try again later');
@@ -201,7 +207,7 @@ export class LiveSale {
   }
 
   async #books(): Promise<BooksSeen> {
-    const state = await stateOf(this.fleet.url, FIRST_PRODUCT.id);
+    const state = await stateOf(this.fleet.url, FIRST_PRODUCT.id, LOOK_LIMIT_MS);
     const { id: product, ...counts } = state;
     return { kind: 'books', product, ...counts, difference: ledgerDifference(state) };
   }
