@@ -75,6 +75,13 @@ describe('the lock of the shop that serves', () => {
     expect(await looks()).toBeGreaterThan(0);
   });
 
+  it('is looked at again when a process tells of it', async () => {
+    later(2_000);
+    expect(await looks()).toBe(0);
+    reporter.onNotes(4711, [{ at: Date.now(), kind: 'lock', event: 'acquired', name: LOCK }]);
+    expect(await looks()).toBeGreaterThan(0);
+  });
+
   it('is looked at once more at the end of a cell', async () => {
     const cell = faultCell('setnx', 'frozen');
     const lock = `shop:product_${reporter.newProduct(cell)}`;

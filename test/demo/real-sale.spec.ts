@@ -14,6 +14,10 @@ describe('the real sale', () => {
   afterAll(() => shop.close());
   const visitor = visit(() => shop);
   const { newProduct, place, show, pay, stockOf } = visitor;
+  const fenceOf = async (product: string): Promise<bigint> => {
+    const found = shop.database.selectFrom('products').select('fence').where('id', '=', product);
+    return BigInt((await found.executeTakeFirstOrThrow()).fence);
+  };
 
   it('takes orders while there is no Redis', async () => {
     const broken = await openLocalShop({ realSale: true });
@@ -92,19 +96,24 @@ describe('the real sale', () => {
     expect(await stockOf(product)).toBe(0);
   });
 
-  it('takes no piece for a process that stood still until its lock was over', async () => {
-    const product = await newProduct(2);
-    const [member] = shop.fleet.members;
-    await member?.closeGate('before-write', 1);
-    const { id } = await read(await place(product, 'alice'));
-    await ordersHeld(shop.fleet, 'before-write', 1);
-    await shop.redis.del(`product_${product}`);
-    await visitor.ordered(product, 'bob', 'reserved');
-    member?.openGate('before-write');
-    // The job is tried again, and reads the stock anew.
-    await visitor.comes(id, 'reserved');
-    expect(await stockOf(product)).toBe(0);
-  });
+  it.each(['before-read', 'before-write'] as const)(
+    'takes no piece for a process that stood still %s until its lock was over',
+    async (point) => {
+      const product = await newProduct(2);
+      const [member] = shop.fleet.members;
+      await member?.closeGate(point, 1);
+      const { id } = await read(await place(product, 'alice'));
+      await ordersHeld(shop.fleet, point, 1);
+      await shop.redis.del(`product_${product}`);
+      await visitor.ordered(product, 'bob', 'reserved');
+      const newer = await fenceOf(product);
+      member?.openGate(point);
+      // The job is tried again, and reads the stock anew.
+      await visitor.comes(id, 'reserved');
+      expect(await stockOf(product)).toBe(0);
+      expect(await fenceOf(product)).toBeGreaterThan(newer);
+    },
+  );
 
   it('is paid once', async () => {
     const product = await newProduct(1);
