@@ -252,6 +252,7 @@ describe('the rest of the sale by HTTP', () => {
 
     it('refuses what is no price with 400, and a product that nobody has put with 404', async () => {
       expect((await change('nothing', 1)).status).toBe(404);
+      expect((await change('nothing', 1, '?strategy=unfenced')).status).toBe(404);
       expect((await change('p1', -1)).status).toBe(400);
       expect((await change('p1', 1, '?strategy=hope')).status).toBe(400);
     });

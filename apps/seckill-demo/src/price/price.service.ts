@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { UpdateResult } from 'kysely';
 import { LockService } from 'nestjs-redis-lock';
 import { DATABASE } from '../database/open-database.js';
 import type { Database } from '../database/tables.js';
 import { overtaken } from '../seckill/fence.js';
 import { GATE } from '../seckill/gate.js';
 import type { Gate } from '../seckill/gate.js';
-import { SaleLedger } from '../seckill/sale-ledger.js';
 
 interface PriceChanged {
   readonly kind: 'changed';
@@ -16,31 +16,33 @@ interface PriceChanged {
 export class PriceService {
   constructor(
     private readonly locks: LockService,
-    private readonly ledger: SaleLedger,
     @Inject(DATABASE) private readonly db: Database,
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
   /** Each holder has a higher token than the one before; the database refuses a lower one. */
   change(productId: string, price: number): Promise<PriceChanged> {
-    return this.#holding(productId, async (token) => {
-      const written = await this.db
+    return this.#holding(productId, (token) =>
+      this.db
         .updateTable('products')
         .set({ price, fence: token })
         .where('id', '=', productId)
         .where('fence', '<=', token)
-        .returning('id')
-        .executeTakeFirst();
-      if (written === undefined) throw await overtaken(this.db, productId, token);
-    });
+        .executeTakeFirst(),
+    );
   }
 
   /** How not to do it: whoever stood still after the check writes over what others wrote since. */
   changeUnfenced(productId: string, price: number): Promise<PriceChanged> {
-    return this.#holding(productId, () => this.ledger.setPrice(productId, price));
+    return this.#holding(productId, () =>
+      this.db.updateTable('products').set({ price }).where('id', '=', productId).executeTakeFirst(),
+    );
   }
 
-  #holding(productId: string, write: (token: string) => Promise<void>): Promise<PriceChanged> {
+  #holding(
+    productId: string,
+    write: (token: string) => Promise<UpdateResult>,
+  ): Promise<PriceChanged> {
     return this.locks.using(
       `product_${productId}`,
       async (lease) => {
@@ -48,7 +50,9 @@ export class PriceService {
         lease.assertHeld();
         // A process may stand still here for longer than its lease: no check of its own can help.
         await this.gate.reach('before-write');
-        await write(String(lease.fencingToken));
+        const token = String(lease.fencingToken);
+        const { numUpdatedRows } = await write(token);
+        if (numUpdatedRows === 0n) throw await overtaken(this.db, productId, token);
         await this.gate.reach('after-write');
         return { kind: 'changed' };
       },
