@@ -52,6 +52,13 @@ describe('the Postgres of DATABASE_URL', () => {
     await expect(opened).rejects.toThrow('permission denied');
   });
 
+  it('may keep a schema when it cannot be reached in the end, and the demo says which', async () => {
+    const other = await startPostgresServer();
+    const arena = await opening(other.url);
+    await other.stop();
+    await expect(arena.close()).rejects.toThrow(`the schema ${arena.schema} may be left`);
+  });
+
   it('gets the tables of the shop in a schema of one run, and is left as it was', async () => {
     const arena = await opening(server.url);
     const settings = { databaseUrl: server.url, databaseSchema: arena.schema, waitTimeMs: 0 };

@@ -50,7 +50,15 @@ async function foreignDatabase(url: string): Promise<ArenaDatabase> {
     throw new DatabaseUnreachableError((error as Error).message);
   }
   const clear = (): Promise<void> => removeSchema(url, schema);
-  return { url, schema, version: () => versionOf(url), clear, close: clear };
+  const close = async (): Promise<void> => {
+    try {
+      await clear();
+    } catch (error) {
+      const { message } = error as Error;
+      throw new Error(`the schema ${schema} may be left in Postgres: ${message}`, { cause: error });
+    }
+  };
+  return { url, schema, version: () => versionOf(url), clear, close };
 }
 
 /** Leaves a private server alone: it has no schema of one run. */
