@@ -79,8 +79,6 @@ Ctrl-C.
 
 REDIS_URL          a Redis to use instead of a private one, under a random
                    prefix that is removed at the end
-DATABASE_URL       a Postgres to use instead of a private one; a schema of its
-                   own is removed at the end
 DATABASE_URL       a Postgres to use instead of a private one, in a schema of a
                    random name that is removed at the end
 PORT               the port to serve on (3000, or any free one)
@@ -117,7 +115,6 @@ const chinese = {
   --lang en|zh      语言（默认取自 LC_ALL 或 LANG）
 
 REDIS_URL          使用这个 Redis，键放在随机前缀下，结束时只删除这些键
-DATABASE_URL       使用这个 Postgres，数据放在单独的 schema 里，结束时删除它
 DATABASE_URL       使用这个 Postgres，表放在随机命名的模式里，结束时只删除该模式
 PORT               服务端口（3000，被占用则另选）
 SECKILL_LOG_LEVEL  服务进程的日志级别：${SHOP_LOG_LEVELS.join('、')}（warn）；
