@@ -157,7 +157,9 @@ export class DuelLane extends ArenaElement {
   #isAnew(shownMs: number, { clientWidth }: HTMLCanvasElement): boolean {
     const shown = Math.min(shownMs, endOf(this.#lane, this.#slowness));
     const { language, theme } = preferences;
-    const picture = [shown, this.#seen, this.#slowness, clientWidth, language, theme].join(' ');
+    const { buyers, stock } = this.#crowd;
+    const facts = [shown, this.#seen, this.#slowness, clientWidth, buyers, stock, language, theme];
+    const picture = facts.join(' ');
     const isAnew = picture !== this.#drawn;
     this.#drawn = picture;
     return isAnew;
