@@ -98,7 +98,7 @@ export const matrixStyles = css`
       padding: 8px 8px 8px 0;
     }
     table {
-      min-width: 800px;
+      min-width: 880px;
     }
     thead th:first-child {
       width: 122px;
@@ -111,6 +111,7 @@ export const matrixStyles = css`
       padding-inline: 12px 6px;
     }
     td button {
+      padding-inline: 6px;
       white-space: normal;
     }
     tbody th span {

@@ -112,7 +112,7 @@ export class MatrixView extends ArenaElement {
     const all = cells.filter((cell) => cell !== undefined).length;
     return html`<div class="legend small quiet">
       <span class="figure" role="status">
-        ${words.progress(done.length, all)}${this.page.tookMs === undefined ? '' : ` ${words.took(Math.round(this.page.tookMs / 1_000))}`}${
+        ${words.progress(done.length, all)}${this.page.tookMs === undefined ? '' : words.took(Math.round(this.page.tookMs / 1_000))}${
           done.length === 0
             ? ''
             : html`${this.say(comma)}${surprises === 0 ? words.noSurprise : html`<b class="harm">${words.surprises(surprises)}</b>`}`
@@ -122,6 +122,7 @@ export class MatrixView extends ArenaElement {
       <span><b class="harm">✕</b> ${words.legend.harm}</span>
       <span><b>–</b> ${words.legend.none}</span>
       <span><b>≠</b> ${words.legend.surprise}</span>
+      ${done.length === all ? nothing : html`<span><b>·</b> ${words.legend.pending}</span>`}
     </div>`;
   }
 

@@ -22,7 +22,7 @@ export const comparisonWords: InBoth<ComparisonWords> = {
   },
   zh: {
     title: '一单的代价',
-    columns: ['结果', 'p50\nms', 'p99\nms', 'Redis\n命令\n/单', '被插\n队'],
+    columns: ['结果', 'p50\nms', 'p99\nms', 'Redis\n命令\n/单', '被\n插队'],
     notes:
       'p50、p99：一半的买家、99% 的买家在这段时间内得到答复，从开门算起。Redis 命令/单：Redis 为一位买家执行的命令数，脚本里的也算。被插队：买到的人当中，购买顺序与到达顺序相反的买家对所占的百分比，0% 是排队，50% 是碰运气。横线：有人买到同一件，或买到的不足两人。',
   },

@@ -36,7 +36,7 @@ export const matrixWords: InBoth<MatrixWords> = {
       pending: 'not played yet',
       surprise: 'not as published',
     },
-    took: (seconds) => `in ${seconds} s`,
+    took: (seconds) => ` in ${seconds} s`,
     empty: 'The matrix fills as soon as the run begins.',
   },
   zh: {
@@ -58,7 +58,7 @@ export const matrixWords: InBoth<MatrixWords> = {
       pending: '还没跑',
       surprise: '与公布的不符',
     },
-    took: (seconds) => `用时 ${seconds} 秒`,
+    took: (seconds) => `，用时 ${seconds} 秒`,
     empty: '运行一开始，矩阵就会逐格填满。',
   },
 };
