@@ -57,7 +57,7 @@ export const handsWords: InBoth<HandsWords> = {
       buy: 'Buy one',
       pay: 'Pay',
       robots: 'Call robots',
-      restock: 'Restock',
+      restock: 'New sale',
       skip: 'Skip to the shop',
     },
     conditions: {
@@ -65,7 +65,7 @@ export const handsWords: InBoth<HandsWords> = {
       frozen: 'frozen',
       cut: 'network cut',
       blocked: 'event loop blocked',
-      ended: 'dead',
+      ended: 'ended',
     },
     process: (number) => `Process ${number}`,
     counts: (waiting, held) => `${waiting} wait, ${held} inside`,
@@ -76,7 +76,7 @@ export const handsWords: InBoth<HandsWords> = {
     buyer: {
       title: 'Be a buyer',
       intro:
-        'Each tab is a buyer of its own, and gets one piece at most. Pay within a minute, or it is on sale again. One of five robots never pays.',
+        'Each tab is a buyer of its own, and gets one piece at most. Pay within a minute, or it is on sale again. One in five robots never pays.',
       name: 'Your name',
       refusals: {
         'has-one': 'You have one already.',
@@ -125,7 +125,7 @@ export const handsWords: InBoth<HandsWords> = {
       buy: '抢一件',
       pay: '付款',
       robots: '叫机器人',
-      restock: '补货',
+      restock: '重新开卖',
       skip: '直接去商店',
     },
     conditions: {
@@ -133,7 +133,7 @@ export const handsWords: InBoth<HandsWords> = {
       frozen: '已冻结',
       cut: '已断网',
       blocked: '事件循环被阻塞',
-      ended: '已死',
+      ended: '已结束',
     },
     process: (number) => `进程 ${number}`,
     counts: (waiting, held) => `${waiting} 个在等，${held} 个在里面`,
@@ -144,7 +144,7 @@ export const handsWords: InBoth<HandsWords> = {
     buyer: {
       title: '当一回买家',
       intro:
-        '每个标签页是一个买家，每人最多买一件。一分钟内不付款，库存就退回。机器人里每五个有一个不付款。',
+        '每个标签页是一个买家，每人最多买一件。一分钟内不付款，库存就退回。每五个机器人里有一个不付款。',
       name: '你的昵称',
       refusals: {
         'has-one': '你已经有一件了。',

@@ -62,7 +62,7 @@ export const stageWords: InBoth<StagesWords> = {
         why: 'A semaphore hands out five permits, and the others wait for one.',
         pictures: {
           without: 'The gateway takes five at once. Each further buyer is thrown out (✕).',
-          with: 'The others wait until a lamp is free. All have paid (✓).',
+          with: 'The others wait until a permit is free. All have paid (✓).',
         },
       },
       offer: {
@@ -124,7 +124,7 @@ export const stageWords: InBoth<StagesWords> = {
     parts: {
       queue: {
         title: '先到的人先买',
-        why: '公平锁让所有进程共用一条队。',
+        why: '公平锁让所有进程的人排同一条队。',
         pictures: {
           without: '上面是到达顺序，下面是购买顺序。红线是被插队的人。',
           with: '上面是到达顺序，下面是购买顺序。没有一条线交叉。',
@@ -143,14 +143,14 @@ export const stageWords: InBoth<StagesWords> = {
         why: '信号量只发五张许可，其他人等着。',
         pictures: {
           without: '网关同时只接五人，多出来的都被赶出去（✕）。',
-          with: '其他人等到有灯空出来，最后全都付了款（✓）。',
+          with: '其他人等到有许可空出来，最后全都付了款（✓）。',
         },
       },
       offer: {
         title: '价格和库存要一起看',
         why: '读者共用读锁，商家在写锁之下一起改价格和库存。',
         pictures: {
-          without: '每个读者都看到旧价格 99 配新库存 500：一对撕裂的值。',
+          without: '每个读者都看到旧价格 99 配新库存 500：新旧混在一起。',
           with: '商家等所有人读完再改，99 和 10 是一对。',
         },
       },
@@ -172,7 +172,7 @@ export const stageWords: InBoth<StagesWords> = {
       },
       report: {
         title: '每个进程都有的夜间任务',
-        why: '时刻在各进程同时到来，@CronLock 只让其中一个执行。',
+        why: '各进程同时到点，@CronLock 只让其中一个执行。',
         pictures: {
           without: '每个进程都执行一遍，第二遍（✕）就多余了。',
           with: '一个进程执行（✓），其余的跳过（–）。',
