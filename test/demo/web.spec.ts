@@ -82,6 +82,23 @@ describe('the page server', () => {
     steps.add(began('c'));
   });
 
+  it('keeps nothing for a visitor who does not read', async () => {
+    // More than fits into the sockets.
+    for (let more = 0; more < 200; more += 1) steps.add(began('x'.repeat(100_000)));
+    const slow = await fetch(at(`/steps?token=${token()}`));
+    const read = fetch(at(`/steps?token=${token()}`), { headers: { 'last-event-id': '200' } });
+    const cells: string[] = [];
+    const reader = (await read).body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (const cell of ['b', 'c', 'd']) {
+      steps.add(began(cell));
+      for (let text = ''; !text.includes(`"${cell}"`);) text += (await reader?.read())?.value ?? '';
+      cells.push(cell);
+    }
+    steps.close();
+    const [, ...later] = await messages(slow);
+    expect(later).toEqual([{ id: '203', cells }]);
+  });
+
   it('carries commands out, and says why it does not', async () => {
     const robots = await post({ kind: 'robots', count: 500 });
     expect([robots.status, await robots.json()]).toEqual([200, { done: 'robots' }]);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as elapse } from 'node:timers/promises';
 import {
   Body,
@@ -9,6 +11,7 @@ import {
   HttpCode,
   Inject,
   Post,
+  Res,
   Sse,
   SseSignal,
   UseGuards,
@@ -51,9 +54,10 @@ export class PageController {
   watch(
     @Headers('last-event-id') lastId: string | undefined,
     @SseSignal() signal: AbortSignal,
+    @Res({ passthrough: true }) response: ServerResponse,
   ): Observable<MessageEvent> {
     const read = /^\d{1,12}$/.test(lastId ?? '') ? Number(lastId) : 0;
-    return from(this.#batches(read, signal));
+    return from(this.#batches(read, signal, response));
   }
 
   @Post('commands')
@@ -68,10 +72,18 @@ export class PageController {
     }
   }
 
-  async *#batches(read: number, signal: AbortSignal): AsyncGenerator<MessageEvent> {
+  async *#batches(
+    read: number,
+    signal: AbortSignal,
+    response: ServerResponse,
+  ): AsyncGenerator<MessageEvent> {
     for await (const batch of this.steps.batches(read, signal)) {
       yield { id: `${batch.read}`, data: batch.steps };
       await elapse(BATCH_MS, undefined, { signal }).catch(() => undefined);
+      // The messages to a visitor who does not read them would pile up in the memory of the arena.
+      if (response.writableNeedDrain) {
+        await once(response, 'drain', { signal }).catch(() => undefined);
+      }
     }
   }
 }
