@@ -80,6 +80,8 @@ class Demo {
     const { record } = this.options;
     if (record !== undefined) await this.#record(record);
     const redis = await openArenaServers(process.env);
+    // The caretaker goes last: a second Ctrl-C may come while the keys are removed.
+    const care = this.#care(redis);
     this.#closing.add(() => redis.close());
     this.#note(
       redis.operator === undefined
@@ -92,7 +94,6 @@ class Demo {
         ? this.#say.foreignDatabase(schema)
         : this.#say.privateDatabase(privatePort),
     );
-    const care = this.#care(redis);
     if (this.options.mode === 'tutorial') return this.#tutorial(redis, care);
     if (this.options.web) await this.#openPage();
     const report = await this.#measure(redis, care);
