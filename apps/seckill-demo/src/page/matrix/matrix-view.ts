@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
+import { STRATEGY_NAMES } from '../../options/names.mjs';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { oneLine } from '../replay/shown-cell.js';
@@ -31,7 +32,7 @@ export class MatrixView extends ArenaElement {
     const words = this.say(matrixWords);
     const matrix = matrixOf(this.page.run?.cells ?? []);
     return html`
-      <h2>${words.title(matrix.rows.length || 10)}</h2>
+      <h2>${words.title(matrix.rows.length || STRATEGY_NAMES.length)}</h2>
       <p class="quiet">${words.intro}</p>
       ${matrix.rows.length === 0 ? html`<p class="panel quiet">${words.empty}</p>` : this.#table(matrix)}
       ${this.#legend()}
