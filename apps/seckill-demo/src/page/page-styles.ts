@@ -61,6 +61,9 @@ export const pageStyles = css`
   section {
     margin-bottom: 56px;
   }
+  h1 + section:not(#duel) {
+    margin-top: 20px;
+  }
   #duel {
     margin-bottom: 32px;
   }
