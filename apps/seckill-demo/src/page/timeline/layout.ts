@@ -88,7 +88,7 @@ function placed(marks: readonly Mark[], { width, scale, wordOf, widthOf }: Measu
     const text = wordOf(mark);
     const long = widthOf(text);
     const x = scale.shareOf(mark.at) * width;
-    const textX = Math.max(0, Math.min(x, width - long - 1));
+    const textX = Math.max(0, Math.min(x, width - long - 3));
     const free = ends.findIndex((end) => end < textX);
     const line = free < 0 ? ends.length : free;
     ends[line] = textX + long + 12;
