@@ -27,10 +27,21 @@ export class Reconciler {
     @Inject(DATABASE) private readonly db: Database,
   ) {}
 
+  /** A round that loses its lock, or its database, is over: the next one finds what it has left. */
   @Cron('*/3 * * * * *', { waitForCompletion: true })
+  async onTick(): Promise<void> {
+    try {
+      await this.onSlot();
+    } catch (error) {
+      this.#logger.warn(
+        `no reconciliation: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
   // Without Redis there is no round; the library has said why.
   @CronLock('reconciliation', { per: 3_000, atMostMs: 10_000, onBackendError: () => undefined })
-  async onSlot(): Promise<void> {
+  protected async onSlot(): Promise<void> {
     await this.reconcile();
   }
 
