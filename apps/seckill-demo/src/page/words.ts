@@ -57,7 +57,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     stuck: '卡死',
     'foreign-delete': '误删他人锁',
     oversold: '超卖',
-    'stale-write': '脏写',
+    'stale-write': '过期写入',
     'lost-piece': '丢一件',
     none: '不涉及',
     error: '出错',
