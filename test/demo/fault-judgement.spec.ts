@@ -12,7 +12,7 @@ const stale = answer(500, '{"code":"STALE_WRITE"}');
 const lost = answer(500, '{"code":"LEASE_LOST"}');
 
 const books = (stock: number, orders: number, openingStock = 10) => {
-  return { id: '1', stock, openingStock, orders, paid: 0 };
+  return { id: '1', stock, openingStock, orders, states: {} };
 };
 
 describe('judge', () => {

@@ -26,7 +26,7 @@ function run(told: Told, left: number, orders: number, stock = 10): LoadRun {
       const body = JSON.stringify({ remaining: 1_000 - index });
       return { status, body, servedBy: 1, at: 1_010 + index * 10 };
     }),
-    state: { id: '1', stock: left, openingStock: stock, orders, paid: 0 },
+    state: { id: '1', stock: left, openingStock: stock, orders, states: {} },
   };
 }
 

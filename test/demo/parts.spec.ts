@@ -93,7 +93,7 @@ describe('judgeOffer', () => {
 
 describe('judgeCarts', () => {
   const books = (openingStock: number, orders: number, stock = openingStock - orders) => {
-    return { id: '1', stock, openingStock, orders, paid: 0 };
+    return { id: '1', stock, openingStock, orders, states: {} };
   };
   const all = [...times(30, answer(201)), ...times(10, answer(410))];
   const rightly = [books(40, 30), books(30, 30)] as const;

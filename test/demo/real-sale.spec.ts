@@ -74,12 +74,12 @@ describe('the real sale', () => {
     await member?.closeGate('before-write', 1);
     const { id } = await read(await place(product, 'alice'));
     await ordersHeld(shop.fleet, 'before-write', 1);
-    expect(await books()).toMatchObject({ stock: 1, orders: 0, paid: 0 });
+    expect(await books()).toMatchObject({ stock: 1, orders: 0, states: { queued: 1 } });
     member?.openGate('before-write');
     await visitor.comes(id, 'reserved');
-    expect(await books()).toMatchObject({ stock: 0, orders: 1, paid: 0 });
+    expect(await books()).toMatchObject({ stock: 0, orders: 1, states: { reserved: 1 } });
     expect((await pay(id)).status).toBe(201);
-    expect(await books()).toMatchObject({ stock: 0, orders: 1, paid: 1 });
+    expect(await books()).toMatchObject({ stock: 0, orders: 1, states: { paid: 1 } });
   });
 
   it('sells out', async () => {

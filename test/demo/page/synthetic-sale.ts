@@ -46,7 +46,7 @@ function robot(number: number, from: number): Step[] {
       openingStock: 100,
       stock,
       orders: 100 - stock,
-      paid: Math.max(0, 80 - stock),
+      states: { reserved: 20, paid: Math.max(0, 80 - stock) },
       difference: 0,
     },
   ];

@@ -29,6 +29,8 @@ export class NoteBook {
     });
     subscribe(orderMoved.name, (message) => {
       this.#add({ kind: 'order', ...(message as OrderNotice) });
+      // A process that is killed tells nothing more, and its buyers wait for this.
+      this.flush();
     });
     subscribe(reconciled.name, (message) => {
       this.#add({ kind: 'reconciled', ...(message as ReconciledNotice) });

@@ -1,3 +1,4 @@
+import type { OrderState } from '../database/tables.js';
 import type { GatePoint } from '../seckill/gate.js';
 import type { StrategyName } from '../strategies/strategy.js';
 import type { Cell, CellResult, Outcome } from './cell.js';
@@ -157,8 +158,10 @@ export interface BooksSeen {
   readonly product: string;
   readonly openingStock: number;
   readonly stock: number;
+  /** Those that have a piece. */
   readonly orders: number;
-  readonly paid?: number | undefined;
+  /** How many orders are in each state. */
+  readonly states: Readonly<Partial<Record<OrderState, number>>>;
   /** Orders on record minus what the stock says was sold. */
   readonly difference: number;
 }

@@ -20,15 +20,15 @@ const NO_ORDER = { 404: 'No such order' };
 
 const Count = z.int().min(0);
 const Remaining = z.object({ remaining: Count });
+const State = z.enum(ORDER_STATES);
 const Product = z.object({
   id: z.string(),
   stock: Count,
   openingStock: Count,
   orders: Count.describe('With a piece'),
-  paid: Count,
+  states: z.partialRecord(State, Count),
 });
 const Offer = z.object({ price: Count.describe('In cents'), stock: Count });
-const State = z.enum(ORDER_STATES);
 const Order = z.object({
   id: z.uuid(),
   product: z.string(),

@@ -12,7 +12,8 @@ export interface ProductState {
   readonly openingStock: number;
   /** Those that have a piece. */
   readonly orders: number;
-  readonly paid: number;
+  /** All orders, those without a piece too. */
+  readonly states: Readonly<Partial<Record<OrderState, number>>>;
 }
 
 /** What a sale looks at, and what it writes. */
@@ -159,20 +160,23 @@ export class SaleLedger {
   }
 
   async stateOf(productId: string): Promise<ProductState | null> {
-    const state = await this.db
+    const rows = await this.db
       .selectFrom('products')
-      .leftJoin('orders', (join) =>
-        join.onRef('orders.product_id', '=', 'products.id').on('state', 'in', HAVE_A_PIECE),
-      )
+      .leftJoin('orders', 'orders.product_id', 'products.id')
       .select([
-        ...(['products.id', 'stock', 'opening_stock as openingStock'] as const),
-        sql<number>`count(orders.id)::int`.as('orders'),
-        sql<number>`count(*) FILTER (WHERE state = 'paid')::int`.as('paid'),
+        ...(['products.id', 'stock', 'opening_stock as openingStock', 'state'] as const),
+        sql<number>`count(orders.id)::int`.as('count'),
       ])
       .where('products.id', '=', productId)
-      .groupBy('products.id')
-      .executeTakeFirst();
-    return state ?? null;
+      .groupBy(['products.id', 'state'])
+      .execute();
+    const [product] = rows;
+    if (product === undefined) return null;
+    const states: Partial<Record<OrderState, number>> = {};
+    for (const { state, count } of rows) if (state !== null) states[state] = count;
+    const orders = HAVE_A_PIECE.reduce((sum, state) => sum + (states[state] ?? 0), 0);
+    const { id, stock, openingStock } = product;
+    return { id, stock, openingStock, orders, states };
   }
 
   #product(productId: string) {

@@ -4,17 +4,13 @@ import { customElement } from 'lit/decorators.js';
 import type { BooksSeen } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
-import { countsByState } from '../state/sale.js';
 import { handsWords } from '../words/hands-words.js';
 import { liveWords } from '../words/live-words.js';
 
 /** An order goes from left to right. */
-const STATES = ['queued', 'reserved', 'paying', 'paid', 'sold-out', 'expired', 'cancelled'];
-
-/** A state that the page does not know comes last. */
-function placeOf(state: string): number {
-  return STATES.includes(state) ? STATES.indexOf(state) : STATES.length;
-}
+const STATES = [
+  ...(['queued', 'reserved', 'paying', 'paid', 'sold-out', 'expired', 'cancelled'] as const),
+];
 
 /** Stock against orders. Whatever is broken, both must tell the same. */
 @customElement('books-panel')
@@ -83,15 +79,15 @@ export class BooksPanel extends ArenaElement {
       ${books === undefined ? html`<p class="quiet">${words.none}</p>` : this.#books(books)}`;
   }
 
-  #books({ openingStock, stock, orders, paid, difference }: BooksSeen): TemplateResult {
+  #books({ openingStock, stock, orders, states, difference }: BooksSeen): TemplateResult {
     const words = this.say(liveWords).books;
     const whole = Math.max(1, openingStock, orders);
     const share = (pieces: number): string => `width:${((100 * pieces) / whole).toFixed(2)}%`;
     const within = Math.min(orders, openingStock);
+    const paid = Math.min(states.paid ?? 0, within);
     return html`
       <div class="bar" aria-hidden="true">
-        <i class="paid" style=${share(Math.min(paid ?? 0, within))}></i
-        ><i style=${share(within - Math.min(paid ?? 0, within))}></i
+        <i class="paid" style=${share(paid)}></i><i style=${share(within - paid)}></i
         ><i class="over" style=${share(Math.max(0, orders - openingStock))}></i>
       </div>
       <dl class="figure">
@@ -101,34 +97,27 @@ export class BooksPanel extends ArenaElement {
         <dd>${stock}</dd>
         <dt>${words.orders}</dt>
         <dd>${orders}</dd>
-        ${
-          paid === undefined
-            ? nothing
-            : html`<dt>${words.paid}</dt>
-                <dd>${paid}</dd>`
-        }
         <dt>${words.difference}</dt>
         <dd class=${difference === 0 ? '' : 'harm'}>${difference}</dd>
       </dl>
       <p class="verdict ${difference === 0 ? 'right' : 'harm'}">
         ${difference === 0 ? `✓ ${words.agrees}` : `✕ ${words.differs}`}
       </p>
-      ${this.#states()} ${this.#reconciled()}
+      ${this.#states(states)} ${this.#reconciled()}
     `;
   }
 
   /** Where the orders of the real sale are. */
-  #states(): TemplateResult | typeof nothing {
-    const counts = countsByState(this.page.sale);
-    if (counts.size === 0) return nothing;
+  #states(counts: BooksSeen['states']): TemplateResult | typeof nothing {
+    const shown = STATES.filter((state) => counts[state] !== undefined);
+    if (shown.length === 0) return nothing;
     const { states } = this.say(handsWords);
-    const names = [...counts.keys()].sort((a, b) => placeOf(a) - placeOf(b));
     return html`<h4>${this.say(liveWords).books.states}</h4>
       <dl class="figure">
-        ${names.map(
-          (name) =>
-            html`<dt>${states[name] ?? name}</dt>
-              <dd>${counts.get(name)}</dd>`,
+        ${shown.map(
+          (state) =>
+            html`<dt>${states[state]}</dt>
+              <dd>${counts[state]}</dd>`,
         )}
       </dl>`;
   }

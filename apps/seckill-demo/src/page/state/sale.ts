@@ -50,10 +50,3 @@ export function placeInLine({ orders }: SaleState, { order }: OrderMoved): numbe
   const line = orders.filter(({ state }) => state === 'queued').map((queued) => queued.order);
   return line.includes(order) ? line.length - line.indexOf(order) : 0;
 }
-
-/** How many orders are in each state. */
-export function countsByState({ orders }: SaleState): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { state } of orders) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return counts;
-}

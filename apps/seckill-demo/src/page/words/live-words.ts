@@ -8,7 +8,6 @@ export interface LiveWords {
     readonly none: string;
     readonly stock: string;
     readonly orders: string;
-    readonly paid: string;
     readonly opening: string;
     readonly difference: string;
     readonly agrees: string;
@@ -42,7 +41,6 @@ export const liveWords: InBoth<LiveWords> = {
       none: 'The books are opened with the shop, after the run.',
       stock: 'in stock',
       orders: 'orders on record',
-      paid: 'of them paid',
       opening: 'at the opening',
       difference: 'difference',
       states: 'Orders by state',
@@ -77,7 +75,6 @@ export const liveWords: InBoth<LiveWords> = {
       none: '运行结束、商店开门后才有账目。',
       stock: '库存',
       orders: '订单',
-      paid: '其中已付款',
       opening: '开卖时',
       difference: '账实差',
       states: '各状态的订单',
