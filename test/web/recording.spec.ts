@@ -8,6 +8,7 @@ import { oneLine, useBrowser } from './arena-visit.js';
 import type { ArenaPage, Visitor } from './arena-visit.js';
 import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
 import { accessibilityFlaws } from './page-checks.js';
+import { differencesOfMatrix, differencesOfParts } from './published.js';
 import { useSite } from './site.js';
 
 const SHOWCASE = 'fault/lua-release/slow-work';
@@ -75,6 +76,12 @@ describe('a recorded run', () => {
     const there = await walk('Tab');
     expect(there.length).toBe(await stops());
     expect(await walk('Shift+Tab')).toEqual(there.toReversed());
+  });
+
+  it('has every cell of the matrix, and every part, as published', async () => {
+    await open();
+    expect(differencesOfMatrix(await page.cells())).toEqual([]);
+    expect(differencesOfParts(await page.parts())).toEqual([]);
   });
 
   it('has a table behind every picture', async () => {
