@@ -10,7 +10,7 @@ import { store } from '../store.js';
 import { comma } from '../words.js';
 import { duelWords } from '../words/duel-words.js';
 import { drawLane } from './draw.js';
-import { canStart, countsAt, endOf, laneOf, slownessOf } from './lane.js';
+import { countsAt, endOf, laneOf, slownessOf } from './lane.js';
 import type { Counts, Lane } from './lane.js';
 import { dotsAt, layoutOf } from './layout.js';
 
@@ -27,7 +27,6 @@ export class DuelLane extends ArenaElement {
 
   #lane: Lane = laneOf([]);
   #seen = -1;
-  #firstSeenAt: number | undefined;
   #startedAt: number | undefined;
   #slowness = 1;
   #frame = 0;
@@ -45,7 +44,6 @@ export class DuelLane extends ArenaElement {
 
   replay(): void {
     this.#startedAt = undefined;
-    this.#firstSeenAt = -Infinity;
     this.counts = NOBODY;
   }
 
@@ -120,7 +118,6 @@ export class DuelLane extends ArenaElement {
     if (steps.length === this.#seen) return;
     if (steps.length < this.#seen) {
       this.#startedAt = undefined;
-      this.#firstSeenAt = undefined;
       this.counts = NOBODY;
     }
     this.#seen = steps.length;
@@ -136,8 +133,7 @@ export class DuelLane extends ArenaElement {
   /** Draws the next frame. What has been shown slowly keeps its pace while more steps come. */
   readonly #tick = (now: number): void => {
     this.#frame = requestAnimationFrame(this.#tick);
-    if (this.#lane.answers.length > 0) this.#firstSeenAt ??= now;
-    if (this.#startedAt === undefined && this.#mayStart(now)) {
+    if (this.#startedAt === undefined && this.#lane.answers.length > 0) {
       this.#startedAt = now;
       this.#slowness = slownessOf(this.#lane);
     }
@@ -148,10 +144,6 @@ export class DuelLane extends ArenaElement {
     }
     this.#draw(shownMs);
   };
-
-  #mayStart(now: number): boolean {
-    return this.#firstSeenAt !== undefined && canStart(this.#lane, now - this.#firstSeenAt);
-  }
 
   /** Whether the picture differs from the last one; a lane at rest is not drawn again and again. */
   #isAnew(shownMs: number, { clientWidth }: HTMLCanvasElement): boolean {

@@ -25,8 +25,7 @@ export interface Counts {
 const SHOWN_MS = 4_000;
 /** How long a dot flies; it lands when its answer is shown. */
 export const FLIGHT_MS = 450;
-/** A lane that is not over after this waits no longer, and is shown as it goes on. */
-const PATIENCE_MS = 2_500;
+/** A lane is shown at once, while its answers come. */
 const SLOWNESS_MEANWHILE = 2;
 
 export function laneOf(steps: readonly Step[]): Lane {
@@ -43,11 +42,6 @@ export function laneOf(steps: readonly Step[]): Lane {
     spanMs: answers.at(-1)?.at ?? 0,
     isOver: steps.some(({ kind }) => kind === 'cell-ended'),
   };
-}
-
-/** Whether it can be shown; `waitedMs` is the time since its first answer was seen. */
-export function canStart(lane: Lane, waitedMs: number): boolean {
-  return lane.answers.length > 0 && (lane.isOver || waitedMs >= PATIENCE_MS);
 }
 
 /** How many times slower than real a lane is shown; a whole number. */
