@@ -1,10 +1,10 @@
 // Records a run of each cell for the page that replays it without a server.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RECORDING } from './recording.mjs';
+import { RECORDING, stepsIn } from './recording.mjs';
 
 /** @typedef {import('../../apps/seckill-demo/src/arena/step.js').Step} Step */
 
@@ -24,12 +24,7 @@ function run(args) {
     const all = [DEMO, '--check', '--record', file, ...args];
     const { status } = spawnSync(process.execPath, all, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status !== 0) throw new Error('a cell was not as published; nothing is recorded');
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-    return lines.map((line) => {
-      /** @type {unknown} */
-      const step = JSON.parse(line);
-      return /** @type {Step} */ (step);
-    });
+    return stepsIn(file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

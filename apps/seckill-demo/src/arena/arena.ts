@@ -156,7 +156,7 @@ export class Arena {
     });
   }
 
-  #rush(fleet: ClusterFleet, cell: RushCell, doors = new Doors(fleet, 1)): Promise<void> {
+  #rush(fleet: ClusterFleet, cell: RushCell, doors?: Doors): Promise<void> {
     const { stock, buyers } = this.options;
     const { strategy, kind } = cell;
     const productId = this.#reporter.newProduct(cell);

@@ -7,9 +7,13 @@ import { Buyer, openSale, stateOf } from './buyer.js';
 import type { Answer } from './buyer.js';
 import { judge } from './fault-judgement.js';
 import type { FaultName, FaultOutcome } from './fault.js';
-import { ordersHeld } from './fleet.js';
+import { ordersHeld, whileFrozen } from './fleet.js';
+import { isStaleWrite } from './load-result.js';
 import type { Struck } from './step.js';
 import type { Fleet, Member } from './fleet.js';
+
+/** A holder stands at one of these. */
+const HOLDING: readonly GatePoint[] = ['before-write', 'before-delete'];
 
 export interface FaultPlan {
   readonly fleet: Fleet;
@@ -123,24 +127,15 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
   return judge({ stock: scene.stock, first, next, state, foreignDelete });
 }
 
-/**
- * The holder stands still, timers included, until the next one has bought. Its gate is open when it
- * wakes up: it goes on where it stood, before any timer or answer could tell it anything.
- */
+/** The holder stands still until the next one has bought. */
 async function frozen(scene: Scene): Promise<FaultOutcome> {
-  await scene.firstMember.freeze();
-  scene.onStruck('frozen', scene.firstMember.pid);
-  let next: Answer;
-  try {
+  const { firstMember, onStruck } = scene;
+  const next = await whileFrozen(firstMember, HOLDING, onStruck, async () => {
     await endFixedLease(scene);
-    next = await scene.orderNext();
-  } finally {
-    openGates(scene.firstMember);
-    scene.firstMember.thaw();
-    scene.onStruck('thawed', scene.firstMember.pid);
-  }
+    return scene.orderNext();
+  });
   const first = await scene.first;
-  if (first.body.includes('STALE_WRITE')) scene.onStruck('stale-refused', scene.firstMember.pid);
+  if (isStaleWrite(first)) onStruck('stale-refused', firstMember.pid);
   const state = await stateOf(scene.fleet.url, scene.productId);
   return judge({ stock: scene.stock, first, next, state });
 }
@@ -177,6 +172,5 @@ async function endFixedLease({ redis, lockKey, strategy, onStruck }: Scene): Pro
 }
 
 function openGates(member: Member): void {
-  member.openGate('before-write');
-  member.openGate('before-delete');
+  for (const gate of HOLDING) member.openGate(gate);
 }

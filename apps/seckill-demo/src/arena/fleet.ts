@@ -1,4 +1,5 @@
 import type { GatePoint } from '../seckill/gate.js';
+import type { Struck } from './step.js';
 
 /** One process that serves, and the strings by which the arena holds it. */
 export interface Member {
@@ -53,4 +54,25 @@ export function ordersHeld(
       if (isReached()) finish();
     });
   });
+}
+
+/**
+ * The member stands still meanwhile, timers included. These gates are open when it wakes up: it goes
+ * on where it stood, before any timer or answer could tell it anything.
+ */
+export async function whileFrozen<T>(
+  member: Member,
+  gates: readonly GatePoint[],
+  onStruck: (what: Struck['what'], process: number) => void,
+  happen: () => Promise<T>,
+): Promise<T> {
+  await member.freeze();
+  onStruck('frozen', member.pid);
+  try {
+    return await happen();
+  } finally {
+    for (const gate of gates) member.openGate(gate);
+    member.thaw();
+    onStruck('thawed', member.pid);
+  }
 }

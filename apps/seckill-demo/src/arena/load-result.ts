@@ -55,6 +55,11 @@ export function isBusy(answer: Answer): boolean {
   return answer.status === BUSY;
 }
 
+/** The database has kept a late holder from writing. */
+export function isStaleWrite({ body }: Answer): boolean {
+  return body.includes('STALE_WRITE');
+}
+
 export function isSold(answer: Answer): boolean {
   return answer.status === SOLD;
 }

@@ -17,7 +17,7 @@ export interface Rush {
   /** All have read before anybody writes: whoever reads without a lock then sells. */
   readonly allRead?: boolean;
   /** Shared with the rushes that go on at the same time. */
-  readonly doors?: Doors;
+  readonly doors?: Doors | undefined;
   /** Answers how many commands Redis has run so far. */
   readonly countCommands?: () => Promise<number>;
   /** Told of each answer. */

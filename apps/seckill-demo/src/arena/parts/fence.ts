@@ -1,7 +1,7 @@
 import { Buyer, openSale } from '../buyer.js';
 import type { Answer } from '../buyer.js';
-import { ordersHeld } from '../fleet.js';
-import type { Member } from '../fleet.js';
+import { ordersHeld, whileFrozen } from '../fleet.js';
+import { isStaleWrite } from '../load-result.js';
 import type { FenceResult, PartPlan } from './part.js';
 import { askFor } from './visit.js';
 
@@ -40,14 +40,14 @@ export async function fence(plan: PartPlan, strategy: 'unfenced' | 'fenced'): Pr
     await first.closeGate('before-write', 1);
     const pending = write(0, LATE);
     await ordersHeld(fleet, 'before-write', 1, { members: [first] });
-    const newer = await whileFrozen(plan, first, async () => {
+    const newer = await whileFrozen(first, ['before-write'], onStruck, async () => {
       // Nobody renews the lease now; waiting for the rest of its thirty seconds would show no more.
       await redis.pexpire(`${keyPrefix}product_${productId}`, 0);
       onStruck('lease-ended');
       return write(1, NEWER);
     });
     const late = await pending;
-    if (isRefused(late)) onStruck('stale-refused', first.pid);
+    if (isStaleWrite(late)) onStruck('stale-refused', first.pid);
     const price = await priceOf(offices[1], productId);
     return judgeFence({ late, newer, price }, strategy === 'fenced');
   } finally {
@@ -55,32 +55,11 @@ export async function fence(plan: PartPlan, strategy: 'unfenced' | 'fenced'): Pr
   }
 }
 
-/** It wakes up where it stood, with its gate open. */
-async function whileFrozen<T>(
-  { onStruck }: PartPlan,
-  member: Member,
-  happen: () => Promise<T>,
-): Promise<T> {
-  await member.freeze();
-  onStruck('frozen', member.pid);
-  try {
-    return await happen();
-  } finally {
-    member.openGate('before-write');
-    member.thaw();
-    onStruck('thawed', member.pid);
-  }
-}
-
 export function judgeFence({ late, newer, price }: FenceEvidence, withLock: boolean): FenceResult {
   const isOverwritten = newer.status === OK && price === LATE;
-  const isKept = newer.status === OK && price === NEWER && isRefused(late);
+  const isKept = newer.status === OK && price === NEWER && isStaleWrite(late);
   const outcome = isOverwritten ? 'stale-write' : isKept ? 'refused' : 'error';
   return { part: 'fence', withLock, outcome, price };
-}
-
-function isRefused({ body }: Answer): boolean {
-  return body.includes('STALE_WRITE');
 }
 
 async function priceOf(office: Buyer, productId: string): Promise<number> {

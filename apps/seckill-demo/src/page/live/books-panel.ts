@@ -9,8 +9,14 @@ import { liveWords } from '../words/live-words.js';
 
 /** An order goes from left to right. */
 const STATES = [
-  ...(['queued', 'reserved', 'paying', 'paid', 'sold-out', 'expired', 'cancelled'] as const),
-];
+  'queued',
+  'reserved',
+  'paying',
+  'paid',
+  'sold-out',
+  'expired',
+  'cancelled',
+] as const;
 
 /** Stock against orders. Whatever is broken, both must tell the same. */
 @customElement('books-panel')
