@@ -47,7 +47,7 @@ try {
   const settings = settingsFrom(process.env);
   const app = await createHttpApp(settings, { gate, saleLog });
   const stop = async (): Promise<void> => {
-    // What was last seen still has to get out.
+    // The arena has to know all that this process has seen.
     notes.flush();
     await app.close();
     process.exit(0);

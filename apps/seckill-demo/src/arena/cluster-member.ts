@@ -75,7 +75,7 @@ export class ClusterMember implements Member {
     return this.#exited;
   }
 
-  /** What the process holds is known before it stands still. */
+  /** A holder tells of its locks before its process stands still. */
   async freeze(): Promise<void> {
     this.#isFrozen = true;
     this.listener.onFrozen(`frozen ${this.pid}`);

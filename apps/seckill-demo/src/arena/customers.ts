@@ -14,10 +14,10 @@ const FORGETFUL = 5;
 /** A kernel refuses connections when too many come at once. */
 const CONNECTIONS = 64;
 const TRIES_AGAIN_AFTER_MS = 500;
-/** Whatever comes after one of these: paid, no such order, paid before, too late. */
+/** A robot stops after one of these: paid, no such order, paid before, too late. */
 const FINAL = [201, 404, 409, 410];
 
-/** Who orders and pays in the real sale: visitors of the page by their names, and robots. */
+/** The callers of the real sale: visitors of the page by their names, and robots. */
 export class Customers {
   #robots = 0;
 

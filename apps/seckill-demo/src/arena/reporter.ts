@@ -132,7 +132,7 @@ export class Reporter {
     this.steps.add({ kind: 'answered', cell, process, buyer, answer, remaining, tookMs }, at);
   }
 
-  /** Of the cell's first product. */
+  /** The lock of the cell's first product. */
   #lockOf(cell: string): string | undefined {
     const first = [...this.#cells].find(([, id]) => id === cell);
     return first && `${this.redis.keyPrefix}product_${first[0]}`;

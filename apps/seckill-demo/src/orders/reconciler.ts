@@ -65,7 +65,7 @@ export class Reconciler {
   }
 }
 
-/** Of the last round of all processes. */
+/** The differences of the last round, by whichever process. */
 export async function lastDifferences(db: Database): Promise<readonly string[]> {
   const last = await db
     .selectFrom('reconciliations')

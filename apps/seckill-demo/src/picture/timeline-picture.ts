@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<Language, Readonly<Record<(typeof STRATEGIES)[numb
   zh: { 'lua-release': '业务执行时间超过租约', 'redis-lock': '同样的业务，用本库加锁' },
 };
 
-/** Who was in the critical section when the work took longer than the lease, with two of the locks. */
+/** The holders of two of the locks when their work took longer than the lease. */
 export function timelinePicture(run: readonly Step[], language: Language, theme: Theme): string {
   const ink = paletteOf(theme);
   let top = 0;

@@ -33,7 +33,7 @@ export class ShopCrew {
   kills = 0;
   /** Of these, so many had an open port. */
   killsOfServing = 0;
-  /** Of these, so many had an order at that point. */
+  /** So many of them had an order at that point. */
   readonly killsAt: Partial<Record<GatePoint, number>> = {};
   /** Processes that ended without having been killed. */
   readonly failures: string[] = [];

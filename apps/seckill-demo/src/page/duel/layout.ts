@@ -19,7 +19,7 @@ export interface Layout {
   readonly stock: Box;
   readonly beyond: Box;
   readonly away: Box;
-  /** Of the dots; as large as their box has room for. */
+  /** Dots are as large as their box has room for. */
   readonly radii: Readonly<Record<DotKind, number>>;
 }
 

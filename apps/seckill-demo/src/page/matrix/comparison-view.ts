@@ -13,7 +13,7 @@ import type { ComparedRow, Comparison } from './comparison.js';
 
 const ABSENT = '–';
 
-/** What an order costs with each strategy: its time, the work of Redis, and its place in the line. */
+/** Callers of each strategy: how long they wait, what Redis runs for them, and who overtakes whom. */
 @customElement('comparison-view')
 export class ComparisonView extends ArenaElement {
   static override readonly styles = [

@@ -8,7 +8,7 @@ export interface Scene {
   /** Undefined until all of it is shown. */
   readonly result: PartResult | undefined;
   readonly withLock: boolean;
-  /** Of the shop in which it is played. */
+  /** All processes of the shop in which it is played. */
   readonly processes: number;
   /** The moves so far. */
   readonly steps: readonly Step[];

@@ -65,7 +65,7 @@ export class StageHalf extends ArenaElement {
     return this.page.cells[this.#id];
   }
 
-  /** What moves the picture, in the order in which it happened. */
+  /** The moves of the picture, in the order in which they happened. */
   #moves(): readonly Step[] {
     const { isMovedBy } = PICTURES[this.partName];
     return store.log

@@ -52,7 +52,7 @@ function isOfToken(reason: string | undefined): boolean {
   return reason?.startsWith('token ') === true;
 }
 
-/** What the buyer of a stale write is answered says more than the arena does. */
+/** The answer to a stale write says more than the arena does. */
 export function withoutEchoes(marks: readonly Mark[]): Mark[] {
   const told = marks.filter(({ reason }) => isOfToken(reason)).map(({ process }) => process);
   return marks.filter(

@@ -5,7 +5,7 @@ export interface StageWords {
   readonly title: string;
   /** What the lock is for, in one sentence. */
   readonly why: string;
-  /** What the picture shows, and how harm looks there. */
+  /** The picture in words, and how harm looks there. */
   readonly pictures: { readonly without: string; readonly with: string };
 }
 
