@@ -7,6 +7,7 @@ import {
 } from '../../apps/seckill-demo/src/arena/arena-database.js';
 import { openDatabase } from '../../apps/seckill-demo/src/database/open-database.js';
 import { startPostgresServer, type PostgresServer } from '../../scripts/postgres-server.mjs';
+import { eventually } from '../support/eventually.js';
 
 describe('the Postgres of DATABASE_URL', () => {
   let server: PostgresServer;
@@ -77,6 +78,22 @@ describe('the Postgres of DATABASE_URL', () => {
     expect(await tables()).toHaveLength(1 + ours.length);
     await arena.close();
     expect([await tables(), await schemas()]).toEqual([['public.theirs'], 0]);
+  });
+
+  it('lets a process wait for one that is making the tables, longer than a buyer waits', async () => {
+    const arena = await opening(server.url);
+    const first = new pg.Client(server.url);
+    await first.connect();
+    await first.query(`BEGIN; CREATE TABLE ${arena.schema}.kysely_migration (name varchar(255))`);
+    const settings = { databaseUrl: server.url, databaseSchema: arena.schema, waitTimeMs: 0 };
+    const opened = openDatabase(settings);
+    await eventually(async () => {
+      const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+      expect((await client.query(waits)).rowCount).toBe(1);
+    });
+    await first.end();
+    await (await opened).destroy();
+    await arena.close();
   });
 
   it('is left as it was by the caretaker of an arena that was killed', async () => {

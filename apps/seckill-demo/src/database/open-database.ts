@@ -15,16 +15,25 @@ type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databaseSchema' | 'waitT
 
 /** Connects to the schema of the settings, with the tables as they are today. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { databaseSchema: schema, waitTimeMs } = settings;
+  await migrate(settings);
+  const lockTimeoutMs = Math.max(1, settings.waitTimeMs);
   const dialect = new PostgresDialect({
     pool: poolOf(settings),
     // A buyer waits for a row no longer than for a lock. 0 would be for ever.
     onCreateConnection: async (connection) => {
-      const statement = `SET lock_timeout = ${Math.max(1, waitTimeMs)}`;
-      await connection.executeQuery(CompiledQuery.raw(statement));
+      await connection.executeQuery(CompiledQuery.raw(`SET lock_timeout = ${lockTimeoutMs}`));
     },
   });
-  const db = new Kysely<Tables>({ dialect });
+  return new Kysely<Tables>({ dialect }).withSchema(settings.databaseSchema);
+}
+
+/**
+ * Makes the tables that are missing. Processes that start together wait for the first of them,
+ * however short the wait of their buyers is: these connections have no lock timeout.
+ */
+async function migrate(settings: DatabaseSettings): Promise<void> {
+  const { databaseSchema: schema } = settings;
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOf(settings) }) });
   try {
     const { error } = await new Migrator({
       db: db.withSchema(schema),
@@ -32,10 +41,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
       migrationTableSchema: schema,
     }).migrateToLatest();
     if (error !== undefined) throw error as Error;
-    return db.withSchema(schema);
-  } catch (error) {
+  } finally {
     await db.destroy();
-    throw error;
   }
 }
 
