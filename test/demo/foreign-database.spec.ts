@@ -56,7 +56,9 @@ describe('the Postgres of DATABASE_URL', () => {
   it('may keep a schema when it cannot be reached in the end, and the demo says which', async () => {
     const other = await startPostgresServer();
     const arena = await opening(other.url);
+    await arena.assertReachable();
     await other.stop();
+    await expect(arena.assertReachable()).rejects.toThrow(DatabaseUnreachableError);
     await expect(arena.close()).rejects.toThrow(`the schema ${arena.schema} may be left`);
   });
 

@@ -1,14 +1,17 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   openArenaRedis,
   RedisUnreachableError,
 } from '../../apps/seckill-demo/src/arena/arena-redis.js';
+import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { eventually, useProxy, useRedis } from '../support/set-up.js';
+import { DemoProcess } from './demo-process.js';
 
 describe('the Redis of REDIS_URL', () => {
   const redis = useRedis();
   const proxy = useProxy(redis);
   const opening = (REDIS_URL: string) => openArenaRedis({ REDIS_URL });
+  afterEach(() => DemoProcess.endAll());
 
   it.each<[string, string]>([
     ['/99', 'DB index is out of range'],
@@ -42,5 +45,16 @@ describe('the Redis of REDIS_URL', () => {
     await arena.client.set(`${arena.keyPrefix}a`, 1);
     await arena.close();
     expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('ends the demo with its reason and 69 when it dies while the demo measures', async () => {
+    const server = await startRedisServer();
+    const demo = DemoProcess.start(['--check'], { REDIS_URL: `redis://127.0.0.1:${server.port}` });
+    await demo.says(/^\[2\/\d+\]/m);
+    await server.stop();
+    expect(await demo.exited).toBe(69);
+    expect(demo.stderr).toMatch(/^the Redis of REDIS_URL cannot be used: connect ECONNREFUSED/m);
+    expect(demo.stderr).toMatch(/^keys with seckill-demo:\S+ may be left in Redis/m);
+    expect(demo.stderr).not.toContain('    at ');
   });
 });

@@ -94,10 +94,16 @@ class Demo {
         ? this.#say.foreignDatabase(schema)
         : this.#say.privateDatabase(privatePort),
     );
-    if (this.options.mode === 'tutorial') return this.#tutorial(redis, care);
-    if (this.options.web) await this.#openPage();
-    const report = await this.#measure(redis, care);
-    return this.#tell(report) ?? this.#serve(redis, care);
+    try {
+      if (this.options.mode === 'tutorial') return await this.#tutorial(redis, care);
+      if (this.options.web) await this.#openPage();
+      const report = await this.#measure(redis, care);
+      return this.#tell(report) ?? (await this.#serve(redis, care));
+    } catch (error) {
+      // A server of the user that is gone explains the failure better than the failure itself.
+      if (!this.#closing.hasBegun) await redis.assertReachable();
+      throw error;
+    }
   }
 
   async #record(file: string): Promise<void> {

@@ -10,6 +10,8 @@ export interface ArenaDatabase {
   readonly privatePort?: number;
   /** Such as `18.4`. */
   version(): Promise<string>;
+  /** Rejects with a `DatabaseUnreachableError` if the server of the user cannot be used any more. */
+  assertReachable(): Promise<void>;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -34,21 +36,17 @@ async function privateDatabase(): Promise<ArenaDatabase> {
     schema: SHARED_SCHEMA,
     privatePort: server.port,
     version: () => versionOf(server.url),
+    assertReachable: () => Promise.resolve(),
     clear: () => removeSchema(server.url, SHARED_SCHEMA),
     close: () => server.stop(),
   };
 }
 
 async function foreignDatabase(url: string): Promise<ArenaDatabase> {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
   // Long and random: whatever is in it was written by this run.
   const schema = `seckill_${randomBytes(8).toString('hex')}`;
-  try {
-    // The servers would make it as well; here it is seen whether that is allowed.
-    await run(url, `CREATE SCHEMA ${schema}`);
-  } catch (error) {
-    throw new DatabaseUnreachableError((error as Error).message);
-  }
+  // The servers would make it as well; here it is seen whether that is allowed.
+  await reach(url, `CREATE SCHEMA ${schema}`);
   const clear = (): Promise<void> => removeSchema(url, schema);
   const close = async (): Promise<void> => {
     try {
@@ -58,7 +56,17 @@ async function foreignDatabase(url: string): Promise<ArenaDatabase> {
       throw new Error(`the schema ${schema} may be left in Postgres: ${message}`, { cause: error });
     }
   };
-  return { url, schema, version: () => versionOf(url), clear, close };
+  const version = (): Promise<string> => versionOf(url);
+  return { url, schema, version, assertReachable: () => reach(url, 'SELECT 1'), clear, close };
+}
+
+async function reach(url: string, statement: string): Promise<void> {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
+  try {
+    await run(url, statement);
+  } catch (error) {
+    throw new DatabaseUnreachableError((error as Error).message);
+  }
 }
 
 /** Leaves a private server alone: it has no schema of one run. */

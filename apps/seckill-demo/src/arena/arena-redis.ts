@@ -13,6 +13,8 @@ export interface ArenaRedis {
   version(): Promise<string>;
   /** How many commands the server has run. */
   commands(): Promise<number>;
+  /** Rejects with a `RedisUnreachableError` if the server of the user cannot be used any more. */
+  assertReachable(): Promise<void>;
   /** Removes whatever this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -41,6 +43,7 @@ async function privateRedis(): Promise<ArenaRedis> {
     operator,
     version: () => versionOf(client),
     commands: () => commandsOf(client),
+    assertReachable: () => Promise.resolve(),
     clear: () => removeKeys(client, ''),
     close: async () => {
       client.disconnect();
@@ -52,9 +55,7 @@ async function privateRedis(): Promise<ArenaRedis> {
 async function foreignRedis(url: string): Promise<ArenaRedis> {
   // Long and random: whatever contains it was written by this run.
   const keyPrefix = `seckill-demo:${randomBytes(8).toString('hex')}:`;
-  if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
-  const client = connectForeign(url);
-  await reach(client);
+  const client = await connectForeign(url);
   const clear = (): Promise<void> => removeKeys(client, keyPrefix);
   return {
     url,
@@ -62,6 +63,9 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
     client,
     version: () => versionOf(client),
     commands: () => commandsOf(client),
+    assertReachable: async () => {
+      (await connectForeign(url)).disconnect();
+    },
     clear,
     close: async () => {
       // A server that stands still must not keep the demo from ending.
@@ -83,7 +87,14 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
   };
 }
 
-function connectForeign(url: string): Redis {
+async function connectForeign(url: string): Promise<Redis> {
+  if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
+  const client = readAddress(url);
+  await reach(client);
+  return client;
+}
+
+function readAddress(url: string): Redis {
   try {
     return connect(url);
   } catch (error) {

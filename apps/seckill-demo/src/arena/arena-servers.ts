@@ -19,6 +19,7 @@ export async function openArenaServers(environment: NodeJS.ProcessEnv): Promise<
         return redis.url;
       },
       database,
+      assertReachable: () => both(redis.assertReachable(), database.assertReachable()),
       clear: () => both(redis.clear(), database.clear()),
       close: () => both(redis.close(), database.close()),
     };
