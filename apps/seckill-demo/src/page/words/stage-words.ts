@@ -45,8 +45,8 @@ export const stageWords: InBoth<StagesWords> = {
         title: 'Who came first buys first',
         why: 'A fair lock keeps one line for all processes.',
         pictures: {
-          without: 'Arrival above, purchase below. A red line was overtaken.',
-          with: 'Arrival above, purchase below. No line crosses another.',
+          without: 'Arrival above, purchase below. A red line was overtaken: its pair is inverted.',
+          with: 'Arrival above, purchase below. No line crosses another: no pair is inverted.',
         },
       },
       opening: {
@@ -93,7 +93,7 @@ export const stageWords: InBoth<StagesWords> = {
         title: 'A nightly job in every process',
         why: 'The moment comes in all processes at once; @CronLock lets one of them run the job.',
         pictures: {
-          without: 'Every process runs the job. The second run (✕) is one too many.',
+          without: 'Every process runs the job. The second run (✕) repeats the work of the first.',
           with: 'One process runs the job (✓). The others leave it out (–).',
         },
       },
@@ -126,8 +126,8 @@ export const stageWords: InBoth<StagesWords> = {
         title: '先到的人先买',
         why: '公平锁让所有进程的人排同一条队。',
         pictures: {
-          without: '上面是到达顺序，下面是购买顺序。红线是被插队的人。',
-          with: '上面是到达顺序，下面是购买顺序。没有一条线交叉。',
+          without: '上面是到达顺序，下面是购买顺序。红线是被插队的人，每插一次算一对逆序。',
+          with: '上面是到达顺序，下面是购买顺序。没有一条线交叉，也就没有逆序。',
         },
       },
       opening: {
@@ -150,7 +150,7 @@ export const stageWords: InBoth<StagesWords> = {
         title: '价格和库存要一起看',
         why: '读者共用读锁，商家在写锁之下一起改价格和库存。',
         pictures: {
-          without: '每个读者都看到旧价格 99 配新库存 500：新旧混在一起。',
+          without: '每个读者都看到旧价格 99 配新库存 500：新旧混在一起，算读错。',
           with: '商家等所有人读完再改，99 和 10 是一对。',
         },
       },
