@@ -70,7 +70,7 @@ describe('setup', () => {
   it('tells how many of the packages of this system are there', async () => {
     const run = setUp();
     await eventually(() => {
-      expect(run.stderr).toMatch(/^Installing dependencies {2}1 of 2 packages {2}\d s\n/);
+      expect(run.stderr).toMatch(/^Installing dependencies {2}1 of 2 packages {2}\d s$/m);
     });
     await tell('finish');
     expect(await run.exited).toEqual([0, null]);
