@@ -5,7 +5,7 @@
  * @typedef {() => { done: number, total: number, unit: string } | undefined} Measure
  */
 
-/** What is over before anybody waits for it is not worth a line. */
+/** A step that is over before anybody waits for it is not worth a line. */
 const PATIENCE_MS = 500;
 const REDRAW_MS = 250;
 /** Somewhat less than two seconds, which is how long a log may be silent. */
@@ -42,7 +42,7 @@ export async function withProgress(label, step, { stream = process.stderr, measu
     return result;
   } finally {
     clearTimeout(repeat);
-    // What comes next must not be written behind the line.
+    // The next output must not stand behind the line.
     if (shown > 0 && isTerminal) stream.write('\n');
   }
 }

@@ -92,7 +92,7 @@ class Walk {
   }
 
   /**
-   * Whatever has a body sees its variables there alone, and the rest of it before.
+   * A statement with a body sees its variables there alone, and the rest of it before.
    * @param {Node} node
    */
   #others(node) {

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 
 const DEMO = compiled(new URL('demo-main.ts', import.meta.url));
 const PATIENCE_MS = 30_000;
-/** Whatever surrounds the tests must not speak to the demo; an empty variable counts as none. */
+/** The environment of the tests must not reach the demo; an empty variable counts as none. */
 const NEUTRAL = {
   REDIS_URL: '',
   DATABASE_URL: '',

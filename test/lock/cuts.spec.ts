@@ -126,7 +126,7 @@ describe('LockService when an answer is lost', () => {
           });
           await allow('+evalsha');
         });
-        // Whatever it got is given back.
+        // It releases a grant that it got.
         await eventually(async () => (await redis.admin.keys('*')).length === 0);
         expect(client.eventsOf('lost')).toEqual([]);
       },

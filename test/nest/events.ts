@@ -6,7 +6,7 @@ export function publish(event: LockEventMessage): void {
   channel('nestjs-redis-lock:event').publish(event);
 }
 
-/** Whatever can go wrong does, once; the name and the error are secrets. */
+/** Everything that can go wrong does, once; the name and the error are secrets. */
 export function publishTroubles(wakeUpLabel: string | undefined): void {
   const of = { connection: 'cache', name: 'secret', kind: 'fair', label: 'a <b>' } as const;
   const error = new Error('secret');

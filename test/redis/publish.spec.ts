@@ -61,7 +61,7 @@ describeIfSharded('publish, in a cluster', () => {
   };
   const sharded = async ({ admin }: Node, channel: string) =>
     Number(((await admin.call('PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1]);
-  /** Whatever channel it is that belongs to the name, on whatever node. */
+  /** Any channel that belongs to the name, on any node. */
   const subscriptionsTo = async (name: string, nodes = group.masters) => {
     const channels = nodes.map(({ admin }) => admin.call('PUBSUB', 'SHARDCHANNELS'));
     return ((await Promise.all(channels)).flat() as string[]).filter((channel) =>

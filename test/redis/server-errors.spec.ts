@@ -102,7 +102,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
     });
     expect(await redis.admin.dbsize()).toBe(1);
     await redis.admin.config('SET', 'maxmemory', 0);
-    // Whatever count was left behind for want of memory, the next step sets it right.
+    // A count that was left behind for want of memory is set right by the next step.
     await (await locks.acquire('held')).release();
   });
 

@@ -258,7 +258,7 @@ export class Listeners {
 
   /** The messages that arrived, such as `B: 1 b1`, or `all: 0`. */
   async heard(): Promise<readonly string[]> {
-    // Whatever was published before is there before this answer.
+    // Messages published before are there before this answer.
     await this.#ear.ping();
     return this.#heard;
   }

@@ -18,7 +18,7 @@ export interface Visitor {
 
 /** The page of the arena as somebody sees it. */
 export class ArenaPage {
-  /** What the page has said on the console, and what it could not load. */
+  /** The messages of the page on the console, and the files that it could not load. */
   readonly complaints: string[] = [];
   #language: Language;
 
@@ -75,7 +75,7 @@ export class ArenaPage {
     await this.page.setViewportSize({ width, height: 800 });
   }
 
-  /** What is hidden at first: the tables of the pictures. */
+  /** Hidden at first: the tables of the pictures. */
   async openTables(): Promise<void> {
     await this.page.locator('details').evaluateAll((all) => {
       for (const details of all) details.setAttribute('open', '');
@@ -115,7 +115,7 @@ export class ArenaPage {
     );
   }
 
-  /** What became of each part, without its lock and with it, such as `torn: 12 torn, 12 at once`. */
+  /** The result of each part, without its lock and with it, such as `torn: 12 torn, 12 at once`. */
   parts(): Promise<Record<string, readonly [without: string, withLock: string]>> {
     return this.page.locator('locks-view tbody tr').evaluateAll((rows) =>
       Object.fromEntries(

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
-/** What axe-core finds, one line each, with the place. */
+/** The findings of axe-core, one line each, with the place. */
 export async function accessibilityFlaws(page: Page): Promise<string[]> {
   // Not as a script element: a page may forbid those.
   await page.evaluate(readFileSync(AXE, 'utf8'));

@@ -61,7 +61,7 @@ function textsOn(page: Page): Promise<string[]> {
   });
 }
 
-/** What does not fit: the page itself, and the words of a button or of a cell. */
+/** Everything that does not fit: the page itself, and the words of a button or of a cell. */
 export function overflows(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const elementsIn = function* (root: ParentNode): Generator<Element> {

@@ -19,7 +19,7 @@ const LOOKS_MS = 120_000;
 const STRATEGIES = ['naive', 'setnx', 'lua-release', 'redis-lock', 'fenced'] as const;
 const SHOWCASE = 'fault/lua-release/slow-work';
 
-/** What became of all that is played. */
+/** The results of all that is played. */
 async function outcomeOn(page: ArenaPage) {
   const verdicts = [await page.verdictOf('naive'), await page.verdictOf('redis-lock')];
   return { verdicts, cells: await page.cells(), parts: await page.parts() };

@@ -12,7 +12,7 @@ import { processesWith } from './leftovers.js';
 const words = handsWords.en;
 /** A process starts, and a lock of a dead one is free, within this time. */
 const PATIENCE_MS = 60_000;
-/** What is frozen, cut off or paused comes back after 10 s. */
+/** A frozen, cut off or paused process comes back after 10 s. */
 const HARM_MS = 30_000;
 
 /** The demo without a run: its shop, and the page. */

@@ -14,7 +14,7 @@ const SOURCES = compiled(new URL('../../apps/seckill-demo/src/page/main.ts', imp
 /** The page on a server that has nothing but files. */
 export interface Site {
   readonly url: string;
-  /** What was asked for, such as `GET /run.ndjson`. */
+  /** The requests, such as `GET /run.ndjson`. */
   readonly asked: readonly string[];
   /** A recorded run, by its name. */
   add(name: string, run: string): void;

@@ -15,7 +15,7 @@ function sourceOf(module: string): string {
   return existsSync(typescript) ? typescript : module;
 }
 
-/** What is imported for values, and not only for types. */
+/** Imports of values, and not only of types. */
 function importsOf(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const imports = text.matchAll(

@@ -23,7 +23,7 @@ const EVERYDAY: ReadonlySet<LockEvent['type']> = new Set(['acquired', 'released'
 export interface Application {
   readonly locks: LockService;
   readonly context: LockContext;
-  /** Whatever is out of the ordinary. */
+  /** Every event that is out of the ordinary. */
   readonly events: readonly LockEvent[];
   close(): Promise<void>;
 }

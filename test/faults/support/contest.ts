@@ -57,7 +57,7 @@ export interface Outcome {
   /** How the calls ended that did not end well, and how often. */
   readonly failures: Record<string, number>;
   readonly faults: Record<string, number>;
-  /** Whatever must not be, in words. */
+  /** The violations, in words. */
   readonly findings: string[];
 }
 

@@ -39,7 +39,7 @@ export interface Report {
   lost: number;
   timeouts: number;
   backendErrors: number;
-  /** Whatever must never be, in words. */
+  /** The violations, in words. */
   violations: string[];
 }
 

@@ -21,7 +21,7 @@ export interface ReadWriteReport {
   sections: number;
   /** Increments of each lock's unguarded counter. */
   increments: number[];
-  /** Whatever must never be, in words. */
+  /** The violations, in words. */
   violations: string[];
 }
 

@@ -33,7 +33,7 @@ export interface Report {
   unanswered: number;
   /** Callers that had no time. */
   left: number;
-  /** Whatever must never be, in words. */
+  /** The violations, in words. */
   violations: string[];
 }
 

@@ -7,7 +7,7 @@ export interface ArenaRedis {
   readonly url: string;
   readonly keyPrefix: string;
   readonly client: Redis;
-  /** Of the private server; undefined for a server of the user. */
+  /** For the private server alone; undefined for a server of the user. */
   readonly operator?: RedisOperator;
   /** The server's own name and number, such as `7.0.15`. */
   version(): Promise<string>;

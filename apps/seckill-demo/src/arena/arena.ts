@@ -25,7 +25,7 @@ const FAULT_WAIT_MS = 5_000;
 const RUSH_WAIT_MS = 60_000;
 /** Long enough for a buyer without others before it. */
 const HASTY_WAIT_MS = 800;
-/** What is seen first: everybody sells, and nobody sells too many. */
+/** The first thing to see: everybody sells, and nobody sells too many. */
 const DUELLISTS: readonly StrategyName[] = ['naive', 'redis-lock'];
 
 /**

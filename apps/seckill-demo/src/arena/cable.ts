@@ -36,7 +36,7 @@ export class Cable {
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** What was sent meanwhile arrives now. */
+  /** Bytes sent meanwhile arrive now. */
   mend(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.resume();

@@ -76,7 +76,7 @@ export const EXPECTED_PARTS: Readonly<
   fence: { withoutLock: 'stale-write', withLock: 'refused' },
 };
 
-/** What is published of a cell; undefined: it is measured, and nothing is promised. */
+/** The published outcome of a cell; undefined: it is measured, and nothing is promised. */
 export function expectedOf(cell: Cell): Outcome | undefined {
   switch (cell.kind) {
     case 'duel':

@@ -22,7 +22,7 @@ export interface FaultPlan {
   readonly lockKey: string;
   readonly strategy: StrategyName;
   readonly productId: string;
-  /** Of the locks that are renewed, in this fleet. */
+  /** The lease time of the locks that are renewed, in this fleet. */
   readonly leaseTimeMs: number;
   /** Told of each answer. */
   readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;

@@ -24,10 +24,10 @@ export interface LoadResult {
   readonly ordersPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What Redis has run for each buyer, commands in scripts included. */
+  /** Commands that Redis has run for each buyer, those in scripts included. */
   readonly commandsPerOrder?: number | undefined;
   /**
-   * Of all pairs of buyers who got one, the percentage that bought in another order than they came: 0
+   * The percentage of all pairs of buyers with a piece that bought in another order than they came: 0
    * in a queue, 50 by chance. Undefined where two have bought the same piece.
    */
   readonly overtaken?: number | undefined;

@@ -145,7 +145,7 @@ export class Reporter {
   }
 }
 
-/** What timers say of a lock belongs to no order. */
+/** Events of a lock that come from timers belong to no order. */
 function lockedProduct(name: string | undefined): string | undefined {
   return name === undefined ? undefined : /product_(\w+)$/.exec(name)?.[1];
 }

@@ -86,14 +86,14 @@ export interface OrderAnswered {
   /** 0: the connection was cut, and nobody knows what became of the order. */
   readonly process: number;
   readonly answer: 'sold' | 'sold-out' | 'busy' | 'duplicate' | 'refused' | 'cut';
-  /** What was left after it, by the process that sold. */
+  /** The pieces left after it, by the process that sold. */
   readonly remaining?: number | undefined;
   /** Why it was refused: `token 33 < 34`, `LEASE_LOST`. */
   readonly reason?: string | undefined;
   readonly tookMs: number;
 }
 
-/** What the library says of its locks in one process. `renewed` is about all of them at once. */
+/** An event of the library about its locks in one process. `renewed` is about all of them at once. */
 export interface LockReported {
   readonly kind: 'lock';
   readonly process: number;
@@ -123,14 +123,14 @@ export interface KeySeen {
   readonly fields?: Readonly<Record<string, string>> | undefined;
   /** Absent: it does not expire. */
   readonly ttlMs?: number | undefined;
-  /** Who waits in Redis, the next one first: buyers of a fair lock, processes of others. */
+  /** The waiters in Redis, the next one first: buyers of a fair lock, processes of others. */
   readonly queue: readonly string[];
   /** The claims of the queue, by process. */
   readonly claims?: Readonly<Record<string, string>> | undefined;
   readonly token?: string | undefined;
 }
 
-/** What the arena, or a visitor, has done to the shop. */
+/** The arena, or a visitor, has done this to the shop. */
 export interface Struck {
   readonly kind: 'struck';
   readonly cell?: string | undefined;
@@ -199,7 +199,7 @@ export interface Reconciled {
   readonly differences: readonly string[];
 }
 
-/** What a visitor may ask of the arena; the page sends it by POST. */
+/** A wish of a visitor; the page sends it by POST. */
 export type Command =
   | { readonly kind: 'kill' | 'freeze' | 'cut' | 'block'; readonly process: number }
   | { readonly kind: 'redis-pause' | 'redis-restart' | 'redis-fail-over' }

@@ -63,7 +63,7 @@ function loadRow(result: LoadResult, say: Texts): Array<string | number> {
   ];
 }
 
-/** What a buyer's order costs Redis, and how far the buyers were served as they came. */
+/** The cost of a buyer's order for Redis, and how far the buyers were served as they came. */
 export function costTable(results: readonly LoadResult[], say: Texts): string {
   const sizes = [...new Set(results.map(({ processes }) => processes))].sort((a, b) => a - b);
   const table = new Table({

@@ -65,7 +65,7 @@ export class Terminal {
     this.out.write(`${this.say.duelVerdict(result)}\n`);
   }
 
-  /** What takes long is said again, with its time. */
+  /** A step that takes long is printed again, with its time. */
   #remind(): void {
     if (this.#playing === undefined) return;
     if (this.out.isTTY || Date.now() - this.#toldAt >= SAYS_EVERY_MS) this.#show();

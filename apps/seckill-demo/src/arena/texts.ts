@@ -20,7 +20,7 @@ export interface Texts {
   privateDatabase(port: number): string;
   foreignDatabase(schema: string): string;
   databaseUnreachable(reason: string): string;
-  /** What is being played. */
+  /** The cell that is being played. */
   cell(cell: Cell): string;
   duelVerdict(result: LoadResult): string;
 

@@ -66,7 +66,7 @@ function poolOf({ databaseUrl, waitTimeMs }: DatabaseSettings): pg.Pool {
 const NO_NETWORK = /^E(CONN[A-Z]+|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)$/;
 /** The connection failed, there are too many, or the server is stopping or starting. */
 const NO_SERVER = /^(08...|53300|57P0.)$/;
-/** What pg says without a code. */
+/** Messages of pg that come without a code. */
 const CUT_OFF = /^(Connection terminated|timeout exceeded when trying|Client has encountered)/;
 
 /** The database is away, or was while it was asked. */

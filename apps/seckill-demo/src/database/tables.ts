@@ -31,7 +31,7 @@ export interface OrderTable {
   product_id: string;
   buyer: string;
   state: OrderState;
-  /** What was left after this order. */
+  /** The stock after this order. */
   remaining: number | null;
   created_at: Generated<Date>;
   /** When it came to its state, of orders that go through the queue. */
@@ -56,7 +56,7 @@ interface LedgerTable {
 }
 
 /**
- * What the payment gateway remembers. It plays the database of another company: no row of the shop
+ * The memory of the payment gateway. It plays the database of another company: no row of the shop
  * refers to it, and no transaction of the shop writes to it.
  */
 interface GatewayChargeTable {

@@ -81,7 +81,7 @@ export class OrderBook {
       .executeTakeFirst();
   }
 
-  /** What is to be done with orders that nobody seems to work for; the oldest come first. */
+  /** The tasks for orders that no process seems to work for; the oldest come first. */
   async leftBehind(): Promise<OrderJob[]> {
     const orders = await this.db
       .selectFrom('orders')

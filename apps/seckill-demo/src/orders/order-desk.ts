@@ -16,8 +16,8 @@ const JOB_LOCK = { fenced: true, waitTimeMs: 2_000 } as const;
 export type PaymentOutcome = { readonly kind: 'paid' | 'refused'; readonly order: Order };
 
 /**
- * What happens to an order of the real sale. Every step may be repeated, and may end with its process
- * at any point.
+ * Moves an order of the real sale on. Every step may be repeated, and may end with its process at any
+ * point.
  */
 @Injectable()
 export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise<void>> {

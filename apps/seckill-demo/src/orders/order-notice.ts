@@ -10,7 +10,7 @@ export interface OrderNotice {
   readonly buyer: string;
   readonly state: OrderState;
   readonly payUntil?: string | undefined;
-  /** What was left in stock, of an order that got a piece. */
+  /** The stock after an order that got a piece. */
   readonly remaining: number | null;
   /** Whether the buyer waits for this state: a piece, or none. */
   readonly isAnswer: boolean;

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 export const ORDER_QUEUE = 'orders';
 export const QUEUE_REDIS = Symbol('QueueRedis');
 
-/** What is to be done with an order; doing it twice does no harm. */
+/** A task for an order; doing it twice does no harm. */
 export const ORDER_TASKS = ['take', 'expire', 'settle'] as const;
 export type OrderTask = (typeof ORDER_TASKS)[number];
 

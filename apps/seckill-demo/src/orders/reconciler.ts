@@ -16,7 +16,7 @@ import { ShopBooks } from './shop-books.js';
 @Injectable()
 export class Reconciler {
   readonly #logger = new Logger('Reconciler');
-  /** Of this process. */
+  /** Rounds and differences of this process. */
   rounds = 0;
   differences: readonly string[] = [];
 

@@ -35,7 +35,7 @@ export abstract class ArenaElement extends LitElement {
     return preferences.language;
   }
 
-  /** What the terminal says of strategies, faults and outcomes; the page says the same. */
+  /** The words of the terminal for strategies, faults and outcomes; the page says the same. */
   protected get texts(): Texts {
     return texts[preferences.language];
   }

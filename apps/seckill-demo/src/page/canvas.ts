@@ -1,4 +1,4 @@
-/** What a canvas needs to be drawn on, in CSS pixels. */
+/** A canvas to draw on, in CSS pixels. */
 export interface Surface {
   readonly context: CanvasRenderingContext2D;
   readonly width: number;

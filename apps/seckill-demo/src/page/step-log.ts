@@ -27,7 +27,7 @@ export class StepLog {
     return this.#steps.get(cell) ?? [];
   }
 
-  /** What a process does, or suffers, may concern every cell that is being played. */
+  /** A step of a process may concern every cell that is being played. */
   #cellsOf(step: Step): readonly string[] {
     if ('cell' in step && step.cell !== undefined) return [step.cell];
     // In the duel nobody knows which side they wait on.

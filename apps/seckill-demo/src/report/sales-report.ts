@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CronLock } from 'nestjs-redis-lock';
 
-/** What a job of the night would compute and send. It says which process has run it. */
+/** The result of a nightly job. It says which process has run it. */
 export interface Run {
   readonly process: number;
 }

@@ -16,7 +16,7 @@ export interface ProductState {
   readonly states: Readonly<Partial<Record<OrderState, number>>>;
 }
 
-/** What a sale looks at, and what it writes. */
+/** The books that a sale reads and writes. */
 export type SaleBook = Pick<SaleLedger, 'lookUp' | 'recordSale'>;
 
 /** The records of the sale in Postgres. It knows no lock. */

@@ -11,7 +11,7 @@ export type TicketOutcome =
   { readonly kind: 'let-in' } | { readonly kind: 'too-many'; readonly retryAfterSeconds: number };
 
 /**
- * Who wants to order takes a ticket first, and a visitor gets few of them. Both ways count with
+ * A visitor takes a ticket before an order, and gets few of them. Both ways count with
  * `@nestjs/throttler`; they differ in where they count.
  */
 @Injectable()

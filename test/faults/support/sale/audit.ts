@@ -1,7 +1,7 @@
 import type { Database } from '../../../../apps/seckill-demo/src/database/tables.js';
 import type { Sale } from './sale.js';
 
-/** What is wrong when all is over. It reads the tables by itself, and trusts no code of the shop. */
+/** The faults in the books when all is over. It reads the tables by itself, and trusts no code of the shop. */
 export async function audit(database: Database, sale: Sale): Promise<string[]> {
   const [products, orders, payments, entries, charges, reconciliations] = await Promise.all([
     database.selectFrom('products').selectAll().execute(),

@@ -13,7 +13,7 @@ export interface SaleOptions {
 const OPEN_AT_ONCE = 3;
 const STOCK = 12;
 const LOOKS_EVERY_MS = 50;
-/** What a buyer may be told. Of a permit that was lost with Redis, 500 says that it is not known. */
+/** The answers that a buyer may get. 500 says that the fate of a permit was lost with Redis. */
 const HONEST = new Set([200, 201, 202, 409, 410, 423, 500, 503]);
 
 /** Buyers who order and pay all the time, of products that sell out one after the other. */
@@ -49,7 +49,7 @@ export class Sale {
     await Promise.all(buyers);
   }
 
-  /** What is on the shelf is sold, and nothing else. */
+  /** The pieces on the shelf are sold, and nothing else. */
   close(): void {
     this.#isClosing = true;
   }

@@ -31,7 +31,7 @@ const REACHED_WITHIN_MS = 500;
 /** The processes of the shop. One that is killed is replaced at once. */
 export class ShopCrew {
   kills = 0;
-  /** Of these, so many had an open port. */
+  /** So many of these had an open port. */
   killsOfServing = 0;
   /** So many of them had an order at that point. */
   readonly killsAt: Partial<Record<GatePoint, number>> = {};

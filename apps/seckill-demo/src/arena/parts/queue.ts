@@ -54,7 +54,7 @@ async function atTheDoors(fleet: Fleet, member: Member, order: () => void): Prom
   order();
   await ordersHeld(fleet, 'doors', 1, { members: [member] });
   member.openGate('doors');
-  // Whatever the member answers next, it answers after the order went on.
+  // The next answer of the member comes after the order went on.
   await member.closeGate('doors', 0);
 }
 

@@ -1,7 +1,7 @@
 import type { Surface } from '../canvas.js';
 import type { Box, Dot, Layout } from './layout.js';
 
-/** What is written above the boxes. */
+/** The text above the boxes. */
 export interface BoxNames {
   readonly crowd: string;
   readonly stock: string;

@@ -14,7 +14,7 @@ import { CommandEvent } from './command-event.js';
 const ON_PROCESS = ['kill', 'freeze', 'cut', 'block'] as const;
 const ON_REDIS = ['redis-pause', 'redis-restart', 'redis-fail-over'] as const;
 
-/** What may be done to the processes of the shop, and to Redis. */
+/** The commands for the processes of the shop, and for Redis. */
 @customElement('process-panel')
 export class ProcessPanel extends ArenaElement {
   static override readonly styles = [
@@ -111,7 +111,7 @@ export class ProcessPanel extends ArenaElement {
     </button>`;
   }
 
-  /** What concerns the whole page is said once, above. */
+  /** A reason that concerns the whole page stands once, above. */
   #why(kinds: readonly CommandKind[]): TemplateResult[] {
     const obstacles = kinds.map((kind) => obstacleTo(kind, this.page, connection.state));
     const own = obstacles.filter((one) => one === 'foreign-redis' || one === 'platform');

@@ -4,7 +4,7 @@ import type { PageState } from '../state.js';
 import { runningCells } from '../state/cells.js';
 import type { ReplayWords } from '../words/replay-words.js';
 
-/** What explains the library best: a Lua release alone does not save a holder that is slow. */
+/** The cell that explains the library best: a Lua release alone does not save a holder that is slow. */
 const SHOWCASE = 'fault/lua-release/slow-work';
 
 /** The chosen cell, else the one that is being played, else the one that is worth a look. */

@@ -5,7 +5,7 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { timelineWords } from '../words/timeline-words.js';
 
-/** What the shapes in the timeline mean. */
+/** The meaning of the shapes in the timeline. */
 @customElement('timeline-legend')
 export class TimelineLegend extends ArenaElement {
   static override readonly styles = [

@@ -7,7 +7,7 @@ import type { Picture, Scene } from './scene.js';
 const COLUMNS = 4;
 const MERCHANT = 'merchant';
 
-/** What each reader saw: a price and a stock. Old and old fit together; old and new are torn. */
+/** Each reader saw this: a price and a stock. Old and old fit together; old and new are torn. */
 export const offerPicture: Picture = {
   isMovedBy: (step) => isAnswer(step) || isReading(step),
   draw: ({ result, steps, withLock }) => {

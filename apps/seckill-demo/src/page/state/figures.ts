@@ -4,7 +4,7 @@ import type { BooksSeen, OrderAnswered, Step } from '../../arena/step.js';
 export interface Second {
   readonly second: number;
   readonly sold: number;
-  /** Of every answer, sold or not. */
+  /** The times of all answers, sold or not. */
   readonly latencies: readonly number[];
 }
 

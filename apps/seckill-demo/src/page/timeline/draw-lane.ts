@@ -11,7 +11,7 @@ import type { Bar } from './timeline.js';
 /** A thinner bar has no word in it. */
 const LEGIBLE = 14;
 
-/** What happened in one process. */
+/** The events of one process. */
 export function drawLane(surface: Surface, picture: Picture, lane: LaneBox): void {
   const { context, width, ink } = surface;
   const { timeline, scale } = picture;

@@ -19,7 +19,7 @@ import type { Bar, Timeline } from './timeline.js';
 /** A table with more rows is of no use to anybody. */
 const ROWS_SHOWN = 60;
 
-/** Who held the lock when: a lane for each process, drawn up to a moment. */
+/** The holders of the lock over time: a lane for each process, drawn up to a moment. */
 @customElement('holders-timeline')
 export class HoldersTimeline extends ArenaElement {
   static override readonly styles = [

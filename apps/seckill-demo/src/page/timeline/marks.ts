@@ -19,7 +19,7 @@ export interface Mark {
   readonly reason: string | undefined;
 }
 
-/** What befell processes, the lock, and Redis. */
+/** The events of processes, the lock, and Redis. */
 export function struckMarks(steps: readonly Step[]): Mark[] {
   return steps.flatMap((step): Mark | [] => {
     if (step.kind === 'lock' && (step.event === 'lost' || step.event === 'renewal-failed')) {

@@ -56,7 +56,7 @@ const FEW = 12;
 export interface TimelineOptions {
   /** They have a lane each, also if nothing was seen of them. */
   readonly processes?: readonly number[];
-  /** What is open lasts until then; otherwise until the last step. */
+  /** An open bar lasts until then; otherwise until the last step. */
   readonly until?: number | undefined;
 }
 

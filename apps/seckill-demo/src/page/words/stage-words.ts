@@ -3,7 +3,7 @@ import type { InBoth } from '../words.js';
 
 export interface StageWords {
   readonly title: string;
-  /** What the lock is for, in one sentence. */
+  /** The purpose of the lock, in one sentence. */
   readonly why: string;
   /** The picture in words, and how harm looks there. */
   readonly pictures: { readonly without: string; readonly with: string };
