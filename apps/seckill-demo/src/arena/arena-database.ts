@@ -43,6 +43,7 @@ async function privateDatabase(): Promise<ArenaDatabase> {
 }
 
 async function foreignDatabase(url: string): Promise<ArenaDatabase> {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
   // Long and random: whatever is in it was written by this run.
   const schema = `seckill_${randomBytes(8).toString('hex')}`;
   // The servers would make it as well; here it is seen whether that is allowed.
@@ -61,7 +62,6 @@ async function foreignDatabase(url: string): Promise<ArenaDatabase> {
 }
 
 async function reach(url: string, statement: string): Promise<void> {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
   try {
     await run(url, statement);
   } catch (error) {

@@ -88,13 +88,13 @@ async function foreignRedis(url: string): Promise<ArenaRedis> {
 }
 
 async function connectForeign(url: string): Promise<Redis> {
-  if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
   const client = readAddress(url);
   await reach(client);
   return client;
 }
 
 function readAddress(url: string): Redis {
+  if (!/^rediss?:\/\//.test(url)) throw new RedisUnreachableError('no redis:// or rediss:// URL');
   try {
     return connect(url);
   } catch (error) {

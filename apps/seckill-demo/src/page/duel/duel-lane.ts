@@ -116,10 +116,7 @@ export class DuelLane extends ArenaElement {
   #readLog(): void {
     const steps = store.log.of(`duel/${this.strategy}`);
     if (steps.length === this.#seen) return;
-    if (steps.length < this.#seen) {
-      this.#startedAt = undefined;
-      this.counts = NOBODY;
-    }
+    if (steps.length < this.#seen) this.replay();
     this.#seen = steps.length;
     this.#lane = laneOf(steps);
     if (preferences.isStill) this.#showAll();
