@@ -1,0 +1,82 @@
+import { split } from 'sentence-splitter';
+
+/**
+ * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
+ *
+ * @type {readonly (readonly [words: RegExp, instead: string])[]}
+ */
+const WORDS = [
+  [/\b(?:who|what|which)ever\b/gi, 'name the actor or the thing'],
+  [/\b(?:some|no|any|every)body\b|\b(?:some|any|every|no )one\b/gi, 'name the actor'],
+  [/\bask(?:s|ed|ing)?\b/gi, 'send, request, check or call'],
+  [/\b(?:tells|told|telling)\b/gi, 'report, notify, say or show'],
+  [/\b(?:hears?|heard|hearing)\b/gi, 'receive, or be notified'],
+  [/\bg(?:ives?|iving|ave|iven)(?: \S+){0,3} back\b/gi, 'release or return'],
+  [/\bhad\b/gi, 'hold, held or has'],
+  [/\bat it\b/gi, 'name what the actor does'],
+  [/\bof (?:no )?use\b/gi, 'useful, or say what for'],
+  [/\bone too many\b/gi, 'one more than …'],
+  [/\bfor ever\b/gi, 'say until when'],
+  [/\b(?:he|him|his|she|hers?)\b/gi, 'it, its, or you'],
+];
+
+const OPENING = /^[^\p{L}\d§]*(?:What|Who|Whoever|Of)\b/u;
+
+const MAX_WORDS = 20;
+
+/** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
+
+/**
+ * The text of a block, as long as its source. Each piece of code is one word of `§`. Markup and addresses are spaces.
+ *
+ * @param {string} source
+ * @param {TextNode} block
+ */
+function readable(source, block) {
+  const text = source.split('');
+  const cover = (
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+    /** @type {string} */ by,
+  ) => {
+    for (let at = from; at < to; at += 1) if (text[at] !== '\n') text[at] = by;
+  };
+  const read = (/** @type {TextNode} */ node) => {
+    if (node.type === 'Str') return;
+    const [start, end] = [node.range[0] - block.range[0], node.range[1] - block.range[0]];
+    const children = 'children' in node ? node.children : [];
+    const inside =
+      children.length > 0 ? children.map(({ range }) => range) : [[node.range[1], node.range[1]]];
+    cover(start, (inside[0]?.[0] ?? 0) - block.range[0], node.type === 'Code' ? '§' : ' ');
+    cover((inside.at(-1)?.[1] ?? 0) - block.range[0], end, ' ');
+    children.forEach(read);
+  };
+  read(block);
+  return text.join('');
+}
+
+/**
+ * A rule of textlint: words of the glossary, and short sentences that begin with the actor.
+ *
+ * @param {import('@textlint/types').TextlintRuleContext} context
+ */
+export default function plainWords(context) {
+  const { Syntax, RuleError, locator } = context;
+  const check = (/** @type {TextNode} */ node) => {
+    const text = readable(context.getSource(node), node);
+    const complain = (/** @type {string} */ message, /** @type {number} */ index) => {
+      context.report(node, new RuleError(message, { padding: locator.at(index) }));
+    };
+    for (const [words, instead] of WORDS)
+      for (const { 0: word, index } of text.matchAll(words))
+        complain(`"${word}": ${instead}`, index);
+    for (const { type, raw, range } of split(text)) {
+      if (type !== 'Sentence') continue;
+      if (OPENING.test(raw)) complain('The sentence begins with What, Who or Of', range[0]);
+      const count = raw.match(/[\p{L}\d§]\S*/gu)?.length ?? 0;
+      if (count > MAX_WORDS)
+        complain(`The sentence has ${count} words, of at most ${MAX_WORDS}`, range[0]);
+    }
+  };
+  return { [Syntax.Paragraph]: check, [Syntax.Header]: check, [Syntax.TableCell]: check };
+}
