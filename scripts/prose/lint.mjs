@@ -10,7 +10,8 @@ import { proseOfCode } from './prose-of-code.mjs';
 const READ = [
   '*.md',
   'docs/*.md',
-  '{apps,bench,examples,libs/redis-lock}/**/*.md',
+  '{apps,bench,examples}/**/*.md',
+  'libs/redis-lock/{CHANGELOG.md,.changeset/*.md}',
   '{apps/seckill-demo,libs/redis-lock}/src/**/*.{ts,mjs}',
   '{scripts,bench}/**/*.mjs',
 ];

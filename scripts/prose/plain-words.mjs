@@ -20,7 +20,7 @@ const WORDS = [
   [/\b(?:he|him|his|she|hers?)\b/gi, 'it, its, or you'],
 ];
 
-const OPENING = /^[^\p{L}\d§]*(?:What|Who|Whoever|Of)\b/u;
+const OPENING = /^[^\p{L}\d§]*(?:What|Who|Of)\b/u;
 
 const MAX_WORDS = 20;
 

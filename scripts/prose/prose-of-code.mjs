@@ -17,6 +17,8 @@ function textOf(node) {
   return undefined;
 }
 
+const SPOKEN_TAGS = ['param', 'property', 'throws', 'returns', 'publicApi', 'internal'];
+
 /** Each tag is a paragraph of its own; types and names are not prose. @param {string} comment */
 const docstring = (comment) =>
   comment.split('\n').flatMap((line, index) => {
@@ -27,9 +29,9 @@ const docstring = (comment) =>
       .trimEnd();
     const [tag, name = ''] = /^\s*@(\w+)/.exec(text) ?? [];
     if (tag === undefined) return [{ text, index }];
-    const prose = ['param', 'property', 'throws', 'returns', 'publicApi', 'internal'].includes(name)
-      ? text.replace(/^\s*@\w+\s*(?:\{.*?\}+(?=\s|$))?\s*(?:\[?[\w.]+\]?)?/, '')
-      : '';
+    const named = name === 'param' || name === 'property';
+    const lead = named ? /^\s*@\w+\s*(?:\{.*?\}+(?=\s))?\s*\S*/ : /^\s*@\w+\s*(?:\{[^}]*\})?/;
+    const prose = SPOKEN_TAGS.includes(name) ? text.replace(lead, '') : '';
     return [
       { text: '', index },
       { text: prose, index },

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { TextlintKernel } from '@textlint/kernel';
+import markdown from '@textlint/textlint-plugin-markdown';
+import plainWords from '../../scripts/prose/plain-words.mjs';
+import { proseOfCode } from '../../scripts/prose/prose-of-code.mjs';
+
+async function complaintsAbout(text: string): Promise<string[]> {
+  const { messages } = await new TextlintKernel().lintText(text, {
+    ext: '.md',
+    plugins: [{ pluginId: 'markdown', plugin: markdown.default }],
+    rules: [{ ruleId: 'plain-words', rule: plainWords }],
+  });
+  return messages.map(({ message, loc: { start } }) => `${start.line}: ${message}`);
+}
+
+const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ');
+
+describe('the rule of plain words', () => {
+  it.each([
+    ['Whoever holds the lock releases it.', 'name the actor or the thing'],
+    ['The lock waits for somebody.', 'name the actor'],
+    ['Nobody holds it.', 'name the actor'],
+    ['Redis was asked.', 'send, request, check or call'],
+    ['The holder is told.', 'report, notify, say or show'],
+    ['The caller heard of it.', 'receive, or be notified'],
+    ['The permit is given back.', 'release or return'],
+    ['A holder gives its own permit back.', 'release or return'],
+    ['Another process had the lock.', 'hold, held or has'],
+    ['Another process is at it.', 'name what the actor does'],
+    ['A longer lease is of no use.', 'useful, or say what for'],
+    ['The shop sells one too many.', 'one more than …'],
+    ['The key stays for ever.', 'say until when'],
+    ['A process ends his lease.', 'its, or you'],
+  ])('refuses: %s', async (sentence, instead) => {
+    expect(await complaintsAbout(sentence)).toEqual([expect.stringContaining(instead)]);
+  });
+
+  it.each(['What Redis says counts.', '**Who** waits?', '- Of two callers one waits.'])(
+    'refuses the opening: %s',
+    async (sentence) => {
+      expect(await complaintsAbout(sentence)).toEqual([expect.stringContaining('begins with')]);
+    },
+  );
+
+  it('counts the words of a sentence, and a piece of code as one', async () => {
+    expect(await complaintsAbout(`${words(20)}. ${words(18)} \`let a = 1\` [end](a).`)).toEqual([]);
+    expect(await complaintsAbout(`Short.\n\n${words(21)}.`)).toEqual([
+      '3: The sentence has 21 words, of at most 20',
+    ]);
+  });
+
+  it('reads headings, lists and tables, and no code', async () => {
+    const text =
+      '# Nobody\n\n- nobody\n\n| nobody |\n| --- |\n| `nobody` |\n\n```sh\nnobody\n```\n';
+    const lines = (await complaintsAbout(text)).map((complaint) => complaint.split(':')[0]);
+    expect(lines).toEqual(['1', '3', '5']);
+  });
+});
+
+describe('the prose of code', () => {
+  const CODE = `/**
+ * Acquires {@link Lock}.
+ *
+ * @throws {LockError} when it is busy
+ */
+const message = 'nothing reached ' + \`Redis within \${time} ms\`;
+const name = 'not prose';
+const lua = "local a = redis.call('get', KEYS[1]) or a b c d";
+`;
+
+  it('is docstrings and messages', () => {
+    const { markdown: text } = proseOfCode('a.ts', CODE);
+    const paragraphs = text.split(/\n\n+/).map((paragraph) => paragraph.trim());
+    expect(paragraphs.filter((paragraph) => paragraph !== '')).toEqual([
+      'Acquires `Lock`.',
+      'when it is busy',
+      'nothing reached Redis within `x` ms',
+    ]);
+  });
+
+  it('knows the line of each', () => {
+    const { markdown: text, places } = proseOfCode('a.ts', CODE);
+    const lineOf = (start: string) =>
+      places[text.split('\n').findIndex((line) => line.trim().startsWith(start))];
+    expect([lineOf('Acquires'), lineOf('when'), lineOf('nothing')]).toEqual([2, 4, 6]);
+  });
+});
