@@ -2,8 +2,9 @@ import { posix } from 'node:path';
 
 /**
  * The walls between the rooms of the project. A file belongs to the first room whose `files`
- * matches its path from the repository root. It may import only paths that `allows` matches: a
- * relative import as a path from the root, a package by its name.
+ * matches its path from the root. It may import only paths that `allows` matches. A relative
+ * import counts as a path from the root, a package by its name.
+ *
  * @typedef {{ files: RegExp, allows: (file: string) => RegExp[], says: string }} Room
  */
 

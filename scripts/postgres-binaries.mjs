@@ -70,8 +70,8 @@ async function readJson(file) {
 }
 
 /**
- * An npm package holds no symbolic links. Its install script makes them, unless npm was told to run
- * no scripts.
+ * An npm package holds no symbolic links. Its install script makes them, unless npm runs no
+ * scripts.
  * @param {string} folder
  */
 async function makeLinks(folder) {
@@ -98,7 +98,7 @@ async function accountOfServer() {
     ]);
     return { uid: Number(user.stdout), gid: Number(group.stdout) };
   } catch {
-    throw new NoPostgresServerError('it refuses to run as root, and there is no user "nobody"');
+    throw new NoPostgresServerError('it refuses to run as root, and there is no user `nobody`');
   }
 }
 

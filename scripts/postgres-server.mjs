@@ -49,7 +49,7 @@ export async function startPostgresServer() {
   }
 }
 
-/** A running server of this process; it is never anyone else's. */
+/** A running server that belongs to this process alone. */
 export class PostgresServer {
   host = HOST;
   #workplace;
@@ -168,7 +168,7 @@ export class PostgresServer {
 
 /**
  * The 'exit' event does not come when a signal ends this process. So a shell holds a pipe from it.
- * When the pipe closes, the shell ends the server that it was told of, and removes the folder.
+ * When the pipe closes, the shell ends the server, and removes the folder.
  * @param {string} folder
  */
 function watch(folder) {

@@ -65,7 +65,7 @@ async function fill(root) {
 }
 
 /**
- * With a password: any user of this machine can reach a port of 127.0.0.1, and a superuser of
+ * With a password, because any user of this machine can reach a port of 127.0.0.1. A superuser of
  * Postgres runs programs as the user of the server.
  * @param {Workplace} work
  */

@@ -36,8 +36,8 @@ const LIBRARY = {
  */
 
 /**
- * Provides what is needed and not there yet, and tells on stderr what takes time. Ends the process
- * with a message when that cannot be.
+ * Provides what is missing, and shows slow steps on stderr. Ends the process with a message when a
+ * step fails.
  * @param {Needs} needs
  */
 export async function prepare(needs) {

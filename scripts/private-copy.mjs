@@ -18,9 +18,9 @@ function projectRoot() {
 }
 
 /**
- * The folder of a program that the project keeps for itself, and nobody has to install.
+ * The folder of a program that the project keeps for itself.
  * @param {string} program
- * @param {string} copy tells apart the systems, or the versions
+ * @param {string} copy the system, or the version
  */
 export function copyFolder(program, copy = `${process.platform}-${process.arch}`) {
   return join(projectRoot(), 'node_modules', '.cache', program, copy);

@@ -5,7 +5,7 @@
  * @typedef {() => { done: number, total: number, unit: string } | undefined} Measure
  */
 
-/** A step that is over before anybody waits for it is not worth a line. */
+/** A shorter step gets no line. */
 const PATIENCE_MS = 500;
 const REDRAW_MS = 250;
 /** Somewhat less than two seconds, which is how long a log may be silent. */
@@ -14,8 +14,8 @@ const BAR = 24;
 const SHORTEST_BAR = 6;
 
 /**
- * Shows that a step goes on: a line that is written anew on a terminal, elsewhere one line after
- * the other.
+ * Shows that a step goes on: on a terminal by one line that it rewrites, elsewhere by more lines.
+ *
  * @template T
  * @param {string} label
  * @param {() => Promise<T>} step

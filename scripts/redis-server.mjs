@@ -51,7 +51,7 @@ process.on('exit', () => {
   for (const server of running) server.endNow();
 });
 
-/** A running server of this process; it is never anyone else's. */
+/** A running server that belongs to this process alone. */
 export class RedisServer {
   host = '127.0.0.1';
   #child;

@@ -57,9 +57,9 @@ function run(command, args, cwd) {
 }
 
 /**
- * While the steps run, a signal ends this process as always, but with the program that runs. So
- * does a reader that went away, and the end of npm: its shell dies of a signal without passing it
- * on.
+ * While the steps run, a signal ends this process and the program that runs. A reader that goes
+ * away does the same, and so does the end of npm. Its shell does not pass a signal on.
+ *
  * @template T
  * @param {() => Promise<T>} steps
  * @returns {Promise<T>}

@@ -9,7 +9,7 @@ import { RECORDING, stepsIn } from './recording.mjs';
 /** @typedef {import('../../apps/seckill-demo/src/arena/step.js').Step} Step */
 
 const DEMO = fileURLToPath(new URL('../demo.mjs', import.meta.url));
-/** The duel as it is played to everybody, the other cells with fewer buyers: the file stays small. */
+/** The duel has all of its buyers. The other cells have fewer, so that the file stays small. */
 const DUEL = ['--strategies', 'naive,redis-lock', '--faults', 'none', '--parts', 'none'];
 const CELLS = ['--stock', '10', '--buyers', '30'];
 

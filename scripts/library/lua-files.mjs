@@ -19,7 +19,7 @@ export function differences(folder, due) {
 }
 
 /**
- * Makes an end of the differences, and tells which there were.
+ * Settles the differences, and returns them.
  * @param {string} folder
  * @param {ReadonlyMap<string, string>} due
  */

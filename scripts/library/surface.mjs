@@ -54,8 +54,9 @@ function byName(names, line) {
 }
 
 /**
- * `module-sync` gives `require` the same modules as `import` where Node can do that; else an
+ * `module-sync` gives `require` the same modules as `import`, where Node can do that. Otherwise an
  * application could have every class twice.
+ *
  * @param {string} name
  */
 function conditions(name) {

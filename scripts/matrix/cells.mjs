@@ -1,6 +1,6 @@
 /**
- * The matrix varies one thing at a time: every server, every Node and every ioredis, each with the
- * base of the other two.
+ * The matrix varies one thing at a time: the server, Node or ioredis. The other two are those of
+ * the base.
  */
 
 /**

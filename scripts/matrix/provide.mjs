@@ -23,7 +23,7 @@ async function run(command, args, cwd = ROOT) {
   return (await promisify(execFile)(command, args, options)).stdout.trim();
 }
 
-/** The last part of its making is a rename, so that nobody finds half of it. */
+/** The last step is a rename, so that no other process finds half of it. */
 async function makeFolder() {
   await mkdir(CACHE, { recursive: true });
   return mkdtemp(join(CACHE, '.making-'));
