@@ -67,6 +67,11 @@ const anchorsOf = (text: string) =>
       .replaceAll(' ', '-'),
   );
 
+it.each(['README.md', 'README.zh-CN.md'])('the first example of %s has ten lines', (readme) => {
+  const [, code = ''] = /^```ts\n(.*?)\n```$/ms.exec(pageOf(readme)) ?? [];
+  expect(code.split('\n')).toHaveLength(10);
+});
+
 describe('the links', () => {
   it.each(ALL)('of %s lead somewhere', (page) => {
     const text = pageOf(page);
