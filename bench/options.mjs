@@ -17,6 +17,7 @@ export const USAGE = `npm run bench -- [options]
   --lockers LIST     only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
   --locker-file FILE one more locker, of a module from elsewhere; may be given several times
   --json [FILE]      all measures as JSON, to the file or to standard output
+  --chart FOLDER     writes the headlines as bars into bench.light.svg and bench.dark.svg
   --help`;
 
 export class UsageError extends Error {}
@@ -29,6 +30,7 @@ export class UsageError extends Error {}
  * @property {boolean} peers
  * @property {import('./pace.mjs').Pace} pace
  * @property {string | undefined} json a file, or '-' for standard output
+ * @property {string | undefined} chart a folder
  * @property {boolean} help
  */
 
@@ -47,6 +49,7 @@ export function readOptions(args) {
       warmUpMs: wholeNumber('--warm-up', values['warm-up'], 0) ?? pace.warmUpMs,
     },
     json: values.json,
+    chart: values.chart,
     help: values.help ?? false,
   };
 }
@@ -64,6 +67,7 @@ function parse(args) {
         'locker-file': { type: 'string', multiple: true },
         'no-peers': { type: 'boolean' },
         json: { type: 'string' },
+        chart: { type: 'string' },
         help: { type: 'boolean' },
       },
     });

@@ -1,6 +1,7 @@
 // Measures this library beside Redisson's protocol by hand and the libraries that people use instead.
 import { writeFile } from 'node:fs/promises';
 import { startRedisServer } from '../scripts/redis-server.mjs';
+import { writeCharts } from './chart.mjs';
 import { adopt } from './load-locker.mjs';
 import { isPeer, RAW, withOutsiders } from './lockers/who.mjs';
 import { describeMachine, findCores, pin } from './machine.mjs';
@@ -66,11 +67,18 @@ async function main() {
   const isPiped = options.json === '-';
   print(measured.machine, judgement, options.pace, isPiped ? say : console.log);
   const { machine, records } = measured;
+  if (options.chart)
+    await writeCharts(options.chart, judgement.comparisons, methodOf(machine, options.pace));
   const json = JSON.stringify({ machine, pace: options.pace, records, ...summary(judgement) });
   if (isPiped) console.log(json);
   else if (options.json) await writeFile(options.json, `${json}\n`);
   // A slow machine breaks no build; a lock that does not lock does.
   process.exitCode = judgement.broken.length > 0 ? 1 : 0;
+}
+
+function methodOf({ cpu, node, redis }, { rounds }) {
+  const date = new Date().toISOString().slice(0, 10);
+  return `npm run bench, ${date}: medians of ${rounds} rounds, Node ${node}, Redis ${redis}, ${cpu}`;
 }
 
 const summary = ({ judged, broken }) => ({ targets: judged, broken });

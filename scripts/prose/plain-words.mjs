@@ -1,5 +1,3 @@
-import { split } from 'sentence-splitter';
-
 /**
  * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
  *
@@ -23,6 +21,8 @@ const WORDS = [
 const OPENING = /^[^\p{L}\d§]*(?:What|Who|Of)\b/u;
 
 const MAX_WORDS = 20;
+
+const SENTENCE = /\S.*?(?:[.!?](?=[)"]*(?:\s|$))|$)/gs;
 
 /** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
 
@@ -70,12 +70,11 @@ export default function plainWords(context) {
     for (const [words, instead] of WORDS)
       for (const { 0: word, index } of text.matchAll(words))
         complain(`"${word}": ${instead}`, index);
-    for (const { type, raw, range } of split(text)) {
-      if (type !== 'Sentence') continue;
-      if (OPENING.test(raw)) complain('The sentence begins with What, Who or Of', range[0]);
-      const count = raw.match(/[\p{L}\d§]\S*/gu)?.length ?? 0;
+    for (const { 0: sentence, index } of text.matchAll(SENTENCE)) {
+      if (OPENING.test(sentence)) complain('The sentence begins with What, Who or Of', index);
+      const count = sentence.match(/[\p{L}\d§]\S*/gu)?.length ?? 0;
       if (count > MAX_WORDS)
-        complain(`The sentence has ${count} words, of at most ${MAX_WORDS}`, range[0]);
+        complain(`The sentence has ${count} words, of at most ${MAX_WORDS}`, index);
     }
   };
   return { [Syntax.Paragraph]: check, [Syntax.Header]: check, [Syntax.TableCell]: check };
