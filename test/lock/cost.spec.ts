@@ -12,12 +12,12 @@ describe('what a lock costs', () => {
     let lease: Lease | undefined;
     await expectCosts(redis, 'lock.md', [
       ['acquire a free lock', async () => (lease = await locks.acquire('a'))],
-      ['be refused', () => other.locks.tryAcquire('a')],
+      ['find it busy', () => other.locks.tryAcquire('a')],
       ['renew', async () => lease?.renew(60_000)],
-      ['look who has it', () => locks.get('a').isLocked()],
+      ['check whether it is held', () => locks.get('a').isLocked()],
       ['release', async () => lease?.release()],
       ['acquire with a token', async () => (lease = await locks.acquire('a', { fenced: true }))],
-      ['take it from its holder', () => other.locks.get('a').forceRelease()],
+      ['force its release', () => other.locks.get('a').forceRelease()],
     ]);
   });
 
