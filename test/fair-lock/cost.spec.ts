@@ -35,24 +35,24 @@ describe('what a fair lock costs', () => {
     await ear.subscribe(`${channelPrefix}:a:5`);
     const terms = `${'ab'.repeat(16)} 3000 s`;
     await expectCosts(redis, 'fair-lock.md', [
-      ['acquire, free', enter('a:1')],
+      ['acquire a free lock', enter('a:1')],
       ['enter the queue', enter('a:2')],
       ['enter it behind others', enter('a:3')],
-      ['poll, first in it', enter('a:2')],
-      ['poll, behind others', enter('a:3')],
-      ['release, somebody waits', leave('a:1')],
-      ['acquire, one behind', enter('a:2')],
-      ['give up, last in it', withdraw('a:3')],
-      ['release, nobody waits', leave('a:2')],
+      ['poll as the first', enter('a:2')],
+      ['poll behind others', enter('a:3')],
+      ['release with a waiter', leave('a:1')],
+      ['acquire with one behind', enter('a:2')],
+      ['give up as the last', withdraw('a:3')],
+      ['release without a waiter', leave('a:2')],
       [
-        'hand it to another process',
+        'hand over to another process',
         leave('a:4'),
         async () => {
           await enter('a:4')();
           await view.enter({ owner: 'a:5', terms });
         },
       ],
-      ['hand it on within its process', passOn('a:5', 'a:6'), enter('a:6')],
+      ['hand over within the process', passOn('a:5', 'a:6'), enter('a:6')],
     ]);
   });
 
