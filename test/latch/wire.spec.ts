@@ -115,7 +115,7 @@ describe('LatchService on the wire', () => {
     await expectCosts(redis, 'latch.md', [
       ['`trySetCount`', () => latch.trySetCount(2)],
       ['`trySetCount` of one that is set', () => latch.trySetCount(2)],
-      ['`getCount`, or a look by `wait`', () => latch.getCount()],
+      ['`getCount`, or a check by `wait`', () => latch.getCount()],
       ['`countDown`', () => latch.countDown()],
       ['`countDown` to zero', () => latch.countDown()],
       ['`wait` for an open latch', () => latch.wait()],
