@@ -37,14 +37,14 @@ export class HealthController {
     private readonly locks: LockHealthIndicator,
   ) {}
 
-  /** Asks Redis: an instance that cannot take locks gets no requests. */
+  /** Checks Redis: an instance that cannot acquire locks gets no requests. */
   @Get('ready')
   @HealthCheck()
   ready() {
     return this.health.check([() => this.locks.isHealthy('locks', { timeoutMs: 500 })]);
   }
 
-  /** Asks nobody: a restart does not bring Redis back. */
+  /** Checks nothing else: a restart does not bring Redis back. */
   @Get('live')
   live(): string {
     return 'ok';

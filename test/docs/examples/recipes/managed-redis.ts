@@ -6,7 +6,7 @@ import { RedisLockModule } from 'nestjs-redis-lock';
     RedisLockModule.forRoot({
       // rediss://user:password@name.provider.example:6379
       connection: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
-      keyPrefix: 'app:', // as in the rules of the user
+      keyPrefix: 'app:', // as in the user's ACL rules
     }),
   ],
 })

@@ -19,7 +19,7 @@ export class Product {
 export class OrderService {
   constructor(private readonly database: TransactionHost<TransactionalAdapterTypeOrm>) {}
 
-  @WithLock('product_<sku>') // above: taken before BEGIN, given back after COMMIT
+  @WithLock('product_<sku>') // above: acquired before BEGIN, released after COMMIT
   @Transactional()
   async buy(@LockKey('sku') sku: string): Promise<number> {
     const { tx } = this.database;
@@ -27,7 +27,7 @@ export class OrderService {
     if (product.pieces === 0) throw new ConflictException('sold out');
     product.pieces -= 1;
     await tx.save(product);
-    CurrentLock.lease().assertHeld(); // throws, and so rolls back, if the lock was lost meanwhile
+    CurrentLock.lease().assertHeld(); // throws if the lock was lost, which rolls back
     return product.pieces;
   }
 }
