@@ -8,7 +8,7 @@ class ProductController {
   @Post(':id/orders')
   @WithLock('product_<id>', { waitTimeMs: 1_000 }) // waits for a second, then gives up
   async buy(@Param('id') id: string): Promise<string> {
-    await pause(5_000); // whatever takes its time
+    await pause(5_000); // slow work
     return `sold one of ${id}\n`;
   }
 }
