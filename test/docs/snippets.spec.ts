@@ -15,7 +15,7 @@ const DOCS = readdirSync(`${ROOT}docs`)
 const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
 const LISTS = [
-  ...['architecture', 'conformance', 'from-redisson', 'guarantees', 'keys-and-scripts'],
+  ...['architecture', 'conformance', 'glossary', 'from-redisson', 'guarantees', 'keys-and-scripts'],
   'performance',
 ];
 
