@@ -38,6 +38,9 @@ describe('the page of each kind of lock', () => {
 const DOCS = readdirSync(new URL('docs', ROOT))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
+const isChinese = (page: string) => page.endsWith('.zh-CN.md');
+const chineseOf = (page: string) => page.replace(/(?<!\.zh-CN)\.md$/, '.zh-CN.md');
+const englishOf = (page: string) => page.replace('.zh-CN.md', '.md');
 /** These name what a reader runs. */
 const PROJECT = ['CONTRIBUTING.md', 'SECURITY.md', '.github/PULL_REQUEST_TEMPLATE.md'];
 const ALL = [
@@ -84,9 +87,12 @@ describe('the links', () => {
     expect(broken).toEqual([]);
   });
 
-  it.each(['README.md', 'README.zh-CN.md'])('of %s name every page', (readme) => {
+  it.each([
+    ['README.md', DOCS.filter((page) => !isChinese(page))],
+    ['README.zh-CN.md', DOCS.filter((page) => !DOCS.includes(chineseOf(page)))],
+  ])('of %s name every page', (readme, pages) => {
     const named = linksIn(pageOf(readme)).map((target) => target.split('#')[0]);
-    expect(DOCS.filter((page) => !named.includes(page))).toEqual([]);
+    expect(pages.filter((page) => !named.includes(page))).toEqual([]);
   });
 });
 
@@ -113,12 +119,11 @@ describe('what a reader is told to run', () => {
   });
 });
 
-/** The shape of a page is the same in every language. */
+/** The shape of a page is the same in every language. Links lead to the page in the same language. */
 function shapeOf(text: string) {
   const blocks = [...text.matchAll(/^```.*?^```$/gms)].map(([block]) => block);
   const prose = proseOf(text);
-  const isHere = (target: string) => target.startsWith('#');
-  const isLanguage = (target: string) => /README|usage|guide/.test(target);
+  const pageIn = (target: string) => target.split('#')[0]?.replace('.zh-CN.md', '.md') ?? '';
   return {
     headings: [...prose.matchAll(/^#+ /gm)].map(([level]) => level),
     rows: [...prose.matchAll(/^\|.*/gm)].map(([row]) => row.split(' | ').length),
@@ -127,17 +132,31 @@ function shapeOf(text: string) {
     code: blocks.map((block) => block.replace(/(^|\s)(\/\/|# ).*$/gm, '').replace(/\s+/g, ' ')),
     terms: [...new Set(prose.match(/`[^`\n]+`/g))].sort(),
     links: linksIn(prose)
-      .filter((target) => !isHere(target) && !isLanguage(target))
+      .map(pageIn)
+      .filter((page) => page !== '')
       .sort(),
   };
 }
 
 describe('the same in English and Chinese', () => {
-  it.each([
-    ['README.md', 'README.zh-CN.md'],
-    ['apps/seckill-demo/README.md', 'apps/seckill-demo/README.zh-CN.md'],
-    ['docs/usage.md', 'docs/guide.zh-CN.md'],
-  ])('is told by %s and %s', (english, chinese) => {
-    expect(shapeOf(pageOf(chinese))).toEqual(shapeOf(pageOf(english)));
+  const pages = ['README.md', 'apps/seckill-demo/README.md', ...DOCS];
+
+  it.each(pages.filter((page) => !isChinese(page) && existsSync(new URL(chineseOf(page), ROOT))))(
+    '%s',
+    (page) => {
+      expect(shapeOf(pageOf(chineseOf(page)))).toEqual(shapeOf(pageOf(page)));
+    },
+  );
+
+  it.each(DOCS.filter((page) => isChinese(page)))('links of %s stay in Chinese', (page) => {
+    const leaving = linksIn(pageOf(page)).filter((target) => {
+      const [path = ''] = target.split('#');
+      const there = posix.join(posix.dirname(page), path);
+      return (
+        path.endsWith('.md') && !isChinese(path) && existsSync(new URL(chineseOf(there), ROOT))
+      );
+    });
+    // The first line leads to the English page.
+    expect(leaving).toEqual([posix.basename(englishOf(page))]);
   });
 });
