@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -70,4 +71,14 @@ export async function provide(folder, packages, { nest, ioredis }) {
   await makeApp(forced, dependencies, ['--force']);
   await makeApp(before, { ...application(NEST_BEFORE, ioredis), ...packages });
   return { newest: forced, tried: before, isForced: true };
+}
+
+/**
+ * @param {string} folder of an application
+ * @param {string} name of a package
+ * @returns {string}
+ */
+export function versionIn(folder, name) {
+  const manifest = join(folder, 'node_modules', name, 'package.json');
+  return JSON.parse(readFileSync(manifest, 'utf8')).version.replace(/^v/, '');
 }

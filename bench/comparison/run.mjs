@@ -1,14 +1,13 @@
 // Tries what this library and others can do, each in the newest version that npm has.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { packLibrary } from '../../scripts/library/pack.mjs';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
-import { tableOf, writeTable } from './page.mjs';
-import { newestOf, provide } from './provide.mjs';
+import { majorOf, tableOf, writeTable } from './page.mjs';
+import { newestOf, provide, versionIn } from './provide.mjs';
 
 const TRY_TIMEOUT_MS = 300_000;
 const OURS = 'nestjs-redis-lock';
@@ -45,15 +44,15 @@ async function probe(folder, name, ...rows) {
 
 /** @returns {Promise<string>} whether the library works beside the newest Nest and ioredis */
 async function atNewest({ newest, isForced }, name, { client, hasNest }, versions) {
-  const [nest, ioredis] = Object.values(versions).map((version) => version.split('.')[0]);
+  const [nest, ioredis] = [majorOf(versions.nest), majorOf(versions.ioredis)];
   const ownClient = client === 'ioredis' ? `ioredis ${ioredis}: yes` : `its client is ${client}`;
   if (!hasNest) return ownClient;
-  if (!isForced) return client === 'ioredis' ? 'yes' : `Nest ${nest}: yes; ${ownClient}`;
+  if (!isForced) return client === 'ioredis' ? 'yes' : `NestJS ${nest}: yes; ${ownClient}`;
   const runs = await probe(newest, name, 'works').then(
     () => 'npm needs `--force`',
     () => 'no',
   );
-  return `Nest ${nest}: ${runs}; ${ownClient}`;
+  return `NestJS ${nest}: ${runs}; ${ownClient}`;
 }
 
 /** @returns {Promise<Record<string, string>>} the packages of a library, with their versions */
@@ -72,8 +71,12 @@ async function tryLibrary(name, work, versions) {
   say(`${name}: tries`);
   const cells = await probe(apps.tried, name);
   const works = await atNewest(apps, name, cells, versions);
-  const { version } = createRequire(import.meta.url)('../../libs/redis-lock/package.json');
-  return { packages: isOurs ? { [OURS]: version } : packages, cells: { ...cells, works } };
+  const names = Object.keys(packages).map((it) => [it, versionIn(apps.tried, it)]);
+  return {
+    packages: Object.fromEntries(names),
+    cells: { ...cells, works },
+    nest: versionIn(apps.tried, '@nestjs/core'),
+  };
 }
 
 async function main() {
@@ -82,8 +85,7 @@ async function main() {
   try {
     const versions = { nest: await newestOf('@nestjs/core'), ioredis: await newestOf('ioredis') };
     const columns = [];
-    for (const name of Object.keys(LIBRARIES))
-      columns.push(await tryLibrary(name, work, versions));
+    for (const name of Object.keys(LIBRARIES)) columns.push(await tryLibrary(name, work, versions));
     const table = tableOf(columns, versions);
     if (values.write) await writeTable(table);
     else console.log(table);

@@ -14,11 +14,11 @@ const moduleAt = (/** @type {string} */ url) =>
     ...{ wait: WAIT_MS, maxAttempts: LONG_MS / WAIT_MS },
   });
 
-class App {}
+function Root() {}
 
 /** @param {string} url */
 export async function open(url) {
-  const module = { module: App, imports: [moduleAt(url)] };
+  const module = { module: Root, imports: [moduleAt(url)] };
   const app = await NestFactory.createApplicationContext(module, { logger: false });
   const locks = app.get(MurLockService);
   return {

@@ -19,6 +19,9 @@ function decorate(target, methods) {
   }
 }
 
+/** A module of NestJS that has only what it imports. */
+function Root() {}
+
 const deny = { canActivate: () => false };
 const mark = { intercept: (_, next) => next.handle().pipe(map((text) => `marked ${text}`)) };
 /** Lets a request in whose handler has a role. */
@@ -41,15 +44,14 @@ const routesWith = (lock) => ({
 /** @returns {Promise<string[]>} the handlers that are answered otherwise than they must be */
 async function wrongAnswers(imports, lock) {
   const routes = routesWith(lock);
-  class Shop {}
+  function Shop() {}
   for (const name of Object.keys(routes)) {
     const method = { value: async () => 'done', writable: true, configurable: true };
     Object.defineProperty(Shop.prototype, name, method);
   }
   decorate(Shop, Object.fromEntries(Object.entries(routes).map(([name, [them]]) => [name, them])));
   Controller()(Shop);
-  class App {}
-  const app = await NestFactory.create({ module: App, imports, controllers: [Shop] }, QUIET);
+  const app = await NestFactory.create({ module: Root, imports, controllers: [Shop] }, QUIET);
   await app.listen(0, HOST);
   const wrong = [];
   for (const [name, [, expected]] of Object.entries(routes)) {
@@ -86,8 +88,7 @@ export async function withService(module, decorator, use) {
   }
   decorate(Service, { run: [decorator('service')] });
   Injectable()(Service);
-  class App {}
-  const root = { module: App, imports: [module], providers: [Service] };
+  const root = { module: Root, imports: [module], providers: [Service] };
   const app = await NestFactory.createApplicationContext(root, QUIET);
   try {
     return await use(app.get(Service));
@@ -104,7 +105,7 @@ async function passes(admin, run) {
   const own = new TypeError('sold out');
   const thrownBy = (work) => run(work).catch((error) => error);
   const thrown = await thrownBy(() => Promise.reject(own));
-  if (thrown !== own) return thrown.cause === own ? 'no: as the `cause` of another error' : 'no';
+  if (thrown !== own) return thrown.cause === own ? 'only as a `cause`' : 'no';
   const afterLoss = await thrownBy(async () => {
     await admin.flushall();
     throw own;
@@ -112,12 +113,14 @@ async function passes(admin, run) {
   return afterLoss === own ? 'yes' : 'yes, unless the lock is lost';
 }
 
-export function ownError({ library, locks, url, admin }) {
+export async function ownError({ library, locks, url, admin }) {
   if (library.hasNoWrapper) return 'has no wrapper';
-  if (!library.nest) return passes(admin, (work) => locks.using('error', work));
+  const byCall = await passes(admin, (work) => locks.using('error', work));
+  if (!library.nest) return byCall;
   const { module, decorator } = library.nest;
   const use = (service) => passes(admin, (work) => service.run(work));
-  return withService(module(url), decorator, use);
+  const byMethod = await withService(module(url), decorator, use);
+  return byMethod === byCall ? byCall : `by a call: ${byCall}; by its decorator: ${byMethod}`;
 }
 
 /** @param {import('../support.mjs').Setting} setting */
@@ -128,7 +131,7 @@ export async function lost({ library, locks, url, admin }) {
   const byMethod = await withService(module(url), decorator, (service) =>
     reported(admin, (work) => service.run(() => work(signal?.()))),
   );
-  return byMethod ? 'yes' : 'by `using`; not by its decorator';
+  return byMethod ? 'yes' : 'by a call: yes; by its decorator: no';
 }
 
 /** Two callers of a decorated method take turns, and no server runs. */
