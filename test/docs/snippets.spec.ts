@@ -16,7 +16,15 @@ const DOCS = readdirSync(`${ROOT}docs`)
 const PAGES = ['README.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
 const LISTS = [
-  ...['architecture', 'conformance', 'glossary', 'from-redisson', 'guarantees', 'keys-and-scripts'],
+  ...[
+    'architecture',
+    'comparison',
+    'conformance',
+    'glossary',
+    'from-redisson',
+    'guarantees',
+    'keys-and-scripts',
+  ],
   'performance',
 ];
 
