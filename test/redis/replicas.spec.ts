@@ -11,6 +11,7 @@ import {
 } from 'nestjs-redis-lock';
 
 import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { ANSWER_MS } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Application } from '../faults/support/application.js';
@@ -198,6 +199,21 @@ describe('minReplicas', () => {
       // The client gives the grant back, long before the lease of 30 s ends.
       await eventually(async () => expect(await master.admin.exists(NAME)).toBe(0));
       await (await locks.acquire(NAME, { waitTimeMs: 0 })).release();
+    });
+
+    it('waits so briefly that a single attempt behind another group is answered in time', async () => {
+      const { locks } = await opened(master.server.url);
+      const monitor = own(await master.admin.monitor());
+      const waits: number[] = [];
+      monitor.on('monitor', (_, [command, , ms]: string[]) => {
+        if (command?.toLowerCase() === 'wait') waits.push(Number(ms));
+      });
+      await expect(locks.acquire(NAME, { minReplicas: 3 })).rejects.toThrow(LockReplicationError);
+      await eventually(() => waits.length > 0);
+      const [, hz] = await master.admin.config('GET', 'hz');
+      // Redis ends a wait at its next tick, and the second one begins at a tick.
+      const [waitMs = Infinity, tickMs] = [waits[0], 1_000 / Number(hz)];
+      expect(waitMs + tickMs + Math.ceil(waitMs / tickMs) * tickMs).toBeLessThan(ANSWER_MS);
     });
 
     it('lets no ordinary command wait', async () => {
