@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Module, UseFilters, type ExecutionContext } from '@nestjs/common';
+import {
+  Controller,
+  Module,
+  UseFilters,
+  type ExecutionContext,
+  type INestApplication,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   ClientProxyFactory,
@@ -9,12 +15,14 @@ import {
   RpcException,
   Transport,
 } from '@nestjs/microservices';
+import { IoAdapter } from '@nestjs/platform-socket.io';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { CurrentLock, LockExceptionFilter, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { lastValueFrom } from 'rxjs';
+import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { eventually, redisson, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
@@ -116,7 +124,9 @@ class Gateway {
 @Module({})
 class App {}
 
-async function start() {
+type Adapter = new (app: INestApplication) => WsAdapter | IoAdapter;
+
+async function start(Sockets: Adapter = WsAdapter) {
   const metadata = {
     module: App,
     imports: [RedisLockModule.forRoot({ connection: redis.url })],
@@ -124,13 +134,53 @@ async function start() {
     providers: [Gateway],
   };
   const nest = await NestFactory.create(metadata, SILENT);
-  nest.useWebSocketAdapter(new WsAdapter(nest));
+  nest.useWebSocketAdapter(new Sockets(nest));
   const options = { host: '127.0.0.1', port: 0 };
   const service = nest.connectMicroservice({ transport: Transport.TCP, options });
   await nest.startAllMicroservices();
   const app = await apps.add(nest);
   const { port } = service.unwrap<Server>().address() as AddressInfo;
   return { url: app.url.replace('http', 'ws'), options: { ...options, port } };
+}
+
+/** Sends messages to a gateway, and resolves with what comes back. */
+interface Client {
+  send(event: string, id: number): Promise<unknown>;
+  close(): unknown;
+}
+
+async function byWs(url: string): Promise<Client> {
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  return {
+    async send(event, id) {
+      const answered = once(socket, 'message');
+      socket.send(JSON.stringify({ event, data: { id } }));
+      const [text] = (await answered) as [Buffer];
+      return JSON.parse(text.toString()) as unknown;
+    },
+    close: () => {
+      socket.close();
+    },
+  };
+}
+
+async function bySocketIo(url: string): Promise<Client> {
+  const socket = io(url, { transports: ['websocket'], reconnection: false });
+  const received = (event: string) =>
+    new Promise<unknown>((resolve) => {
+      socket.once(event, resolve);
+    });
+  await received('connect');
+  return {
+    // Nest acknowledges what a handler returns. A message that fails is not acknowledged.
+    send: (event, id) =>
+      Promise.race([
+        socket.emitWithAck(event, { id }),
+        received('exception').then((data) => ({ event: 'exception', data })),
+      ]),
+    close: () => socket.disconnect(),
+  };
 }
 
 describe('a microservice over TCP', () => {
@@ -163,30 +213,25 @@ describe('a microservice over TCP', () => {
   });
 });
 
-describe('a gateway', () => {
+describe.each<[string, Adapter, (url: string) => Promise<Client>]>([
+  ['ws', WsAdapter, byWs],
+  ['socket.io', IoAdapter, bySocketIo],
+])('a gateway of %s', (_, Sockets, connect) => {
   it('takes locks for its messages, and its filters are its own', async () => {
-    const { url } = await start();
-    const socket = new WebSocket(url);
-    await once(socket, 'open');
-    const send = async (event: string, id: number): Promise<unknown> => {
-      const answered = once(socket, 'message');
-      socket.send(JSON.stringify({ event, data: { id } }));
-      const [text] = (await answered) as [Buffer];
-      return JSON.parse(text.toString());
-    };
-    expect(await send('sell', 7)).toBe('product_7');
-    expect(await send('reserve', 7)).toBe('product_7');
+    const client = await connect((await start(Sockets)).url);
+    expect(await client.send('sell', 7)).toBe('product_7');
+    expect(await client.send('reserve', 7)).toBe('product_7');
 
     await redisson.tryLock(redis.admin, 'busy_7', 20_000);
-    expect(await send('busy', 7)).toMatchObject({
+    expect(await client.send('busy', 7)).toMatchObject({
       event: 'exception',
       data: { status: 'error', message: 'Internal server error' },
     });
-    expect(await send('told', 7)).toEqual({
+    expect(await client.send('told', 7)).toEqual({
       event: 'exception',
       data: { status: 'error', ...busy },
     });
-    expect(await send('told', 8)).toBe(8);
-    socket.close();
+    expect(await client.send('told', 8)).toBe(8);
+    client.close();
   });
 });
