@@ -44,6 +44,19 @@ describe('the queue of a fair lock', () => {
       expect(sinceDeath.ms).toBeLessThan(ALIVE_MS + PROMPT_MS);
     }, 20_000);
 
+    it('waits once for heads that die together, and not for each', async () => {
+      const { locks } = open(quick);
+      const lease = await locks.acquire('a');
+      const dying = { aliveMs: 500, terms: `${'a'.repeat(32)} 4000 s` };
+      for (let i = 0; i < 40; i += 1)
+        await view.enter({ owner: `${DEAD}${String(i)}:1`, ...dying });
+      const waiter = await view.enqueue(locks);
+      const sinceDeath = new Stopwatch();
+      await lease.release();
+      await (await waiter.promise).release();
+      expect(sinceDeath.ms).toBeLessThan(dying.aliveMs + PROMPT_MS);
+    });
+
     it('goes on at once after any number of heads that died long ago', async () => {
       const { locks } = open();
       const dead = Array.from({ length: 50 }, (_, i) => `${DEAD}:${String(i)}`);

@@ -1,11 +1,8 @@
 import { giving, HASH_LOCK } from '../lua/hand-off.js';
 import { TERMS } from './fair-scores.lua.js';
 
-/**
- * One script passes over at most 32 unreachable waiters, and then leaves the lock free for the
- * head.
- */
-const MOST_UNHEARD = 32;
+/** One script tries at most 32 waiters, and then leaves the lock free for the head. */
+const MOST_TRIED = 32;
 
 /** Lua that refuses terms that the scripts could not read later. */
 export const CHECK_TERMS = `
@@ -55,7 +52,7 @@ local function giveToNext(successor, leaseMs, starts)
     return 'passed'
   end
   local waiter, place = head, 0
-  while waiter and record and record.terms ~= '' and place < ${String(MOST_UNHEARD)} do
+  while waiter and record and record.terms ~= '' and place < ${String(MOST_TRIED)} do
     if giveByMessage(waiter, place, record) then return 'done' end
     place = place + 1
     waiter = redis.call('lindex', queue, place)

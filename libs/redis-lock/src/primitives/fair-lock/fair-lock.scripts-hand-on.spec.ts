@@ -123,6 +123,18 @@ describe('the scripts of the fair lock hand it on', () => {
       expect(await heard()).toEqual([`4: 4 ${nonceOf(D)} 77`]);
     });
 
+    it.each([
+      [31, { [D]: '1' }],
+      [32, {}],
+    ])('leave passes over 31 that hear nothing, and no more: %d', async (dead, lock) => {
+      await hearing(D);
+      const process = A.split(':')[0] ?? '';
+      const deaf = Array.from({ length: dead }, (_, i) => `${process}:${String(i + 10)}`);
+      await queued(termsOf(B), ...deaf, D);
+      expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
+      expect((await look()).lock).toEqual(lock);
+    });
+
     it('leave passes over nobody to a Java thread, or before it', async () => {
       const heard = await hearing(C, D);
       await queued(termsOf(B), B, C, D);
