@@ -6,7 +6,7 @@ import { Stopwatch } from '../support/stopwatch.js';
 import { PROMPT_MS, roundTrips, watch, type Stage } from './suite.js';
 
 const LONG_MS = 60_000;
-const UNSET = 'nobody has set its permits: give capacity or call trySetPermits';
+const UNSET = 'its permits are not set: give capacity or call trySetPermits';
 
 interface Waiting {
   readonly waitTimeMs?: number;
@@ -107,7 +107,7 @@ export function describeCapacityOption<S>(
       const error = await waiting.catch((e: unknown) => e);
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ blockedBy: 'unset', lockName: 'a' });
-      expect((error as Error).message).toMatch(new RegExp(`^Gave up on lock "a" .*: ${UNSET}$`));
+      expect((error as Error).message).toMatch(new RegExp(`^Lock "a" was not acquired in .*: ${UNSET}$`));
       expect(client.eventsOf('waiting')).toMatchObject([{ name: 'a', blockedBy: 'unset' }]);
     });
 

@@ -135,7 +135,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
       const { waitedMs, retryAfterMs, message } = error as LockTimeoutError;
       expect(waitedMs).toBeGreaterThanOrEqual(400);
       expect(message).toBe(
-        `Gave up on lock "a" after ${waitedMs} ms: somebody else holds it; ` +
+        `Lock "a" was not acquired in ${waitedMs} ms: another owner holds it; ` +
           'raise waitTimeMs or shorten the critical section',
       );
       expect(retryAfterMs).toBeGreaterThan(15_000);

@@ -375,12 +375,12 @@ describe('limits', () => {
 
   it('say which limit it is, how many, of which lock, and what to do', () => {
     expect(new LockLimitError('stock:1', 'maxWaitersPerKey', 5).message).toBe(
-      'Refused lock "stock:1": 5 callers of this process wait for it already; ' +
+      'Refused lock "stock:1": 5 callers of this process already wait for it; ' +
         'shorten the critical section, lower waitTimeMs, or raise maxWaitersPerKey',
     );
     expect(new LockLimitError('stock:1', 'maxKeys', 5).message).toBe(
-      'Refused lock "stock:1": 5 keys are held or waited for by this process already; ' +
-        'release what is not needed any more, lock fewer names at a time, or raise maxKeys',
+      'Refused lock "stock:1": 5 keys are already in use by this process; ' +
+        'release locks earlier, lock fewer names at a time, or raise maxKeys',
     );
   });
 });

@@ -33,7 +33,7 @@ describe('FencingGuard in Redis', () => {
     await expect(writing).rejects.toMatchObject({
       ...overtaken,
       lockName: 'stock',
-      message: 'Refused to write to "stock": a newer holder has written there',
+      message: 'Write to "stock" refused: a newer holder has written there',
     });
     await guard.write(9, 'stock', 'set', 0);
     expect(await redis.admin.get('stock')).toBe('0');

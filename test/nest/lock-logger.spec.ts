@@ -28,7 +28,7 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
-    'Lost lock "x": Redis has no such holder any more: it expired there, was deleted, or was taken away; ' +
+    'Lock "x" lost: Redis no longer stores this holder: it expired, was deleted or was force-released; ' +
       'another caller may hold it now',
   ],
   [
@@ -41,7 +41,7 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'waiting', name: 'x', kind: 'semaphore', waitedMs: 1_000, blockedBy: 'unset' },
     'warn',
-    'after 1000 ms: nobody has set its permits: give capacity or call trySetPermits',
+    'after 1000 ms: its permits are not set: give capacity or call trySetPermits',
   ],
   [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
   [
@@ -192,7 +192,7 @@ describe('LockLogger', () => {
     const said = lines.filter(([, , context]) => context === 'RedisLock');
     const of = (level: string) => said.filter(([its]) => its === level).map(([, text]) => text);
     expect(of('error')).toContainEqual(
-      expect.stringMatching(/^Lost lock "lost": Redis has no such holder/),
+      expect.stringMatching(/^Lock "lost" lost: Redis no longer stores/),
     );
     expect(of('error')).toHaveLength(3);
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));

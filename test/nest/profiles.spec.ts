@@ -242,7 +242,7 @@ describe('a profile that does not suit stops the start', () => {
   });
 
   it.each([
-    [5, 'profiles must be a plain object of options by names'],
+    [5, 'profiles must be a plain object of options by name'],
     [{ a: 5 }, 'profiles, "a": options must be a plain object, not 5'],
     [{ a: { wait: 5 } }, 'profiles, "a": unknown option "wait"; the options are waitTimeMs'],
     [{ a: { waitTimeMs: -1 } }, 'profiles, "a": waitTimeMs must be'],

@@ -170,7 +170,7 @@ describe('@WithSemaphore', () => {
     const app = await apps.start({ providers: [Gateway] });
     expect(await app.nest.get(SemaphoreService).get('gateway').permits()).toBe(0);
     await expect(app.nest.get(Gateway).pay()).rejects.toThrow(
-      'nobody has set its permits: give capacity or call trySetPermits',
+      'its permits are not set: give capacity or call trySetPermits',
     );
   });
 

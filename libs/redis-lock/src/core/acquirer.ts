@@ -21,16 +21,16 @@ import { timeoutError, type Refusal } from './waiting/known.js';
 import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
 import type { WaitQueues } from './waiting/wait-queues.js';
 
-/** The three verbs by which leases are acquired, for everything of one kind on one connection. */
+/** The three verbs that acquire leases, for everything of one kind on one connection. */
 export class Acquirer {
   private readonly queues: WaitQueues;
   private readonly releases: Releases;
   private readonly joiner: Joiner;
-  /** The options of calls that give none: to wait, and to try once. */
+  /** The options of calls without options: for waiting, and for one attempt. */
   private readonly defaults: ResolvedAcquireOptions;
   private readonly onceDefaults: ResolvedAcquireOptions;
 
-  /** Read by none: `kept-shapes.ts` says why they stay. */
+  /** Nothing reads them: `kept-shapes.ts` says why they stay. */
   private readonly kept: readonly object[];
 
   constructor(
@@ -100,7 +100,7 @@ export class Acquirer {
     let isAdmitted = false;
     try {
       while (taken === undefined) {
-        // While the call waited, the hold that it would have joined may have been released.
+        // While the call waited, the hold that it would join may have been released.
         const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
         if (parent !== undefined) {
           taken = await this.joiner.join(acquisition, parent);
@@ -108,7 +108,7 @@ export class Acquirer {
         }
         const hold = this.holdFor(acquisition);
         const waiter = new Waiter(session, hold, hold, waitTimeMs, signal, startedAt);
-        // An enclosing hold lets the call in, whatever number waits.
+        // An enclosing hold admits the call, however many callers wait.
         const isLetIn = isAdmitted || hold.companion !== undefined;
         let outcome = await waiter.waitIn(queues, isAdmitted, isLetIn);
         if (outcome === SLOW) outcome = await waiter.goOn();
@@ -123,7 +123,7 @@ export class Acquirer {
       return refused(acquisition, taken);
     }
     if (signal?.aborted === true) {
-      // Between the answer and here.
+      // The signal aborted between the answer and here.
       await taken[Symbol.asyncDispose]();
       refuseAborted(signal);
     }
@@ -138,7 +138,7 @@ export class Acquirer {
     tell(this.context.settings.observer, { ...event, waitedMs: waitedMs(acquisition) });
   }
 
-  /** The hold of a new owner, which asks for the lock. */
+  /** The hold of a new owner, which requests the lock. */
   private holdFor({ name, key, options }: Acquisition): Hold {
     const { context, protocol } = this;
     const owner = protocol.newOwner?.(options) ?? context.newOwner();
@@ -148,7 +148,7 @@ export class Acquirer {
     return hold;
   }
 
-  /** Undefined when the answer took longer than the lease, or the machine stood still: it may be over. */
+  /** Undefined if the lease may be over: the answer took longer, or the machine stood still. */
   private granted(waiter: Waiter, hold: Hold): HeldLease | undefined {
     const { context, protocol, queues } = this;
     const { grantMs, use, sentAt, fencingToken } = waiter;
@@ -172,7 +172,7 @@ export class Acquirer {
     return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now);
   }
 
-  /** Turns a grant into a lease that is kept from now on. */
+  /** Turns a grant into a lease, and watches it from now on. */
   private readonly leaseOf = (
     hold: Hold,
     options: ResolvedAcquireOptions,

@@ -27,9 +27,10 @@ function isListOfTexts(value: unknown): boolean {
 }
 
 /**
- * Releases what these holders hold, in place of them. Resolves with whether one of them still held it, and
- * tells so by an event.
- * @throws {LockBackendError} Redis did not answer for one of them; those that were released are told of
+ * Releases the holds of these holders for them, and reports it by an event. Resolves with whether
+ * one of them still held the lock.
+ * @throws {LockBackendError} Redis did not answer for one of them; the event names those that were
+ * released
  */
 export async function forceRelease(
   session: Session,
@@ -64,7 +65,7 @@ async function release(
   { owner }: Holder,
 ): Promise<boolean> {
   const key = session.keys.key(name);
-  // The script names the owner: repeated, it must not free the lock of the next owner.
+  // The script names the owner. So a repetition does not free the next owner's lock.
   const { value, resent } = await answerWithin(ANSWER_MS, session, name, () =>
     protocol.release({ key, owner }, 0),
   );

@@ -21,8 +21,8 @@ type LeaseOf = (
 ) => HeldLease;
 
 /**
- * Joins a hold that surrounds the call: same owner, one lease more. Siblings take turns, where the
- * lock is one for a single holder.
+ * Joins a hold that surrounds the call: the same owner, one more lease. Siblings take turns if the
+ * lock has a single holder.
  */
 export class Joiner {
   constructor(
@@ -31,7 +31,7 @@ export class Joiner {
     private readonly leaseOf: LeaseOf,
   ) {}
 
-  /** Undefined when the hold was released meanwhile: the call begins anew. */
+  /** Undefined if the hold was released meanwhile: the call starts again. */
   async join(
     acquisition: Acquisition,
     parent: HeldLease,
@@ -54,7 +54,7 @@ export class Joiner {
       return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
     }
     if (deadline.remainingMs === 0) {
-      // The turn came when the time was up: the sibling held it until then.
+      // The turn came when the time was up. The sibling held it until then.
       parent.passTurn();
       return { remainingMs: hold.remainingMs, blockedBy: 'sibling' };
     }
@@ -71,7 +71,7 @@ export class Joiner {
     const { hold } = parent;
     const joining = this.joinInTurn(acquisition, deadline, parent, turnOf);
     try {
-      // A suspect parent gets its verdict also when Redis never answers.
+      // A suspect parent is decided even if Redis never answers.
       const lease = await deadline.wait<HeldLease | undefined>((resolve, reject) => {
         joining.then(resolve, reject);
         return hold.whenLost(reject);
@@ -87,8 +87,8 @@ export class Joiner {
   }
 
   /**
-   * Undefined when the parent was released while this call waited. The turn is passed on by the lease
-   * when it is released, or here when there is none.
+   * Undefined if the parent was released while this call waited. The lease passes the turn on when
+   * it is released. Without a lease, this method does.
    */
   private async joinInTurn(
     acquisition: Acquisition,
@@ -139,7 +139,7 @@ export class Joiner {
     return leaseOf(hold, options, fencingToken, turnOf, startedAt, context.clock.now());
   }
 
-  /** The caller has left: should the join succeed all the same, it is undone. */
+  /** The caller has stopped waiting. If the join still succeeds, this undoes it. */
   private async releaseLate(
     { name, kind, label }: Acquisition,
     joining: Promise<HeldLease | undefined>,

@@ -9,9 +9,9 @@ import { Waiter } from './waiting/waiter.js';
 import { queueFor } from './waiting/wait-queues.js';
 
 /**
- * One instance of each class that comes and goes with a call, to be kept as long as the session: V8 drops
- * the code that it compiled for a class with the last instance. A field that once held a fraction gives its
- * class another shape, so that the times of these are fractions, too.
+ * One instance of each class that lives as long as a call, kept as long as the session. V8 drops
+ * the compiled code of a class with its last instance. A field that once held a fraction gives its
+ * class another shape. So these times are fractions, too.
  */
 export function shapesOf(
   releases: Releases,

@@ -8,7 +8,7 @@ import { systemClock, type Clock } from './time/clock.js';
 import { KeysInUse } from './waiting/keys-in-use.js';
 import { WaitQueues } from './waiting/wait-queues.js';
 
-/** Everything that the locks of one connection share, and the way in which all of it ends. */
+/** Everything that the locks of one connection share, and how all of it ends. */
 export class LockContext extends Session {
   readonly holds: Holds;
   readonly unleased: Unleased;
@@ -28,7 +28,7 @@ export class LockContext extends Session {
     this.keysInUse = new KeysInUse(this.settings.maxKeys);
   }
 
-  /** The queues of one kind: two services of one kind share them. */
+  /** The queues of one kind. Two services of one kind share them. */
   queues(kind: LockKind, isShared: boolean): WaitQueues {
     let queues = this.allQueues.get(kind);
     if (queues === undefined) {
@@ -39,7 +39,7 @@ export class LockContext extends Session {
     return queues;
   }
 
-  /** How many calls of this process wait. */
+  /** The number of waiting calls in this process. */
   get waiting(): number {
     let sum = this.nestedWaiting;
     for (const { waiting } of this.allQueues.values()) sum += waiting;
@@ -63,7 +63,7 @@ export class LockContext extends Session {
     for (const queues of this.allQueues.values()) queues.close();
   }
 
-  /** Gives the holders `shutdownTimeoutMs` to finish, while their leases are still renewed. */
+  /** Gives the holders `shutdownTimeoutMs` to finish. The watchdog still renews their leases. */
   async drain(): Promise<void> {
     this.refuse();
     const { shutdownTimeoutMs } = this.settings;
@@ -73,10 +73,10 @@ export class LockContext extends Session {
     ]);
   }
 
-  /** Releases what is still held, and closes what this library opened. */
+  /** Releases everything that is still held, and closes the clients that this library opened. */
   async close(): Promise<void> {
     this.refuse();
-    // An attempt on its way may be granted still: it must be there to be released.
+    // A running attempt may still be granted. Wait for it, so that it can be released.
     const queues = [...this.allQueues.values()];
     await Promise.all(queues.map((one) => one.idle(ANSWER_MS)));
     await this.holds.close();

@@ -37,8 +37,8 @@ export class NamedLocks {
   }
 
   /**
-   * The lock of this name, with the same verbs. Costs nothing: nothing is sent, nothing is kept.
-   * @throws {LockKeyError} the name cannot be used
+   * The lock of this name, with the same verbs. It sends and stores nothing.
+   * @throws {LockKeyError} the name is not valid
    */
   get(name: string): Lock {
     const id = [this.context.keys.key(name), this.protocol.kind, this.context.id].join('\n');

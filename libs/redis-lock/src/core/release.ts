@@ -10,7 +10,7 @@ import type { Session } from './session.js';
 import type { Waiter } from './waiting/waiter.js';
 import type { WaitQueues } from './waiting/wait-queues.js';
 
-/** The one way out: lease, hold, successor, script, answer. */
+/** The only way to release: lease, hold, successor, script, answer. */
 export class Releases implements LeaseKeeper {
   constructor(
     readonly session: Session,
@@ -18,7 +18,7 @@ export class Releases implements LeaseKeeper {
     readonly queues: WaitQueues,
   ) {}
 
-  /** Releases one lease; the last one of its owner frees the lock, or hands it over. */
+  /** Releases one lease. The last one of its owner frees the lock, or hands it over. */
   release(lease: HeldLease): Promise<void> {
     return new Promise((resolve, reject) => {
       new Release(this, lease, resolve, reject).start();
@@ -26,11 +26,14 @@ export class Releases implements LeaseKeeper {
   }
 }
 
-/** The release of one lease. Its caller waits for 2 s at most; the release is sent until Redis answers. */
+/**
+ * The release of one lease. Its caller waits for 2 s at most. The release is sent until Redis
+ * answers.
+ */
 export class Release extends Patience implements Leaving {
   leavingIndex = -1;
   private holdCount = 0;
-  /** The waiter of this process that is next, if there is one. */
+  /** The next waiter of this process, if there is one. */
   private successor: Waiter | undefined = undefined;
   askedAt = 0;
   private isOver = false;
@@ -83,7 +86,7 @@ export class Release extends Patience implements Leaving {
     );
   }
 
-  /** `keepMs` becomes shorter from one try to the next. */
+  /** `keepMs` becomes shorter from one attempt to the next. */
   private ask(): Promise<Reply<ReleaseAnswer>> {
     const { hold, holdCount, successor } = this;
     return hold.protocol.release(hold, holdCount, successor, holdCount === 0 ? hold.keepMs : 0);
@@ -106,7 +109,7 @@ export class Release extends Patience implements Leaving {
       tell(releases.session.settings.observer, { type: 'wake-up-failed', name, kind, label });
     }
     const isAbsent = value === 'absent' || value === 'had';
-    // After a cut the first delivery may have freed the lock before the second.
+    // After a cut, the first delivery may have freed the lock before the second.
     const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
     const lost = isAbsent && !mayBeOurs ? releases.holds.lose(hold, 'gone') : undefined;
     if (holdCount === 0 && value === 'opened') releases.queues.leftToOutsiders(hold);
@@ -124,7 +127,7 @@ export class Release extends Patience implements Leaving {
       },
       (error: unknown) => {
         this.answered(undefined);
-        // The key has another type by now: this owner's lock is gone.
+        // The key has another type by now, so this owner's lock is gone.
         const reason = error instanceof LockStateError ? holds.lose(hold, 'gone') : error;
         if (this.holdCount === 0) holds.left(this, 'failed');
         this.over(reason);
@@ -165,7 +168,7 @@ export class Release extends Patience implements Leaving {
       const { name, kind, label } = hold;
       const event = { type: 'release-failed', name, kind, label, leased: true, error } as const;
       tell(this.releases.session.settings.observer, event);
-      // A person may repair the cause before the lease ends.
+      // An operator may repair the cause before the lease ends.
       if (!hold.isLive && !error.retryable) void this.releaseLater();
     }
     lease.isReleased = true;

@@ -10,18 +10,18 @@ import { TimerHeap } from './time/timer-heap.js';
 
 const NONCE_BYTES = 8;
 
-/** Shared by everything on one connection: its identity in Redis, its settings, its time. */
+/** Shared by everything on one connection: its identity in Redis, its settings, its clocks. */
 export class Session {
   readonly settings: LockSettings;
   readonly keys: KeySpace;
   readonly times: TimerHeap;
-  /** Requests that are sent on after their caller has left. */
+  /** Requests that are repeated after their caller has left. */
   readonly background: Background;
-  /** Names this client among all that share a Redis. */
+  /** Identifies this client among all that share a Redis. */
   readonly id = randomUUID();
   private lastOwner = 0;
   private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
-  /** Random bytes for nonces, made many at a time. */
+  /** Random bytes for nonces, made in bulk. */
   private readonly random = Buffer.alloc(64 * NONCE_BYTES);
   private randomAt = this.random.length;
 
@@ -36,12 +36,18 @@ export class Session {
     this.background = new Background(this);
   }
 
-  /** Every acquisition that joins no other is a new owner: never the process, never the async chain. */
+  /**
+   * Every acquisition that joins no hold is a new owner. The owner is never the process or the
+   * async chain.
+   */
   newOwner(): string {
     return `${this.id}:${String(++this.lastOwner)}`;
   }
 
-  /** 32 hexadecimal digits: 16 mark this session, and 16 are random, so that no other client can guess them. */
+  /**
+   * 32 hexadecimal digits. 16 mark this session; 16 are random, so that no other client can guess
+   * them.
+   */
   newNonce(): string {
     if (this.randomAt === this.random.length) {
       randomFillSync(this.random);
@@ -64,8 +70,8 @@ export class Session {
 }
 
 /**
- * Resolves with the answer to a question, which is sent again while it has none.
- * @throws {LockBackendError} Redis has not answered in time, or refused
+ * Resolves with the answer to a request, which is repeated until Redis answers.
+ * @throws {LockBackendError} Redis did not answer in time, or refused
  */
 export async function askOnce<R>(
   session: Session,

@@ -6,15 +6,17 @@ import { waitedMs } from './acquisition.js';
 import type { LockSubject } from './api/observer.js';
 
 /**
- * The message of the tracing channel `nestjs-redis-lock:acquire`: one for each call, from its start to its
- * end.
+ * The message of the tracing channel `nestjs-redis-lock:acquire`: one for each call, from its start
+ * to its end.
  */
 export interface LockAcquisitionMessage extends LockSubject {
   /** The name of the connection. */
   readonly connection: string;
   /**
-   * Known once the call has ended. `busy`: other owners held it all the time. `aborted`: by the caller's
-   * signal. `failed`: every other error.
+   * Known once the call has ended.
+   * - `busy`: other owners held it during the whole waiting time.
+   * - `aborted`: the caller's signal ended it.
+   * - `failed`: any other error.
    */
   outcome?: 'acquired' | 'busy' | 'aborted' | 'failed';
   waitedMs?: number;
@@ -22,12 +24,12 @@ export interface LockAcquisitionMessage extends LockSubject {
 
 const acquisitions = tracingChannel<unknown, LockAcquisitionMessage>('nestjs-redis-lock:acquire');
 
-/** The channel has subscribers; without one, tracing costs nothing. */
+/** The channel has subscribers. Without one, tracing costs nothing. */
 export function isTraced(): boolean {
   return acquisitions.hasSubscribers;
 }
 
-/** Tells `node:diagnostics_channel` of one call for a lock. */
+/** Reports one call for a lock to `node:diagnostics_channel`. */
 export function traced<R>(
   acquisition: Acquisition,
   work: () => Promise<R>,

@@ -71,7 +71,7 @@ describe('LockError', () => {
     const lost = new LeaseLostError('a', 'expired', { ...known, cause });
     expect(lost).toMatchObject({ ...known, cause });
     expect(lost.message).toBe(
-      'Lost lock "a": the lease ran out by the local clock ' +
+      'Lock "a" lost: its lease expired by the local clock ' +
         '(confirmed 30012 ms ago, stood still for 29000 ms)',
     );
     expect(JSON.parse(JSON.stringify(lost))).toMatchObject({

@@ -1,4 +1,7 @@
-/** Stable identifiers of the errors below; safe to switch on, log and send to clients. */
+/**
+ * Stable identifiers of the errors below. You can switch on them, log them and send them to
+ * clients.
+ */
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
   | 'LEASE_LOST'
@@ -18,13 +21,13 @@ export interface LockErrorDetails {
   readonly cause?: unknown;
 }
 
-/** The page is in the package, so that it is there as soon as the package is. */
+/** The docs are in the package, so the page exists for each published version. */
 const ERRORS_PAGE = 'https://unpkg.com/nestjs-redis-lock/docs/errors.md';
 
-/** Base of every error this library throws. None of them knows HTTP. */
+/** Base of every error that this library throws. The errors know nothing of HTTP. */
 export abstract class LockError extends Error {
   abstract readonly code: LockErrorCode;
-  /** The name of the lock, if the call was about one. */
+  /** The name of the lock, if the call concerned one. */
   readonly lockName: string | undefined;
 
   constructor(message: string, details: LockErrorDetails = {}) {
@@ -37,32 +40,37 @@ export abstract class LockError extends Error {
     return `${ERRORS_PAGE}#${this.code.toLowerCase()}`;
   }
 
-  /** The value for `JSON.stringify`: all properties, the message and `help`, without stack and cause. */
+  /**
+   * The value for `JSON.stringify`: all properties, the message and `help`, without stack and
+   * cause.
+   */
   toJSON(): Record<string, unknown> {
     const { message, help } = this;
     return { ...Object.fromEntries(Object.entries(this)), message, help };
   }
 }
 
-/** The reason and the fix where a semaphore gives nothing to nobody. */
-export const UNSET_PERMITS = 'nobody has set its permits: give capacity or call trySetPermits';
+/** Why a semaphore without permits refuses every call, and the remedy. */
+export const UNSET_PERMITS = 'its permits are not set: give capacity or call trySetPermits';
 
-/** Another owner had the lock during the whole waiting time. Redis answered; nothing is held. */
+/**
+ * Another owner held the lock during the whole waiting time. Redis answered, and you hold nothing.
+ */
 export class LockTimeoutError extends LockError {
   override readonly name = 'LockTimeoutError';
   readonly code = 'LOCK_TIMEOUT';
   /** How long the caller waited, in milliseconds. */
   readonly waitedMs: number;
   /**
-   * The longest time until the lock is free, in milliseconds, if nobody renews the present lease or
-   * takes the lock anew. The holder may release it much sooner: ask again after a shorter time. At
-   * least 1, and `Infinity` when nothing ends by itself.
+   * The rest of the present lease, in milliseconds: an upper bound until the lock is free. The
+   * holder may renew the lease, or release it much sooner: try again after a shorter time. At least
+   * 1. `Infinity` when no lease ends the hold.
    */
   readonly retryAfterMs: number;
   /**
-   * - `other`: another owner holds it.
-   * - `sibling`: the lock is held by another branch of the caller's own scope.
-   * - `unset`: nobody has set the permits of the semaphore (`capacity`, `trySetPermits`).
+   * - `other`: another owner holds the lock.
+   * - `sibling`: another branch of the caller's own scope holds it.
+   * - `unset`: the semaphore has no permits yet (`capacity`, `trySetPermits`).
    */
   readonly blockedBy: 'other' | 'sibling' | 'unset';
 
@@ -73,7 +81,7 @@ export class LockTimeoutError extends LockError {
     const { retryAfterMs, blockedBy = 'other' } = details;
     const waited = Math.ceil(details.waitedMs);
     const why = blockedBy === 'unset' ? UNSET_PERMITS : heldBy(blockedBy, retryAfterMs);
-    super(`Gave up on lock ${quoteName(lockName)} after ${waited} ms: ${why}`, { lockName });
+    super(`Lock ${quoteName(lockName)} was not acquired in ${waited} ms: ${why}`, { lockName });
     this.waitedMs = waited;
     this.retryAfterMs = Math.max(1, Math.ceil(retryAfterMs));
     this.blockedBy = blockedBy;
@@ -81,50 +89,54 @@ export class LockTimeoutError extends LockError {
 }
 
 function heldBy(holder: 'other' | 'sibling', retryAfterMs: number): string {
-  // Also where a counting semaphore has too few permits.
-  if (retryAfterMs === Infinity) return 'it was not released, and has no lease that ends by itself';
-  const who = holder === 'sibling' ? 'another branch of the same scope' : 'somebody else';
+  // Also when a counting semaphore has too few permits.
+  if (retryAfterMs === Infinity) return 'it was not released, and has no lease that expires';
+  const who = holder === 'sibling' ? 'another branch of the same scope' : 'another owner';
   return `${who} holds it; raise waitTimeMs or shorten the critical section`;
 }
 
 const LOST: Record<LeaseLostError['reason'], string> = {
-  expired: 'the lease ran out by the local clock',
-  gone: 'Redis has no such holder any more: it expired there, was deleted, or was taken away',
-  suspended: 'this machine stood still and no renewal has confirmed the lease since',
-  shutdown: 'the application shut down before the holder was done',
+  expired: 'its lease expired by the local clock',
+  gone: 'Redis no longer stores this holder: it expired, was deleted or was force-released',
+  suspended: 'this machine stood still, and no renewal has confirmed the lease since',
+  shutdown: 'the application shut down before the work ended',
   overtaken: 'a newer holder has written there',
 };
 
 /**
- * The caller held the lock, and may have lost it: another holder may have worked at the same time.
+ * The caller held the lock, and may hold it no longer. Another owner may have held it at the same
+ * time.
  */
 export class LeaseLostError extends LockError {
   override readonly name = 'LeaseLostError';
   readonly code = 'LEASE_LOST';
   /**
-   * - `expired`: the lease ran out by the local clock. It was fixed (`leaseTimeMs`), or Redis confirmed
-   *   no renewal in time.
-   * - `gone`: Redis answered that this owner does not hold the lock any more.
-   * - `suspended`: the machine stood still; a renewal has yet to tell whether the lock is still held.
-   * - `shutdown`: the application closed before the holder was done.
+   * - `expired`: the lease ended by the local clock. It was fixed (`leaseTimeMs`), or Redis
+   *   confirmed no renewal in time.
+   * - `gone`: Redis answered that this owner does not hold the lock.
+   * - `suspended`: the machine stood still, and no renewal has confirmed the lease since.
+   * - `shutdown`: the application closed before the work ended.
    * - `overtaken`: a newer fencing token has written to the guarded resource.
    */
   readonly reason: 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
-  /** The result of the work that lost its lease; set by `using` and `@WithLock` only. */
+  /** The result of the work that lost its lease. Only `using` and `@WithLock` set it. */
   readonly result: unknown;
-  /** When the request was sent that Redis confirmed last: the grant, or a renewal. */
+  /** When the last request that Redis confirmed was sent: the grant, or a renewal. */
   declare readonly confirmedAt: Date | undefined;
-  /** How old that was when the loss was found, in milliseconds. */
+  /** The time from `confirmedAt` until the loss was found, in milliseconds. */
   declare readonly confirmedAgoMs: number | undefined;
   /**
-   * For how long the process or its machine stood still since then, in milliseconds; 0 if it did not. It
-   * is a lower bound: up to a second of each time cannot be seen. A wall clock that is set forward counts
-   * as such a time.
+   * How long the process or its machine stood still since `confirmedAt`, in milliseconds. 0 if it
+   * did not. This is a lower bound: each stop may hide up to one second. A wall clock that is set
+   * forward counts as a stop.
    */
   declare readonly stoodStillMs: number | undefined;
-  /** When a renewal failed last, if none was confirmed since. */
+  /** When the last renewal failed, if none was confirmed since. */
   declare readonly renewalFailedAt: Date | undefined;
-  /** The message of its error, which is the `cause`; of an error of `using`, the cause of the cause. */
+  /**
+   * The message of the failed renewal's error. That error is the `cause`; for `using`, the cause of
+   * the cause.
+   */
   declare readonly renewalFailedWith: string | undefined;
 
   constructor(
@@ -133,20 +145,21 @@ export class LeaseLostError extends LockError {
     details: LeaseLostDetails & { cause?: unknown; result?: unknown } = {},
   ) {
     const { cause, result, ...known } = details;
-    const what = reason === 'overtaken' ? 'Refused to write to' : 'Lost lock';
-    super(`${what} ${quoteName(lockName)}: ${LOST[reason]}${numbersOf(known)}`, {
+    const lock = quoteName(lockName);
+    const what = reason === 'overtaken' ? `Write to ${lock} refused` : `Lock ${lock} lost`;
+    super(`${what}: ${LOST[reason]}${numbersOf(known)}`, {
       lockName,
       ...('cause' in details && { cause }),
     });
     this.reason = reason;
     this.result = result;
-    // Logs show no field of which nothing is known.
+    // Logs show no undefined fields.
     const fields = Object.entries(known).filter(([, value]) => value !== undefined);
     Object.assign(this, Object.fromEntries(fields));
   }
 }
 
-/** A lost lease, as far as it is known: a field is missing where nothing is. */
+/** The known facts about a lost lease. Unknown fields are missing. */
 export type LeaseLostDetails = Partial<
   Pick<
     LeaseLostError,
@@ -164,14 +177,14 @@ function numbersOf({ confirmedAgoMs, stoodStillMs = 0 }: LeaseLostDetails): stri
 export interface BackendErrorDetails extends LockErrorDetails {
   readonly retryable: boolean;
   /**
-   * - `none`: nothing happened in Redis.
-   * - `unknown`: the command may have been executed. Then its grant is given back as soon as Redis
-   *   answers again.
+   * - `none`: the command changed nothing in Redis.
+   * - `unknown`: Redis may have executed the command. The library releases its grant as soon as
+   *   Redis answers again.
    */
   readonly outcome: 'none' | 'unknown';
 }
 
-/** Redis could not be asked, or refused to answer. The holder of the lock is unknown. */
+/** Redis did not answer, or refused the command. The holder of the lock is unknown. */
 export class LockBackendError extends LockError {
   override readonly name: string = 'LockBackendError';
   readonly code: 'LOCK_BACKEND' | 'LOCK_QUORUM' | 'LOCK_REPLICATION' = 'LOCK_BACKEND';
@@ -198,16 +211,16 @@ export class LockBackendError extends LockError {
 }
 
 /**
- * A slot of a Cluster is on its way to another node. The keys of the script are on either node, or
- * on none. Redis would have executed a script of one key.
+ * A slot of a Cluster is moving to another node. The keys of the script are on either node, or on
+ * none. Redis would have executed a script with one key.
  */
 export class MovingSlotError extends LockBackendError {}
 
-/** Too few independent nodes of a red lock could be asked. Granted votes are given back. */
+/** Too few independent nodes of a red lock answered. The library releases the granted votes. */
 export class LockQuorumError extends LockBackendError {
   override readonly name = 'LockQuorumError';
   override readonly code = 'LOCK_QUORUM';
-  /** One entry for each node: why it did not vote, or undefined where it did. */
+  /** One entry for each node: why it did not vote, or undefined if it voted. */
   readonly causes: readonly unknown[];
 
   constructor(
@@ -224,7 +237,7 @@ export class LockQuorumError extends LockBackendError {
   }
 }
 
-/** Fewer replicas than `minReplicas` have the grant. It is given back. */
+/** Fewer than `minReplicas` replicas confirmed the grant. The library releases it. */
 export class LockReplicationError extends LockBackendError {
   override readonly name = 'LockReplicationError';
   override readonly code = 'LOCK_REPLICATION';
@@ -253,7 +266,7 @@ export class LockReplicationError extends LockBackendError {
   }
 }
 
-/** The key holds something that is not this kind of lock, or the call makes no sense in this state. */
+/** The key holds another type than this kind of lock, or the call is not possible in this state. */
 export class LockStateError extends LockError {
   override readonly name = 'LockStateError';
   readonly code = 'LOCK_STATE';
@@ -268,7 +281,7 @@ export function withLockName(error: unknown, lockName: string): unknown {
   return error instanceof LockBackendError ? error.amended(message, { lockName }) : error;
 }
 
-/** The lock name, or a value for its template, cannot be used. Nothing was sent to Redis. */
+/** The lock name, or a value for its template, is not valid. Nothing was sent to Redis. */
 export class LockKeyError extends LockError {
   override readonly name = 'LockKeyError';
   readonly code = 'LOCK_KEY';
@@ -288,22 +301,25 @@ export class LockConfigurationError extends LockError {
 
 const ADVICE = {
   maxWaitersPerKey: [
-    'callers of this process wait for it already',
+    'callers of this process already wait for it',
     'shorten the critical section, lower waitTimeMs',
   ],
   maxKeys: [
-    'keys are held or waited for by this process already',
-    'release what is not needed any more, lock fewer names at a time',
+    'keys are already in use by this process',
+    'release locks earlier, lock fewer names at a time',
   ],
 } as const;
 
-/** More callers, or more keys, than this process is set up for. Nothing was sent to Redis for this call. */
+/**
+ * This process has reached its limit of waiting callers or of keys. Nothing was sent to Redis for
+ * this call.
+ */
 export class LockLimitError extends LockError {
   override readonly name = 'LockLimitError';
   readonly code = 'LOCK_LIMIT';
-  /** The option of the module that says how many are allowed. */
+  /** The module option that sets the limit. */
   readonly limit: 'maxWaitersPerKey' | 'maxKeys';
-  /** How many are allowed. */
+  /** The limit. */
   readonly most: number;
 
   constructor(lockName: string, limit: 'maxWaitersPerKey' | 'maxKeys', most: number) {
@@ -317,7 +333,7 @@ export class LockLimitError extends LockError {
   }
 }
 
-/** The call asked for a lock after the shutdown, or still waited for one during it. */
+/** The call came after the shutdown began, or was still waiting when it began. */
 export class LockShutdownError extends LockError {
   override readonly name = 'LockShutdownError';
   readonly code = 'LOCK_SHUTDOWN';
@@ -340,7 +356,7 @@ function shortened(text: string): string {
   return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH - 1)}…`;
 }
 
-/** A refused value as messages show it: its kind, and the value itself only where it is short. */
+/** A refused value as messages show it: its kind, or the value itself if it is short. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoteName(value);
   if (typeof value === 'bigint') return `${shortened(String(value))}n`;

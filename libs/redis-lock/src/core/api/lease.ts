@@ -1,60 +1,63 @@
-/** A lock that was granted, and the right to give it back. */
+/** A granted lock. Release it when your work ends. */
 export interface Lease extends AsyncDisposable {
   readonly name: string;
-  /** `<client uuid>:<number>`, as Redis shows it. Not a secret, but not for logs either. */
+  /** `<client uuid>:<number>`, as Redis stores it. Not a secret, but do not log it. */
   readonly owner: string;
-  /**
-   * The number of leases that the owner had when this one was granted: 1, or more in a nested call.
-   */
+  /** The number of leases that the owner held after this grant: 1, or more in a nested call. */
   readonly holdCount: number;
-  /** Rises with every fenced grant of this name; undefined unless `fenced` was asked for. */
+  /** Grows with each fenced grant of this name. Undefined without the option `fenced`. */
   readonly fencingToken: number | undefined;
   /**
-   * `held`; `suspect`: Redis could not be asked to renew, or the machine stood still; `lost`: final,
-   * another owner may have it; `released`: given back.
+   * - `held`: Redis has confirmed the lease, and it has not ended.
+   * - `suspect`: Redis did not answer a renewal, or the machine stood still.
+   * - `lost`: final; another owner may hold the lock.
+   * - `released`: you have released it.
    */
   readonly state: 'held' | 'suspect' | 'lost' | 'released';
-  /** The rest of the lease by the local clock, counted from the send time; 0 once it is over. */
+  /**
+   * The rest of the lease by the local clock, in milliseconds since the request was sent. 0 once it
+   * is over.
+   */
   readonly remainingMs: number;
   /**
-   * Aborts with a `LeaseLostError` as soon as the loss is known. A stalled process learns nothing
-   * until it goes on: call `assertHeld()` before each write that counts.
+   * Aborts with a `LeaseLostError` as soon as the loss is known. A stalled process notices nothing
+   * until it runs again: call `assertHeld()` before each write that counts.
    */
   readonly signal: AbortSignal;
 
   /**
-   * Returns if the lock is held for sure. Synchronous, by the clocks, without asking Redis.
+   * Returns only if the lock is held for sure. Synchronous: it checks the clocks and sends nothing.
    * @throws {LeaseLostError} the lease is over, or the machine stood still and no renewal has
    * confirmed it since
-   * @throws {LockStateError} it was released
+   * @throws {LockStateError} you have released it
    */
   assertHeld(): void;
 
   /**
-   * Resolves once Redis has prolonged the lease: it then lasts at least `leaseTimeMs` from the
-   * moment of the call. Never makes it shorter.
-   * @param leaseTimeMs the present lease, unless given
-   * @throws {LeaseLostError} it is held no more
-   * @throws {LockBackendError} Redis could not be asked
+   * Resolves once Redis has renewed the lease: it lasts at least `leaseTimeMs` from the moment of
+   * the call. Never makes it shorter.
+   * @param leaseTimeMs in milliseconds, by default the present lease time
+   * @throws {LeaseLostError} it is no longer held
+   * @throws {LockBackendError} Redis did not answer, or refused
    */
   renew(leaseTimeMs?: number): Promise<void>;
 
   /**
-   * Gives back exactly this lease; the lock is free once all leases of its owner are given back.
-   * A second call does nothing.
-   * @throws {LeaseLostError} it was not held any more
-   * @throws {LockBackendError} Redis could not be asked; the release is tried on until the lease ends
+   * Releases exactly this lease. The lock is free once its owner has released all its leases. A
+   * second call does nothing.
+   * @throws {LeaseLostError} it was no longer held
+   * @throws {LockBackendError} Redis did not answer; the release is repeated until the lease ends
    */
   release(): Promise<void>;
 
-  /** As `release`, but never rejects, so that an error of the work is not buried. */
+  /** As `release`, but never rejects, so that it cannot hide an error of your work. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Permits of a semaphore that were granted together. */
+/** Permits of a semaphore that Redis granted together. */
 export interface PermitLease extends Lease {
   /**
-   * Any client with these ids can give the permits back, a Java service included; 32 hexadecimal
+   * Any client with these ids can release the permits, a Java service included. 32 hexadecimal
    * digits each.
    */
   readonly permitIds: readonly string[];

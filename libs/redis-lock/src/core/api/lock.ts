@@ -3,55 +3,63 @@ import type { Lease } from './lease.js';
 /** How one call waits. */
 export interface WaitOptions {
   /**
-   * How long to wait, in milliseconds. 0 makes one attempt; `Infinity` waits for ever.
+   * How long to wait, in milliseconds. 0 makes one attempt; `Infinity` waits without a limit.
    * @default the module's `waitTimeMs`, 0 for `tryAcquire`
    */
   readonly waitTimeMs?: number | undefined;
-  /** Aborts the waiting; the promise then rejects with `signal.reason`. Later it has no effect. */
+  /**
+   * Aborts the waiting: the promise rejects with `signal.reason`. After the grant it has no effect.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** The name of options in `profiles` of the module; those that the call gives itself come first. */
+  /**
+   * The name of an entry in the module's `profiles`. Options of the call itself take precedence.
+   */
   readonly profile?: string | undefined;
 }
 
 /** How one acquisition behaves. Every time is in milliseconds. */
 export interface AcquireOptions extends WaitOptions {
   /**
-   * No renewal: the lock ends by itself after this time, whether the work is done or not. Without
-   * it the watchdog renews the lease of `watchdogLeaseMs` until the release.
+   * A fixed lease without renewal: it ends after this time, even while the work runs. Without this
+   * option the watchdog renews a lease of `watchdogLeaseMs` until the release.
    */
   readonly leaseTimeMs?: number | undefined;
-  /** Also take a fencing token: a number that rises with every fenced grant of this name. */
+  /** Also take a fencing token: a number that grows with each fenced grant of this name. */
   readonly fenced?: boolean | undefined;
-  /** The watchdog stops renewing after this time, so that the lock ends at the latest one lease later. */
+  /** The watchdog stops renewing after this time. The lock ends at most one lease later. */
   readonly maxHoldMs?: number | undefined;
   /**
-   * The grant, and each renewal, counts only when this number of replicas has confirmed it. With
-   * one replica more than may be lost together with the master, the lock survives.
+   * The grant, and each renewal, counts only when this many replicas have confirmed it. Set one
+   * more than the replicas that may fail together with the master.
    * @default 0
    */
   readonly minReplicas?: number | undefined;
   /**
-   * A lock of `LockService` stays taken for this time, also after an earlier release or a shutdown.
-   * From then on it ends by itself, whatever happens to this process. Use it for jobs that a
-   * machine whose clock is behind would run again, and for at most one call in this time.
+   * A lock of `LockService` stays held for at least this time, also after an earlier release or a
+   * shutdown. Then it expires in Redis, even if this process has died. Use it for jobs that run at
+   * most once in this time, even if another machine's clock is behind.
    * @default 0
    */
   readonly minHoldMs?: number | undefined;
   /**
-   * Metrics and traces show this text instead of the lock's name. Use one of few texts: each is
-   * kept for ever. `@WithLock` and lock templates give their key, as in `product_<id>`.
+   * Metrics and traces show this text instead of the lock's name. Use few different texts: each one
+   * is kept until the process ends. `@WithLock` and lock templates use their key, as in
+   * `product_<id>`.
    */
   readonly label?: string | undefined;
 }
 
-/** How a lock is taken away from its holder. */
+/** How `forceRelease` takes a lock away from its holders. */
 export interface ForceReleaseOptions {
-  /** The event `force-released` carries this text: up to 1,024 characters, none of them a control. */
+  /**
+   * The event `force-released` carries this text: up to 1,024 characters without control
+   * characters.
+   */
   readonly reason?: string | undefined;
   /**
-   * Only these owners lose the lock, as `LockMonitor.inspect` shows them. A caller that has acquired it
-   * since keeps it.
-   * @default all that hold it
+   * Only these owners lose the lock, as `LockMonitor.inspect` shows them. An owner that has
+   * acquired it since keeps it.
+   * @default all holders
    */
   readonly owners?: readonly string[] | undefined;
 }
@@ -67,11 +75,11 @@ export interface Lock {
    * `waitTimeMs`, first come first served within the process.
    *
    * Outside a scope every call is a new owner. Inside `using` or `@WithLock` of the same name it
-   * joins that hold; two such calls side by side take turns, so nest by `using`.
-   * @throws {LockTimeoutError} another owner had it all the time
-   * @throws {LockBackendError} Redis could not be asked; what it may still grant is given back
-   * @throws {LockReplicationError} fewer than `minReplicas` replicas have it
-   * @throws {LockStateError} the key holds something else
+   * joins that hold. Two such calls side by side take turns, so nest by `using`.
+   * @throws {LockTimeoutError} another owner held it during the whole waiting time
+   * @throws {LockBackendError} Redis did not answer, or refused; a late grant is released
+   * @throws {LockReplicationError} fewer than `minReplicas` replicas confirmed it
+   * @throws {LockStateError} the key holds another type
    * @throws {LeaseLostError} the surrounding hold, which this call would join, is lost
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
@@ -79,30 +87,33 @@ export interface Lock {
   acquire(options?: AcquireOptions): Promise<Lease>;
 
   /**
-   * As `acquire`, but resolves with null when another owner has the lock. One attempt by default.
+   * As `acquire`, but resolves with null when another owner holds the lock. One attempt by default.
    */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
 
   /**
-   * Acquires the lock, runs the work, and always releases. Resolves with the work's result.
-   * The work's own error passes through untouched; a failed release never replaces it.
-   * @throws {LeaseLostError} the lease was lost while the work ran; `result` holds what it returned
+   * Acquires the lock, runs the work, and always releases. Resolves with the work's result. An
+   * error of the work passes through unchanged; a failed release never replaces it.
+   * @throws {LeaseLostError} the lease was lost while the work ran; `result` is the work's result
    */
   using<T>(work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
 
-  /** Whether the lock is held at this moment. */
+  /** Whether an owner holds the lock at this moment. */
   isLocked(): Promise<boolean>;
 
-  /** The rest of the present lease: 0 when the lock is free, `Infinity` when it never ends. */
+  /**
+   * The rest of the present lease in milliseconds: 0 when the lock is free, `Infinity` when it has
+   * no lease.
+   */
   remainingTimeMs(): Promise<number>;
 
   /**
-   * Takes the lock away from its holder, and wakes the waiters or hands it over to the next one. Resolves
-   * with false when it was free. Administrative: the holder learns of it at its next renewal or release.
-   * The event `force-released` says who held it.
+   * Takes the lock away from its holders, and hands it over or notifies the waiters. Resolves with
+   * false when it was free. For administration: the holder loses the lock, and notices it at its
+   * next renewal or release. The event `force-released` names the former holders.
    * @throws {LockArgumentError} an option is unknown, or has a wrong value
-   * @throws {LockBackendError} Redis could not be asked
-   * @throws {LockStateError} the key holds something else
+   * @throws {LockBackendError} Redis did not answer, or refused
+   * @throws {LockStateError} the key holds another type
    */
   forceRelease(options?: ForceReleaseOptions): Promise<boolean>;
 }

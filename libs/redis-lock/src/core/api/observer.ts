@@ -1,12 +1,12 @@
 import type { LeaseLostError } from './errors.js';
 
-/** The kinds of things that callers wait for or hold. */
+/** The kinds of things that callers hold or wait for. */
 export type LockKind =
   'lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore' | 'counting-semaphore' | 'latch';
 
 /** The subject of an event. */
 export interface LockSubject {
-  /** The lock's name, as the caller wrote it. It may contain text of users. */
+  /** The lock's name, as the caller wrote it. It may contain user input. */
   readonly name: string;
   readonly kind: LockKind;
   /** The option `label` of the call: one of few texts, such as the key template of `@WithLock`. */
@@ -14,8 +14,8 @@ export interface LockSubject {
 }
 
 /**
- * The events of locks, for logs and metrics. No event carries an owner id but `force-released`: an audit
- * needs the holder, which holds nothing any more.
+ * The events of locks, for logs and metrics. Only `force-released` carries owner ids: an audit
+ * needs to know the former holder.
  */
 export type LockEvent =
   | (LockSubject & {
@@ -24,9 +24,9 @@ export type LockEvent =
       readonly holdCount: number;
     })
   /**
-   * A caller has been waiting for more than a second; sent once for each wait. `error`: it waits
-   * because Redis cannot be asked, and not for another holder or for a latch to open. `unset`: nobody
-   * has set the permits of the semaphore.
+   * A caller has waited for more than a second; sent once for each wait. `error`: Redis does not
+   * answer, so the caller waits for Redis and not for another holder. `unset`: the semaphore has no
+   * permits yet.
    */
   | (LockSubject & {
       readonly type: 'waiting';
@@ -36,22 +36,24 @@ export type LockEvent =
     })
   | (LockSubject & { readonly type: 'timed-out'; readonly waitedMs: number })
   /**
-   * The last lease of its owner was released. `unknown`: the connection was cut, and Redis no
-   * longer knew the owner. `failed`: Redis could not be asked, and the lock expires. A hold ends
-   * with this event or with `lost`, once.
+   * The owner has released its last lease. `unknown`: the connection was cut, and Redis no longer
+   * stored the owner. `failed`: Redis did not answer, and the lock expires. Each hold ends with
+   * either this event or `lost`, once.
    */
   | (LockSubject & {
       readonly type: 'released';
       readonly outcome: 'done' | 'unknown' | 'failed';
       readonly heldMs: number;
     })
-  /** `leased`: an unreleased hold expires; without it, only an operator can free it. */
+  /**
+   * `leased`: the hold that was not released will expire. Without it, only an operator can free it.
+   */
   | (LockSubject & {
       readonly type: 'release-failed';
       readonly leased: boolean;
       readonly error: unknown;
     })
-  /** The lock is free, but the wake-up was not sent: the waiters find it by polling. */
+  /** The lock is free, but the wake-up message was not sent. The waiters find it by polling. */
   | (LockSubject & { readonly type: 'wake-up-failed' })
   | (LockSubject & { readonly type: 'suspect'; readonly error: unknown })
   /** A suspect lease was confirmed again. */
@@ -60,14 +62,14 @@ export type LockEvent =
       readonly type: 'lost';
       readonly reason: LeaseLostError['reason'];
       readonly heldMs: number;
-      /** The error that its holder gets, with all that is known about the loss. */
+      /** The error that its holder receives, with all that is known about the loss. */
       readonly error: LeaseLostError;
     })
-  /** A grant arrived after its caller had given up, and was given back. */
+  /** A grant arrived after its caller had stopped waiting, and was released. */
   | (LockSubject & { readonly type: 'late-grant' })
   /**
-   * `forceRelease` has taken it away from these holders. `remainingMs`: the rest of their longest lease
-   * at that moment, `Infinity` without an end. `reason`: the text of the caller.
+   * `forceRelease` took the lock away from these holders. `remainingMs`: the rest of their longest
+   * lease at that moment, `Infinity` without a lease. `reason`: the text of the caller.
    */
   | (LockSubject & {
       readonly type: 'force-released';
@@ -75,31 +77,31 @@ export type LockEvent =
       readonly remainingMs: number;
       readonly reason?: string;
     })
-  /** One renewal script went through for this many leases, or failed. */
+  /** One renewal script succeeded for this many leases, or failed. */
   | { readonly type: 'renewed'; readonly leases: number }
   | { readonly type: 'renewal-failed'; readonly leases: number; readonly error: unknown }
   /**
-   * Redis cannot be reached by a connection that this library opened, or refuses the database of
-   * any connection; sent once for each outage.
+   * A connection that this library opened does not reach Redis, or Redis refuses the database of
+   * any connection. Sent once for each outage.
    */
   | { readonly type: 'connection-failed'; readonly error: unknown }
-  /** The outage of `connection-failed` is over, as the next attempt has shown. */
+  /** The outage of `connection-failed` is over: an attempt has succeeded. */
   | { readonly type: 'connection-restored' }
-  /** Wake-up messages cannot be received; waiting goes on by polling. */
+  /** Wake-up messages do not arrive. Waiters poll instead. */
   | { readonly type: 'messages-failed'; readonly error: unknown }
-  /** The set-up works, with a weaker guarantee than it seems to give. */
+  /** The set-up works, but guarantees less than it seems to. */
   | { readonly type: 'warning'; readonly message: string };
 
-/** Gets every event. An error or rejection of it never reaches a caller of the lock. */
+/** Receives every event. Its errors and rejections never reach a caller of the lock. */
 export interface LockObserver {
   observe(event: LockEvent): unknown;
 }
 
-/** Delivers events; a broken observer must not break the lock. */
+/** Delivers an event. A broken observer must not break the lock. */
 export function tell(observer: LockObserver | undefined, event: LockEvent): void {
   if (observer === undefined) return;
   try {
-    // A rejection of an observer has no receiver.
+    // Nothing waits for an observer's promise.
     const told = observer.observe(event);
     if (typeof told === 'object') Promise.resolve(told).catch(() => undefined);
   } catch {

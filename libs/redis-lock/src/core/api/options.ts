@@ -20,11 +20,11 @@ export interface Range {
 export const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
 export const LEASE: Range = { min: 10, max: DAY_MS };
 const MIN_HOLD: Range = { min: 0, max: DAY_MS };
-/** A Java service reads the numbers of a semaphore as 32 bits. */
+/** Java services read the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
-/** The permits of a semaphore in all. */
+/** The permits of a whole semaphore. */
 export const CAPACITY: Range = { min: 1, max: LARGEST_COUNT };
-/** The permits of one call: all of them travel in one script. */
+/** The permits of one call. One script carries all of them. */
 const PERMITS: Range = { min: 1, max: 1_000 };
 const REPLICAS: Range = { min: 0, max: 100 };
 
@@ -40,13 +40,13 @@ export interface ResolvedAcquireOptions {
   readonly maxHoldMs: number;
   readonly minReplicas: number;
   readonly permits: number;
-  /** Undefined where the call sets no number of permits. */
+  /** Undefined when the call sets no number of permits. */
   readonly capacity?: number | undefined;
   readonly label: string | undefined;
   readonly minHoldMs: number;
 }
 
-/** The options of a call of any kind; each kind allows some of these. */
+/** The options of a call of any kind. Each kind allows some of them. */
 export interface AnyAcquireOptions extends AcquireOptions {
   readonly permits?: number | undefined;
   readonly capacity?: number | undefined;
@@ -69,7 +69,7 @@ export const READ_OPTIONS = [
 
 export const LOCK_OPTIONS = [...READ_OPTIONS, 'fenced'] as const;
 
-/** Only a lock with one owner and a key of its own can stay taken. */
+/** Only a lock with one owner and its own key can stay held after a release. */
 export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
 
 export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits', 'capacity'] as const;
@@ -79,7 +79,7 @@ export const PROFILE_OPTIONS = [...new Set([...REENTRANT_OPTIONS, ...PERMIT_OPTI
   (option) => !['signal', 'profile', 'label'].includes(option),
 );
 
-/** Fills in the defaults of one call and checks it; the only place that does either. */
+/** Fills in the defaults of one call and checks it. No other place does either. */
 export function resolveAcquireOptions(
   given: AnyAcquireOptions | undefined,
   settings: LockSettings,
@@ -104,7 +104,7 @@ export function resolveAcquireOptions(
 
 /**
  * The checked options of a call, with those of its profile.
- * @throws {LockArgumentError} an option cannot be used, or there is no such profile
+ * @throws {LockArgumentError} an option is not valid, or the profile does not exist
  */
 export function withProfile(
   options: AnyAcquireOptions,
@@ -137,7 +137,7 @@ export function checkCount(option: string, value: unknown, range: Range): void {
   refuseArgument(numberProblem(option, value, range, 'a whole number'));
 }
 
-/** @throws {LockArgumentError} they are no plain object, or one of them is unknown */
+/** @throws {LockArgumentError} the value is no plain object, or one option is unknown */
 export function checkOptionNames(options: unknown, known: readonly string[]): void {
   if (isPlainObject(options)) {
     refuseArgument(unknownOption(options, known));
@@ -171,11 +171,13 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   refusePairs(options);
 }
 
-/** Options of which each has a right value, but not beside the other. */
+/** Refuses options that are valid alone, but not together. */
 function refusePairs(options: AnyAcquireOptions): void {
   const { leaseTimeMs, maxHoldMs, minHoldMs = 0 } = options;
   if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
-    refuseArgument('leaseTimeMs has no watchdog that maxHoldMs could stop; give one of the two');
+    refuseArgument(
+      'leaseTimeMs and maxHoldMs exclude each other: a fixed lease has no watchdog; give one of the two',
+    );
   }
   if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
     refuseArgument('leaseTimeMs must not be less than minHoldMs');
@@ -213,8 +215,8 @@ const MAX_LABEL = 1_024;
 export function checkLabel(option: string, value: unknown): void {
   if (value === undefined || isLabel(value)) return;
   refuseArgument(
-    `${option} must be a text of 1 to ${String(MAX_LABEL)} characters, none of them a control or ` +
-      `invisible, not ${describeValue(value)}`,
+    `${option} must be a text of 1 to ${String(MAX_LABEL)} characters, without control or ` +
+      `invisible characters, not ${describeValue(value)}`,
   );
 }
 

@@ -7,24 +7,24 @@ import {
 import { isPlainObject, unknownOption } from './shapes.js';
 
 /**
- * @param where begins the message
+ * @param where the beginning of the message
  * @throws {LockConfigurationError} always
  */
 export function refuse(where: string, problem: string): never {
   throw new LockConfigurationError(`${where}: ${problem}`);
 }
 
-/** @throws {LockConfigurationError} always: the value is not what the option must be */
+/** @throws {LockConfigurationError} always: the option has a wrong value */
 export function refuseValue(where: string, option: string, what: string, value: unknown): never {
   refuse(where, `${option} must be ${what}, not ${describeValue(value)}`);
 }
 
-/** @throws {LockConfigurationError} they are no plain object */
+/** @throws {LockConfigurationError} the options are no plain object */
 export function checkObject(where: string, options: unknown): asserts options is object {
   if (!isPlainObject(options)) refuseValue(where, 'the options', 'a plain object', options);
 }
 
-/** @throws {LockConfigurationError} an option has none of the names */
+/** @throws {LockConfigurationError} an option is unknown */
 export function refuseUnknown(options: object, known: readonly string[], where: string): void {
   const problem = unknownOption(options, known);
   if (problem !== undefined) refuse(where, problem);

@@ -12,46 +12,48 @@ import {
 } from './options.js';
 import { hasMethods, isPlainObject } from './shapes.js';
 
-/** The options of calls under one name. */
+/** The options of calls, stored under one name. */
 type Profile = Omit<AnyAcquireOptions, 'signal' | 'profile' | 'label'>;
 
-/** Locks work with these defaults in nearly every application. Every time is in milliseconds. */
+/** Most applications keep these defaults. Every time is in milliseconds. */
 export interface LockTuning {
   /**
-   * The longest pause of a waiter between two questions to Redis, if a wake-up message is lost.
+   * The longest pause between two polls of a waiter, in case a wake-up message is lost.
    * @default 1_000
    */
   readonly pollIntervalMs: number;
   /**
-   * The lease of a lock that was handed over to a waiting process, until that process confirms it.
-   * It is the stall after a process that dies at this moment. No more than the lease.
+   * The lease of a lock that was handed over to another process, until that process confirms it. If
+   * that process dies at this moment, the lock stalls for this time. At most the lease time.
    * @default 3_000
    */
   readonly claimTimeMs: number;
   /**
-   * Whether Java services share the locks that are handed over. `auto` leaves the lock to them once
-   * a second, if any listens. `redisson` does so with every release, and `none` never, so that the
-   * keys of fencing tokens may end.
+   * Whether Java services share the locks that are handed over.
+   * - `auto`: the lock is left to them once a second, if any of them waits.
+   * - `redisson`: it is left to them with every release.
+   * - `none`: it is never left to them, and the keys of fencing tokens may expire.
+   *
    * @default 'auto'
    */
   readonly interop: 'auto' | 'redisson' | 'none';
   /**
-   * The wait time that a waiter of a fair lock without a time limit adds to the scores behind it:
-   * Redisson removes a waiter after its score. Java services that share the lock need the same
-   * value.
+   * The waiting time that a fair lock assumes for a waiter without a time limit. It counts in the
+   * scores of the waiters behind it: Redisson removes a waiter after its score. Java services that
+   * share the lock need the same value.
    * @default 300_000
    */
   readonly fairLockWaitTimeMs: number;
   /**
-   * Whether waiters are woken by messages, or poll ever more rarely; for servers without pub/sub.
-   * Releases are announced all the same.
+   * Whether messages wake the waiters, or the waiters poll with growing pauses, for servers without
+   * pub/sub. Releases are announced in both cases.
    * @default 'message'
    */
   readonly wakeUp: 'message' | 'poll';
   /**
-   * How releases are announced and received in a Cluster; elsewhere always by PUBLISH. `auto` takes
+   * How releases are announced and received in a Cluster. Elsewhere always by PUBLISH. `auto` uses
    * sharded messages where the servers have them, as Redisson does. All services that share locks
-   * need the same way, or some of them `both`; otherwise waiters find a free lock by their poll.
+   * need the same mode, or some of them `both`. Otherwise waiters find a free lock only by polling.
    * @default 'auto'
    */
   readonly publish: 'auto' | 'plain' | 'sharded' | 'both';
@@ -60,18 +62,18 @@ export interface LockTuning {
 /** The settings of all locks of one connection. Every time is in milliseconds. */
 export interface LockSettings extends LockTuning {
   /**
-   * The name of this connection, where an application has several: `@InjectLocks(LockService, name)`
-   * and the option `connection` of decorators ask for it by this name.
+   * The name of this connection, for an application with several. Use it in
+   * `@InjectLocks(LockService, name)` and in the option `connection` of decorators.
    * @default 'default'
    */
   readonly name: string;
   /**
-   * Put before every name. End it with a `:`, so that no application's prefix begins another's.
+   * The beginning of every key. End it with `:`, so that no application's prefix begins another's.
    * @default ''
    */
   readonly keyPrefix: string;
   /**
-   * The lease of a call without `leaseTimeMs`: the watchdog renews it every third of it, until the
+   * The lease of a call without `leaseTimeMs`. The watchdog renews it after each third, until the
    * release. Longer means fewer renewals, but a longer stall after a crash.
    * @default 30_000
    */
@@ -82,31 +84,32 @@ export interface LockSettings extends LockTuning {
    */
   readonly waitTimeMs: number;
   /**
-   * How long a shutdown waits for the holders before it releases their locks; for the requests that
-   * Nest's server lets finish, it waits as long as the server does.
+   * How long a shutdown waits for the holders before it releases their locks. Requests that Nest's
+   * server lets finish keep their locks as long as the server waits.
    * @default 2_000
    */
   readonly shutdownTimeoutMs: number;
   /**
-   * How many callers of this process may wait for one key of one kind of lock. One more is refused at
-   * once with `LockLimitError`; those that wait are left alone. A single attempt (`waitTimeMs: 0`)
-   * does not wait: it is neither counted nor refused.
+   * How many callers of this process may wait for one key of one kind of lock. One more is refused
+   * at once with `LockLimitError`; the others keep waiting. A single attempt (`waitTimeMs: 0`) does
+   * not wait, so it does not count and is never refused.
    * @default 10_000
    */
   readonly maxWaitersPerKey: number;
   /**
-   * How many keys this process may hold, wait for or ask for at a time, of all kinds of lock together.
-   * A call for one more is refused at once with `LockLimitError`.
+   * How many keys this process may use at a time, held or waited for, of all kinds of lock
+   * together. A call for one more is refused at once with `LockLimitError`.
    * @default 100_000
    */
   readonly maxKeys: number;
   /**
-   * Options by names, which calls, decorators and templates take with `profile`. So they can come
-   * from configuration. A profile with an option that a kind of lock does not have is refused there.
+   * Options by name, so that they can come from configuration. Calls, decorators and templates
+   * select one with `profile`. A call is refused when its kind of lock does not have an option of
+   * the profile.
    * @default {}
    */
   readonly profiles: Readonly<Record<string, Profile>>;
-  /** Gets the events of every lock. */
+  /** Receives the events of every lock. */
   readonly observer?: LockObserver | undefined;
 }
 
@@ -134,7 +137,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   ...DEFAULT_TUNING,
 });
 
-/** The names of the options that stand under `tuning`. */
+/** The names of the options under `tuning`. */
 export const TUNING = Object.keys(DEFAULT_TUNING);
 
 const SETTING_RANGES = {
@@ -188,7 +191,7 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
 function checkedProfiles(given: unknown): LockSettings['profiles'] {
   if (!isPlainObject(given)) {
     throw new LockConfigurationError(
-      'profiles must be a plain object of options by names, such as ' +
+      'profiles must be a plain object of options by name, such as ' +
         `{ checkout: { waitTimeMs: 2_000 } }, not ${describeValue(given)}`,
     );
   }
@@ -202,7 +205,7 @@ function checkedProfiles(given: unknown): LockSettings['profiles'] {
       );
     }
   }
-  // The application may change its own objects later, to what was not checked.
+  // A copy: the application may change its own objects after the check.
   const profiles = Object.entries(given as LockSettings['profiles']);
   return Object.fromEntries(profiles.map(([name, options]) => [name, { ...options }]));
 }

@@ -9,7 +9,7 @@ interface Surroundings {
   readonly settings: { readonly observer?: LockObserver | undefined };
 }
 
-/** Requests without a waiting caller: it lost patience, or left before the grant came. */
+/** Requests without a waiting caller: it stopped waiting, or left before the grant came. */
 export class Background {
   private readonly running = new Set<Promise<unknown>>();
   private isClosed = false;
@@ -17,8 +17,8 @@ export class Background {
   constructor(private readonly session: Surroundings) {}
 
   /**
-   * Never rejects, but reports a failure to the observer. It may take minutes: no request's context
-   * is kept for it.
+   * Never rejects. It reports a failure to the observer. It may take minutes, so it keeps no
+   * request's context.
    */
   run(work: () => Promise<unknown>, about?: LockSubject, leased = false): Promise<void> {
     return outOfScope(async () => {
@@ -35,8 +35,8 @@ export class Background {
   }
 
   /**
-   * Asks until Redis has done it or the time is over, also while an operator has to repair
-   * something.
+   * Repeats the request until Redis has answered or the time is over. It also goes on while an
+   * operator has to repair something.
    */
   untilDone<R>(endsAt: number, ask: () => Promise<Reply<R>>): Promise<Reply<R>> {
     const until = () => (this.isClosed ? -Infinity : endsAt);
@@ -49,12 +49,12 @@ export class Background {
     return this.run(() => this.untilDone(endsAt, ask), about);
   }
 
-  /** Resolves once all that is running now has ended. */
+  /** Resolves once everything that runs now has ended. */
   async settled(): Promise<void> {
     await Promise.all(this.running);
   }
 
-  /** A request that is not answered by now is not sent again. */
+  /** A request without an answer by now is not repeated. */
   close(): void {
     this.isClosed = true;
   }

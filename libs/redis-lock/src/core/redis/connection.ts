@@ -1,8 +1,8 @@
 import type { Script } from './script.js';
 
-/** After this time without an answer, Redis owes one. */
+/** After this time, a missing answer counts as a failure. */
 export const ANSWER_MS = 1_000;
-/** Slots of a Cluster often move one after the other: 10 s are assumed after each. */
+/** Slots of a Cluster often move one after the other. Each is assumed to take 10 s. */
 export const MOVING_MS = 10_000;
 
 /** An answer of Redis, and how far it can be trusted. */
@@ -10,7 +10,7 @@ export interface Reply<R> {
   readonly value: R;
   /** When the first byte of the request may have left, by the monotonic clock. */
   readonly sentAt: number;
-  /** The connection broke meanwhile, so that the script may have run more than once. */
+  /** The connection broke meanwhile, so the script may have run more than once. */
   readonly resent: boolean;
 }
 
@@ -21,28 +21,30 @@ export interface KeyPlace {
 }
 
 export interface ChannelListener {
-  /** A message arrived. It is a hint: its receiver asks Redis before it acts. */
+  /** A message arrived. It is only a hint: the receiver checks with Redis before it acts. */
   message(payload: string): void;
-  /** From now on no message is missed, until the connection breaks. Earlier ones may have been. */
+  /** From now on no message is missed until the connection breaks. Earlier ones may have been. */
   confirmed(): void;
-  /** The subscription ended with its connection: messages are missed until the next `confirmed`. */
+  /** The subscription ended with its connection. Messages are missed until the next `confirmed`. */
   lost?(): void;
 }
 
-/** The port to Redis: everything that locks ask of a client. */
+/** The port to Redis: everything that locks need from a client. */
 export interface RedisConnection {
   /** Whether commands can be sent, as far as the client knows. */
   readonly isUp: boolean;
-  /** Rises before anything is sent: while it is the same, a script that was run is not sent yet. */
+  /**
+   * Grows before anything is sent. While it stays the same, a script that was run is not sent yet.
+   */
   readonly sendCount?: number | undefined;
-  /** Whether messages of all channels arrive; absent where messages cannot fail. */
+  /** Whether messages of all channels arrive. Undefined if messages cannot fail. */
   readonly isHearing?: boolean;
 
   /**
-   * Runs one script. Rejects at once, without sending anything, while the connection is down.
-   * @param minReplicas resolves only when this number of replicas has the writes of the script
-   * @throws {LockBackendError} Redis could not be asked, or refused
-   * @throws {LockReplicationError} too few replicas have it
+   * Runs one script. While the connection is down, it rejects at once and sends nothing.
+   * @param minReplicas resolves only when this many replicas have the writes of the script
+   * @throws {LockBackendError} Redis did not answer, or refused
+   * @throws {LockReplicationError} too few replicas confirmed it
    * @throws {LockStateError} a key holds another type
    */
   run<K extends string, A extends string, R>(
@@ -52,14 +54,14 @@ export interface RedisConnection {
     minReplicas?: number,
   ): Promise<Reply<R>>;
 
-  /** Listens on a channel until the returned function is called; survives reconnects by itself. */
+  /** Listens on a channel until the returned function is called. Survives reconnects by itself. */
   listen(channel: string, listener: ChannelListener): () => void;
 
-  /** Calls back every time commands can be sent again; the returned function ends it. */
+  /** Calls back each time that commands can be sent again. The returned function ends this. */
   onUp(listener: () => void): () => void;
 
   place(key: string): KeyPlace;
 
-  /** Closes the clients that this connection opened, and no other. */
+  /** Closes only the clients that this connection opened. */
   close(): Promise<void>;
 }

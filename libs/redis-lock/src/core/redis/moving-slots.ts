@@ -3,8 +3,8 @@ import { MovingSlotError } from '../api/errors.js';
 import { MOVING_MS, type RedisConnection, type Reply } from './connection.js';
 
 /**
- * The slots of a Cluster that are on their way to another node. Scripts of several keys are refused
- * meanwhile: their keys may be on either node, or on none.
+ * The slots of a Cluster that are moving to another node. Redis refuses scripts with several keys
+ * meanwhile: the keys may be on either node, or on none.
  */
 export class MovingSlots {
   readonly #until = new Map<number, number>();
@@ -19,7 +19,7 @@ export class MovingSlots {
   }
 
   /**
-   * Asks by a script of several keys, or while their slot moves by one with the first key alone.
+   * Runs a script with several keys. While their slot moves, it runs one with the first key alone.
    */
   ask<R>(key: string, together: () => Promise<Reply<R>>, alone: () => Promise<Reply<R>>) {
     if (!this.#hasSlots) return together();

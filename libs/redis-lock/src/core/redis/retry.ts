@@ -4,10 +4,10 @@ import { Deadline, OVER } from '../time/deadline.js';
 import type { TimerHeap } from '../time/timer-heap.js';
 import type { RedisConnection, Reply } from './connection.js';
 
-/** The pause between two tries while Redis cannot be asked; a reconnect ends it early. */
+/** The pause between two attempts while Redis does not answer. A reconnect ends it early. */
 const PAUSE_MS = 250;
 
-/** Keeps the error of the last try. */
+/** Keeps the error of the last attempt. */
 export interface Tries {
   refusal: LockBackendError | undefined;
 }
@@ -18,11 +18,11 @@ interface Way {
 }
 
 /**
- * Asks again and again until Redis answers. A try with an unknown outcome counts as sent: the
+ * Repeats a request until Redis answers. An attempt with an unknown outcome counts as sent. The
  * answer then has the first send time, and says that the script may have run twice.
- * @param ask reports a failure by its promise, too
- * @param evenIfRefused asks again also while an operator has to repair something
- * @throws {LockBackendError} `until` was over, or asking again is pointless
+ * @param ask reports each failure by its promise
+ * @param evenIfRefused also repeats while an operator has to repair something
+ * @throws {LockBackendError} the time was over, or a repetition is pointless
  */
 export async function untilAnswered<R>(
   way: Way,
@@ -73,9 +73,9 @@ export async function retry<R>(
 }
 
 /**
- * As `untilAnswered`, for a caller that waits no longer than this.
- * @param name of the lock, if it is about one
- * @throws {LockBackendError} Redis has not answered in time, or refused
+ * As `untilAnswered`, for a caller that waits at most this long.
+ * @param name of the lock, if the request concerns one
+ * @throws {LockBackendError} Redis did not answer in time, or refused
  */
 export async function answerWithin<R>(
   limitMs: number,
@@ -102,9 +102,9 @@ export function notAnswered(
   waitedMs: number,
   { lockName, outcome, cause }: NotAnswered,
 ): LockBackendError {
-  const why = cause === undefined ? 'it has not answered' : cause.message;
+  const why = cause === undefined ? 'no answer' : cause.message;
   const waited = String(Math.round(waitedMs));
-  const message = `${what}: Redis could not be asked for ${waited} ms: ${why}`;
+  const message = `${what}: Redis was unavailable for ${waited} ms: ${why}`;
   const details = { lockName, retryable: true, outcome, cause };
   return cause?.amended(message, details) ?? new LockBackendError(message, details);
 }
@@ -115,7 +115,7 @@ interface NotAnswered {
   readonly cause: LockBackendError | undefined;
 }
 
-/** An earlier try may have been executed, whatever the last one did. */
+/** An earlier attempt may have been executed, even if the last one was not. */
 export function asUnknown(error: LockBackendError): LockBackendError {
   return error.amended(error.message, { outcome: 'unknown' });
 }
@@ -128,7 +128,8 @@ function pauseUntilUp(connection: RedisConnection, clock: Clock): Promise<void> 
       resolve();
     };
     const timer = clock.after(PAUSE_MS, go);
-    // A caller that waits for the outcome has a time limit; a clean-up must not keep a process alive.
+    // A caller that waits for the outcome has a time limit. A clean-up must not keep a process
+    // alive.
     timer?.unref();
     const stop = connection.onUp(go);
   });

@@ -6,8 +6,8 @@ import { LockBackendError } from '../api/errors.js';
 export type RawReply = string | number | readonly (string | number)[];
 
 /**
- * By PUBLISH, by the PUBLISH or the SPUBLISH of a Cluster, or by both of these. A subscriber of one
- * kind gets no messages of another.
+ * Announce by PUBLISH, by PUBLISH or SPUBLISH of a Cluster, or by both. A subscriber of one kind
+ * receives no messages of the other.
  */
 export type PublishMode = 'plain' | 'broadcast' | 'sharded' | 'both';
 
@@ -16,14 +16,14 @@ export interface ScriptText {
   readonly sha1: string;
 }
 
-/** A Lua script that is called by names instead of by the numbers of KEYS and ARGV. */
+/** A Lua script. Callers use names instead of the numbers of KEYS and ARGV. */
 export interface Script<K extends string, A extends string, R> extends ScriptText {
   readonly name: string;
   readonly keys: readonly K[];
   readonly args: readonly A[];
   /**
-   * Several calls can be one script: its body reads keys and arguments by their names alone. It has a key, since
-   * a Cluster could not tell where the calls belong.
+   * Several calls can be one script: its body reads keys and arguments only by their names. It has
+   * a key, because a Cluster needs one to route the calls.
    */
   readonly readsByName: boolean;
   /** Redis executes calls with the same first key in the order of the calls, also after a cut. */
@@ -43,9 +43,9 @@ export interface ScriptCall extends ScriptText {
  * Declares a script. Its body sees every key and argument as a local of the declared name.
  *
  * Every script must be safe to run twice: after a cut the client cannot know whether it ran.
- * Arguments that count or measure are declared as `numbers`: they are refused before the first
- * write unless they are whole and not negative, since Redis does not undo what a failing script
- * wrote before.
+ * Declare arguments that count or measure as `numbers`. The script refuses them before its first
+ * write unless they are whole and not negative. Redis does not undo the earlier writes of a script
+ * that fails.
  */
 export function defineScript<K extends string, A extends string, R>(declaration: {
   name: string;
@@ -53,11 +53,11 @@ export function defineScript<K extends string, A extends string, R>(declaration:
   args: readonly A[];
   numbers?: readonly NoInfer<A>[];
   /**
-   * Arguments that are channels, or prefixes of some: the body writes to them by
+   * Arguments that are channels, or prefixes of channels. The body writes to them by
    * `announce(channel, message)`.
    */
   channels?: readonly NoInfer<A>[];
-  /** Calls with the same first key wait for each other: each costs a round trip. */
+  /** Calls with the same first key wait for each other. Each costs a round trip. */
   inOrder?: boolean;
   body: string;
   reply: (raw: RawReply) => R | undefined;
@@ -86,8 +86,8 @@ export function defineScript<K extends string, A extends string, R>(declaration:
       // Nearly every answer is a number.
       const decoded = typeof raw === 'number' || isRawReply(raw) ? reply(raw) : undefined;
       if (decoded !== undefined) return decoded;
-      // The script was executed all the same.
-      throw new LockBackendError(`Script ${name} gave an answer that makes no sense`, {
+      // The script was still executed.
+      throw new LockBackendError(`Script ${name} returned an answer that makes no sense`, {
         retryable: false,
         outcome: 'unknown',
       });
@@ -105,17 +105,16 @@ function inOtherModes(textIn: (mode: PublishMode) => ScriptText) {
 }
 
 /**
- * The text for a connection that announces in this way. A channel is an argument also where it is
- * sharded. Among the keys, as one that never exists, it would make Redis answer TRYAGAIN while its
- * slot is on its way to another node.
+ * The text for a connection that announces in this mode. A channel is an argument even if it is
+ * sharded. As a key that never exists, it would make Redis answer TRYAGAIN while its slot moves.
  */
 export function textIn(script: Script<string, string, unknown>, mode: PublishMode): ScriptText {
   return mode === 'plain' ? script : script.inMode[mode]();
 }
 
 /**
- * The script for several calls at once, which answers a list. The body sees only its own keys and arguments,
- * by their names. Every call fails alone; its earlier writes stay, as when it is alone.
+ * One script for several calls, which answers a list. The body sees only its own keys and
+ * arguments, by their names. Each call fails alone; its earlier writes stay, as in a single call.
  */
 export function forMany({
   lua,
@@ -150,9 +149,9 @@ const announceBy = (command: string, answer: string) => `local function announce
 end`;
 
 /**
- * The number of receivers, true where Redis cannot count them, or false if the message was not
- * sent. A missing right to publish must not hide what the script has done. `countBy` is the PUBSUB
- * command that counts subscribers, where there is one.
+ * The number of receivers, true if Redis cannot count them, or false if the message was not sent. A
+ * missing right to publish must not hide what the script has done. `countBy` is the PUBSUB command
+ * that counts subscribers, if there is one.
  */
 const ANNOUNCE: Readonly<Record<PublishMode, string>> = {
   plain: announceBy('publish', 'receivers'),

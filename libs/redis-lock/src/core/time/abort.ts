@@ -1,20 +1,18 @@
 import { LockArgumentError } from '../api/errors.js';
 
-/** Gets a call when a signal aborts. */
+/** Called when a signal aborts. */
 export interface AbortListener {
   onAbort(): void;
 }
 
 const NO_REASON = new DOMException('This operation was aborted', 'AbortError');
 
-/**
- * The caller's own reason arrives unchanged. An object that only looks like a signal may have none.
- */
+/** The caller's own reason, unchanged. An object that only looks like a signal may have none. */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason === undefined ? NO_REASON : (signal.reason as Error);
 }
 
-/** @throws the signal's reason, if the signal has ended the call */
+/** @throws the signal's reason, if it has aborted */
 export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw reasonOf(signal);
 }
@@ -28,7 +26,7 @@ export function isAbort(signal: AbortSignal | undefined, error: unknown): boolea
 class Audience {
   readonly listeners = new Set<AbortListener>();
   readonly tell = () => {
-    // The last waiter leaves first: no waiter behind it has to move up in a queue in Redis.
+    // The last waiter leaves first, so that no waiter behind it moves up in a queue in Redis.
     for (const listener of [...this.listeners].reverse()) listener.onAbort();
   };
 }
@@ -36,8 +34,8 @@ class Audience {
 const audiences = new WeakMap<AbortSignal, Audience>();
 
 /**
- * Listens by one listener for all waiters of a signal: with more than ten, Node warns of a leak.
- * @throws {LockArgumentError} the signal is none, or is broken
+ * Adds one listener for all waiters of a signal: with more than ten, Node warns of a leak.
+ * @throws {LockArgumentError} the value is no signal, or is broken
  */
 export function listenTo(signal: AbortSignal, listener: AbortListener): void {
   const audience = audiences.get(signal) ?? new Audience();

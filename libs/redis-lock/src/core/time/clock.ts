@@ -2,20 +2,20 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** A callback in the future. */
 export interface Timer {
-  /** It keeps the process alive. */
+  /** Keeps the process alive. */
   ref(): unknown;
-  /** It keeps no process alive. */
+  /** Does not keep the process alive. */
   unref(): unknown;
 }
 
-/** The two clocks by which a lease is judged, in milliseconds, and their timers. */
+/** The two clocks that measure a lease, in milliseconds, and their timers. */
 export interface Clock {
   /** Monotonic. Linux stops it while a machine is suspended. */
   now(): number;
-  /** Wall time. Goes on during a suspension, and jumps when it is set. */
+  /** Wall time. It goes on during a suspension, and jumps when it is set. */
   wall(): number;
   /**
-   * Calls back after any delay; a delay too long for Node is not armed. Never a whole millisecond
+   * Calls back after any delay. A delay too long for Node is not armed. Never a whole millisecond
    * early: the callback would be too early again and again.
    */
   after(delayMs: number, callback: () => void): Timer | undefined;
@@ -24,13 +24,13 @@ export interface Clock {
   afterReading(callback: () => void): void;
 }
 
-/** The original: a test that fakes it later, with its timers, must not stop the locks. */
+/** The original: a test that fakes timers later must not stop the locks. */
 export const { queueMicrotask } = globalThis;
 
 /**
  * Runs the work for no caller, in the async context in which this module was loaded. Timers and
- * connections are shared: in a caller's context they would join its hold, and keep the store of its
- * request. Costs 0.2 µs.
+ * connections are shared. In a caller's context they would join its hold, and keep its request's
+ * store. Costs 0.2 µs.
  */
 export const outOfScope: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
 

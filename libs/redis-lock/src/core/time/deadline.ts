@@ -1,7 +1,7 @@
 import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from './abort.js';
 import type { Group, Timed, TimerHeap } from './timer-heap.js';
 
-/** Time is up. */
+/** The time is up. */
 export const OVER = Symbol('over');
 
 const NOTHING_TO_UNDO = () => undefined;
@@ -28,14 +28,14 @@ export class Deadline {
     return Math.max(0, this.limitMs - this.waitedMs);
   }
 
-  /** @throws the signal's reason, if the signal has ended the call */
+  /** @throws the signal's reason, if it has aborted */
   refuseAborted(): void {
     refuseAborted(this.signal);
   }
 
   /**
-   * Resolves with the result of `start`, or with `OVER` once time is up. Rejects with the signal's
-   * reason. `start` may return a function that runs when the wait ends, however it ends.
+   * Resolves with the result of `start`, or with `OVER` once the time is up. Rejects with the
+   * signal's reason. `start` may return a function that runs when the wait ends, in every case.
    */
   wait<T>(
     start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
@@ -66,7 +66,7 @@ export class Deadline {
   }
 }
 
-/** One wait: it ends once, by the event that comes first. */
+/** One wait. It ends once, by the event that comes first. */
 class Wait implements Timed, AbortListener {
   heapIndex = -1;
   group: Group | undefined = undefined;
@@ -79,7 +79,7 @@ class Wait implements Timed, AbortListener {
     private readonly reject: (reason: Error) => void,
   ) {
     const { times, signal, startedAt, limitMs } = deadline;
-    // The signal comes first: if it cannot be listened to, nothing is armed or begun.
+    // The signal comes first. If listening to it fails, no timer is set and nothing has begun.
     if (signal !== undefined) listenTo(signal, this);
     times.beginWait(this, startedAt + limitMs);
   }
@@ -96,7 +96,7 @@ class Wait implements Timed, AbortListener {
       this.reject(reasonOf(this.deadline.signal));
   }
 
-  /** Answers whether this call has ended the wait. */
+  /** Returns whether this call has ended the wait. */
   end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;

@@ -10,13 +10,13 @@ export class Idle {
     private readonly isIdle: () => boolean,
   ) {}
 
-  /** Call this whenever it may have become idle. */
+  /** Call this after each step that may have made it idle. */
   check(): void {
     if (this.#waiting.size === 0 || !this.isIdle()) return;
     for (const resolve of [...this.#waiting]) resolve();
   }
 
-  /** Resolves once it is idle, or time is up. */
+  /** Resolves once it is idle, or the time is up. */
   async within(timeoutMs: number): Promise<void> {
     if (this.isIdle()) return;
     await new Deadline(this.times, timeoutMs, undefined).wait<undefined>((resolve) => {

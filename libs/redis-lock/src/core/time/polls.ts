@@ -6,15 +6,15 @@ export const FIRST_BACKOFF_MS = 2;
 export const LAST_BACKOFF_MS = 128;
 /** The shortest time for which a silent process counts as alive. */
 const ALIVE_MS = 5_000;
-/** A process counts as alive while every third poll gets through. */
+/** A process counts as alive while every third poll succeeds. */
 const POLLS_WHILE_ALIVE = 3;
 
-/** How long Redis takes a process for alive that polls at this interval. */
+/** How long Redis considers a process alive that polls at this interval. */
 export function aliveMs(pollIntervalMs: number): number {
   return Math.max(ALIVE_MS, POLLS_WHILE_ALIVE * pollIntervalMs);
 }
 
-/** Shorter only: processes do not poll in step, and no poll is late. */
+/** Only shorter: processes do not poll at the same moment, and no poll is late. */
 export function jittered(delayMs: number): number {
   return delayMs * (0.8 + Math.random() * 0.2);
 }

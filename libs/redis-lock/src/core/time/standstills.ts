@@ -1,17 +1,17 @@
-/** A busy process is late by less. */
+/** A process that is only busy is late by less. */
 const SHORTEST_MS = 50;
-/** The earliest are forgotten. */
+/** Only the latest are kept. */
 const MOST = 100;
 
 /**
- * The times in which this process ran nothing, by the delay of its timers. Each is a lower bound: it may
- * have begun before the timer was due.
+ * The times in which this process ran nothing, by the delay of its timers. Each is a lower bound:
+ * it may have begun before the timer was due.
  */
 export class Standstills {
   private dueAt = Infinity;
   private readonly seen: { readonly until: number; readonly ms: number }[] = [];
 
-  /** The next timer is due then; `Infinity` without one. */
+  /** The time of the next timer; `Infinity` without one. */
   expect(dueAt: number): void {
     this.dueAt = dueAt;
   }
@@ -24,7 +24,7 @@ export class Standstills {
     this.dueAt = now;
   }
 
-  /** For how long it stood still since then. */
+  /** How long it stood still since that time. */
   since(time: number, now: number): number {
     this.look(now);
     let sum = 0;

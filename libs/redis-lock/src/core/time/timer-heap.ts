@@ -28,13 +28,17 @@ export class Moment implements Timed {
   constructor(readonly onDue: () => void) {}
 }
 
-/** The timer fires so often at least while there is an item: its delay tells that the process stood still. */
+/**
+ * The longest pause of the timer while there is an item. Its delay shows that the process stood
+ * still.
+ */
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * One timer for any number of items. An item is young until the timer fires, and most are deleted before:
- * they cost no comparison. The others are in a binary heap of groups, one for each millisecond: many
- * renewals are due together. The timer keeps the process alive exactly while a caller waits.
+ * One timer for any number of items. An item is young until the timer fires. Most items are deleted
+ * before, and cost no comparison. The others are in a binary heap of groups, one for each
+ * millisecond, because many renewals are due together. The timer keeps the process alive exactly
+ * while a caller waits.
  */
 export class TimerHeap {
   private readonly heap: Group[] = [];
@@ -59,9 +63,9 @@ export class TimerHeap {
     return groups.concat(this.young).flat();
   }
 
-  /** Its time is rounded up to a whole millisecond, as Node's timers are; `Infinity` never comes. */
+  /** Rounds the time up to a whole millisecond, as Node's timers are. `Infinity` never comes. */
   set(item: Timed, time: number): void {
-    // Also a wait without a limit needs a timer, which keeps the process alive.
+    // Even a wait without a limit needs a timer, which keeps the process alive.
     const dueAt = Math.min(Math.ceil(time), Number.MAX_VALUE);
     const { heapIndex } = item;
     if (heapIndex < 0) {
@@ -74,7 +78,7 @@ export class TimerHeap {
       this.leave(item);
       this.join(item, dueAt);
     }
-    // A timer that is armed too early is left alone: it finds nothing due and is armed again.
+    // A timer that is armed too early stays: it finds nothing due and is armed again.
     if (dueAt < this.timerAt) this.arm();
   }
 
@@ -94,7 +98,7 @@ export class TimerHeap {
     last.heapIndex = heapIndex;
   }
 
-  /** Sets the item of a caller that waits: the timer keeps the process alive until `endWait`. */
+  /** Sets the item of a waiting caller. The timer keeps the process alive until `endWait`. */
   beginWait(item: Timed, time: number): void {
     this.waiting += 1;
     if (this.waiting === 1) this.timer?.ref();
@@ -108,14 +112,14 @@ export class TimerHeap {
     this.delete(item);
   }
 
-  /** For how long the process stood still since then (ms), at least. */
+  /** How long the process stood still since that time, in milliseconds, at least. */
   stoodStillMs(since: number): number {
     return this.standstills.since(since, this.clock.now());
   }
 
   private fire(): void {
     this.standstills.look(this.clock.now());
-    // One timer for all items that callbacks set; those that are due already wait for it.
+    // One timer for all items that callbacks set. Items that are due already wait for it.
     this.timerAt = -Infinity;
     try {
       this.sortYoung();
@@ -226,7 +230,7 @@ export class TimerHeap {
     group.index = index;
   }
 
-  /** Moves earlier groups up; answers the free place. */
+  /** Moves earlier groups up. Returns the free place. */
   private sink(dueAt: number, free: number): number {
     let index = free;
     for (let left = 2 * index + 1; left < this.heap.length; left = 2 * index + 1) {
