@@ -8,7 +8,7 @@ import type { Deadline, OVER } from '../time/deadline.js';
 import type { Hold, LeaseListener } from './hold.js';
 import type { Holds } from './holds.js';
 
-/** A lease, and the leases that work inside its scope may join. */
+/** A lease, with the leases that work inside its scope may join. */
 export interface ScopedLease extends Lease {
   readonly members: readonly HeldLease[];
 }
@@ -22,16 +22,16 @@ export interface LeaseKeeper {
 }
 
 /**
- * A lease is a node in the tree of its owner's leases: the children of one lease take turns, and a
- * turn ends when the child and everything nested in it are released.
+ * A lease is a node in the tree of its owner's leases. The children of one lease take turns. A turn
+ * ends when the child and everything nested in it are released.
  */
 export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   private abort: AbortController | undefined = undefined;
-  /** Set as soon as it is released. */
+  /** Set as soon as the release begins. */
   private releasing: Promise<void> | undefined = undefined;
   /** Redis has answered the release. */
   isReleased = false;
-  /** Final, also when only the release has found the loss. */
+  /** Final, also if only the release has found the loss. */
   private lostError: LeaseLostError | undefined = undefined;
   /** A child, or something nested in one, has the turn. */
   hasChild = false;
@@ -122,7 +122,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     await this.release().catch(() => undefined);
   }
 
-  /** Logs show this: neither the owner, nor the connection and its password. */
+  /** Logs show this. It contains neither the owner nor the connection and its password. */
   toJSON() {
     const { name, state, holdCount, fencingToken, remainingMs } = this;
     return { name, state, holdCount, fencingToken, remainingMs };
@@ -142,8 +142,8 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   }
 
   /**
-   * Waits for the turn among the children of this lease. The lease may be released meanwhile;
-   * rejects as soon as it is lost.
+   * Waits for the turn among the children of this lease. The lease may be released meanwhile.
+   * Rejects as soon as it is lost.
    */
   waitForTurn(deadline: Deadline): Promise<true | typeof OVER> {
     return deadline.wait<true>((resolve, reject) => {
@@ -184,7 +184,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   }
 
   private releasedError(): LockStateError {
-    return new LockStateError(`Lock ${quoteName(this.name)} was already released by this lease`, {
+    return new LockStateError(`This lease of lock ${quoteName(this.name)} is already released`, {
       lockName: this.name,
     });
   }

@@ -15,7 +15,7 @@ import type { AcquireAnswer, Claim, HoldProtocol, Owned, OwnerId, Renewal } from
 export interface LeaseListener {
   /** Until then the watchdog renews it; `-Infinity` without renewal. */
   readonly watchedUntil: number;
-  /** The number of replicas that must have a renewal of it. */
+  /** The number of replicas that must confirm its renewal. */
   readonly minReplicas: number;
   onLost(error: LeaseLostError): void;
 }
@@ -25,7 +25,7 @@ export interface HoldListener {
   ended(hold: Hold): void;
 }
 
-/** Called when something of a hold is due. */
+/** Called when a hold is due. */
 export interface HoldGuard {
   look(hold: Hold): void;
 }
@@ -33,12 +33,12 @@ export interface HoldGuard {
 /** The key of a hold, counted among the keys in use until the hold is over. */
 export interface CountedKey {
   holder: Hold | undefined;
-  /** Nothing but the hold uses it. */
+  /** Only the hold uses it. */
   readonly isOnly: boolean;
   end(): void;
 }
 
-/** A renewal that failed, as the error of a loss tells it. */
+/** A failed renewal, as the error of a loss shows it. */
 interface FailedRenewal {
   readonly renewalFailedAt: Date;
   readonly renewalFailedWith: string;
@@ -48,23 +48,25 @@ interface FailedRenewal {
 const NO_LEASES: readonly LeaseListener[] = [];
 
 /**
- * One owner's hold on one lock: its leases, the time that Redis has promised, and doubts about it. Before
- * the grant it asks for the lock.
+ * One owner's hold on one lock: its leases, the time that Redis has promised, and doubts about it.
+ * Before the grant it sends the attempts.
  */
 export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tries {
   heapIndex = -1;
   group: Group | undefined = undefined;
   /** The watchdog, while it is held. */
   guard: HoldGuard | undefined = undefined;
-  /** When the watchdog renews next, if it renews at all. */
+  /** When the watchdog renews next, if it renews. */
   renewAt = 0;
-  /** The lease that the renewal on its way asks for. */
+  /** The lease time of the renewal that is on its way. */
   renewMs = 0;
   /** A renewal is on its way, or waits for the other scripts of its owner. */
   renewing = false;
-  /** The lease that its caller asked for, while Redis has granted a shorter one; else 0. */
+  /** The lease time of the caller, while Redis has granted a shorter one; otherwise 0. */
   owedLeaseMs = 0;
-  /** Grants in a row within this process, up to this hold; and when the first of them was (ms). */
+  /**
+   * The number of grants in a row within this process, up to this hold. The time (ms) of the first.
+   */
   batchCount = 0;
   batchSince = 0;
   /** When it was first granted, in whole ms by the local clock. */
@@ -73,31 +75,34 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** A message of its grant may still come. */
   mayBeTold = false;
   countedKey: CountedKey | undefined = undefined;
-  /** Why the last try of the present step has failed. */
+  /** Why the last attempt of the present step failed. */
   refusal: LockBackendError | undefined = undefined;
   /** The last renewal, if it failed. */
   failed: FailedRenewal | undefined = undefined;
   /**
-   * Until then the watchdog renews it: the latest of its leases. A field, since the watchdog looks at all
-   * holds, and fetching their leases from memory would take longer than the rest.
+   * Until then the watchdog renews it: the latest of its leases. It is a field because the watchdog
+   * reads all holds. Fetching their leases from memory would take longer than the rest.
    */
   watchedUntil = -Infinity;
-  /** How many replicas must have a renewal for it to count. */
+  /** How many replicas must confirm a renewal for it to count. */
   minReplicas = 0;
-  /** The leases that are not released. Scripts name their absolute number: a lost script does no harm. */
+  /**
+   * The leases that are not released. Scripts name their absolute number, so a lost script does no
+   * harm.
+   */
   leases: readonly LeaseListener[] = NO_LEASES;
   lostError: LeaseLostError | undefined = undefined;
   /** Until then, by the monotonic clock, Redis has certainly granted the lock to no other owner. */
   validUntil = 0;
   leaseMs = 0;
 
-  /** The owner of an enclosing hold of another kind that lets this one in. Most holds have none. */
+  /** The owner of an enclosing hold of another kind that admits this one. Most holds have none. */
   declare companion?: OwnerId;
   private lossListeners: Set<(error: LeaseLostError) => void> | undefined = undefined;
   private known: Lease['state'] = 'held';
-  /** When the step was sent that Redis confirmed last, in whole ms by the monotonic clock. */
+  /** When the last step that Redis confirmed was sent, in whole ms by the monotonic clock. */
   private confirmedAt = 0;
-  /** The lead of the wall clock when the step was sent that was confirmed. */
+  /** The lead of the wall clock when that step was sent. */
   private confirmedLead = 0;
   /** The end of `minHoldMs`, in whole ms by the local clock; 0 without one. */
   private keptUntil = 0;
@@ -201,7 +206,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   add(lease: LeaseListener): void {
-    // Nearly always there is one: an array that grows takes room for 16 more.
+    // Nearly always there is one. An array that grows takes room for 16 more.
     this.leases = this.leases.length === 0 ? [lease] : [...this.leases, lease];
     this.widen(lease);
   }
@@ -239,7 +244,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.keptUntil === 0 ? 0 : Math.ceil(this.keptUntil - this.session.clock.now());
   }
 
-  /** Begins `minHoldMs`: released before its end, the lock stays taken until then. */
+  /** Begins `minHoldMs`: after an earlier release, the lock stays held until its end. */
   keepFor(ms: number): void {
     this.keptUntil = Math.max(this.keptUntil, Math.floor(this.session.clock.now()) + ms);
   }
@@ -248,7 +253,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.isLive ? Math.max(0, this.validUntil - this.session.clock.now()) : 0;
   }
 
-  /** The wall clock went on while the monotonic one stood still: for a tenth of the lease, 50 ms to 1 s. */
+  /** The wall clock ran while the monotonic one stood still: a tenth of the lease, 50 ms to 1 s. */
   isSuspended(lead = leadOf(this.session.clock)): boolean {
     return lead - this.confirmedLead > Math.min(1_000, Math.max(50, this.leaseMs / 10));
   }
@@ -258,8 +263,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /**
-   * Redis has confirmed the owner with a request sent at this time. Never shortens the promise.
-   * @returns it was suspect
+   * Redis has confirmed the owner for a request sent at this time. Never shortens the promise.
+   * @returns whether it was suspect
    */
   confirm(sentAt: number, leaseTimeMs: number): boolean {
     // Shorter than the server's lease: clocks may differ by 1 %, and tick in steps.
@@ -296,7 +301,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return true;
   }
 
-  /** Final. Every lease is told. */
+  /** Final. Notifies every lease. */
   lose(reason: LeaseLostError['reason']): LeaseLostError {
     if (this.lostError !== undefined) return this.lostError;
     this.lostError = this.lossBy(reason);
@@ -321,7 +326,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     });
   }
 
-  /** Calls back once the hold is lost; the returned function ends it. */
+  /** Calls back once the hold is lost. The returned function ends this. */
   whenLost(listener: (error: LeaseLostError) => void): () => void {
     const listeners = (this.lossListeners ??= new Set());
     listeners.add(listener);

@@ -13,11 +13,11 @@ import { Watchdog } from './watchdog.js';
 /** A hold whose last lease is being released. */
 export interface Leaving {
   readonly hold: Hold;
-  /** Where the list keeps it; -1 while it does not. */
+  /** Its index in the list; -1 outside. */
   leavingIndex: number;
 }
 
-/** All holds of a session: renews them, loses them, and waits for their end at a shutdown. */
+/** All holds of a session. Renews them, loses them, and waits for their end at a shutdown. */
 export class Holds {
   private readonly leaving: Leaving[] = [];
   private readonly watchdog: Watchdog;
@@ -84,7 +84,7 @@ export class Holds {
     this.idle.check();
   }
 
-  /** Final: tells every lease of the hold, and releases what may still be there. */
+  /** Final. Notifies every lease of the hold, and releases what Redis may still store. */
   lose(hold: Hold, reason: 'expired' | 'gone' | 'shutdown'): LeaseLostError {
     // The code that finds the loss may run in the async context of another request.
     return hold.lostError ?? outOfScope(() => this.loseNow(hold, reason));
@@ -104,7 +104,10 @@ export class Holds {
     return hold.protocol.outlastsLease === true && !this.isClosed ? Infinity : hold.validUntil;
   }
 
-  /** Lowers the hold count in Redis to the leases of the hold, after a nested attempt. Never rejects. */
+  /**
+   * Lowers the hold count in Redis to the leases of the hold, after a nested attempt. Never
+   * rejects.
+   */
   reconcile(hold: Hold): Promise<void> {
     const releaseSome = async () => {
       // Without a lease, the release of the last one has freed the lock.
@@ -137,7 +140,7 @@ export class Holds {
     this.isClosed = true;
     background.close();
     this.watchdog.close();
-    // From now on no answer is waited for.
+    // From now on nothing waits for an answer.
     for (const one of [...this.leaving]) this.left(one, 'failed');
   }
 
@@ -165,9 +168,9 @@ export class Holds {
     this.idle.check();
     const { name, kind, label, heldMs } = hold;
     const { background, settings } = this.session;
-    // A hold whose last release was given up at a shutdown had its event then.
+    // If a shutdown gave up the last release of a hold, its event has already been sent.
     if (isLive) tell(settings.observer, { type: 'lost', name, kind, label, reason, heldMs, error });
-    // The key may still be there: others need not wait until Redis expires it.
+    // Redis may still store the key: others need not wait until it expires.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.endOf(hold) : -Infinity);
       void background.run(() => hold.serially(() => this.releaseAll(hold, until)));

@@ -3,27 +3,27 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Session } from '../session.js';
 import { queueMicrotask, systemClock, type Clock } from '../time/clock.js';
 
-/** Subtracted from each lead: V8 keeps small whole numbers in the object, and each hold has two. */
+/** Subtracted from each lead. V8 keeps small whole numbers in the object, and each hold has two. */
 const FIRST_LEAD = systemClock.wall() - systemClock.now();
 
 /** The lead of the wall clock over the monotonic one, which stands still in a suspension (ms). */
 export function leadOf(clock: Clock, now = clock.now()): number {
-  // Math.round answers -0, too, which is no small whole number.
+  // Math.round may return -0, which is no small whole number.
   return Math.round(clock.wall() - now - FIRST_LEAD) + 0;
 }
 
-/** The date by the wall clock at this time of the monotonic one. */
+/** The wall clock's date at this time of the monotonic clock. */
 export function dateOf(time: number, lead: number): Date {
   return new Date(time + lead + FIRST_LEAD);
 }
 
-/**
- * One script of an owner at a time: absolute hold counts must reach Redis in their order.
- */
+/** One script of an owner at a time: absolute hold counts must reach Redis in their order. */
 export class OwnerSteps {
   /** The lead of the wall clock when the last step was sent. */
   protected askedLead = 0;
-  /** The number of scripts of this owner on their way, and the steps that wait for their answers. */
+  /**
+   * The number of scripts of this owner on their way, and the steps that wait for their answers.
+   */
   private steps = 0;
   private inTurn: (() => void)[] | undefined = undefined;
 
@@ -36,7 +36,7 @@ export class OwnerSteps {
 
   /**
    * A script of this owner is sent at this moment.
-   * @param lead read once where many owners share the script
+   * @param lead read once if many owners share the script
    */
   begin(lead = leadOf(this.session.clock)): void {
     this.askedLead = lead;
@@ -48,10 +48,10 @@ export class OwnerSteps {
     this.steps += 1;
   }
 
-  /** The script of this owner that has begun was answered, or never will be. */
+  /** Redis has answered the script of this owner that began, or never will. */
   answered(): void {
     this.steps -= 1;
-    // Later: first the sender of the step has its answer.
+    // Later: first the sender of the step receives its answer.
     if (this.inTurn === undefined || this.steps > 0) return;
     queueMicrotask(() => {
       this.goOn();
@@ -59,9 +59,9 @@ export class OwnerSteps {
   }
 
   /**
-   * Runs the step once no other script of this owner is on its way, in the order of the calls: an attempt
-   * sent after its waiter was cancelled would acquire the lock without a holder. A step must not wait for
-   * another step of its owner.
+   * Runs the step once no other script of this owner is on its way, in the order of the calls. An
+   * attempt sent after its waiter was cancelled would acquire the lock without a holder. A step
+   * must not wait for another step of its owner.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
     const run = () => {

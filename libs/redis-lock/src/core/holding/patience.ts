@@ -3,7 +3,7 @@ import { notAnswered } from '../redis/retry.js';
 import type { Group, Timed } from '../time/timer-heap.js';
 import type { Hold } from './hold.js';
 
-/** A caller of `release` or `renew` waits for Redis for this time. A release is sent on after that. */
+/** A caller of `release` or `renew` waits for Redis for this time. The release goes on after it. */
 export const PATIENCE_MS = 2_000;
 
 /** A caller that waits for an answer about its hold, for 2 s at most. */

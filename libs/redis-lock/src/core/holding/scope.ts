@@ -6,25 +6,25 @@ import type { Lease } from '../api/lease.js';
 import type { HeldLease, ScopedLease } from './held-lease.js';
 
 /**
- * The work that runs under a lease, and the scope it was started in. Scopes say which hold a nested
- * acquisition joins. They are no identity: two branches of one scope must not both get in.
+ * The work that runs under a lease, and the scope that started it. Scopes decide which hold a
+ * nested acquisition joins. They are no identity: two branches of one scope must not both acquire.
  */
 interface OwnerScope {
-  /** None if the work was let in without its lock. */
+  /** Undefined if the work runs without its lock. */
   readonly lease: ScopedLease | undefined;
   outer: OwnerScope | undefined;
 }
 
 const scopes = new AsyncLocalStorage<OwnerScope>();
 
-/** Runs the work in a scope of its own; what surrounds the call is not touched. */
+/** Runs the work in its own scope. The surrounding scope stays unchanged. */
 export function runInScope<T>(lease: ScopedLease | undefined, work: () => T): T {
   return scopes.run({ lease, outer: lastingOf(scopes.getStore()) }, work);
 }
 
 /**
- * The innermost of these scopes that is not over. Those that are must not be kept: work that a timer
- * starts runs in the scope of what set the timer, for ever.
+ * The innermost of these scopes that is not over. The others must not be kept. Work that a timer
+ * starts always runs in the scope that set the timer.
  */
 function lastingOf(innermost: OwnerScope | undefined): OwnerScope | undefined {
   let scope = innermost;
@@ -45,34 +45,35 @@ export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease
   return undefined;
 }
 
-/** The way from a decorated body to its lease. */
+/** Gives a decorated method access to its lease. */
 export const CurrentLock = {
   /**
    * The lease of the innermost `using` or `@WithLock` that surrounds the caller.
-   * @throws {LockStateError} there is none, or that one runs without its lock (`onBackendError`)
+   * @throws {LockStateError} none does, or its method runs without its lock (`onBackendError`)
    */
   lease(): Lease {
     const lease = scopes.getStore()?.lease;
     if (lease === undefined) {
       throw new LockStateError(
-        'No lock surrounds this call: CurrentLock.lease() works inside using() and @WithLock only',
+        'No lock surrounds this call: CurrentLock.lease() works only inside using() and @WithLock',
       );
     }
     return lease;
   },
 
   /**
-   * The lease of the innermost `using` or decorated method that surrounds the caller; with a name, of the
-   * innermost that holds this lock. Undefined where there is none, or where the method runs without its
-   * lock (`onBackendError: 'run'`).
+   * The lease of the innermost `using` or decorated method that surrounds the caller. With a name,
+   * of the innermost that holds this lock. Undefined if there is none, or if the method runs
+   * without its lock (`onBackendError: 'run'`).
    *
-   * Work that goes on after the release of the innermost lease still finds it: its `assertHeld()` throws.
-   * @param name as the lock was acquired; one of several names gives the lease of that lock
-   * @throws {LockArgumentError} the name is no text
+   * Work that goes on after the release of the innermost lease still finds it: its `assertHeld()`
+   * throws.
+   * @param name as you acquired the lock; one of several names returns the lease of that lock
+   * @throws {LockArgumentError} the name is no string
    */
   find(name?: string): Lease | undefined {
     if (name !== undefined && typeof name !== 'string') {
-      throw new LockArgumentError(`The name of a lock must be a text, not ${describeValue(name)}`);
+      throw new LockArgumentError(`A lock name must be a string, not ${describeValue(name)}`);
     }
     const innermost = scopes.getStore();
     if (name === undefined) return innermost?.lease;
@@ -92,9 +93,9 @@ function namedLease(lease: ScopedLease | undefined, name: string): Lease | undef
 }
 
 /**
- * Runs the work under a lease and gives the lease back. The work's own error passes through; a
- * release that failed for Redis' sake changes nothing, since the work is done.
- * @throws {LeaseLostError} the lease was lost meanwhile, so that the work may have met another holder
+ * Runs the work under a lease, then releases the lease. The work's own error passes through. A
+ * release that failed because of Redis changes nothing, because the work is done.
+ * @throws {LeaseLostError} the lease was lost meanwhile: another owner may have held the lock
  */
 export async function runLocked<L extends ScopedLease, T>(
   lease: L,
@@ -116,7 +117,7 @@ export async function runLocked<L extends ScopedLease, T>(
   return result;
 }
 
-/** The same loss, told by the work that has returned this. */
+/** The same loss, with the result of the work. */
 function withResult(loss: LeaseLostError, lockName: string, result: unknown): LeaseLostError {
   const { reason, confirmedAt, confirmedAgoMs, stoodStillMs } = loss;
   const { renewalFailedAt, renewalFailedWith } = loss;
@@ -126,7 +127,7 @@ function withResult(loss: LeaseLostError, lockName: string, result: unknown): Le
   });
 }
 
-/** @throws {LockArgumentError} it is no function, or one whose body does not run when it is called */
+/** @throws {LockArgumentError} the value is no function, or a generator */
 export function checkWork(work: unknown): void {
   if (typeof work === 'function' && !isGenerator(work)) return;
   const what =

@@ -1,7 +1,10 @@
 import { Idle } from '../time/idle.js';
 import type { TimerHeap } from '../time/timer-heap.js';
 
-/** Permits that callers of this process have acquired and no lease ends. Their releases need the connection. */
+/**
+ * Permits that callers of this process have acquired without a lease. Their releases need the
+ * connection.
+ */
 export class Unleased {
   #permits = 0;
   readonly #idle: Idle;
@@ -14,7 +17,7 @@ export class Unleased {
     this.#permits += permits;
   }
 
-  /** They may be permits that another process has acquired. */
+  /** Another process may have acquired these permits. */
   released(permits: number): void {
     this.#permits = Math.max(0, this.#permits - permits);
     this.#idle.check();

@@ -7,16 +7,19 @@ import type { Hold, HoldGuard } from './hold.js';
 import { leadOf } from './owner-steps.js';
 import type { RenewalAnswer } from './protocol.js';
 
-/** Keys of one renewal script; more would hold up the other clients of Redis for too long. */
+/** Keys of one renewal script. More would delay the other clients of Redis for too long. */
 const BATCH_SIZE = 250;
 /** Renewals that are due within this part of their interval share a script. */
 const TOGETHER = 1 / 40;
-/** Between two tries to renew what could not be renewed, at least. */
+/** The shortest pause before a failed renewal is repeated. */
 const SHORTEST_PAUSE_MS = 20;
-/** A lock that was handed over with a shorter lease is renewed after this time: short work is over by then. */
+/**
+ * A lock that was handed over with a shorter lease is renewed after this time. Short work is over
+ * by then.
+ */
 const OWED_MS = 50;
 
-/** When a renewal was sent and answered, and the lead of the wall clock by then. */
+/** When a renewal was sent and answered, and the lead of the wall clock at the answer. */
 interface Renewed {
   readonly sentAt: number;
   readonly now: number;
@@ -26,21 +29,19 @@ interface Renewed {
 /** How renewals are sent. */
 interface Way {
   readonly minReplicas: number;
-  /** Until then the keys of the slot may be on two nodes: each has a script of its own. */
+  /** Until then the keys of the slot may be on two nodes. Each has its own script. */
   movingUntil: number;
 }
 
-/**
- * The renewals of one connection and one slot: one without an answer holds up only its own lane.
- */
+/** The renewals of one connection and one slot. A missing answer delays only its own lane. */
 interface Lane extends Way {
   readonly batches: Map<LockKind, Hold[]>;
   isRunning: boolean;
 }
 
 /**
- * Looks at every hold of a session when something is due: renews the watched ones at every third of
- * their lease, suspects those without an answer, and loses those whose lease is over.
+ * Checks each hold of a session when something is due. Renews watched holds at each third of their
+ * lease. Suspects those without an answer, and loses those whose lease is over.
  */
 export class Watchdog implements HoldGuard {
   private readonly lanes = new Map<string, Lane>();
@@ -171,7 +172,7 @@ export class Watchdog implements HoldGuard {
     return this.session.clock.now() < movingUntil;
   }
 
-  /** The next batch, without those that are over or busy; undefined when nothing waits. */
+  /** The next batch, without those that are over or busy. Undefined when nothing waits. */
   private take(lane: Lane): Hold[] | undefined {
     for (const [kind, waiting] of lane.batches) {
       let holds: Hold[] = [];
@@ -229,7 +230,7 @@ export class Watchdog implements HoldGuard {
     }
   }
 
-  /** Among 250 holds, 16 scripts find the one that is refused, in the time of 8. */
+  /** Among 250 holds, 16 scripts find the refused one, in the time of 8. */
   private async renewApart(holds: readonly Hold[], way: Way): Promise<void> {
     const size = this.isMoving(way) ? 1 : Math.ceil(holds.length / 2);
     const renewing: Promise<void>[] = [];
@@ -249,7 +250,7 @@ export class Watchdog implements HoldGuard {
     if (hold.isLive) this.replan(hold);
   }
 
-  /** Never asks for less than Redis has promised already. */
+  /** Never requests less than Redis has already promised. */
   private wantedMs({ owedLeaseMs, validUntil }: Hold, now: number): number {
     const wanted = owedLeaseMs > 0 ? owedLeaseMs : this.session.settings.watchdogLeaseMs;
     return Math.max(wanted, Math.ceil(validUntil - now));
@@ -285,7 +286,7 @@ export class Watchdog implements HoldGuard {
   }
 }
 
-/** From here on, a step that Redis has not answered puts the hold in doubt. */
+/** From here on, a step without an answer from Redis puts the hold in doubt. */
 function doubtAt({ validUntil, leaseMs }: Hold): number {
   return validUntil - leaseMs / 3;
 }
@@ -294,14 +295,14 @@ function newLane(minReplicas: number): Lane {
   return { minReplicas, movingUntil: 0, batches: new Map(), isRunning: false };
 }
 
-/** Redis may have refused the script because of one key: the others are renewed apart from it. */
+/** Redis may have refused the script because of one key. The others are renewed apart from it. */
 function mayBeOfOne(error: unknown): boolean {
   if (!(error instanceof LockBackendError) || error instanceof MovingSlotError) return true;
   return error.outcome === 'none' && !error.retryable;
 }
 
 const NO_ANSWER = () =>
-  new LockBackendError('Redis has not answered a renewal for a third of the lease', {
+  new LockBackendError('Redis did not answer a renewal for a third of the lease', {
     retryable: true,
     outcome: 'unknown',
   });

@@ -1,9 +1,11 @@
 /**
- * Values of keys that come and go without end. A Map would move all that it ever held to V8's old
- * generation: each table that it has outgrown points to the next one.
+ * Values of keys that come and go without end. A Map would move all of them to V8's old generation,
+ * because each outgrown table points to the next one.
  */
 export class ByKey<T> {
-  /** A key that came when there were no others: often it is the only one, and a table costs more. */
+  /**
+   * A key that came when there were no others. Often it is the only one, and a table costs more.
+   */
   #firstKey: string | undefined;
   #first: T | undefined;
   readonly #others = Object.create(null) as Record<string, T | undefined>;
@@ -18,7 +20,7 @@ export class ByKey<T> {
     return this.#otherCount === 0 ? undefined : this.#others[key];
   }
 
-  /** For a key that has none so far. */
+  /** For a key without a value. */
   add(key: string, value: T): void {
     if (this.#firstKey === undefined && this.#otherCount === 0) {
       this.#firstKey = key;

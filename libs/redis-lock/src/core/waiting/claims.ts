@@ -6,12 +6,12 @@ import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
 import { isAmongPolls, openEveryMs } from './outsiders.js';
 import type { Waiter } from './waiter.js';
 
-/** Grants in a row within one process, before another process that waits is next. */
+/** Grants in a row within one process before another waiting process is next. */
 const BATCH = 8;
-/** A batch lasts for this time where others poll: an outsider waits for one pause between its polls. */
+/** The duration of a batch if others poll: an outsider waits for one pause between its polls. */
 const BATCH_AMONG_POLLS_MS = 3 * LAST_BACKOFF_MS;
 
-/** The wall clock may be adjusted by this in the life of a claim. */
+/** The largest adjustment of the wall clock that is expected during a claim. */
 const MOST_LEAD_MS = 50;
 
 /** A message that the lock was handed over. */
@@ -19,21 +19,26 @@ export interface Push {
   readonly owner: OwnerId;
   /** The waiter of the newest claim, if the message answers that claim. */
   readonly waiter: Waiter | undefined;
-  /** When the claim was sent, if the waiter holds the lock with it; otherwise the waiter asks Redis first. */
+  /**
+   * When the claim was sent, if the waiter holds the lock by it. Otherwise the waiter checks with
+   * Redis first.
+   */
   readonly sentAt: number | undefined;
 }
 
-/** The entry of this process in Redis' queue for one key: its newest claim, and when that was sent. */
+/**
+ * The entry of this process in Redis' queue for one key: its newest claim and the time of sending.
+ */
 export class Claims {
   private waiter: Waiter | undefined = undefined;
   private claim: Claim | undefined = undefined;
   private sentAt = 0;
-  /** The lead of the wall clock by then. */
+  /** The lead of the wall clock when the claim was sent. */
   private lead = 0;
 
   constructor(private readonly session: Session) {}
 
-  /** The claim with which the waiter asks, or is named, at this moment. */
+  /** The claim that goes out with the waiter's attempt, or with a release that names it. */
   claimFor(waiter: Waiter, isHearing: boolean): Claim {
     const { settings, clock } = this.session;
     this.waiter = waiter;
@@ -48,7 +53,7 @@ export class Claims {
     return this.claim;
   }
 
-  /** The waiter has left. Answers whether the newest claim was its claim. */
+  /** The waiter has left. Returns whether the newest claim was its claim. */
   leave(waiter: Waiter): boolean {
     if (this.waiter !== waiter) return false;
     this.waiter = undefined;
@@ -57,9 +62,9 @@ export class Claims {
   }
 
   /**
-   * Undefined for a message that names no claim of this session. A message that answers the newest claim is
-   * no older than that claim: its lease is counted from there. A message that names a later question of this
-   * process, by the clock of this process, is no older than that question.
+   * Undefined for a message that names no claim of this session. A message that answers the newest
+   * claim is no older than that claim: its lease counts from there. A message may also carry the
+   * time of a later attempt of this process. It is no older than that attempt.
    */
   read(payload: string): Push | undefined {
     const [, number, nonce, askedAt = '0'] = PAYLOAD.exec(payload) ?? [];
@@ -73,8 +78,8 @@ export class Claims {
   }
 
   /**
-   * The batch of this process is over: after 8 grants, when outsiders are due, or when outsiders have to
-   * learn that the next lease is shorter.
+   * The batch of this process is over. That is after 8 grants, or when outsiders are due. It is
+   * also over when outsiders must learn that the next lease is shorter.
    */
   isBatchOver({ batchCount, batchSince, remainingMs }: Hold, next: Waiter): boolean {
     const { settings, clock } = this.session;
@@ -92,7 +97,7 @@ export class Claims {
     const now = clock.now();
     const sentAt = askedAt > now ? this.sentAt : Math.max(this.sentAt, askedAt);
     const leftMs = leaseTimeMs - (now - sentAt);
-    // Without a connection no script renews or releases it.
+    // Without a connection no script can renew or release it.
     if (mode !== 'start' || leftMs < settings.claimTimeMs / 2 || !connection.isUp) return undefined;
     // The machine stood still since then, or its clock was set: the lease may be over.
     if (leadOf(clock, now) - this.lead > MOST_LEAD_MS) return undefined;

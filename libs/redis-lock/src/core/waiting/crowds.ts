@@ -1,11 +1,13 @@
 import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
 
-/** The waiters of one key that have a queue each: each owner has an entry in Redis' queue. */
+/** The waiters of one key that have a queue each. Each owner has an entry in Redis' queue. */
 export interface Crowd {
   /** The ids of their queues, in the order of arrival. */
   readonly ids: Set<string>;
-  /** The owner that Redis names as first, without a waiter here: it may have acquired a moment ago. */
+  /**
+   * The first owner in Redis' queue, if it has no waiter here. It may have acquired a moment ago.
+   */
   stray: OwnerId | undefined;
 }
 

@@ -5,23 +5,25 @@ import { Claims } from './claims.js';
 import { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
-/** A queue to which a local holder, or another process, hands the lock over. */
+/** A queue that receives the lock from a local holder, or from another process. */
 export class HandOverQueue extends WaitQueue {
   private madeClaims: Claims | undefined = undefined;
   private isGivingBack = false;
 
-  /** The holder releases: the first waiter acquires in the same step, or its process queues. */
+  /** The holder releases. In the same step, the first waiter acquires or its process queues. */
   successor(hold: Hold): Waiter | undefined {
     const next = this.waiters.firstToWait;
     if (next === undefined) return undefined;
-    // Where each waiter has an entry of its own, no process claims for it.
+    // If each waiter has its own entry, no process claims for it.
     const isBatchOver = this.hasOwnGrants && this.claims.isBatchOver(hold, next);
     next.claim = isBatchOver ? this.claims.claimFor(next, this.wakeUps.hearsGrants) : undefined;
     this.expectAnswer(next);
     return next;
   }
 
-  /** The release that named the successor was answered; without an answer its outcome is unknown. */
+  /**
+   * Redis answered the release that named the successor. Without an answer its outcome is unknown.
+   */
   onReleased(hold: Hold, next: Waiter, reply: Reply<ReleaseAnswer> | undefined): void {
     next.asker.answered?.();
     this.answered(next);
@@ -30,7 +32,7 @@ export class HandOverQueue extends WaitQueue {
       return;
     }
     const { value, sentAt, resent } = reply;
-    // The script was sent twice: the first delivery passed the lock.
+    // The script was sent twice, and the first delivery handed the lock over.
     if (value === 'passed' || (value === 'had' && resent)) {
       const isNewBatch = next.claim !== undefined;
       next.batchCount = isNewBatch ? 1 : hold.batchCount + 1;
@@ -54,7 +56,10 @@ export class HandOverQueue extends WaitQueue {
     else if (!this.isOurs(owner)) void this.giveBack(owner);
   }
 
-  /** A claim only while another process holds it, and only if a message or a poll would find the grant. */
+  /**
+   * A claim only while another process holds the lock, and only if a message or a poll finds the
+   * grant.
+   */
   protected override claimOf(waiter: Waiter): Claim | undefined {
     if (waiter.once || this.liveHolder !== undefined || this.use.granted !== undefined) {
       return undefined;
@@ -77,13 +82,16 @@ export class HandOverQueue extends WaitQueue {
     this.goOn(true);
   }
 
-  /** This owner holds it, was granted it, asks for it, or has released it while `minHoldMs` keeps it taken. */
+  /**
+   * This owner holds the lock, was granted it, requests it, or has released it while `minHoldMs`
+   * keeps it held.
+   */
   private isOurs(owner: OwnerId): boolean {
     const isHeld = owner === this.queues.holderOf(this.use)?.owner || owner === this.use.granted;
     return isHeld || this.queues.isKeptBy(owner) || owner === this.asking?.asker.owner;
   }
 
-  /** One at a time: a message that is repeated must not send a script each time. */
+  /** One at a time: a repeated message must not send a script each time. */
   private async giveBack(owner: OwnerId): Promise<void> {
     if (this.isGivingBack || !this.hasOwnGrants) return;
     this.isGivingBack = true;
@@ -95,7 +103,7 @@ export class HandOverQueue extends WaitQueue {
     return (this.madeClaims ??= new Claims(this.queues.session));
   }
 
-  /** Grants have a channel of their own, for all owners of this process. */
+  /** Grants have their own channel, for all owners of this process. */
   private get hasOwnGrants(): boolean {
     const { grants, wakeUp } = this.channels;
     return grants !== undefined && grants !== wakeUp;

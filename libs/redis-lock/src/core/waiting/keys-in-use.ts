@@ -4,13 +4,13 @@ import { ByKey } from './by-key.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
-/** The keys that callers of a session wait for or hold. No other key leaves anything here. */
+/** The keys that callers of a session hold or wait for. Other keys leave nothing here. */
 export class KeysInUse extends ByKey<KeyUse> {
   constructor(readonly most: number) {
     super();
   }
 
-  /** Begins a use of the key, which has to be ended. */
+  /** Begins a use of the key. The caller must end it. */
   begin(key: string): KeyUse {
     return this.get(key)?.begin() ?? this.beginFirst(key);
   }
@@ -23,15 +23,21 @@ export class KeysInUse extends ByKey<KeyUse> {
   }
 }
 
-/** One key that callers of this process wait for or hold. */
+/** One key that callers of this process hold or wait for. */
 export class KeyUse implements CountedKey {
   /** The hold of this process, if it hands the lock over. */
   holder: Hold | undefined = undefined;
-  /** The only waiter, which asks without a queue; one is opened when others come, or when it has to wait. */
+  /**
+   * The only waiter, which sends its attempts without a queue. A queue opens when others come, or
+   * when it has to wait.
+   */
   alone: Waiter | undefined = undefined;
-  /** The queue of the first kind that has one; `WaitQueues` keeps those of other kinds and of single owners. */
+  /**
+   * The queue of the first kind that has one. `WaitQueues` keeps those of other kinds and of single
+   * owners.
+   */
   queue: WaitQueue | undefined = undefined;
-  /** The owner that was granted it while others here wait, until its call goes on. */
+  /** The owner that was granted the lock while others here wait, until its call goes on. */
   granted: OwnerId | undefined = undefined;
   /** The first use has begun. */
   private count = 1;
@@ -41,7 +47,7 @@ export class KeyUse implements CountedKey {
     private readonly all: ByKey<KeyUse>,
   ) {}
 
-  /** Apart from one hold, or one waiter, this process does not use the key. */
+  /** One hold or one waiter is the only use of the key by this process. */
   get isOnly(): boolean {
     return this.count === 1;
   }

@@ -14,12 +14,12 @@ export interface Busy {
 
 export const NONE: Known = { kind: 'none' };
 
-/** Redis has said that nobody has set the permits. */
+/** Redis has answered that the permits are not set. */
 export function isUnset(known: Known): boolean {
   return known.kind === 'busy' && known.blockedBy === 'unset';
 }
 
-/** Another owner has it, or there are no permits yet. */
+/** Another owner holds it, or its permits are not set. */
 export interface Refusal {
   readonly remainingMs: number;
   readonly blockedBy: LockTimeoutError['blockedBy'];
@@ -49,5 +49,5 @@ export function noAnswerError(
 
 export function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
   if (known.kind === 'failed') return known.error;
-  return new LockBackendError('Redis has not answered', { retryable: true, outcome: 'unknown' });
+  return new LockBackendError('Redis did not answer', { retryable: true, outcome: 'unknown' });
 }

@@ -15,7 +15,7 @@ export class Marks extends ByKey<Moment> {
     return this.get(id) !== undefined;
   }
 
-  /** Marks the id from now on, in place of an earlier mark. */
+  /** Marks the id from now on. Replaces an earlier mark. */
   set(id: string, forMs: number): void {
     let moment = this.get(id);
     if (moment === undefined) {
@@ -28,7 +28,7 @@ export class Marks extends ByKey<Moment> {
     this.times.set(moment, this.times.clock.now() + forMs);
   }
 
-  /** Marks that are set are not ended any more. */
+  /** Marks stay from now on: no timer ends them. */
   close(): void {
     for (const moment of this.values()) this.times.delete(moment);
   }

@@ -1,13 +1,13 @@
 import type { LockSettings } from '../api/settings.js';
 import { LAST_BACKOFF_MS } from '../time/polls.js';
 
-/** How long the queue stands back for an outsider that got a wake-up or has held the lock. */
+/** How long the queue stands back for an outsider that received a wake-up or has held the lock. */
 export const STAND_BACK_MS = 20;
 
 /** Wakes outsiders that sleep until an older, longer lease ends. Redisson reads it as `0`. */
 export const SHORTER = '00';
 
-/** The interval (ms) in which outsiders that listen get at least one window. 0 is never. */
+/** The interval (ms) in which listening outsiders get at least one window. 0 is never. */
 export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
   return { auto: 1_000, redisson: 1, none: 0 }[interop];
 }

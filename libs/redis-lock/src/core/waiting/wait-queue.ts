@@ -11,9 +11,11 @@ import type { Waiter } from './waiter.js';
 import { WaiterList } from './waiter-list.js';
 
 /**
- * The waiters of one key in this process: first come, first served, and only the first is known to Redis.
- * `asking`: a script is on its way that concerns the waiter `asking`. `parked`: others hold it; a message,
- * a poll or the release of a local holder ends that. `idle`: there are no waiters.
+ * The waiters of one key in this process: first come, first served. Redis knows only the first.
+ * - `asking`: a script for the waiter `asking` is on its way.
+ * - `parked`: another owner holds the lock. A message, a poll or the release of a local holder ends
+ *   that.
+ * - `idle`: there are no waiters.
  */
 export class WaitQueue implements WakeUpListener {
   readonly waiters = new WaiterList();
@@ -25,11 +27,13 @@ export class WaitQueue implements WakeUpListener {
   private askAgain = false;
   private attempts = 0;
   /**
-   * The connection's `sendCount` when the last attempt was made. While it is the same, the attempt is not
-   * sent yet, and serves a caller that comes now as well.
+   * The connection's `sendCount` at the last attempt. While it stays the same, the attempt is not
+   * sent yet. Then it also serves a caller that comes now.
    */
   private sendCountAtAsk: number | undefined = undefined;
-  /** In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter. */
+  /**
+   * In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter.
+   */
   private isBehindOwn = false;
   protected last: Known = NONE;
   private madeChannels: Channels | undefined = undefined;
@@ -54,7 +58,7 @@ export class WaitQueue implements WakeUpListener {
     return this.waiters.size === 0 ? 'idle' : 'parked';
   }
 
-  /** The last answer; none once a newer attempt has had no answer for `ANSWER_MS`. */
+  /** The last answer. `NONE` once a newer attempt has no answer for `ANSWER_MS`. */
   get known(): Known {
     const isOwed =
       this.asking !== undefined && this.queues.session.clock.now() - this.askedAt > ANSWER_MS;
@@ -67,10 +71,10 @@ export class WaitQueue implements WakeUpListener {
     waiter.queue = this;
     if (waiter.once && waiters.waiting > 0) {
       const { known } = this;
-      // After a grant that keeps no other owner out, the next waiter asks at once.
+      // After a grant that keeps no other owner out, the next waiter sends its attempt at once.
       const isAnswered = !this.queues.isShared || this.asking === undefined;
       if (known.kind === 'busy' && isAnswered && !this.isSetBy(waiter)) {
-        // A waiter is ahead, which acquires the lock if it is free by now.
+        // A waiter is ahead. It acquires the lock if that is free by now.
         waiter.refuse(known);
         return;
       }
@@ -95,8 +99,8 @@ export class WaitQueue implements WakeUpListener {
   }
 
   /**
-   * Sends the attempt of the first waiter, unless a script is on its way already. Where nobody has set
-   * the permits, a waiter that sets them goes first.
+   * Sends the attempt of the first waiter, unless a script is already on its way. If the permits
+   * are not set, a waiter that sets them goes first.
    */
   ask(): void {
     const next = this.setter ?? this.waiters.first;
@@ -110,7 +114,7 @@ export class WaitQueue implements WakeUpListener {
     next.ask(this.claimOf?.(next), ++this.attempts);
   }
 
-  /** As `add`, for a waiter that has asked alone. */
+  /** As `add`, for a waiter that has sent its attempt alone. */
   adopt(waiter: Waiter): void {
     waiter.queue = this;
     this.waiters.add(waiter);
@@ -128,7 +132,7 @@ export class WaitQueue implements WakeUpListener {
       else this.grant(waiter, sentAt, value.fencingToken);
       return;
     }
-    // A newer attempt is on its way, whose answer counts.
+    // A newer attempt is on its way. Its answer counts.
     if (isOverridden) return;
     this.isBehindOwn = value.kind === 'busy' && value.isBehindOwn === true;
     if (value.kind === 'busy') this.queues.heard(this, value, this.last);
@@ -141,7 +145,7 @@ export class WaitQueue implements WakeUpListener {
     const isPassing = error instanceof LockBackendError && error.retryable;
     if (isPassing) this.last = { kind: 'failed', error };
     if (!waiter.isQueued) {
-      // Redis may have granted this attempt, or one before it.
+      // Redis may have granted this attempt, or an earlier one.
       if (waiter.isUncertain && !waiter.hasLock) void waiter.tooLate();
       this.goOn();
     } else if (isPassing) {
@@ -155,7 +159,7 @@ export class WaitQueue implements WakeUpListener {
 
   /** The answer concerns all waiters. */
   busy(remainingMs: number, blockedBy?: Busy['blockedBy']): void {
-    // Else a newer answer is on its way.
+    // Otherwise a newer answer is on its way.
     if (this.asking === undefined) this.last = this.busyFor(remainingMs, blockedBy);
     this.goOn(this.answerOnce(this.attempts) || this.setter !== undefined);
   }
@@ -167,7 +171,7 @@ export class WaitQueue implements WakeUpListener {
   }
 
   close(): void {
-    // From the last to the first: no waiter asks in the place of one that leaves.
+    // From the last to the first: no waiter sends an attempt in the place of one that leaves.
     const waiters = this.waiters.since(Infinity).reverse();
     for (const waiter of waiters) waiter.fail(new LockShutdownError(waiter.name));
   }
@@ -181,7 +185,7 @@ export class WaitQueue implements WakeUpListener {
     if (isAsking || this.queues.standsBack(this.id)) {
       this.wakeUps.pollIn();
     } else {
-      // An attempt whose waiter has left must not hold the others up.
+      // An attempt whose waiter has left must not delay the others.
       this.asking = undefined;
       this.ask();
     }
@@ -192,20 +196,22 @@ export class WaitQueue implements WakeUpListener {
     return this.waiters.first?.asker.cancelStray?.(owner);
   }
 
-  /** Where a lock is handed over: the claim with which a waiter asks. */
+  /** If the lock is handed over: the claim that goes out with a waiter's attempt. */
   protected claimOf?(waiter: Waiter): Claim | undefined;
-  /** Where a lock is handed over: a waiter has left. Answers whether the newest claim was its claim. */
+  /**
+   * If the lock is handed over: a waiter has left. Returns whether the newest claim was its claim.
+   */
   protected forget?(waiter: Waiter): boolean;
-  /** Where a lock is handed over: a message of the grant. */
+  /** If the lock is handed over: a message of the grant. */
   pushed?(payload: string): void;
 
   private begin(waiter: Waiter): void {
     const holder = waiter.once ? undefined : this.liveHolder;
     if (holder !== undefined) this.last = this.busyFor(holder.remainingMs);
-    // The waiter that asks has left, and its answer may never come.
+    // The waiter of the running attempt has left, and its answer may never come.
     if (this.asking !== undefined) this.wakeUps.pollIn();
     else if (!waiter.once && this.queues.standsBack(this.id)) this.wakeUps.pollIn();
-    // A local owner holds it in a batch: its release names this waiter, which need not ask.
+    // A local owner holds it in a batch. Its release names this waiter, which needs no attempt.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
     else this.ask();
   }
@@ -238,7 +244,10 @@ export class WaitQueue implements WakeUpListener {
     this.askAgain = isShared;
   }
 
-  /** A waiter that came after the attempt was sent asks anew: the answer may be older than its call. */
+  /**
+   * The answer may be older than a waiter that came after the attempt. Such a waiter needs a new
+   * attempt.
+   */
   private grantAll(attempt: number, sentAt: number): void {
     this.last = NONE;
     for (const waiter of this.waiters.since(attempt)) {
@@ -249,9 +258,9 @@ export class WaitQueue implements WakeUpListener {
   }
 
   /**
-   * Refuses the single attempts, which have their answer. The first waiter may have come after attempt
-   * `newest`, which was answered: then it has to ask, and `true` is returned. Those behind it have a waiter
-   * ahead, which acquires the lock if it is free.
+   * Refuses the single attempts, which have their answer. The first waiter may have come after
+   * attempt `newest`, which Redis answered. Then it needs its own attempt, and this returns `true`.
+   * The single attempts behind it have a waiter ahead, which acquires the lock if it is free.
    */
   protected answerOnce(newest: number): boolean {
     const { last } = this;
@@ -316,7 +325,7 @@ export class WaitQueue implements WakeUpListener {
     return { kind: 'busy', until: this.queues.session.clock.now() + remainingMs, blockedBy };
   }
 
-  /** Nobody has set the permits, and the attempt of this waiter would. */
+  /** The permits are not set, and the attempt of this waiter sets them. */
   private isSetBy({ asker }: Waiter): boolean {
     return isUnset(this.last) && asker.capacity !== undefined;
   }

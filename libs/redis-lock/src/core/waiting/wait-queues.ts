@@ -24,7 +24,10 @@ export class WaitQueues implements HoldListener {
   private readonly crowds = new Crowds();
   /** Keys that outsiders may acquire first, for a moment. */
   private readonly opened: Marks;
-  /** Owners that have released a lock which `minHoldMs` keeps taken: a message of the grant may still come. */
+  /**
+   * Owners that have released a lock which `minHoldMs` keeps held. A message of the grant may still
+   * come.
+   */
   private readonly kept: Marks;
   private readonly stopListening: () => void;
   private readonly restful: Idle;
@@ -58,7 +61,7 @@ export class WaitQueues implements HoldListener {
   }
 
   /**
-   * Checks that the caller may wait. Answers the use of its key, if there is one.
+   * Checks that the caller may wait. Returns the use of its key, if there is one.
    * @param isLetIn the limits do not concern it
    * @throws {LockShutdownError} the application is closing
    * @throws {LockLimitError} there is no room for another waiter, or for another key
@@ -80,7 +83,10 @@ export class WaitQueues implements HoldListener {
     return use;
   }
 
-  /** Resolves once Redis has granted what the waiter wants, or refused it for as long as it waits. */
+  /**
+   * Resolves once Redis has granted what the waiter wants, or has refused it during its whole
+   * waiting time.
+   */
   async wait(waiter: Waiter): Promise<typeof GRANTED | Refusal> {
     let outcome = await waiter.waitIn(this);
     if (outcome === SLOW) outcome = await waiter.goOn();
@@ -95,12 +101,12 @@ export class WaitQueues implements HoldListener {
     waiter.queues = this;
     const isAlone = use === undefined && isInTurn && asker.owner !== undefined;
     if (isAlone && this.session.settings.wakeUp === 'message' && !this.opened.has(key)) {
-      // A queue is opened when others come, or when it has to wait.
+      // A queue opens when others come, or when it has to wait.
       this.askAlone(waiter);
       return;
     }
     const queue = this.queueOf(key, queueId) ?? this.open(asker);
-    // Before it asks: its answer looks for it there.
+    // Before its attempt: the answer looks for it there.
     if (!waiter.once && !isInTurn) this.crowds.add(key, queueId);
     queue.add(waiter);
   }
@@ -133,7 +139,7 @@ export class WaitQueues implements HoldListener {
     queue.leave(waiter);
     this.crowds.delete(key, id);
     if (leader !== queue) return;
-    // From now on the next queue asks for all.
+    // From now on the next queue sends attempts for all.
     const next = this.leaderOf(queue);
     if (known.kind === 'busy') next?.busy(Math.max(0, known.until - this.session.clock.now()));
     else next?.goOn();
@@ -146,7 +152,7 @@ export class WaitQueues implements HoldListener {
 
   // For a release.
 
-  /** The holder releases: answers the next waiter of this process, if there is one. */
+  /** The holder releases. Returns the next waiter of this process, if there is one. */
   successor(hold: Hold): Waiter | undefined {
     this.forget(hold);
     const { key, countedKey } = hold;
@@ -159,7 +165,7 @@ export class WaitQueues implements HoldListener {
     if (next.queue instanceof HandOverQueue) next.queue.onReleased(hold, next, reply);
   }
 
-  /** The release left it to outsiders: the waiters here stand back for a moment. */
+  /** The release left the lock to outsiders: the waiters here stand back for a moment. */
   leftToOutsiders({ key }: Hold): void {
     this.opened.set(key, standBackMs(this.session.settings));
   }
@@ -184,7 +190,7 @@ export class WaitQueues implements HoldListener {
     return holder?.listener === this ? holder : undefined;
   }
 
-  /** Outsiders may acquire it first: the queue asks when that is over. */
+  /** Outsiders may acquire it first. The queue sends its attempt when that is over. */
   standsBack(id: string): boolean {
     return this.opened.has(id);
   }
@@ -200,21 +206,23 @@ export class WaitQueues implements HoldListener {
     return leader === undefined || leader === queue;
   }
 
-  /** Passes on an answer that concerns other waiters of the key; `before` is the last known answer. */
+  /**
+   * Passes on an answer that concerns other waiters of the key. `before` is the last known answer.
+   */
   heard(queue: WaitQueue, answer: AcquireAnswer & { kind: 'busy' }, before: Known): void {
     const { isNew, sibling } = answer;
     if (answer.standBackMs !== undefined) this.opened.set(queue.key, answer.standBackMs);
     const crowd = this.crowds.get(queue.key);
     if (crowd === undefined || this.leaderOf(queue) !== queue) return;
-    // Its entry was lost, as those of the others may be.
+    // Its entry was lost, so the entries of the others may be, too.
     if (isNew === true && before.kind !== 'none') {
       for (const id of crowd.ids) if (id !== queue.id) this.others.get(id)?.ask();
     }
     const waiting = this.others.get(sibling ?? '');
     waiting?.ask();
     const stray = waiting === undefined ? sibling : undefined;
-    // An owner that a later answer names again was granted nothing; unless it acquired while its slot of a
-    // Cluster was moving, without a look at the queue.
+    // An owner that a later answer names again has received no grant. The exception: it acquired
+    // while its slot of a Cluster was moving, without a look at the queue.
     const isStray = stray !== undefined && stray === crowd.stray;
     const isHeld = isStray && this.holds.all.some(({ owner }) => owner === stray);
     if (isStray && !isHeld) void queue.cancelStray(stray);
@@ -239,7 +247,7 @@ export class WaitQueues implements HoldListener {
     this.stopListening();
     this.opened.close();
     this.kept.close();
-    // From the last to the first: in Redis' queue no entry has to move up for one that leaves at the end.
+    // From the last to the first: in Redis' queue no entry moves up for one that leaves at the end.
     for (const queue of this.all().reverse()) queue.close();
   }
 
@@ -250,7 +258,7 @@ export class WaitQueues implements HoldListener {
 
   /** In the order in which their keys were first used. */
   private all(): WaitQueue[] {
-    // Before `queueIn`, which may open one among them.
+    // Before `queueIn`, which may open one of them.
     const others = this.others.values();
     const queues = this.keysInUse.values().map((use) => this.queueIn(use));
     return [...queues, ...others].filter((queue) => queue?.queues === this) as WaitQueue[];
@@ -261,7 +269,7 @@ export class WaitQueues implements HoldListener {
     return (use === undefined ? undefined : this.queueIn(use)) ?? this.others.get(id);
   }
 
-  /** The queue of this kind, which is opened for a waiter that has asked alone so far. */
+  /** The queue of this kind. Opens it for a waiter that has sent its attempts alone so far. */
   private queueIn({ alone, queue }: KeyUse): WaitQueue | undefined {
     if (alone?.queues === this) return this.queueFor(alone);
     return queue?.queues === this ? queue : undefined;
@@ -277,7 +285,7 @@ export class WaitQueues implements HoldListener {
     waiter.ask(undefined, 1);
   }
 
-  /** The waiter's queue, which is opened if it has asked alone so far. */
+  /** The waiter's queue. Opens it if the waiter has sent its attempts alone so far. */
   queueFor(waiter: Waiter): WaitQueue | undefined {
     const { use, asker } = waiter;
     if (use?.alone === waiter) {
@@ -291,7 +299,7 @@ export class WaitQueues implements HoldListener {
     return waiter.queue;
   }
 
-  /** The queue that asks for all waiters of the key, if one does. */
+  /** The queue that sends attempts for all waiters of the key, if there is one. */
   private leaderOf({ key, isLed }: WaitQueue): WaitQueue | undefined {
     return isLed ? this.others.get(this.crowds.firstOf(key) ?? '') : undefined;
   }

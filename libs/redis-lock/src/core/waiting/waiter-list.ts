@@ -37,7 +37,7 @@ export class WaiterList {
     if (waiter.once) this.onceCount += 1;
   }
 
-  /** Answers whether it was in the list. */
+  /** Returns whether it was in the list. */
   drop(waiter: Waiter): boolean {
     if (!waiter.isQueued) return false;
     waiter.isQueued = false;
@@ -46,7 +46,8 @@ export class WaiterList {
     else previous.next = next;
     if (next === undefined) this.last = previous;
     else next.previous = previous;
-    // A link to the next would keep all later waiters alive as long as this one, once it is old to V8.
+    // A link to the next would keep all later waiters alive as long as this one, once it is old to
+    // V8.
     waiter.next = undefined;
     waiter.previous = undefined;
     this.size -= 1;

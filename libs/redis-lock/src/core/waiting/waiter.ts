@@ -27,7 +27,7 @@ import type { KeyUse } from './keys-in-use.js';
 import type { WaitQueue } from './wait-queue.js';
 import type { WaitQueues } from './wait-queues.js';
 
-/** After this time the observer gets a `waiting` event. */
+/** After this time the observer receives a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
 
 /** Redis has granted what the waiter wants. */
@@ -47,11 +47,11 @@ export class Waiter implements Timed, AbortListener, Successor {
   isQueued = false;
   queues: WaitQueues | undefined = undefined;
   queue: WaitQueue | undefined = undefined;
-  /** The use of its key, while it asks alone, and from the grant on. */
+  /** The use of its key: while it sends its attempts alone, and from the grant on. */
   use: KeyUse | undefined = undefined;
-  /** The number of the first attempt of its queue that was sent during its call. */
+  /** The number of the first attempt that its queue sent during its call. */
   since = 0;
-  /** The connection's `sendCount` when it asked alone. */
+  /** The connection's `sendCount` when it sent its attempt alone. */
   sendCountAtAsk: number | undefined = undefined;
   /** The claim of its process, if a release names it while others go first. */
   claim: Claim | undefined = undefined;
@@ -62,7 +62,7 @@ export class Waiter implements Timed, AbortListener, Successor {
   // The grant, once `hasLock`.
   sentAt = 0;
   fencingToken: number | undefined = undefined;
-  /** The lease of the grant; 0 if it is the lease that was asked for. */
+  /** The lease of the grant; 0 if it is the requested lease. */
   grantMs = 0;
   batchCount = 0;
   batchSince = 0;
@@ -119,9 +119,10 @@ export class Waiter implements Timed, AbortListener, Successor {
   }
 
   /**
-   * Enters a queue; resolves once Redis has granted what it wants, or refused it while it waits.
-   * @param isAdmitted it was granted the lock before, and too late
-   * @param isLetIn whatever number waits
+   * Enters a queue. Resolves once Redis has granted what it wants, or has refused it while it
+   * waits.
+   * @param isAdmitted it has already received a grant, too late
+   * @param isLetIn the limits do not concern it
    * @throws {LockShutdownError} the application is closing
    * @throws {LockLimitError} there is no room for another waiter, or for another key
    */
@@ -139,7 +140,10 @@ export class Waiter implements Timed, AbortListener, Successor {
     });
   }
 
-  /** Before anything is armed: a signal may abort, throw, close the session or use the key as it is listened to. */
+  /**
+   * Runs before the timer is set. A signal that is listened to may abort, throw, close the session
+   * or use the key.
+   */
   private listenIn<T>(signal: AbortSignal, admit: () => T): T {
     refuseAborted(signal);
     listenTo(signal, this);
@@ -152,7 +156,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     }
   }
 
-  /** Tells the observer of a slow wait, and resolves with the outcome of its rest. */
+  /** Reports a slow wait to the observer, and resolves with the outcome of its rest. */
   goOn(): Promise<Outcome> {
     const { waitedMs, rest = NEVER } = this;
     const { name, kind, label } = this.subject;
@@ -186,7 +190,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     );
   }
 
-  /** A release that is on its way may make this one the next owner. */
+  /** A release that is on its way may make this waiter the next owner. */
   named(): void {
     this.wasNamed = true;
     this.asker.named?.();
@@ -225,7 +229,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     }
   }
 
-  /** An attempt was granted, or may have been, after the caller had left. */
+  /** An attempt was granted, or may have been, after the caller left. */
   tooLate(): Promise<void> {
     const { name, kind, label } = this.subject;
     return outOfScope(() => {
@@ -234,14 +238,14 @@ export class Waiter implements Timed, AbortListener, Successor {
     });
   }
 
-  /** Cancels what it got, or may still get. Never rejects. */
+  /** Cancels what it received, or may still receive. Never rejects. */
   cancel(): Promise<void> {
     if (this.isCancelled) return DONE;
     this.isCancelled = true;
     return this.asker.cancel();
   }
 
-  /** The end of the wait, or the time from which on it is slow. */
+  /** The end of the wait, or the time from which it is slow. */
   private dueAt(now: number): number {
     const { startedAt, limitMs } = this;
     const isSlow = this.rest !== undefined || now - startedAt >= SLOW_WAIT_MS;
@@ -263,7 +267,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const { known } = this;
     const isAsking = this.queue?.asking === this;
     if (!this.end()) return;
-    // A single attempt has no earlier answer to refuse it by.
+    // A single attempt has no earlier answer that could refuse it.
     if (known.kind === 'busy' && !this.once) {
       this.resolve(this.refusalOf(known));
       return;
@@ -282,7 +286,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     return queue === undefined ? NONE : (queues?.known(queue) ?? NONE);
   }
 
-  /** Ends the wait. Answers whether this call has ended it. */
+  /** Ends the wait. Returns whether this call has ended it. */
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
@@ -292,7 +296,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const queue = this.hasLock ? this.queue : this.queues?.queueFor(this);
     const isAsking = queue?.asking === this;
     queue?.queues.leave(this);
-    // A late grant of an attempt that is on its way is cancelled with its answer.
+    // The answer to an attempt that is on its way cancels its late grant.
     const mayHaveGot = this.isUncertain && !isAsking;
     if (!this.hasLock && (mayHaveGot || this.mayBeRemembered || this.wasNamed)) void this.cancel();
     return true;

@@ -7,7 +7,9 @@ import { Moment, type Group, type Timed } from '../time/timer-heap.js';
 import type { Known } from './known.js';
 import { SHORTER } from './outsiders.js';
 
-/** Waiters behind a local holder subscribe to nothing for this time: its release ends their wait. */
+/**
+ * Waiters behind a local holder subscribe to nothing for this time: its release ends their wait.
+ */
 const MOMENT_MS = 50;
 
 /** The message of a free lock. */
@@ -25,18 +27,18 @@ export interface WakeUpListener {
   hint(): void;
   /** The lock may have been handed over to this process. */
   pushed?(payload: string): void;
-  /** It is time to ask, with or without a message. */
+  /** It is time for an attempt, with or without a message. */
   onPoll(): void;
 }
 
 /** Messages that wake the waiters of one key, and polls in case none arrive. */
 export class WakeUps implements Timed {
-  /** The next poll's. */
+  /** The place of the next poll. */
   heapIndex = -1;
   group: Group | undefined = undefined;
-  /** Messages of grants arrive: a grant to an earlier claim would reach no listener. */
+  /** Messages of grants arrive. A grant to an earlier claim would reach no listener. */
   hearsGrants = false;
-  /** The subscription is not confirmed in time: polls find grants. */
+  /** The subscription was not confirmed in time: polls find grants. */
   isDeaf = false;
   private backoffMs = FIRST_BACKOFF_MS;
   private isHinting = false;
@@ -84,21 +86,21 @@ export class WakeUps implements Timed {
     this.session.times.set(this.later, this.session.clock.now() + MOMENT_MS);
   }
 
-  /** Another process has it. */
+  /** Another process holds it. */
   listen(): void {
     if (this.stops !== undefined) return;
     const { connection } = this.session;
     const { wakeUp, nodes, grants } = this.listener.channels;
     const isShared = grants === wakeUp;
     // Subscribed first, and left last: else others would take this process for an outsider.
-    // Each queue has a listener of its own: a reader and a writer of one lock both listen here.
+    // Each queue has its own listener: a reader and a writer of one lock both listen here.
     const silent: ChannelListener = { message: () => undefined, confirmed: () => undefined };
     this.stops = nodes === undefined ? [] : [connection.listen(nodes, silent)];
     if (!isShared) this.stops.push(connection.listen(wakeUp, this.wakeUps()));
     if (grants !== undefined) this.stops.push(connection.listen(grants, this.pushes(isShared)));
   }
 
-  /** The subscriptions end after the waiter that was granted has gone on. */
+  /** The subscriptions end after the waiter with the grant has gone on. */
   stop(): void {
     const { clock, times } = this.session;
     times.delete(this);
