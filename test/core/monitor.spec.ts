@@ -137,7 +137,7 @@ describe('LockMonitor', () => {
 
     it.each<[string, (monitor: LockMonitor) => unknown, string]>([
       ['is gone', cutOff, 'there is no connection to Redis'],
-      ['says nothing', () => proxy.current.blackhole(), 'Redis has not answered for 100 ms'],
+      ['says nothing', () => proxy.current.blackhole(), 'Redis did not answer for 100 ms'],
       ['is a replica', () => redis.admin.replicaof('127.0.0.1', 1), 'the server is a replica now'],
       ['is full', () => redis.admin.config('SET', 'maxmemory', 1), 'Redis has no memory left'],
     ])('rejects when Redis %s', async (_, takeAway, message) => {

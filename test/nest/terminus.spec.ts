@@ -93,7 +93,7 @@ describe('LockHealthIndicator', () => {
   it('is down while Redis says nothing', async () => {
     const { check } = await start();
     proxy.current.blackhole();
-    const message = 'Redis has not answered for 250 ms';
+    const message = 'Redis did not answer for 250 ms';
     expect(await check()).toMatchObject({ code: 503, details: { locks: { message } } });
     await proxy.current.heal();
     proxy.current.cut();

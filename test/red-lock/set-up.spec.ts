@@ -79,9 +79,9 @@ describe('the set-up of a red lock', () => {
   });
 
   it.each([
-    [1, /of 1 node outlives the loss of none/],
-    [2, /of 2 nodes outlives the loss of none/],
-    [4, /of 4 nodes outlives the loss of no more of them than one of 3/],
+    [1, /of 1 node does not survive the loss of a node/],
+    [2, /of 2 nodes does not survive the loss of a node/],
+    [4, /of 4 nodes survives no more losses than one of 3/],
   ])('warns of %d nodes', (count, message) => {
     const { events } = open({ nodes: Array.from({ length: count }, () => 'redis://127.0.0.1:1') });
     expect(events.filter(({ type }) => type === 'warning')).toEqual([

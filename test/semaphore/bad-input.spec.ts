@@ -126,7 +126,7 @@ describe('SemaphoreService given bad input (d.6)', () => {
 
   it('119 releases no unknown permit', async () => {
     const semaphore = await semaphoreOf(5);
-    await expect(semaphore.release(ID)).rejects.toThrow('Semaphore "a" gave back nothing');
+    await expect(semaphore.release(ID)).rejects.toThrow('Semaphore "a" released nothing');
     expect(await semaphore.tryRelease(ID)).toBe(false);
     expect(await semaphore.availablePermits()).toBe(5);
   });

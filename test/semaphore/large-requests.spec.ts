@@ -139,7 +139,7 @@ describe('a request for many permits at once', () => {
     const { leases, waiting, semaphore } = await withLargeWaiter();
     const error = await semaphore.acquire({ permits: 5 }).catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'LOCK_STATE', lockName: 'a' });
-    expect((error as Error).message).toContain('it has 4 permits in all, and 5 were asked for');
+    expect((error as Error).message).toContain('it has 4 permits in all, and 5 were requested');
     await leases[0]?.release();
     (await waiting.promise).assertHeld();
   });

@@ -23,7 +23,7 @@ local function once(note, ...)
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
-  -- A note of what has not happened would be taken for its answer.
+  -- A note of a failed step would count as its answer.
   if known then redis.call('set', marker, known, 'px', markerTtlMs) else redis.call('del', marker) end
   return changed
 end

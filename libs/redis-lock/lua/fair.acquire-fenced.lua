@@ -188,7 +188,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- A dead waiter leaves before its time, as if it had cancelled.
+    -- A dead waiter leaves before its time, as after a cancel.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -220,7 +220,7 @@ local function aliveText(waiters)
   return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
 end
 
--- A process that asks is alive, however long it was silent, and so are all of its waiters.
+-- A process that sends an attempt is alive after any silence, and so are all of its waiters.
 local function stayAlive()
   local own, life = recordOf(owner)
   if own then
@@ -236,7 +236,7 @@ local function remember(life)
   local record = written({ waitMs = waitMs, owedMs = 0, since = sinceUs, terms = terms })
   local process, waiters = processOf(owner), life and life.waiters or 0
   local added = redis.call('hset', waiting, owner, record, process, aliveText(waiters + 1))
-  -- The owner had a record that could not be read, and is counted already.
+  -- The record of the owner was not readable. The owner is already counted.
   if life and added == 0 then redis.call('hset', waiting, process, aliveText(waiters)) end
 end
 
@@ -315,7 +315,7 @@ local function keepKeys(last)
   end
 end
 
--- The time (ms) in which only a message makes it worth to ask again. Never 0.
+-- The time (ms) in which only a message makes another attempt useful. Never 0.
 local function patience(head)
   local pttl = redis.call('pttl', lock)
   if pttl == -1 then return pttl end

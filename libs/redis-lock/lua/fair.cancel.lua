@@ -152,7 +152,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- A dead waiter leaves before its time, as if it had cancelled.
+    -- A dead waiter leaves before its time, as after a cancel.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -197,8 +197,8 @@ local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
 end
--- The grant comes before its push, so that the push is always true. A grant that no client
--- receives is taken back.
+-- The grant comes before its push, so that the push is always true. A grant without a receiver is
+-- taken back.
 local function giveTo(waiter, place, record, leaseMs, count, tell)
   if not tried(give, waiter, count, leaseMs) then return false end
   if tell and not tell() then
@@ -212,7 +212,7 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   return true
 end
 
--- A waiter without a subscription is dead, or asks again when it is connected.
+-- A waiter without a subscription is dead, or sends an attempt when it is connected again.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, '^(%x+) ([1-9]%d*) ([se])$')
   local number = string.match(waiter, ':(%d+)$')
@@ -247,7 +247,7 @@ local function handOn(successor, leaseMs, starts)
   return tried(giveToNext, successor, leaseMs, starts) or 'unannounced'
 end
 local wasNext = dequeue(-1)
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 local held = redis.pcall('hget', lock, owner)
 local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end

@@ -154,7 +154,7 @@ local function sweep()
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
-    -- A dead waiter leaves before its time, as if it had cancelled.
+    -- A dead waiter leaves before its time, as after a cancel.
     if record and score and score > now then owedMs = owedMs + record.waitMs + record.owedMs end
     swept = swept + 1
     head = redis.call('lindex', queue, 0)
@@ -185,8 +185,8 @@ local function tried(step, ...)
   local isDone, answer = pcall(step, ...)
   return isDone and answer
 end
--- The grant comes before its push, so that the push is always true. A grant that no client
--- receives is taken back.
+-- The grant comes before its push, so that the push is always true. A grant without a receiver is
+-- taken back.
 local function giveTo(waiter, place, record, leaseMs, count, tell)
   if not tried(give, waiter, count, leaseMs) then return false end
   if tell and not tell() then
@@ -200,7 +200,7 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   return true
 end
 
--- A waiter without a subscription is dead, or asks again when it is connected.
+-- A waiter without a subscription is dead, or sends an attempt when it is connected again.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, '^(%x+) ([1-9]%d*) ([se])$')
   local number = string.match(waiter, ':(%d+)$')

@@ -9,7 +9,7 @@ for i = 1, count do
   local leaseMs = ARGV[count + i] or ARGV[count + 1]
   local held = redis.pcall('hexists', KEYS[i], ARGV[i])
   if type(held) == 'table' then
-  -- A key of another type is a no. That Redis may not be asked is none.
+  -- A key of another type has no such owner. A missing right to read says nothing.
   if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
   held = 0
 end

@@ -38,7 +38,7 @@ local function leaveQueue(one, hadIt)
   if number and own and (number == own or hadIt and number < own) then removeProcess(process) end
 end
 local held = redis.pcall('hget', lock, owner)
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 if type(held) ~= 'string' then
   leaveQueue(owner)
@@ -143,7 +143,7 @@ local function grant(process, record)
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
   -- The push follows the grant, so that it is always true. A process without a subscription is
-  -- dead, or asks again when it is connected.
+  -- dead, or tries again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
     isUntold = not receivers

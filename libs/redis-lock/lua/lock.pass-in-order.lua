@@ -164,7 +164,7 @@ local function grant(process, record)
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
   -- The push follows the grant, so that it is always true. A process without a subscription is
-  -- dead, or asks again when it is connected.
+  -- dead, or tries again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
     isUntold = not receivers

@@ -9,7 +9,7 @@ for i = 1, #KEYS, 2 do
   local key = KEYS[i + 1] .. owner .. ':rwlock_timeout:'
   local held = redis.pcall('hget', lock, owner)
   if type(held) == 'table' then
-  -- A key of another type is a no. That Redis may not be asked is none.
+  -- A key of another type has no such owner. A missing right to read says nothing.
   if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
   held = false
 end

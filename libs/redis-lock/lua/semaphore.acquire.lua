@@ -56,7 +56,7 @@ if isNew then free = ofAll - redis.call('zcard', leases) end
 if free and missing > free then
   local capacity = free + redis.call('zcard', leases)
   if #ids > capacity then
-    return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were asked for at once', capacity, #ids))
+    return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were requested at once', capacity, #ids))
   end
 end
 if isNew then redis.call('set', counter, string.format('%.0f', free)) end

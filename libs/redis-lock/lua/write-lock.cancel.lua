@@ -217,7 +217,7 @@ local function grant(process, record)
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
   -- The push follows the grant, so that it is always true. A process without a subscription is
-  -- dead, or asks again when it is connected.
+  -- dead, or tries again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
     isUntold = not receivers
@@ -239,7 +239,7 @@ local function handOver(from)
 end
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
 local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
 -- The release comes first: a user without the rights for it changes nothing.

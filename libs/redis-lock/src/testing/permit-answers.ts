@@ -94,7 +94,7 @@ function refuseTooMany(
 ): void {
   if (counter === undefined || missing <= counter.count || wanted <= counter.count + used) return;
   throw new LockStateError(
-    `it has ${String(counter.count + used)} permits in all, and ${String(wanted)} were asked for at once`,
+    `it has ${String(counter.count + used)} permits in all, and ${String(wanted)} were requested at once`,
   );
 }
 

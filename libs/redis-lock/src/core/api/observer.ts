@@ -65,7 +65,7 @@ export type LockEvent =
       /** The error that its holder receives, with all that is known about the loss. */
       readonly error: LeaseLostError;
     })
-  /** A grant arrived after its caller had stopped waiting, and was released. */
+  /** A grant arrived after its caller stopped waiting, and was released. */
   | (LockSubject & { readonly type: 'late-grant' })
   /**
    * `forceRelease` took the lock away from these holders. `remainingMs`: the rest of their longest

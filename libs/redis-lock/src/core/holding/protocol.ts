@@ -120,9 +120,7 @@ export interface HoldProtocol {
   readonly kind: LockKind;
   /** The options of a call. */
   readonly options: readonly (keyof AnyAcquireOptions)[];
-  /**
-   * Calls inside a hold of the same name join it: one after the other, side by side, or not at all.
-   */
+  /** How calls inside a hold of the same name join it: in turn, side by side, or not. */
   readonly nesting: 'in turn' | 'together' | 'none';
   /**
    * Which callers of one process send attempts to Redis.

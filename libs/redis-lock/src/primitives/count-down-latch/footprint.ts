@@ -12,8 +12,8 @@ export const LATCH_FOOTPRINT = {
 } satisfies Footprint;
 
 /**
- * Redisson adds braces also to a name with a hash tag of its own. In a Cluster that is another
- * slot, where its own scripts are refused: only there the channel is ours alone.
+ * Redisson also adds braces to a name with its own hash tag. In a Cluster that is another slot,
+ * where Redis refuses Redisson's scripts. Only there, the channel belongs to this library alone.
  */
 export function channelOf(connection: RedisConnection, latch: string): string {
   const redissons = `${CHANNEL}{${latch}}`;

@@ -32,8 +32,8 @@ export class LatchService {
   }
 
   /**
-   * The latch of this name. Costs nothing: nothing is sent, nothing is kept.
-   * @throws {LockKeyError} the name cannot be used
+   * The latch of this name. It sends and stores nothing.
+   * @throws {LockKeyError} the name is not valid
    */
   get(name: string): CountDownLatch {
     this.context.keys.key(name);
@@ -92,7 +92,7 @@ export class LatchService {
     );
     const startedAt = clock.now();
     if (waitTimeMs === 0) {
-      // The last answer that other waiters got may be old.
+      // The last answer to other waiters may be old.
       const deadline = new Deadline(times, Infinity, signal);
       const count = await deadline.race(this.#getCount(name));
       return count !== OVER && count === 0;
@@ -107,7 +107,7 @@ export class LatchService {
     }
   }
 
-  /** All waiters of a latch share one queue, and its first waiter asks for all. */
+  /** All waiters of a latch share one queue. Its first waiter sends the attempts for all. */
   #asker(latch: string): Asker {
     const { connection } = this.context;
     return {

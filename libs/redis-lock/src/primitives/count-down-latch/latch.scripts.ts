@@ -2,11 +2,12 @@ import { counted, numberIn, ONCE } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
- * The latch on the wire is Redisson's RCountDownLatch: a string `name` with the remaining count,
- * absent once that is 0. `0` is published when it opens or is deleted, `1` when it is set.
+ * The latch on the wire is Redisson's RCountDownLatch: a string `name` with the remaining count. It
+ * is absent once the count is zero. When it opens or is deleted, `0` is published, and `1` when it
+ * is set.
  *
- * Redisson has no key for the marker of a request: by it, a request that ioredis sends again counts
- * once.
+ * A request leaves a marker, which Redisson does not have. So a request that ioredis sends again
+ * counts once.
  */
 
 /** Absent → this count, for the first caller. */
@@ -39,7 +40,9 @@ const CHANGING = {
   reply: counted,
 } as const;
 
-/** Lua that ends a script here when the latch is open; else what is left is in `left`. */
+/**
+ * Lua that ends a script here when the latch is open. Otherwise the remaining count is in `left`.
+ */
 const UNLESS_OPEN = `
 ${ONCE}
 if known then return {tonumber(known), 1} end
@@ -49,7 +52,7 @@ if not left then
   return {0, 1}
 end`;
 
-/** One less; the last one deletes the key and publishes that. An absent latch stays absent. */
+/** One less. The last one deletes the key and announces it. An absent latch stays absent. */
 export const COUNT_DOWN = defineScript({
   name: 'latch.count-down',
   ...CHANGING,
@@ -75,8 +78,8 @@ return math.max(0, left or 0)`,
 });
 
 /**
- * An absent latch is open, and its message `0` says so. Redisson publishes `1`, which does not wake
- * its own waiters. Both messages do not help: some waiters of Redisson 3.16 then sleep on.
+ * An absent latch is open, so the message is `0`. Redisson publishes `1`, which does not wake its
+ * own waiters. Sending both does not help: some waiters of Redisson 3.16 then sleep on.
  */
 export const DELETE = defineScript({
   name: 'latch.delete',

@@ -39,9 +39,9 @@ export class CountingSemaphores {
   }
 
   /**
-   * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept.
-   * @param capacity the number of permits that an acquisition sets where nobody has
-   * @throws {LockKeyError} the name cannot be used
+   * The semaphore of this name. It sends and stores nothing.
+   * @param capacity the number of permits that an acquisition sets if they are not set
+   * @throws {LockKeyError} the name is not valid
    */
   get(name: string, capacity?: number): CountingSemaphore {
     this.context.keys.key(name);
@@ -133,7 +133,7 @@ export class CountingSemaphores {
     const waiter = new Waiter(context, request, acquisition, waitTimeMs, signal, startedAt);
     try {
       const outcome = await this.#queues.wait(waiter);
-      // The call may be aborted between the answer and this line.
+      // The signal may abort the call between the answer and this line.
       refuseAborted(signal);
       if (outcome === GRANTED) {
         request.keep();
@@ -163,15 +163,12 @@ export class CountingSemaphores {
 
   async #addPermits(name: string, permits: number): Promise<void> {
     checkCount('permits', permits, { min: -LARGEST_COUNT, max: LARGEST_COUNT });
-    if (permits === 0) throw new LockArgumentError('permits must not be 0: that changes nothing');
+    if (permits === 0) throw new LockArgumentError('permits must not be 0: nothing would change');
     const [more, fewer] = permits > 0 ? [permits, 0] : [0, -permits];
     await this.#change(name, { more, fewer, onlyIfExists: 0 });
   }
 
-  /**
-   * The caller goes on trying while Redis is away: a taken permit has no lease that would return
-   * it.
-   */
+  /** The request goes on while Redis is away: an acquired permit has no lease that returns it. */
   async #change(
     name: string,
     change: { more: number; fewer: number; onlyIfExists: number },
@@ -198,15 +195,15 @@ export class CountingSemaphores {
 }
 
 /**
- * One call for permits. Nothing in Redis ends by itself what it may have taken, so whatever it leaves
- * undecided is taken back.
+ * One call for permits. No lease in Redis ends what it may have acquired. So it takes back
+ * everything that it leaves undecided.
  */
 class CountingRequest implements Asker {
   readonly key: string;
   readonly queueId: string;
   readonly leaseTimeMs = 0;
   readonly #marker: string;
-  /** An attempt that was executed, or may be. */
+  /** An attempt was executed, or may still be. */
   #mayArriveAgain = false;
   #isAsking = false;
   #hasLeft = false;
@@ -258,7 +255,7 @@ class CountingRequest implements Asker {
     if (!this.#mayArriveAgain) this.requests.forget(this.key, this.#marker);
   }
 
-  /** The caller has gone without permits. */
+  /** The caller has left without permits. */
   leave(): void {
     this.#hasLeft = true;
     if (!this.#isAsking && (this.#hasTaken || this.#mayArriveAgain)) void this.cancel();

@@ -6,11 +6,11 @@ import { defineScript } from '../../core/redis/script.js';
 
 /**
  * The counting semaphore on the wire is Redisson's RSemaphore: a string `name` with the free
- * permits, absent until they are set. An increase publishes the new number on `redisson_sc:{name}`,
- * if Java takes it: from 1 to 2^31-1.
+ * permits. It is absent until they are set. An increase publishes the new number on
+ * `redisson_sc:{name}` if Java accepts it: from 1 to 2^31-1.
  *
- * Redisson has no key for the marker of a request: by it, a request that ioredis sends again counts
- * once.
+ * A request leaves a marker, which Redisson does not have. So a request that ioredis sends again
+ * counts once.
  */
 
 const MOST = String(LARGEST_COUNT);
@@ -49,8 +49,8 @@ return refused or {1, tell(permits)}`,
 });
 
 /**
- * Takes all of the permits or none. A caller that has left takes none. Where nobody has set them,
- * `ofAll` is their number, unless it is 0.
+ * Takes all of the permits or none. A caller that has left takes none. If they are not set, `ofAll`
+ * becomes their number, unless it is 0.
  */
 export const ACQUIRE = defineScript({
   name: 'counting-semaphore.acquire',
@@ -84,7 +84,7 @@ return refused or 1`,
   },
 });
 
-/** Gives back what an acquisition took, if it did, and forbids it to take anything later. */
+/** Returns the permits of an acquisition, if there are any, and forbids it to take any later. */
 export const CANCEL = defineScript({
   name: 'counting-semaphore.cancel',
   keys: ['counter', 'marker'],
@@ -95,7 +95,7 @@ export const CANCEL = defineScript({
 ${ONCE}
 if known == '${CANCELLED}' then return {0, 1} end
 ${numberIn('counter', 'free')}
--- A counter that was deleted, or ended by its TTL, gets nothing back.
+-- A counter that was deleted, or expired by its TTL, is not increased.
 if not known or not free then
   once('${CANCELLED}')
   return {0, 1}
@@ -106,7 +106,9 @@ return once('${CANCELLED}', 'incrby', counter, taken) or {taken, tell(free + tak
   reply: counted,
 });
 
-/** More or fewer permits; creates the counter unless told otherwise. Its TTL stays as it is. */
+/**
+ * More or fewer permits. Creates the counter unless `onlyIfExists` is 1. Its TTL stays as it is.
+ */
 export const CHANGE = defineScript({
   name: 'counting-semaphore.change',
   keys: ['counter', 'marker'],
@@ -131,7 +133,7 @@ return refused or {1, more > fewer and tell(changed) or 1}`,
   reply: counted,
 });
 
-/** Takes all that are free; a number below zero is brought up to it, as in Java. */
+/** Takes all free permits. A number below zero becomes zero, as in Java. */
 export const DRAIN = defineScript({
   name: 'counting-semaphore.drain',
   keys: ['counter', 'marker'],

@@ -1,43 +1,44 @@
 import type { WaitOptions } from '../../core/api/lock.js';
 
 /**
- * A bare number of permits, as Redisson's `RSemaphore`. A permit has no owner and no lease: the
+ * A plain number of permits, as Redisson's `RSemaphore`. A permit has no owner and no lease. The
  * permits of a crashed holder are gone until a caller adds them again. So are those that are not
- * released within `shutdownTimeoutMs` of a shutdown. A semaphore whose permits are leases has no such
- * gap. Numbers of permits are whole, from 1 to 2,147,483,647.
+ * released within `shutdownTimeoutMs` of a shutdown. A semaphore whose permits are leases has no
+ * such gap. Numbers of permits are whole, from 1 to 2,147,483,647.
  *
- * Every method rejects with `LockBackendError` when Redis could not be asked. It rejects with
- * `LockStateError` when the key holds something that is no count.
+ * Every method rejects with `LockBackendError` when Redis does not answer, or refuses. It rejects
+ * with `LockStateError` when the key holds another type than a number.
  */
 export interface CountingSemaphore {
   readonly name: string;
 
   /**
-   * Sets the free permits, if they were not set before.
-   * @param options.ttlMs the semaphore expires after this time, whatever callers hold
+   * Sets the free permits, if they are not set.
+   * @param options.ttlMs the semaphore expires after this time, even while callers hold permits
    * @returns whether this call has set them
    */
   trySetPermits(permits: number, options?: { readonly ttlMs?: number }): Promise<boolean>;
 
   /**
-   * Takes this number of permits at once; waits until they are free. Callers of one process are
-   * served in order.
+   * Acquires this number of permits at once. Waits until they are free, in the order of the callers
+   * of this process.
    * @param permits 1 unless given
-   * @throws {LockTimeoutError} they were not free for `waitTimeMs`; nothing is taken
+   * @throws {LockTimeoutError} they were not free for `waitTimeMs`; nothing is acquired
    * @throws {LockLimitError} too many callers of this process wait, or it uses too many keys
    * @throws {LockShutdownError} the application is closing
    */
   acquire(permits?: number, options?: WaitOptions): Promise<void>;
 
   /**
-   * As `acquire`, but answers false when they were not free. Overtakes no caller of this process.
+   * As `acquire`, but resolves with false if they are not free. Overtakes no caller of this
+   * process.
    */
   tryAcquire(permits?: number, options?: WaitOptions): Promise<boolean>;
 
   /**
-   * Gives permits back. Redis does not check that they were taken.
+   * Releases permits. Redis does not check that they were acquired.
    * @param permits 1 unless given
-   * @throws {LockBackendError} Redis has not answered for two seconds. The request goes on for five
+   * @throws {LockBackendError} Redis did not answer for two seconds. The request goes on for five
    * minutes: do not call again
    */
   release(permits?: number): Promise<void>;
@@ -48,12 +49,14 @@ export interface CountingSemaphore {
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 
-  /** Adds permits or, if negative, takes them away, also below zero. A TTL stays as it is. */
+  /** Adds permits or, if negative, removes them, also below zero. A TTL stays as it is. */
   addPermits(permits: number): Promise<void>;
 
-  /** Takes all free permits, and answers how many. A number below zero is brought up to it. */
+  /**
+   * Acquires all free permits, and resolves with their number. A number below zero becomes zero.
+   */
   drainPermits(): Promise<number>;
 
-  /** The number of free permits; below zero if `addPermits` took more away than there were. */
+  /** The number of free permits. Below zero if `addPermits` removed more than there were. */
   availablePermits(): Promise<number>;
 }

@@ -10,7 +10,7 @@ export const COUNTING_SEMAPHORE_FOOTPRINT = {
   channels: [prefixOf(CHANNEL)],
 } satisfies Footprint;
 
-/** The channel on which an increase of the counter is announced. */
+/** The channel that announces an increase of the counter. */
 export function channelOf(counter: string): string {
   return helperKey(CHANNEL, counter);
 }

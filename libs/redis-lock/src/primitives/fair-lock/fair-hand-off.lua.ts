@@ -18,8 +18,8 @@ end`;
  */
 export const HAND_ON = `
 ${giving(HASH_LOCK)}
--- The grant comes before its push, so that the push is always true. A grant that no client
--- receives is taken back.
+-- The grant comes before its push, so that the push is always true. A grant without a receiver is
+-- taken back.
 local function giveTo(waiter, place, record, leaseMs, count, tell)
   if not tried(give, waiter, count, leaseMs) then return false end
   if tell and not tell() then
@@ -33,7 +33,7 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   return true
 end
 
--- A waiter without a subscription is dead, or asks again when it is connected.
+-- A waiter without a subscription is dead, or sends an attempt when it is connected again.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, ${TERMS})
   local number = string.match(waiter, ':(%d+)$')

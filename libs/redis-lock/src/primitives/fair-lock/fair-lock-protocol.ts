@@ -18,9 +18,9 @@ import type { Reply } from '../../core/redis/connection.js';
 import { channelOf, keysOf } from './footprint.js';
 import * as scripts from './fair-lock.scripts.js';
 
-/** While a slot is half way, no release is announced: waiters poll at least every 100 ms. */
+/** While a slot is half way, no release is announced. Waiters poll at least every 100 ms. */
 const ALONE_POLL_MS = 100;
-/** The most owners of a key that left without a look at the queue, and are remembered. */
+/** The most owners of a key that are remembered after they left without access to the queue. */
 const MOST_STRAYS = 10_000;
 /** How long the process tries to remove them from the queue. */
 const INSIST_MS = 5 * 60 * 1_000;
@@ -31,7 +31,10 @@ export class FairLockProtocol extends HashProtocol implements LockProtocol {
   readonly waiting = 'each';
   readonly remembersWaiters = true;
   readonly #aliveMs: number;
-  /** By key those who may still have a place in the queue, which would stop everybody behind it. */
+  /**
+   * By key, the owners that may still have an entry in the queue. It would block every waiter
+   * behind it.
+   */
   readonly #strays = new Map<string, OwnerId[]>();
 
   constructor(context: LockContext) {
@@ -58,9 +61,9 @@ export class FairLockProtocol extends HashProtocol implements LockProtocol {
 
   protected acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
     const { clock } = this.context;
-    // Rounded down: what is told later of this question must not seem newer than it is.
+    // Rounded down: later messages about this attempt must not seem newer than it is.
     const askedAt = Math.floor(clock.now());
-    // A waiter that polls gains nothing by a grant: it is first in the queue, or not.
+    // A waiter that polls gains nothing by a grant: either it is first in the queue, or not.
     const grantBy = claim === undefined || claim.mode === 'poll' ? '' : writtenTerms(claim);
     const asking = [this.#waitMs(terms), this.#aliveMs, askedAt, grantBy];
     const args = [owner, terms.leaseTimeMs, ...asking, channelOf(key)];
@@ -99,13 +102,13 @@ export class FairLockProtocol extends HashProtocol implements LockProtocol {
     return reply;
   }
 
-  /** The lock is handed over to no waiter: the successor asks by itself. */
+  /** Hands the lock over to no waiter: the successor sends its own attempt. */
   async #yieldAlone(hold: Owned): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
     return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
   }
 
-  /** Runs when the slot has arrived. Until then, one owner of each key finds out whether it has. */
+  /** Runs when the slot has arrived. Until then, one owner of each key checks whether it has. */
   #leaveQueue(key: string, owner: OwnerId): void {
     const others = this.#strays.get(key);
     if (others !== undefined) {

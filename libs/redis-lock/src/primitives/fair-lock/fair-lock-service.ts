@@ -3,7 +3,7 @@ import { NamedLocks } from '../../core/named-locks.js';
 import { FairLockProtocol } from './fair-lock-protocol.js';
 
 /**
- * Fair locks on Redis: callers get the lock in the order of their calls, among all processes that
+ * Fair locks on Redis. Callers get the lock in the order of their calls, among all processes that
  * share the server. Java services with Redisson's `RFairLock` are included.
  */
 export class FairLockService extends NamedLocks {

@@ -9,16 +9,13 @@ import { READ_QUEUE } from './fair-scores.lua.js';
 
 /**
  * The lock on the wire is Redisson's RFairLock: the hash of an RLock, with a queue before it. A
- * release wakes only the head, by `0` on its own channel `channelPrefix:<owner>`. A head of ours
- * with terms is the owner by then: its push is `number nonce askedAt`.
+ * release wakes only the head, by `0` on its own channel `channelPrefix:<owner>`. A head of this
+ * library with terms is already the owner: its push is `number nonce askedAt`.
  */
 
 const FAIR_KEYS = ['lock', 'queue', 'timeouts', 'waiting'] as const;
 
-/**
- * Lua that refuses the caller, or leaves in `leaveQueue` what has to run once the caller holds the
- * lock.
- */
+/** Lua that refuses the caller, or sets `leaveQueue`, which runs once the caller holds the lock. */
 const ASK_QUEUE = `
 local own, life
 if waitMs > 0 then own, life = stayAlive() end
@@ -36,8 +33,9 @@ leaveQueue = function()
 end`;
 
 /**
- * Ours already, or free with an empty queue or ours first in it → ours, once. The lease is at least
- * this one. Else the caller joins the queue, if it waits: `waitMs` above 0.
+ * Already held by this owner → held once. Free, with an empty queue or this owner first in it →
+ * held. The lease is at least this one. Otherwise the caller joins the queue, if it waits: `waitMs`
+ * above 0.
  */
 export const ACQUIRE = fencedPair({
   name: 'fair.acquire',
@@ -79,7 +77,7 @@ if leaveQueue then leaveQueue() end
 return ${granted}`,
 });
 
-/** Ours → held by the head of the queue, or free with a wake-up for the head. */
+/** Held by this owner → held by the head of the queue, or free with a wake-up for the head. */
 export const RELEASE = defineScript({
   name: 'fair.release',
   keys: FAIR_KEYS,
@@ -101,7 +99,7 @@ return handOn()`,
 
 /**
  * As RELEASE. A successor of the same process at the head of the queue gets the lock with its own
- * lease. The answer tells it so.
+ * lease. The answer says so.
  */
 export const PASS = defineScript({
   name: 'fair.pass',
@@ -119,7 +117,7 @@ return handOn(successor, leaseMs, starts)`,
   reply: releaseAnswer,
 });
 
-/** Removes a waiter from the queue, and releases what it was granted. */
+/** Removes a waiter from the queue, and releases its grant. */
 export const CANCEL = defineScript({
   name: 'fair.cancel',
   keys: FAIR_KEYS,
@@ -133,7 +131,7 @@ ${SWEEP}
 ${DEQUEUE}
 ${HAND_ON}
 local wasNext = dequeue(-1)
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 local held = redis.pcall('hget', lock, owner)
 local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end

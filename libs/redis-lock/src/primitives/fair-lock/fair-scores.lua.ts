@@ -1,20 +1,20 @@
 /**
  * Lua of the queue before a fair lock. On the wire it is that of Redisson's RFairLock:
- * - `queue`, a list of owners: the head gets the lock next;
+ * - `queue`, a list of owners. The head gets the lock next.
  * - `timeouts`, a sorted set of owners by the time (ms) after which Redisson removes them.
  *
- * The score of a new waiter is the last one in the queue, or the end of the lease, plus its wait
- * time. A waiter that leaves takes its wait time off all scores behind it.
+ * A new waiter's score is the last one in the queue, or the lease's end, plus its waiting
+ * time. A waiter that leaves subtracts its waiting time from all scores behind it.
  *
- * Beside them `waiting` is ours; Java does not read it. It is a hash:
+ * The hash `waiting` belongs to this library; Java does not read it:
  * - owner → `waitMs since`. Behind that ` nonce leaseMs mode`, the terms of a waiter that takes
- *   pushes. It is `waitMs+owedMs` after waiters behind it have left: it takes their time off when
- *   it leaves;
- * - process → `aliveUntil waiters askedAt`: all of its waiters are alive while it asks for one of
- *   them. `askedAt` is the last question by its own time (ms);
- * - `ahead` → how far (ms) all scores are above what Redisson's accounting makes of them.
+ *   pushes. It is `waitMs+owedMs` after waiters behind it have left: it subtracts their time when
+ *   it leaves.
+ * - process → `aliveUntil waiters askedAt`. All of its waiters are alive while it sends attempts
+ *   for one of them. `askedAt` is the last attempt by its own time (ms).
+ * - `ahead` → how far (ms) all scores are above Redisson's accounting.
  *
- * An owner without such records is a Java thread: only its score tells whether it is alive.
+ * An owner without such records is a Java thread: only its score shows whether it is alive.
  *
  * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
  */

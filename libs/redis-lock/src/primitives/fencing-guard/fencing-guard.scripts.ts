@@ -6,8 +6,8 @@ export const MOST_ARGUMENTS = 7_000;
 const LARGEST_TOKEN = String(Number.MAX_SAFE_INTEGER);
 
 /**
- * Looks at the newest token and writes, in one step. An equal token is that of the same holder,
- * which may write again. The arguments of the command follow those declared.
+ * Checks the newest token and writes, in one step. An equal token is that of the same holder, which
+ * may write again. The arguments of the command follow the declared ones.
  */
 export const GUARDED_WRITE = defineScript({
   name: 'fencing-guard.write',

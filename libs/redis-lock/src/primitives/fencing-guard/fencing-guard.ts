@@ -7,7 +7,7 @@ import { answerWithin } from '../../core/redis/retry.js';
 import { newestKey } from './footprint.js';
 import { GUARDED_WRITE, MOST_ARGUMENTS } from './fencing-guard.scripts.js';
 
-/** Commands that write to one key, and that change nothing when they are sent twice. */
+/** Commands that write to one key, and change nothing when they are repeated. */
 type GuardedCommand = Parameters<FencingGuard['write']>[2];
 
 type Values = readonly (string | number)[];
@@ -16,7 +16,7 @@ type Values = readonly (string | number)[];
 const PROBLEMS: Readonly<Record<GuardedCommand, (args: Values) => string | undefined>> = {
   set: setProblem,
   del: ({ length }) =>
-    length === 0 ? undefined : 'del takes no further keys: the guard looks at one only',
+    length === 0 ? undefined : 'del takes no further keys: the guard checks only one',
   hset: ({ length }) =>
     length > 0 && length % 2 === 0
       ? undefined
@@ -26,45 +26,45 @@ const PROBLEMS: Readonly<Record<GuardedCommand, (args: Values) => string | undef
   srem: ({ length }) => (length > 0 ? undefined : 'srem takes one member or more'),
 };
 
-/** The meaning of each option of SET: only if the key exists, or not; when it ends. */
+/** The meaning of each option of SET: whether the key must exist, and when the value expires. */
 const SET_OPTIONS: ReadonlyMap<string, 'if' | 'end'> = new Map([
   ...(['nx', 'xx'] as const).map((option) => [option, 'if'] as const),
   ...(['ex', 'px', 'exat', 'pxat', 'keepttl'] as const).map((option) => [option, 'end'] as const),
 ]);
 
-/** Parts of an UPDATE. The value is bound by the database's client, at each of the placeholders. */
+/** Parts of an UPDATE. The database's client binds the value to each placeholder. */
 export interface SqlFence {
-  /** For SET: the row notes the token of its writer. */
+  /** For SET: the row stores the token of its writer. */
   readonly assignment: string;
   /** For WHERE: no newer holder has written. */
   readonly condition: string;
   readonly value: number;
 }
 
-/** A column, or a position, as it may stand in the text of a statement. */
+/** A column, or a position, that may stand in the text of a statement. */
 const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const PLACEHOLDER = /^(\?|\$[1-9][0-9]{0,4})$/;
 
-/** A guarded key has no prefix of the module: any key may be behind a lock. */
+/** A guarded key has no prefix of the module: a lock may guard any key. */
 const RESOURCES = new KeySpace('');
 
 /**
- * Keeps a holder whose lease is over from writing, however late it finds out: a resource that knows
- * a newer holder's fencing token refuses the older one.
+ * Refuses late writes of a holder whose lease is over. A resource that knows a newer holder's
+ * fencing token refuses the older one.
  */
 export class FencingGuard {
   /** @internal */
   constructor(private readonly context: LockContext) {}
 
   /**
-   * Runs `command key …args` in the Redis of the locks. It is refused if a newer holder has written
-   * to the key through a guard within the last seven days. One script looks and writes; a write
-   * that Redis refuses leaves no token behind.
-   * @param token `fencingToken` of a lease that was acquired with `{ fenced: true }`
-   * @throws {LeaseLostError} a newer holder has been there (`overtaken`); nothing is written
-   * @throws {LockBackendError} Redis could not be asked; it may be asked again
-   * @throws {LockStateError} the key holds another type of value than the command writes
-   * @throws {LockArgumentError} the token, the command or its arguments make no sense; nothing was
+   * Runs `command key …args` in the Redis of the locks. Refuses if a newer holder has written to
+   * the key through a guard within the last seven days. One script checks and writes. A write that
+   * Redis refuses leaves no token behind.
+   * @param token `fencingToken` of a lease that you acquired with `{ fenced: true }`
+   * @throws {LeaseLostError} a newer holder has written (`overtaken`); nothing is written
+   * @throws {LockBackendError} Redis did not answer; you may call again
+   * @throws {LockStateError} the key holds another type than the command writes
+   * @throws {LockArgumentError} the token, the command or an argument is not valid; nothing was
    * sent
    */
   async write(
@@ -91,11 +91,11 @@ export class FencingGuard {
   }
 
   /**
-   * The same for a row in a database. An UPDATE that has both parts changes no row once a newer
-   * holder has written: its caller looks at the number of changed rows.
-   * @param column of type BIGINT, in which each row notes the newest token
-   * @param placeholder `?`, or `$3` where positions have numbers
-   * @throws {LockArgumentError} the token, the column or the placeholder is none
+   * The same for a row in a database. An UPDATE with both parts changes no row once a newer holder
+   * has written. Check the number of changed rows.
+   * @param column of type BIGINT, in which each row stores the newest token
+   * @param placeholder `?`, or `$3` for numbered positions
+   * @throws {LockArgumentError} the token, the column or the placeholder is not valid
    */
   static sql(column: string, token: number | undefined, placeholder: string): SqlFence {
     checkToken(token);
@@ -112,7 +112,7 @@ export class FencingGuard {
 function checkToken(token: unknown): asserts token is number {
   if (Number.isSafeInteger(token) && Number(token) > 0) return;
   throw new LockArgumentError(
-    `the fencing token must be that of a lease with { fenced: true }, not ${describeValue(token)}`,
+    `the fencing token must come from a lease with { fenced: true }, not ${describeValue(token)}`,
   );
 }
 
@@ -134,7 +134,7 @@ function checkArguments(command: GuardedCommand, args: readonly unknown[]): void
   if (problem !== undefined) throw new LockArgumentError(problem);
 }
 
-/** One condition and one TTL at most. */
+/** At most one condition and one TTL. */
 function setProblem([value, ...options]: Values): string | undefined {
   if (value === undefined) return 'set takes a value';
   const given = new Set<string>();

@@ -104,14 +104,14 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     );
   }
 
-  /** The queue is empty: other processes get a chance before the successor asks. */
+  /** The queue is empty: other processes get a chance before the successor sends its attempt. */
   async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
     return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
   }
 
   /**
-   * Queued processes find the free lock by polling: a script with the lock's key alone is not
+   * Queued processes find the free lock by polling. A script with only the lock's key is not
    * delayed.
    */
   #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {

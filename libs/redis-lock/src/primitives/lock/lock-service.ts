@@ -6,8 +6,8 @@ import { NamedLocks } from '../../core/named-locks.js';
 import { ReentrantLockProtocol } from './lock-protocol.js';
 
 /**
- * Reentrant locks on Redis: one holder at a time among all processes that share the server, Java
- * services with Redisson's `RLock` included.
+ * Reentrant locks on Redis: one holder at a time among all processes that share the server. Java
+ * services with Redisson's `RLock` are included.
  */
 export class LockService extends NamedLocks {
   /** @internal */
@@ -16,10 +16,10 @@ export class LockService extends NamedLocks {
   }
 
   /**
-   * Several locks as one: names of this service, and locks of any other service and connection.
-   * Costs nothing, as `get`.
+   * Several locks as one: names of this service, and locks of any other service and connection. As
+   * `get`, it sends and stores nothing.
    * @throws {LockArgumentError} no locks, too many, or two that would wait for each other
-   * @throws {LockKeyError} a name cannot be used
+   * @throws {LockKeyError} a name is not valid
    */
   multi(locks: readonly (string | Lock)[]): MultiLock {
     if (!Array.isArray(locks)) {

@@ -6,13 +6,13 @@ import { CHECK_LEASE, CREATE, LOOK, REFUSE_OTHERS } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 
 /**
- * The lock on the wire is Redisson's RLock, primitives/lua/hash-lock.ts. A process that waits long enough
- * joins the queue of primitives/lua/hand-off.ts, and a release hands the lock over to it.
+ * The lock on the wire is Redisson's RLock, primitives/lua/hash-lock.ts. A process that waits long
+ * enough joins the queue of primitives/lua/hand-off.ts. A release hands the lock over to it.
  */
 
 /**
- * Free, or handed over to this owner → this owner's; else the process joins the queue. An owner
- * that has acquired again since this was first sent is left alone.
+ * Free, or handed over to this owner → held by this owner. Otherwise the process joins the queue.
+ * An owner that has acquired again since this was first sent keeps its hold.
  */
 export const ACQUIRE_OR_QUEUE = fencedPair({
   name: 'lock.acquire-or-queue',
@@ -52,19 +52,21 @@ return ${granted}`,
 
 const FREE = `redis.call('del', lock)`;
 
-/** Lua that frees the lock, and ends the script where no process waits. */
+/** Lua that frees the lock, and ends the script if no process waits. */
 const FREE_UNCONTENDED = `
 ${handOff.LOOK_AT_QUEUE}
 ${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}`;
 
-/** Lua that frees the lock behind `FREE_UNCONTENDED`, `QUEUE` and `LEAVE_QUEUE`, and hands it over. */
+/**
+ * Lua that frees the lock behind `FREE_UNCONTENDED`, `QUEUE` and `LEAVE_QUEUE`, and hands it over.
+ */
 const FREE_TO_NEXT = `
 ${handOff.handOver(handOff.HASH_LOCK)}
 -- DEL comes first: a user without the right to it changes nothing.
 ${FREE}
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`;
 
-/** Ours → free and announced, or held by the process that has waited longest. */
+/** Held by this owner → free and announced, or held by the process that has waited longest. */
 export const RELEASE = defineScript({
   name: 'lock.release',
   keys: ['lock', ...handOff.QUEUE_KEYS],
@@ -81,7 +83,7 @@ ${FREE_TO_NEXT}`,
   reply: releaseAnswer,
 });
 
-/** Ours → ours for `keepMs`, and then free. A second call starts the time again. */
+/** Held by this owner → held for `keepMs`, and then free. A second call starts the time again. */
 export const RELEASE_LATER = defineScript({
   name: 'lock.release-later',
   keys: ['lock'],
@@ -99,8 +101,8 @@ return announce(channel, '0') and 'done' or 'unannounced'`,
 });
 
 /**
- * Ours → the successor's. `starts` is the hold count: 0 for a successor that still runs its own
- * acquire. A user without the rights for that still releases the lock.
+ * Held by this owner → held by the successor. `starts` is the hold count: 0 for a successor that
+ * still runs its own acquire. A user without the rights for that still releases the lock.
  */
 export const PASS = defineScript({
   name: 'lock.pass',
@@ -113,8 +115,8 @@ ${handOff.passOn(handOff.HASH_LOCK)}`,
 });
 
 /**
- * Ours → held by the process that has waited longest, with the successor queued. The successor's,
- * if no other process waits.
+ * Held by this owner → held by the process that has waited longest, with the successor queued. Held
+ * by the successor, if no other process waits.
  */
 export const PASS_IN_ORDER = defineScript({
   name: 'lock.pass-in-order',
@@ -136,7 +138,7 @@ ${handOff.passInOrder(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
 });
 
-/** Cancels a waiter: its process leaves the queue, and hands over what the waiter was granted. */
+/** Cancels a waiter: its process leaves the queue, and hands over the waiter's grant. */
 export const CANCEL = defineScript({
   name: 'lock.cancel',
   keys: ['lock', ...handOff.QUEUE_KEYS],
@@ -148,7 +150,7 @@ ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.LEAVE_QUEUE}
 local held = redis.pcall('hget', lock, owner)
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 if type(held) ~= 'string' then
   leaveQueue(owner)

@@ -9,12 +9,11 @@ export const LOST = 0;
 /** Marks a refusal with the time (ms) for which the queue stands back. */
 const STANDS_BACK = 3;
 
-/** Marks the refusal of a semaphore whose permits nobody has set. */
+/** Marks the refusal of a semaphore whose permits are not set. */
 export const UNSET = 4;
 
 /**
- * Lua: the answer to an owner that is refused: the rest of the lease (ms), and the time to stand
- * back (ms).
+ * Lua: the answer to a refused owner: the rest of the lease (ms), and the time to stand back (ms).
  */
 export const refusal = (left: string, standBackMs: string) =>
   `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
@@ -76,7 +75,10 @@ const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([
   ...(['opened', 'unannounced', 'absent'] as const),
 ]);
 
-/** Lua: the usual answers of releases say `done` by this number, which the client reads faster than a text. */
+/**
+ * Lua: usual answers of releases use this number for `done`. The client reads it faster than a
+ * text.
+ */
 export const DONE = 1;
 
 export function releaseAnswer(raw: RawReply): ReleaseAnswer | undefined {

@@ -5,10 +5,10 @@ import { helperKey } from '../../core/redis/key-names.js';
 import { defineScript, type Script } from '../../core/redis/script.js';
 import { acquireAnswer, fencedAnswer, GRANTED } from './answers.js';
 
-/** After 7 days the server's time, as the floor, keeps tokens in order. */
+/** After 7 days the server's time, as the lower bound, keeps tokens in order. */
 export const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Above 2^53-1 neither Lua nor JavaScript can tell a token from the next one. */
+/** Above 2^53-1 neither Lua nor JavaScript can distinguish a token from the next one. */
 const LARGEST_TOKEN = '9007199254740991';
 
 /** Redisson's key of the token of a lock. */
@@ -21,9 +21,9 @@ export function tokenKey(key: string): string {
 }
 
 /**
- * How long (ms) the token key of a lock stays after a grant; 0 is for ever. Java's INCR has no
- * floor and renews no TTL: the token key would expire while Java holds the lock, and Java's tokens
- * would begin again at 1.
+ * How long (ms) the token key of a lock stays after a grant; 0 means without an end. Java's INCR
+ * has no lower bound and renews no TTL. The token key would expire while Java holds the lock, and
+ * Java's tokens would begin again at 1.
  */
 export function tokenTtlMs({ interop }: Pick<LockSettings, 'interop'>): number {
   return interop === 'none' ? TOKEN_TTL_MS : 0;
@@ -38,9 +38,9 @@ else
 end`;
 
 /**
- * Lua that leaves in `fence` a token larger than every one before, as plain digits: Redisson's INCR
- * works on them. The server's time is the floor, for a counter that was lost. A grant that was sent
- * twice gets the token of the first. Needs the key `token` and the number `tokenTtlMs`.
+ * Lua that sets `fence` to a token larger than every one before, as plain digits: Redisson's INCR
+ * works on them. The server's time is the lower bound, in case the counter was lost. A grant that
+ * was sent twice gets the token of the first. Needs the key `token` and the number `tokenTtlMs`.
  * @param isNew the condition under which this is another grant
  */
 export function takeToken(isNew: string): string {
@@ -81,7 +81,10 @@ export function fencedPair<K extends string, A extends string>({
   readonly numbers?: readonly NoInfer<A>[];
   readonly channels?: readonly NoInfer<A>[];
   readonly inOrder?: boolean;
-  /** Lua: the condition under which this is another grant, where the body takes its token. */
+  /**
+   * Lua: the condition under which this is another grant, at the place where the body takes its
+   * token.
+   */
   readonly isNew: string;
   readonly body: (token: string, granted: string) => string;
 }): FencedPair<K, A> {
@@ -101,7 +104,7 @@ export function fencedPair<K extends string, A extends string>({
   return Object.assign(plain, { fenced });
 }
 
-/** Runs the script of the pair that the terms ask for. The first key is that of the lock. */
+/** Runs the script of the pair that fits the terms. The first key is that of the lock. */
 export function runPair<K extends string, A extends string>(
   connection: RedisConnection,
   pair: FencedPair<K, A>,

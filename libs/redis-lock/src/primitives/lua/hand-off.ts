@@ -5,22 +5,22 @@ import { helperKey, prefixOf } from '../../core/redis/key-names.js';
 import { openWindow, OUTSIDERS, WINDOW } from './outsiders.lua.js';
 
 /**
- * The keys by which Node processes hand a lock over to each other. Java does not read them. Each
+ * The keys that Node processes use to hand a lock over to each other. Java does not read them. Each
  * has a TTL:
  *
- * - `queue`, process → when it first asked (µs, by the server): the waiting processes. A process
+ * - `queue`, process → when it first tried (µs, by the server): the waiting processes. A process
  *   has one entry, for all of its callers.
- * - `claims`, process → `number aliveUntil nonce leaseMs mode`: the claim by which a release makes
+ * - `claims`, process → `number aliveUntil nonce leaseMs mode`. By this claim a release makes
  *   `<process>:<number>` the next owner.
- * - `opened`, `since until end unused` (ms, by the server): since when the queue has the lock. In a
- *   window of outsiders, such as Java services: since when, until when the queue stands back, and
- *   the latest end of the window.
+ * - `opened`, `since until end unused` (ms, by the server): since when the queue has the lock. It
+ *   also describes a window of outsiders, such as Java services. Then `since` is its start, and
+ *   `end` its latest end. Until `until` the queue stands back.
  *
  * A push to a process is `number nonce` on the channel `queue:<process>`.
  */
 export const QUEUE_KEYS = ['queue', 'claims', 'opened'] as const;
 
-/** Each kind of lock has a queue of its own: a release grants only that kind. */
+/** Each kind of lock has its own queue: a release grants only that kind. */
 export type QueueKind = 'lock' | 'rwlock';
 
 /** How a kind of lock is written: a hash with a field for its owner. */
@@ -31,7 +31,7 @@ export interface HandedLock {
   readonly beside: string;
   /** Lua that announces that the lock is free. */
   readonly freed: string;
-  /** Lua that runs when the owner in the local `one` got the lock. Must not fail. */
+  /** Lua that runs when the owner in the local `one` has received the lock. Must not fail. */
   readonly onGiven: string;
   /** Lua that runs when the owner in the local `successor` has joined the queue. Must not fail. */
   readonly onWaiting: string;
@@ -66,7 +66,7 @@ export function queueKeys(
   key: string,
   kind: QueueKind = 'lock',
 ): Record<(typeof QUEUE_KEYS)[number], string> {
-  // Every release runs this: it looks for the braces once.
+  // Every release runs this, so it searches for the braces only once.
   const tagged = helperKey('', key);
   return {
     queue: `nestjs_${kind}_queue${tagged}`,
@@ -129,8 +129,8 @@ end
 aliveMs = tonumber(aliveMs)`;
 
 /**
- * Lua that ends a release with a successor, when the owner does not hold the lock.
- * @param held Lua that tells whether the owner holds it
+ * Lua that ends a release with a successor if the owner does not hold the lock.
+ * @param held Lua: whether the owner holds it
  */
 export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
 ${CHECK_LEASE}
@@ -154,7 +154,7 @@ local function serverTime()
   return now
 end`;
 
-/** Lua that every script of the queue begins with, behind `SERVER_TIME`. */
+/** Lua at the beginning of every script of the queue, behind `SERVER_TIME`. */
 export const QUEUE = `
 local function processOf(one)
   return string.sub(one, 1, 36)
@@ -188,8 +188,8 @@ local function joinQueue(one)
 end`;
 
 /**
- * Lua: `give(one, count, ms)` makes this owner the next one of a free lock, and answers whether it
- * is. `tried(step, …)` answers false where the step fails.
+ * Lua: `give(one, count, ms)` makes this owner the next one of a free lock. It returns whether it
+ * has. `tried(step, …)` returns false if the step fails.
  */
 export const giving = ({ field, beside, onGiven }: HandedLock) => `
 local function give(one, count, ms)
@@ -212,7 +212,7 @@ end`;
 /**
  * Lua: `leaveQueue(one)` removes the claim of this owner's process, unless it names another owner
  * by now. With `hadIt` it also removes a claim that names an older owner. A process serves its
- * callers in order: once an owner has held the lock, neither it nor an older one waits.
+ * callers in order. Once an owner has held the lock, neither it nor an older one waits.
  */
 export const LEAVE_QUEUE = `
 local function leaveQueue(one, hadIt)
@@ -224,11 +224,12 @@ local function leaveQueue(one, hadIt)
 end`;
 
 /**
- * Lua: `openWindow(since, callers)` leaves the lock to outsiders if they are due, never when
- * `openEveryMs` is 0. The queue has the lock since the time in `opened`, or else since `since`,
- * which defaults to the time at which its first process joined. `callers` is the number of waiters
- * of this process.
- * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both answer
+ * Lua: `openWindow(since, callers)` leaves the lock to outsiders if they are due, and never with an
+ * `openEveryMs` of zero. The queue has the lock since the time in `opened`, or else since `since`.
+ * The default of `since` is the time at which the first process joined. `callers` is the number of
+ * waiters of this process.
+ *
+ * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both return
  * whether they did it, and need `tried` around them. The lock must not be released yet. Without the
  * right to publish, the process finds its grant by a poll: `isUntold`.
  */
@@ -243,7 +244,7 @@ local function grant(process, record)
   if not mode or tonumber(aliveUntil) * 1000 < serverTime() then return false end
   if not give(process .. ':' .. number, mode == 's' and '1' or '0', grantMs) then return false end
   -- The push follows the grant, so that it is always true. A process without a subscription is
-  -- dead, or asks again when it is connected.
+  -- dead, or tries again when it is connected.
   local receivers = mode == 'p' or announce(queue .. ':' .. process, number .. ' ' .. nonce)
   if receivers ~= 0 then
     isUntold = not receivers
@@ -274,7 +275,7 @@ local isAlone = type(found) == 'table' or found == 0`;
 
 /**
  * Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest.
- * @param free Lua that frees the lock, where that is not done yet
+ * @param free Lua that frees the lock, if that is not done yet
  */
 export const announceUncontended = (kind: HandedLock, free = '') => `
 if isAlone then

@@ -9,7 +9,7 @@ import { fencedPair } from './fencing-token.js';
  * RFairLock. RLock is this hash `name` with a TTL. Its releases are published as `0` on
  * `redisson_lock__channel:{name}`.
  *
- * Redisson's scripts count up and down; these do not. Each names the count that it wants, so that a
+ * Redisson's scripts count up and down; these do not. Each names the count that it wants. So a
  * script that ioredis sends again after a cut changes nothing.
  */
 
@@ -21,7 +21,7 @@ export const HASH_COMMANDS = [
 
 /**
  * Lua that refuses a lease that is no number or 0, before anything is written. The lease stays a
- * text: Redis would turn every number of Lua into one.
+ * text: Redis would convert every number of Lua into one.
  */
 export const CHECK_LEASE = `
 if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
@@ -32,7 +32,9 @@ end`;
 export const CHECK_COUNT = `
 if holdCount == 0 then return redis.error_reply('LOCKARG holdCount must not be 0') end`;
 
-/** Lua that gives the lock its lease, or answers the refusal of Redis after `undo`. */
+/**
+ * Lua that sets the lease of the lock. If Redis refuses, it runs `undo` and answers the refusal.
+ */
 export const expireOr = (undo: string) => `local expiry = redis.pcall('pexpire', lock, leaseMs)
 -- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
@@ -48,7 +50,7 @@ if not (${isLock}) then
 end`;
 /**
  * A lock has one field, its owner, with a count. A script neither waits for another hash nor
- * deletes it. Leaves the owner in `holder`.
+ * deletes it. Sets `holder` to the owner.
  */
 export const REFUSE_OTHERS = `
 local holder = redis.call('hlen', lock) == 1 and redis.call('hkeys', lock)[1]
@@ -60,8 +62,8 @@ export const REFUSE_OTHERS_OF = refuseUnless(
 );
 
 /**
- * Lua that leaves in `left` the rest of the lease (ms), nil if the lock is free. In `held` it
- * leaves the owner's hold count.
+ * Lua that sets `left` to the rest of the lease (ms), or nil if the lock is free. It sets `held` to
+ * the owner's hold count.
  */
 export const LOOK = `
 local left = redis.call('pttl', lock)
@@ -74,8 +76,8 @@ redis.call('hset', lock, owner, '1')
 ${expireOr(`redis.call('del', lock)`)}`;
 
 /**
- * Free or ours → ours, once, with at least this lease. The script that creates the key sets its
- * TTL.
+ * Free or held by this owner → held once, with at least this lease. The script that creates the key
+ * sets its TTL.
  */
 export const ACQUIRE = fencedPair({
   name: 'hash-lock.acquire',
@@ -100,8 +102,8 @@ return ${granted}`,
 });
 
 /**
- * Ours → ours with this count, and at least this lease; `owner` is the field. It never creates:
- * without the owner's field, the hold is lost.
+ * Held by this owner → held with this count, and at least this lease. `owner` is the field. It
+ * never creates: without the owner's field, the hold is lost.
  */
 export const ACQUIRE_NESTED = fencedPair({
   name: 'hash-lock.acquire-nested',
@@ -120,7 +122,10 @@ if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock,
 return ${granted}`,
 });
 
-/** Ours → free and announced. Uses only commands that Redis allows when its memory is full. */
+/**
+ * Held by this owner → free and announced. Uses only commands that Redis allows when its memory is
+ * full.
+ */
 export const RELEASE = defineScript({
   name: 'hash-lock.release',
   keys: ['lock'],
@@ -149,7 +154,7 @@ if tonumber(held) > holdCount then
 end
 return 'done'`;
 
-/** Ours → ours with this count, if that is less; `owner` is the field. */
+/** Held by this owner → held with this count, if that is less; `owner` is the field. */
 export const RELEASE_SOME = defineScript({
   name: 'hash-lock.release-some',
   keys: ['lock'],
@@ -163,15 +168,15 @@ ${lower()}`,
   reply: releaseAnswer,
 });
 
-/** Lua: what Redis refused to tell of `held` because of the type of the key is this; else its refusal. */
+/** Lua: replaces `held` if the key has another type. Any other refusal of Redis is the answer. */
 export const orElse = (none: string) => `if type(held) == 'table' then
-  -- A key of another type is a no. That Redis may not be asked is none.
+  -- A key of another type has no such owner. A missing right to read says nothing.
   if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
   held = ${none}
 end`;
 
 /**
- * Renews what each owner holds, and creates nothing. Takes an owner for each key, then one lease
+ * Renews the lease of each owner, and creates nothing. Takes an owner for each key, then one lease
  * for all or one for each.
  */
 export const RENEW = defineScript({

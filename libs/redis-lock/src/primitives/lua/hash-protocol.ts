@@ -18,7 +18,7 @@ import { fencedAnswer } from './answers.js';
 import { runPair, takeToken, tokenKey, type FencedPair } from './fencing-token.js';
 import { ACQUIRE, ACQUIRE_NESTED, INSPECT, RELEASE_SOME, renewHashes } from './hash-lock.js';
 
-/** A token for an owner that holds the lock already. */
+/** A token for an owner that already holds the lock. */
 export const TAKE_TOKEN = defineScript({
   name: 'fencing-token.take',
   keys: ['token'],
@@ -29,14 +29,14 @@ return fence`,
   reply: fencedAnswer,
 });
 
-/** The steps that are alike in all locks that are one hash with a field for the owner. */
+/** The common steps of all locks that are one hash with a field for the owner. */
 export abstract class HashProtocol {
   readonly nesting = 'in turn';
   readonly isShared = false;
   protected readonly connection: RedisConnection;
   protected readonly slots: MovingSlots;
 
-  /** @param tokenTtlMs how long the token key stays; 0 is for ever */
+  /** @param tokenTtlMs how long the token key stays; 0 means without an end */
   constructor(
     protected readonly context: Session,
     private readonly tokenTtlMs: number,
@@ -52,7 +52,7 @@ export abstract class HashProtocol {
     claim?: Claim,
   ): Promise<Reply<AcquireAnswer>>;
 
-  /** Gives the last lease back. */
+  /** Releases the last lease. */
   protected abstract releaseLast(
     hold: Owned,
     successor: Successor | undefined,
@@ -98,13 +98,13 @@ export abstract class HashProtocol {
     return this.connection.run(INSPECT, [key], []);
   }
 
-  /** Acquires by the key of the lock alone, without a look at the queue: also while its slot is on its way. */
+  /** Acquires by the key of the lock alone, without the queue: also while its slot is moving. */
   protected acquireAlone({ key, owner }: Owned, terms: AcquireTerms) {
     const { leaseTimeMs, minReplicas } = terms;
     return this.connection.run(ACQUIRE, [key], [owner, leaseTimeMs], minReplicas);
   }
 
-  /** Runs the script of the two that the terms ask for. */
+  /** Runs the script of the two that fits the terms. */
   protected runPair<K extends string, A extends string>(
     pair: FencedPair<K, A>,
     keys: readonly [string, ...string[]],
@@ -127,7 +127,7 @@ export abstract class HashProtocol {
     );
   }
 
-  /** The lock first and then the token, which is on another node perhaps. */
+  /** The lock first, and then the token, which may be on another node. */
   async #acquireThenToken(
     hold: Owned,
     terms: AcquireTerms,
@@ -139,7 +139,7 @@ export abstract class HashProtocol {
     try {
       return await this.#withToken(hold, terms, holdCount, acquired);
     } catch (error) {
-      // The owner holds the lock: its waiter cancels it, or asks again.
+      // The owner holds the lock: its waiter cancels it, or tries again.
       if (error instanceof LockBackendError) throw asUnknown(error);
       await this.release(hold, holdCount - 1).catch(() => undefined);
       throw error;
@@ -154,7 +154,7 @@ export abstract class HashProtocol {
   ): Promise<Reply<AcquireAnswer>> {
     const { connection, tokenTtlMs } = this;
     const taken = await connection.run(TAKE_TOKEN, [tokenKey(key)], [tokenTtlMs], minReplicas);
-    // Another owner may have got a smaller one since, if the lock was lost before.
+    // If the lock was lost before, another owner may have received a smaller token since.
     const renewal = { key, owner: this.fieldOf(owner), renewMs };
     const renewed = await renewHashes(connection, [renewal], minReplicas);
     const wasResent = resent || taken.resent || renewed.resent;

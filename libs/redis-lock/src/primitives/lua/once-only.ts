@@ -7,10 +7,10 @@ import type { Reply } from '../../core/redis/connection.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 import { answerWithin, asUnknown } from '../../core/redis/retry.js';
 
-/** Redis remembers a request for this time: delivered again, the request changes nothing. */
+/** Redis remembers a request for this time. Delivered again, the request changes nothing. */
 export const MARKER_TTL_MS = 10 * 60 * 1_000;
 
-/** A request is sent again for this time; Redis still remembers one that is on its way at the end. */
+/** A request is repeated for this time. Redis still remembers one that is on its way at the end. */
 const INSIST_MS = MARKER_TTL_MS / 2;
 /** How long a caller waits for an answer. */
 const PATIENCE_MS = 2_000;
@@ -21,8 +21,9 @@ const MOST_AT_ONCE = 250;
 
 /**
  * Lua for a script that counts. Needs the key `marker` and the number `markerTtlMs`. After it,
- * `known` is the note of an earlier delivery, if there was one; `once(note, command…)` writes the note
- * and runs the one command that changes a number. If Redis refuses that command, `once` answers its error.
+ * `known` is the note of an earlier delivery, if there was one. `once(note, command…)` writes the
+ * note and runs the one command that changes a number. If Redis refuses that command, `once`
+ * returns its error.
  */
 export const ONCE = `
 local known = redis.call('get', marker)
@@ -31,12 +32,14 @@ local function once(note, ...)
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
-  -- A note of what has not happened would be taken for its answer.
+  -- A note of a failed step would count as its answer.
   if known then redis.call('set', marker, known, 'px', markerTtlMs) else redis.call('del', marker) end
   return changed
 end`;
 
-/** Lua that leaves in a local of this name the number in a key, or false when the key is absent. */
+/**
+ * Lua that sets a local of this name to the number in a key. It is false when the key is absent.
+ */
 export function numberIn(key: string, local: string): string {
   return `
 local ${local} = redis.call('get', ${key})
@@ -71,9 +74,9 @@ export function counted(raw: RawReply): Counted | undefined {
 }
 
 /**
- * Requests that change a bare number in Redis. The number does not show whether a request was executed:
- * each request leaves a marker. The marker stays for 10 minutes if the request may arrive again, and is
- * deleted soon after the answer if not.
+ * Requests that change a plain number in Redis. The number does not show whether a request was
+ * executed, so each request leaves a marker. If the request may arrive again, the marker stays for
+ * 10 minutes. If not, it is deleted soon after the answer.
  */
 export class OnceOnly {
   /** Markers of answered requests, by the key that was counted. */
@@ -93,8 +96,9 @@ export class OnceOnly {
 
   /**
    * Resolves with the result of the request, which counts once.
-   * @param insists a request without an answer is sent again for 5 minutes, after the caller has its error
-   * @throws {LockBackendError} Redis has not answered in time, or refused
+   * @param insists repeats a request without an answer for 5 minutes, after the caller has its
+   * error
+   * @throws {LockBackendError} Redis did not answer in time, or refused
    */
   async ask(
     name: string,
@@ -118,7 +122,7 @@ export class OnceOnly {
     }
   }
 
-  /** Cancels what a request got, or may still get. Never rejects. */
+  /** Cancels what a request received, or may still receive. Never rejects. */
   undo(name: string, send: () => Promise<Reply<Counted>>): Promise<void> {
     return this.context.background.insist({ name, kind: this.kind }, INSIST_MS, send);
   }
@@ -129,7 +133,7 @@ export class OnceOnly {
     this.#answered.set(key, markers);
     if (markers.push(marker) >= MOST_AT_ONCE) this.#forget(key, markers);
     if (this.#forgetting !== undefined) return;
-    // The markers of a process that ends before expire by their TTL.
+    // The markers of a process that ends earlier expire by their TTL.
     this.#forgetting = outOfScope(() =>
       this.context.clock.after(FORGET_AFTER_MS, () => {
         this.#forgetting = undefined;

@@ -3,17 +3,17 @@ import { SHORTER, STAND_BACK_MS } from '../../core/waiting/outsiders.js';
 
 /**
  * The share of outsiders, such as Java services, which queue nowhere. They race for a free lock,
- * and a lock that is handed over never is free. So the queue leaves the lock to them in windows,
- * and stands back while they use a window. The length of a window is the time for which the queue
- * has had the lock × outsiders that listen ÷ our processes that listen.
+ * and a lock that is handed over is never free. So the queue leaves the lock to them in windows,
+ * and stands back while they use a window. A window lasts as long as the queue has held the lock ×
+ * listening outsiders ÷ listening Node processes.
  */
 
-/** The longest window of outsiders, however long the queue has had the lock. */
+/** The longest window of outsiders, however long the queue has held the lock. */
 export const LONGEST_OPEN_MS = 1_000;
 /**
- * Redis does not know how many threads of an outsider wait. It counts as 1.5 of our processes with
- * few callers, and as 1 ÷ 1.5 of one with 8 or more. So each side gets at least half of its share
- * of the callers.
+ * Redis does not know how many threads of an outsider wait. With few callers, an outsider counts as
+ * 1.5 Node processes. With 8 or more, it counts as 1 ÷ 1.5 of one. So each side gets at least half
+ * of its share of the callers.
  */
 export const FAVOUR = 1.5;
 export const MANY_CALLERS = 8;
@@ -41,7 +41,7 @@ local function isOpen(endMs, nowMs)
 end`;
 
 /**
- * Lua: `standingBack(isHeld)` answers how long (ms) the queue stands back for outsiders, or nil. An
+ * Lua: `standingBack(isHeld)` returns how long (ms) the queue stands back for outsiders, or nil. An
  * outsider that holds the lock prolongs that within its window. `takeBack()` ends the window.
  */
 export const STANDING_BACK = `
@@ -69,9 +69,9 @@ local function takeBack()
 end`;
 
 /**
- * Lua: `share` is the number of outsiders that listen ÷ our processes that do. False where Redis
- * cannot count them: a node of a Cluster knows only its own. Java services subscribe while a thread
- * of theirs waits. `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one.
+ * Lua: `share` is listening outsiders ÷ listening processes of this library. False if Redis cannot
+ * count them: a node of a Cluster knows only its own. Java services subscribe while one of their
+ * threads waits. `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one.
  * Needs `isAlone`: the queue is empty.
  */
 export const OUTSIDERS = `

@@ -10,12 +10,13 @@ import { EXPIRED, NO_LEASE, NOW } from '../semaphore/permits.scripts.js';
 import { defineScript, type RawReply } from '../../core/redis/script.js';
 
 /**
- * A line of what is under a name. The numbers mean:
+ * A line of the state under a name. The numbers mean:
  * - a holder: its hold count, and the rest of its lease (ms), -1 without an end;
- * - a waiter: how long it has waited, and in what time it is forgotten (ms), -1 where it is unknown. That
- *   of a `mark` has the number of its permits instead of the first;
- * - `holders`, and `length` of a queue: how many there are;
- * - `permits-used`: how many, and how many of them are over; `count`: the number of the key;
+ * - a waiter: how long it has waited, and the time until it is forgotten (ms), -1 if unknown. A
+ *   `mark` has the number of its permits instead of the first;
+ * - `holders`, and `length` of a queue: their number;
+ * - `permits-used`: their number, and the number of those that are over;
+ * - `count`: the number of the key;
  * - `token`: none, `what` is the token.
  */
 export interface Line {
@@ -25,7 +26,7 @@ export interface Line {
   readonly second: number;
 }
 
-/** The keys of a name; all are in its slot. */
+/** The keys of a name. All are in its slot. */
 export function keysOf(key: string): [string, ...string[]] {
   const fair = fairQueueKeys(key);
   const [own, writing, turns] = [queueKeys(key), queueKeys(key, 'rwlock'), turnKeys(key)];
@@ -37,7 +38,7 @@ export function keysOf(key: string): [string, ...string[]] {
   ];
 }
 
-/** A helper key of another type holds nothing of the lock. Any other refusal ends the script. */
+/** A helper key of another type stores nothing of the lock. Any other refusal ends the script. */
 const ASK = `
 local refused
 local function ask(none, ...)
@@ -59,7 +60,9 @@ end
 -- The rest of a time (ms) that Redis has as its end.
 local function rest(ends) return math.max(0, ends - now) end`;
 
-/** Holders of a hash. A reader that is over is shown: the next script that looks removes it. */
+/**
+ * Holders of a hash. A dead reader is shown: the next script that checks the readers removes it.
+ */
 const HASH = `
 local left = redis.call('pttl', lock)
 local fields = ask(-1, 'hlen', lock)
@@ -103,7 +106,7 @@ if used > 0 then
   add('permits-used', '', used, expired)
 end`;
 
-/** Waiters, each queue with its length. Those of a hash have times of their own in a second key. */
+/** Waiters, each queue with its length. Those of a hash have their own times in a second key. */
 const WAITERS = `
 local function line(what, queue, waiter)
   local length = ask(0, 'zcard', queue)
@@ -143,7 +146,7 @@ if id then
   add('mark', id, wanted, redis.call('pttl', mark))
 end`;
 
-/** Everything that Redis has under a name, read in one step. Changes nothing. */
+/** Everything that Redis stores under a name, read in one step. Changes nothing. */
 export const INSPECT_NAME = defineScript({
   name: 'monitor.inspect',
   keys: [

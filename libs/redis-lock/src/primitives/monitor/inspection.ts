@@ -4,46 +4,46 @@ import type { PermitCounts } from '../semaphore/capacity.scripts.js';
 import type { Line } from './inspect.scripts.js';
 
 /**
- * A name in Redis, at one moment. Every time is in milliseconds; `Infinity` has no end. A long list has its
- * first 100 entries.
+ * The state of a name in Redis at one moment. Every time is in milliseconds; `Infinity` means no
+ * end. A long list shows its first 100 entries.
  */
 export interface LockInspection {
   readonly name: string;
   /** The key in Redis: the name behind the module's `keyPrefix`. */
   readonly key: string;
   /**
-   * The kinds that the name can be, most often one; none when it is free and nobody waits, and never `red`,
-   * which is on several servers. Redis cannot
-   * tell all of them apart: a fair lock for which nobody waits is a `lock`, and a bare number may be that
-   * of a semaphore without permits in use, of a counting semaphore or of a latch.
+   * The kinds that the name can be, most often one. Empty when it is free and no caller waits.
+   * Never `red`, which is on several servers. Redis cannot distinguish all kinds. A fair lock
+   * without waiters is a `lock`. A plain number may be a semaphore without permits in use, a
+   * counting semaphore or a latch.
    */
   readonly kinds: readonly LockKind[];
-  /** The rest of the longest lease; 0 when nobody holds it. */
+  /** The rest of the longest lease; 0 when it is free. */
   readonly remainingMs: number;
   readonly holders: readonly {
     readonly kind: LockKind;
     /** `<client uuid>:<number>`, or the id of a permit. Keep it out of logs and tickets. */
     readonly owner: string;
-    /** 0 was handed the lock, and has yet to acquire it. */
+    /** 0: the owner was handed the lock, and has yet to acquire it. */
     readonly holdCount: number;
     /** 0 for a reader that has crashed, and whose lease is over. */
     readonly remainingMs: number;
   }[];
   readonly holderCount: number;
-  /** For a semaphore; `capacity` is all of them, and 0 when their number was never set. */
+  /** For a semaphore. `capacity` is the number in all, or 0 if it was never set. */
   readonly permits?: {
-    /** Negative after the capacity was made smaller than what is in use. */
+    /** Negative while more permits are in use than a lowered capacity allows. */
     readonly available: number;
     readonly acquired: number;
     readonly capacity: number;
   };
-  /** The free permits of a counting semaphore, or what is left to be counted of a latch. */
+  /** The free permits of a counting semaphore, or the remaining count of a latch. */
   readonly count?: number;
   /** The newest fencing token. */
   readonly fencingToken?: number;
   /**
-   * The queues in Redis, in the order in which they are served; without empty ones. Callers of plain locks
-   * and of semaphores wait in their processes: Redis knows one at most.
+   * The queues in Redis, in the order in which they are served, without empty ones. Callers of
+   * plain locks and of semaphores wait in their processes: Redis knows at most one of them.
    */
   readonly queues: readonly {
     readonly kind: LockKind;
@@ -56,7 +56,7 @@ export interface LockInspection {
       readonly waitedMs?: number;
       /** After this time without a sign of life, it is passed over or forgotten. */
       readonly forgottenInMs?: number;
-      /** How many a caller for several permits asks for. */
+      /** The number of permits that a caller for several permits requests. */
       readonly permits?: number;
     }[];
   }[];
@@ -123,7 +123,7 @@ function kindsOfNumber(number: number | undefined): LockKind[] {
   return ['semaphore', 'counting-semaphore', ...(number > 0 ? (['latch'] as const) : [])];
 }
 
-/** As `semaphore.look` counts: permits that are over are free. */
+/** As `semaphore.look` counts: permits whose lease is over are free. */
 function permitsOf(number: Line | undefined, used: Line | undefined): PermitCounts {
   const { first: all, second: expired } = used ?? { first: 0, second: 0 };
   const acquired = all - expired;

@@ -31,24 +31,24 @@ import {
 export interface LockStatus {
   /** The name of the connection. */
   readonly connection: string;
-  /** Whether commands can be sent, as far as the client knows. To be sure, ask by `ping`. */
+  /** Whether commands can be sent, as far as the client knows. To be sure, call `ping`. */
   readonly isUp: boolean;
-  /** Wake-up messages arrive, or no waiter needs any; otherwise waiters poll. */
+  /** Whether wake-up messages arrive, or no waiter needs any. Otherwise waiters poll. */
   readonly isHearing: boolean;
   /** The number of holds: of locks, with any hold count, and of permits that are leases. */
   readonly held: number;
   /**
-   * How many of these Redis has not confirmed in time, or not since the machine stood still: they are
-   * lost unless a renewal gets through.
+   * The number of these that Redis has not confirmed in time, or not since the machine stood still.
+   * They are lost unless a renewal succeeds.
    */
   readonly suspect: number;
-  /** How many calls wait for a lock, for permits or for a latch. */
+  /** The number of calls that wait for a lock, for permits or for a latch. */
   readonly waiting: number;
 }
 
 /**
- * Writes, because a server that only answers grants no lock: a replica, one without memory, one that
- * cannot save.
+ * It writes, because some servers answer but grant no lock. Examples are a replica, and a server
+ * that is out of memory or cannot save.
  */
 export const PING = defineScript({
   name: 'ping',
@@ -62,12 +62,14 @@ return 1`,
 
 const TIMEOUT = { min: 1, max: 60_000 };
 
-/** The entries that are read of a long list: a look must not hold up other clients of Redis. */
+/**
+ * The number of entries that are read of a long list: an inspection must not delay other clients.
+ */
 const SHOWN = 100;
-/** The permits that one call takes away. */
+/** The most permits that one call takes away. */
 const MOST_TAKEN = 10_000;
 
-/** Tells how the locks of one connection are: for health checks, metrics, and people who look after them. */
+/** Shows the state of the locks of one connection, for health checks, metrics and operators. */
 export class LockMonitor {
   /**
    * @internal
@@ -94,10 +96,10 @@ export class LockMonitor {
   }
 
   /**
-   * Resolves with how long Redis took, in milliseconds, to do what a lock needs: to run a script that
-   * writes. In a Cluster one master answers for all.
+   * Resolves with the time, in milliseconds, that Redis took to run a script that writes, as a lock
+   * needs it. In a Cluster one master answers for all.
    * @throws {LockArgumentError} `timeoutMs` is no whole number from 1 to 60,000
-   * @throws {LockBackendError} Redis cannot be used for locks, or has not answered for `timeoutMs`
+   * @throws {LockBackendError} Redis cannot be used for locks, or did not answer for `timeoutMs`
    */
   async ping(timeoutMs = ANSWER_MS): Promise<number> {
     checkCount('timeoutMs', timeoutMs, TIMEOUT);
@@ -105,32 +107,32 @@ export class LockMonitor {
     const deadline = new Deadline(times, timeoutMs, undefined);
     const ping = helperKey('nestjs_ping', keys.key('ping'));
     if ((await deadline.race(connection.run(PING, [ping], []))) !== OVER) return deadline.waitedMs;
-    throw new LockBackendError(`Redis has not answered for ${String(timeoutMs)} ms`, {
+    throw new LockBackendError(`Redis did not answer for ${String(timeoutMs)} ms`, {
       retryable: true,
       outcome: 'unknown',
     });
   }
 
   /**
-   * Resolves with what Redis has under this name: who holds it, for how long, and who waits there. Reads
-   * it by one script, and changes nothing.
-   * @throws {LockKeyError} the name cannot be used
-   * @throws {LockStateError} the key holds something that is no lock
-   * @throws {LockBackendError} Redis could not be asked, or the user may not read a key of one kind
+   * Resolves with the state of this name in Redis: the holders, their leases and the waiters. It
+   * runs one script, and changes nothing.
+   * @throws {LockKeyError} the name is not valid
+   * @throws {LockStateError} the key holds another type than a lock
+   * @throws {LockBackendError} Redis did not answer, or the user may not read a key of one kind
    */
   async inspect(name: string): Promise<LockInspection> {
     return this.#inspect(name, SHOWN);
   }
 
   /**
-   * Takes away what is held under this name, also permits of a semaphore, up to 10,000 in one call. As
-   * `forceRelease` of the lock, it wakes the waiters, tells who held it by the event `force-released`, and
-   * resolves with false when nobody did.
-   * @param options.kind needed where it is held in two ways, to read and to write
+   * Takes all holds of this name away from their owners, also up to 10,000 permits of a semaphore.
+   * As `forceRelease` of the lock, it hands over or notifies the waiters. The event
+   * `force-released` names the former holders. Resolves with false when there were none.
+   * @param options.kind needed if the name is held in two ways, to read and to write
    * @throws {LockArgumentError} an option is unknown, or has a wrong value
-   * @throws {LockKeyError} the name cannot be used
-   * @throws {LockStateError} it is held in two ways, or the key holds something else
-   * @throws {LockBackendError} Redis could not be asked
+   * @throws {LockKeyError} the name is not valid
+   * @throws {LockStateError} it is held in two ways, or the key holds another type
+   * @throws {LockBackendError} Redis did not answer, or refused
    */
   async forceRelease(
     name: string,

@@ -4,9 +4,9 @@ import { LeaseLostError } from '../../core/api/errors.js';
 import type { Lease } from '../../core/api/lease.js';
 import type { HeldLease, ScopedLease } from '../../core/holding/held-lease.js';
 
-/** Leases that were granted together and are lost, renewed and given back together. */
+/** Leases that were granted together, and are lost, renewed and released together. */
 export interface MultiLease extends Lease {
-  /** One for each lock, in the order in which they were acquired; each has its own fencing token. */
+  /** One for each lock, in the order of acquisition. Each has its own fencing token. */
   readonly leases: readonly Lease[];
 }
 
@@ -28,12 +28,12 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
     return Math.min(...this.leases.map(({ holdCount }) => holdCount));
   }
 
-  /** The leases that work inside may join; those of another library's locks cannot be joined. */
+  /** The leases that work inside may join. Leases of another library's locks cannot be joined. */
   get members(): readonly HeldLease[] {
     return this.leases.flatMap((lease) => (lease as Partial<ScopedLease>).members ?? []);
   }
 
-  /** The worst of its leases. */
+  /** The worst state of its leases. */
   get state(): Lease['state'] {
     const states = this.leases.map(({ state }) => state);
     const worst = (['lost', 'released', 'suspect'] as const).find((state) =>
@@ -98,7 +98,7 @@ export class HeldMultiLease implements MultiLease, ScopedLease {
   }
 }
 
-/** Waits for all of them, also when some fail. A loss counts more than an error of the connection. */
+/** Waits for all of them, even if some fail. A loss counts more than an error of the connection. */
 async function allOf(steps: readonly Promise<void>[]): Promise<void> {
   const errors: unknown[] = [];
   for (const outcome of await Promise.allSettled(steps)) {

@@ -21,17 +21,17 @@ import { runLocked } from '../../core/holding/scope.js';
 
 const MOST_LOCKS = 1_000;
 
-/** Several locks as one: its verbs get all of them, or none. */
+/** Several locks as one: you hold all of them, or none. */
 export interface MultiLock extends Lock {
-  /** The locks, in the order in which they are acquired: the same in every process. */
+  /** The locks, in the order of acquisition: the same in every process. */
   readonly locks: readonly Lock[];
 
   /**
-   * Resolves with one lease on all locks once each of them is granted. They are acquired in the
-   * order of their keys, so that no two callers wait for each other. One `waitTimeMs` is for all.
-   * An error gives back those that were granted. Give locks of one name on several connections in
-   * the same order everywhere: nothing else orders them.
-   * @throws {LockTimeoutError} another owner had the lock `lockName`
+   * Resolves with one lease on all locks once each of them is granted. It acquires them in the
+   * order of their keys, so that no two callers wait for each other. One `waitTimeMs` covers all.
+   * An error releases those that were granted. List locks of one name on several connections in the
+   * same order everywhere: nothing else orders them.
+   * @throws {LockTimeoutError} another owner held the lock `lockName`
    * @throws as `Lock.acquire`
    */
   acquire(options?: AcquireOptions): Promise<MultiLease>;
@@ -39,7 +39,7 @@ export interface MultiLock extends Lock {
   using<T>(work: (lease: MultiLease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
   /** Whether one of the locks is held. */
   isLocked(): Promise<boolean>;
-  /** How long it takes until all are free, without renewals. */
+  /** The time until all are free, in milliseconds, without renewals. */
   remainingTimeMs(): Promise<number>;
   /** Takes all of them away from their holders. */
   forceRelease(options?: ForceReleaseOptions): Promise<boolean>;
@@ -153,14 +153,14 @@ function inOrder(given: readonly Lock[]): Lock[] {
   if (locks.size === 0) throw new LockArgumentError('A multi lock needs one lock or more');
   if (locks.size > MOST_LOCKS) {
     throw new LockArgumentError(
-      `A multi lock takes ${String(MOST_LOCKS)} locks at most, not ${String(locks.size)}`,
+      `A multi lock takes at most ${String(MOST_LOCKS)} locks, not ${String(locks.size)}`,
     );
   }
   refuseSameKey(locks);
   return [...locks.values()].sort(byKeyAndKind);
 }
 
-/** Locks of one key and kind keep the order given: the id of a client is another in each process. */
+/** Locks of one key and kind keep the given order: a client's id differs in each process. */
 function byKeyAndKind(one: Lock, other: Lock): number {
   const [first, second] = [keyAndKindOf(one), keyAndKindOf(other)];
   if (first === second) return 0;
@@ -171,7 +171,7 @@ function keyAndKindOf({ id }: Lock): string {
   return id.split('\n', 2).join('\n');
 }
 
-/** Two kinds of lock on one key, such as the read and the write lock of a name, keep each other out. */
+/** Two kinds of lock on one key exclude each other, such as the read and the write lock. */
 function refuseSameKey(locks: ReadonlyMap<string, Lock>): void {
   const seen = new Set<string>();
   for (const { id, name } of locks.values()) {
@@ -179,7 +179,7 @@ function refuseSameKey(locks: ReadonlyMap<string, Lock>): void {
     const place = `${String(key)}\n${String(client)}`;
     if (seen.has(place)) {
       throw new LockArgumentError(
-        `A multi lock cannot take ${quoteName(name)} twice in different ways: it would wait for itself`,
+        `A multi lock cannot acquire ${quoteName(name)} twice in different ways: it would wait for itself`,
       );
     }
     seen.add(place);
@@ -190,10 +190,10 @@ const VERBS: readonly (keyof Lock)[] = [
   ...(['acquire', 'tryAcquire', 'using', 'isLocked', 'remainingTimeMs', 'forceRelease'] as const),
 ];
 
-/** @throws {LockArgumentError} it is neither a name nor a lock of this library */
+/** @throws {LockArgumentError} the value is neither a name nor a lock of this library */
 export function asLock(given: unknown, ofName: (name: string) => Lock): Lock {
   if (typeof given === 'string') return ofName(given);
-  // By shape: an application may have two copies of this library. The id is what orders locks.
+  // By shape: an application may have two copies of this library. The id orders the locks.
   const isLock = hasMethods(given, ...VERBS) && /^.+\n.+\n./s.test((given as Lock).id);
   if (isLock) return given as Lock;
   throw new LockArgumentError(

@@ -5,9 +5,9 @@ import { defineScript, type RawReply } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 
 /**
- * Scripts of one key each, for a slot that is on its way to another node: the lock and a reader's
- * lease may be on different nodes. So none of them takes a reader for dead, or reads the queues. A
- * count becomes smaller only with the last lease: every script accepts a count that is too large.
+ * Scripts of one key each, for a slot that is moving to another node. The lock and a reader's lease
+ * may be on different nodes. So none of them considers a reader dead, or reads the queues. A count
+ * becomes smaller only with the last lease: every script accepts a count that is too large.
  */
 
 /** Lua that acquires for `field`, with its count in `held`; `mode` is nil if the lock is free. */
@@ -23,7 +23,7 @@ if left < tonumber(leaseMs) then
 end
 return ${String(GRANTED)}`;
 
-/** Free or ours → written by this owner. */
+/** Free, or held by this writer → held by this writer. */
 export const WRITE_ACQUIRE_ALONE = defineScript({
   name: 'write-lock.acquire-alone',
   keys: ['lock'],
@@ -42,7 +42,7 @@ ${write('write')}`,
 });
 
 /**
- * Free, read, or written by the companion → read by this owner too, which has its lease already.
+ * Free, read, or written by the companion → read by this owner too, which already has its lease.
  */
 export const READ_ACQUIRE_ALONE = defineScript({
   name: 'read-lock.acquire-alone',
@@ -76,7 +76,7 @@ export interface Left {
 /** More holds than any reader has: a corrupt count must not stop Redis. */
 const COUNT = `math.min(tonumber(held) or 0, 10000)`;
 
-/** Ours → out. Other fields read on; with the last one the lock is free. */
+/** Held by this owner → released. Other fields read on. With the last one the lock is free. */
 export const RELEASE_ALONE = defineScript({
   name: 'read-write-lock.release-alone',
   keys: ['lock'],
@@ -107,7 +107,7 @@ return {isTold and 'done' or 'unannounced', leases}`,
   },
 });
 
-/** Renews the lock for a reader. Answers the number of its leases, 0 if it does not read. */
+/** Renews the lock for a reader. Returns the number of its leases, 0 if it does not read. */
 export const READ_RENEW_ALONE = defineScript({
   name: 'read-lock.renew-alone',
   keys: ['lock'],
@@ -122,7 +122,7 @@ return ${COUNT}`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
 
-/** Renews a reader's lease. Answers whether it exists; with `creates` it always does. */
+/** Renews a reader's lease. Returns whether it exists; with `creates` it always does. */
 export const LEASE_ALONE = defineScript({
   name: 'read-lock.lease-alone',
   keys: ['lease'],
@@ -141,7 +141,7 @@ return 1`,
   reply: (raw: RawReply) => (raw === 1 || raw === 0 ? raw === 1 : undefined),
 });
 
-/** Dead readers count as readers here, while others renew the lock. */
+/** Dead readers count as readers here while others renew the lock. */
 export const READ_INSPECT_ALONE = defineScript({
   name: 'read-lock.inspect-alone',
   keys: ['lock'],

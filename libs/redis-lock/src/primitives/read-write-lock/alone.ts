@@ -16,7 +16,7 @@ import {
 } from './alone.scripts.js';
 import { channelOf, readerLeaseKey, writerOf } from './footprint.js';
 
-/** The steps of a lock by scripts of one key each, while its slot is on its way. */
+/** The steps of a lock by scripts of one key each, while its slot is moving. */
 
 /** The lease comes first: a reader without one counts as dead. */
 export async function acquireReadingAlone(
@@ -33,7 +33,7 @@ export async function acquireReadingAlone(
   return merged([leased, entered], entered.value);
 }
 
-/** The lock comes first: leases that stay expire by themselves. */
+/** The lock comes first. Leases that stay expire by themselves. */
 export async function releaseReadingAlone(
   connection: RedisConnection,
   { key, owner }: Owned,
@@ -43,7 +43,7 @@ export async function releaseReadingAlone(
   const reply = await connection.run(RELEASE_ALONE, [key], args);
   const { answer, leases } = reply.value;
   if (holdCount === 0) {
-    // A reader that was refused has one lease.
+    // A refused reader has one lease.
     const count = Math.max(1, leases);
     const keys = Array.from({ length: count }, (_, i) => readerLeaseKey(key, owner, i + 1));
     await forgetLeases(connection, keys);

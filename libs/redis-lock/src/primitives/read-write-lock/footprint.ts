@@ -37,8 +37,8 @@ export function turnKeys(key: string): Record<(typeof TURN_KEYS)[number], string
 
 /**
  * The prefix of all readers' leases. Every script that reads leases has it as a key, which never
- * exists. While the slot is on its way, Redis refuses such a script: it would take a lease on the
- * other node for expired.
+ * exists. While the slot is moving, Redis refuses such a script. Otherwise a lease on the other
+ * node would seem expired.
  */
 export function readersPrefix(key: string): string {
   return suffixedKey(key, '');

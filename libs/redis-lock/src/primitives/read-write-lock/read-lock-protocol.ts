@@ -35,7 +35,7 @@ export class ReadLockProtocol implements LockProtocol {
     this.#memoryMs = memoryMs(context.settings.pollIntervalMs);
   }
 
-  /** The owner of a write hold that surrounds the call: a writer may read as well. */
+  /** The owner of a write hold that surrounds the call: a writer may also read. */
   companion(key: string): OwnerId | undefined {
     const write = surroundingLease(this.writeLock, key);
     if (write === undefined) return undefined;

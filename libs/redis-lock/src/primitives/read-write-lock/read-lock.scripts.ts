@@ -8,7 +8,7 @@ import { GIVE_TURN, REMEMBER, WAITING } from './turns.lua.js';
 
 /**
  * Free, read by others, or written by the companion → read by this owner too. Behind waiting
- * writers, only a reader that holds the lock already, or has its turn, acquires it. No lease
+ * writers, only a reader that already holds the lock, or has its turn, acquires it. No lease
  * becomes shorter. A nested acquire (count > 1) never creates a hold.
  */
 export const READ_ACQUIRE = defineScript({
@@ -88,11 +88,11 @@ return ${String(GRANTED)}`,
 /** The lock may outlive the longest lease by 10 ms: time goes on while a script runs. */
 const SPARE_MS = 10;
 /**
- * A release looks at 8 other readers, and at more only until it finds a lease that is long enough.
+ * A release checks 8 other readers. It checks more only until it finds a lease that is long enough.
  */
 const LOOKED_AT = 8;
 
-/** Uses only commands that Redis allows when its memory is full, until one of them has written. */
+/** Until the first write, it uses only commands that Redis allows when its memory is full. */
 const LEAVE = `
 local function leave()
   local mode = redis.call('hget', lock, 'mode')
@@ -130,7 +130,10 @@ local function leave()
   return announce(channel, '${hash.FOR_NEXT}') and 'done' or 'unannounced'
 end`;
 
-/** Ours → fewer holds, or out. The last live reader frees the lock and announces that. */
+/**
+ * Held by this owner → fewer holds, or released. The last live reader frees the lock and announces
+ * it.
+ */
 export const READ_RELEASE = defineScript({
   name: 'read-lock.release',
   keys: ['lock', 'prefix'],
@@ -145,7 +148,7 @@ return leave()`,
   reply: releaseAnswer,
 });
 
-/** Cancels a reader: its entry among the waiters, its turn, and what it was granted. */
+/** Cancels a reader: its entry among the waiters, its turn, and its grant. */
 export const READ_CANCEL = defineScript({
   name: 'read-lock.cancel',
   keys: ['lock', 'prefix', 'readers', 'turn'],
@@ -165,7 +168,9 @@ return answer`,
   reply: releaseAnswer,
 });
 
-/** Renews what each reader holds, and creates nothing. Takes a reader and a lease for each lock. */
+/**
+ * Renews the leases of each reader, and creates nothing. Takes a reader and a lease for each lock.
+ */
 export const READ_RENEW = defineScript({
   name: 'read-lock.renew',
   keys: [],

@@ -10,8 +10,8 @@ export const FOR_ALL = '1';
 export const FOR_NEXT = '0';
 
 /**
- * Lua: `announceToAll()`. By `1` Redisson wakes only threads that sleep already. The `0` behind it
- * keeps a thread awake that was refused just before, and is about to sleep.
+ * Lua: `announceToAll()`. With `1` Redisson wakes only threads that already sleep. A thread may
+ * have been refused just before, and be about to sleep. The `0` behind it keeps that thread awake.
  */
 export const ANNOUNCE_TO_ALL = `
 local function announceToAll()
@@ -20,11 +20,11 @@ local function announceToAll()
   return receivers
 end`;
 
-/** Lua patterns of the fields of holders; a writer's owner is the part before `:write`. */
+/** Lua patterns of the fields of holders. A writer's owner is the part before `:write`. */
 export const READER = "':%-?%d+$'";
 export const WRITER = "':%-?%d+:write$'";
 
-/** Lua that leaves in `mode` how the lock is held, or nil when it is free. */
+/** Lua that sets `mode` to how the lock is held, or to nil when it is free. */
 export const MODE = `
 local mode = redis.call('hget', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
@@ -46,7 +46,7 @@ if not isHeld then
 end`;
 }
 
-/** Lua that answers for a free lock, and refuses a key that is no lock. */
+/** Lua that answers for a free lock, and refuses a key of another type. */
 export const BEGIN_INSPECTION = `
 ${MODE}
 if not mode then return {0} end
@@ -54,7 +54,7 @@ ${refuseUnheld()}`;
 
 /**
  * The leases of readers. A reader is alive as long as one of its keys exists. Its field may outlast
- * it: a process crashed, and other readers renewed the lock.
+ * it if its process crashed and other readers renewed the lock.
  */
 export const READERS = `
 -- More holds than any reader has: a corrupt count must not stop Redis.
@@ -69,7 +69,7 @@ local function leaseOf(reader, count)
   return longest, at
 end`;
 
-/** As `READERS`, for a script that looks at all readers. */
+/** As `READERS`, for a script that checks all readers. */
 export const LONGEST_LEASE = `${READERS}
 -- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
 -- and are removed. With enough, it stops at a lease of that length after atLeast readers.

@@ -5,7 +5,7 @@ import { surroundingLease } from '../../core/holding/scope.js';
 import { ReadLockProtocol } from './read-lock-protocol.js';
 import { WriteLockProtocol } from './write-lock-protocol.js';
 
-/** Two locks of one name: many may read, or one may write. */
+/** Two locks of one name: many owners may read, or one may write. */
 export interface ReadWriteLock {
   /**
    * Held by any number of readers at a time, and never while another owner writes. Has no fencing
@@ -13,9 +13,9 @@ export interface ReadWriteLock {
    */
   readonly read: Lock;
   /**
-   * Held by one writer, and by no reader but that writer. Inside it, `read` is granted at once. A
-   * read lease that outlives the write lease keeps other writers out without a gap.
-   * @throws {LockStateError} asked for inside `read` of the same name: a reader cannot become a
+   * Held by one writer, and by no reader except that writer. Inside it, `read` is granted at once.
+   * A read lease that outlives the write lease keeps other writers out without a gap.
+   * @throws {LockStateError} the call is inside `read` of the same name: a reader cannot become a
    * writer
    */
   readonly write: Lock;
@@ -23,8 +23,8 @@ export interface ReadWriteLock {
 
 /**
  * Read-write locks on Redis, shared with Java services with Redisson's `RReadWriteLock`. No Node
- * process starves: new readers wait behind a waiting writer, and readers that waited for a writer
- * go before the next one.
+ * process starves. New readers wait behind a waiting writer. Readers that waited for a writer go
+ * before the next writer.
  */
 export class ReadWriteLockService {
   readonly #read: NamedLocks;
@@ -43,8 +43,8 @@ export class ReadWriteLockService {
   }
 
   /**
-   * Both sides of the lock of this name. Costs nothing: nothing is sent, nothing is kept.
-   * @throws {LockKeyError} the name cannot be used
+   * Both sides of the lock of this name. It sends and stores nothing.
+   * @throws {LockKeyError} the name is not valid
    */
   get(name: string): ReadWriteLock {
     return { read: this.#read.get(name), write: this.#write.get(name) };

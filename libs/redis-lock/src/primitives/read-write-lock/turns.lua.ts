@@ -4,8 +4,8 @@
  *
  * - `writers`, owner → when it is forgotten: the waiting writers. While one waits, no new reader
  *   acquires.
- * - `patience`: while it exists, readers wait behind writers; without it, their turn is due. Every
- *   turn of theirs renews it.
+ * - `patience`: while it exists, readers wait behind writers. Without it, the readers' turn is due.
+ *   Each of their turns renews it.
  * - `readers`, owner → when it is forgotten: the waiting readers.
  * - `turn`: the readers whose turn it is. They acquire before the writers. The turn ends when all
  *   of them have acquired or left.
@@ -17,14 +17,14 @@ const PATIENCE_MS = 5_000;
 /** How long writers wait for a reader that does not take its turn, as after a crash. */
 export const TURN_MS = 1_000;
 
-/** A waiter is forgotten after 3 polls, unless it asks again. */
+/** A waiter is forgotten after 3 polls, unless it sends another attempt. */
 const FORGOTTEN_AFTER_POLLS = 3;
 
 export function memoryMs(pollIntervalMs: number): number {
   return FORGOTTEN_AFTER_POLLS * pollIntervalMs;
 }
 
-/** Lua that forgets waiters that have not asked again, by `serverTime`. */
+/** Lua that forgets waiters without a new attempt, by `serverTime`. */
 export const WAITING = `
 local function nowMs()
   return math.floor(serverTime() / 1000)
@@ -73,7 +73,7 @@ local function waitToWrite(writer)
   if isFirst then redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)}) end
 end`;
 
-/** Lua: `forget(writer)` ends its wait, and answers whether no other writer waits. */
+/** Lua: `forget(writer)` ends its wait, and returns whether no other writer waits. */
 export const FORGET = `
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end

@@ -23,7 +23,7 @@ import { memoryMs } from './turns.lua.js';
 import * as releasing from './write-release.scripts.js';
 import { WRITE_ACQUIRE, WRITE_ACQUIRE_OR_QUEUE, WRITE_INSPECT } from './write-lock.scripts.js';
 
-/** The side that one owner holds, and keeps all others out; the writer itself may read. */
+/** The side that one owner holds, which excludes all others. The writer itself may read. */
 export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   readonly kind = 'write';
   readonly options = LOCK_OPTIONS;
@@ -49,8 +49,8 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   companion(key: string, name: string): undefined {
     if (!this.isUpgrade(key)) return undefined;
     throw new LockStateError(
-      `The read lock ${quoteName(name)} cannot become a write lock: release it first, ` +
-        'or take the write lock and read inside it',
+      `The read lock ${quoteName(name)} cannot become a write lock. Release it first, ` +
+        'or acquire the write lock and read inside it',
       { lockName: name },
     );
   }
@@ -129,7 +129,10 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     return connection.run(releasing.WRITE_PASS_IN_ORDER, keysWithQueue(key), args);
   }
 
-  /** The successor asks by itself; after the batch of its process, behind the waiters of others. */
+  /**
+   * The successor sends its own attempts. After the batch of its process, it does so behind the
+   * waiters of others.
+   */
   async #releaseAlone(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
     const reply = await releaseWritingAlone(this.connection, hold);
     if (successor === undefined || reply.value !== 'done') return reply;

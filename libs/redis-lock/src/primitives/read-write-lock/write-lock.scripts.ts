@@ -47,9 +47,7 @@ const IN_QUEUE = {
   refused: refusal('left', 'standBackMs'),
   takesBack: 'takeBack()',
   leaves: 'removeProcess(processOf(owner))',
-  /**
-   * An owner that has acquired again since this was first sent is left alone.
-   */
+  /** An owner that has acquired again since this was first sent keeps its hold. */
   isOther: `held == '0'`,
 };
 
@@ -60,7 +58,7 @@ const ALONE: typeof IN_QUEUE = {
 };
 
 /**
- * Free, or read by dead readers only → written by this owner, once. An owner that is refused and
+ * Free, or read only by dead readers → written by this owner, once. An owner that is refused and
  * waits is remembered, and keeps new readers out. No lease becomes shorter.
  */
 const acquire = (way: typeof IN_QUEUE) => (token: string, granted: string) => `
@@ -107,7 +105,7 @@ export const WRITE_ACQUIRE = fencedPair({
   body: acquire(ALONE),
 });
 
-/** The same; an owner that is refused joins the queue. */
+/** The same. A refused owner joins the queue. */
 export const WRITE_ACQUIRE_OR_QUEUE = fencedPair({
   name: 'write-lock.acquire-or-queue',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],

@@ -6,8 +6,8 @@ import { TURN_KEYS } from './footprint.js';
 import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
 
 /**
- * A writer that releases makes way for waiting readers, and then for its own reads. Only then the
- * next writer of primitives/lua/hand-off.ts follows.
+ * A writer that releases makes way for waiting readers first, and then for its own reads. The next
+ * writer of primitives/lua/hand-off.ts follows only after them.
  */
 
 const WRITE_LOCK: handOff.HandedLock = {
@@ -55,13 +55,13 @@ if isForReaders(letGo(field)) then
   return announceToAll() and '${answer}' or 'unannounced'
 end`;
 
-/** Lua that leaves in `held` the hold count of the owner, or nothing if it does not write. */
+/** Lua that sets `held` to the hold count of the owner, or to nothing if it does not write. */
 const HELD = `
 local field = owner .. ':write'
 local mode, held = unpack(redis.call('hmget', lock, 'mode', field))
 held = mode == 'write' and held`;
 
-/** Ours → for readers, held by the next writer, or free. */
+/** Held by this owner → for readers, held by the next writer, or free. */
 export const WRITE_RELEASE = defineScript({
   name: 'write-lock.release',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
@@ -86,7 +86,7 @@ const NOT_OURS = `
 ${HELD}
 ${handOff.refuseAbsent(WRITE_LOCK, 'held')}`;
 
-/** Ours → for readers, or the successor's. */
+/** Held by this owner → for readers, or held by the successor. */
 export const WRITE_PASS = defineScript({
   name: 'write-lock.pass',
   keys: ['lock', 'prefix', ...TURN_KEYS],
@@ -106,8 +106,8 @@ return tried(give, successor, starts, leaseMs) and 'passed' or 'unannounced'`,
 });
 
 /**
- * Ours → for readers; or held by the next writer, with the successor queued; or the successor's, if
- * no writer waits.
+ * Held by this owner → for readers, or held by the next writer with the successor queued. Held by
+ * the successor, if no writer waits.
  */
 export const WRITE_PASS_IN_ORDER = defineScript({
   name: 'write-lock.pass-in-order',
@@ -131,8 +131,8 @@ ${handOff.passInOrder(WRITE_LOCK)}`,
 });
 
 /**
- * Cancels a writer: its wait, its place in the queue, and what it was granted. Readers get a
- * wake-up if no writer waits.
+ * Cancels a writer: its wait, its place in the queue, and its grant. Readers get a wake-up if no
+ * writer waits.
  */
 export const WRITE_CANCEL = defineScript({
   name: 'write-lock.cancel',
@@ -148,7 +148,7 @@ ${handOff.LEAVE_QUEUE}
 ${handOff.handOver(WRITE_LOCK)}
 local field = owner .. ':write'
 local mode = redis.pcall('hget', lock, 'mode')
--- A key that holds something else by now is not ours to give back.
+-- A key of another type belongs to another application now.
 if type(mode) == 'table' and not string.find(mode.err, 'WRONGTYPE', 1, true) then return mode end
 local isOurs = mode == 'write' and redis.call('hexists', lock, field) == 1
 -- The release comes first: a user without the rights for it changes nothing.

@@ -12,7 +12,7 @@ export function quorumOf(nodes: number): number {
   return Math.floor(nodes / 2) + 1;
 }
 
-/** One question to all nodes at once, and the answers as they come in. */
+/** One request to all nodes at once, and the answers as they arrive. */
 export class Ballot<R> {
   /** One entry for each node; undefined until it has answered. */
   readonly #answers: (Answer<R> | undefined)[];
@@ -51,12 +51,12 @@ export class Ballot<R> {
     return !this.#answers.includes(undefined);
   }
 
-  /** With more than this number of refusals, a quorum is impossible. */
+  /** With more refusals than this, a quorum is impossible. */
   get minority(): number {
     return this.#answers.length - this.quorum;
   }
 
-  /** Whether the node may have done what it was asked. Its answer decides, if there is one. */
+  /** Whether the node may have executed the request. Its answer decides, if there is one. */
   mayHaveDone(node: number, isDone: (value: R) => boolean): boolean {
     const answer = this.#answers[node];
     if (answer === undefined) return true;
@@ -124,7 +124,7 @@ export class Ballot<R> {
   }
 }
 
-const NOT_YET = new LockBackendError('it had not answered yet', {
+const NOT_YET = new LockBackendError('no answer yet', {
   retryable: true,
   outcome: 'unknown',
 });

@@ -5,7 +5,7 @@ import { IDENTIFY, type ServerIdentity } from './red-lock.scripts.js';
 
 /**
  * Keeps a server that may have forgotten locks from voting. After a restart it votes again when
- * every lease is over that it could have given before. Every new connection asks for the server's
+ * every lease that it could have granted before is over. Every new connection requests the server's
  * identity.
  */
 export class NodeGuard {
@@ -32,7 +32,7 @@ export class NodeGuard {
     });
   }
 
-  /** The run id of the server when it was last seen. */
+  /** The last known run id of the server. */
   get runId(): string | undefined {
     return this.#runId;
   }
@@ -89,21 +89,21 @@ export class NodeGuard {
     const isFirst = this.#runId === undefined;
     this.#unfit = unfitness(server, isFirst);
     if (!isNew) return;
-    // A restart that was noticed is the newer fact: a clock that was set may have changed the
-    // uptime.
+    // A restart that this process noticed is the newer fact: the server's clock may have been set, which
+    // changes the uptime.
     const ageMs = isFirst ? server.uptimeMs : 0;
     this.#votesFrom = this.clock.now() + Math.max(0, this.longestLeaseMs - ageMs);
     this.#runId = server.runId;
   }
 }
 
-/** A server that was a master before is set up rightly: it does not vote, and the others decide. */
+/** A former master is set up rightly. It does not vote, and the others decide. */
 function unfitness({ isMaster, isCluster }: ServerIdentity, isFirst: boolean): Error | undefined {
   if (isMaster && !isCluster) return undefined;
   const what = isCluster ? 'part of a Redis Cluster' : 'a replica';
   if (isFirst) {
     return new LockConfigurationError(
-      `A node of the red lock is ${what}; it must be a master that stands alone`,
+      `A node of the red lock is ${what}; it must be an independent master`,
     );
   }
   return new LockBackendError(`it is ${what} now`, { retryable: true, outcome: 'none' });
@@ -112,7 +112,7 @@ function unfitness({ isMaster, isCluster }: ServerIdentity, isFirst: boolean): E
 function restartedError(leftMs: number): LockBackendError {
   const left = String(Math.ceil(leftMs / 1_000));
   return new LockBackendError(
-    `it has started a short while ago, and does not vote for another ${left} s because it may have forgotten locks`,
+    `it has restarted, may have forgotten locks, and does not vote for another ${left} s`,
     { retryable: true, outcome: 'none' },
   );
 }

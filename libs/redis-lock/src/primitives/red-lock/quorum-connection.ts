@@ -14,34 +14,34 @@ import { untilAnswered } from '../../core/redis/retry.js';
 import { Ballot, quorumOf } from './ballot.js';
 import { VotingNode } from './voting-node.js';
 
-/** A node that takes longer has not voted; for short leases it is a tenth of the lease. */
+/** A node that takes longer has not voted. For short leases it is a tenth of the lease. */
 const LONGEST_VOTE_MS = ANSWER_MS / 2;
 const SHORTEST_VOTE_MS = 100;
-/** Messages of a release arrive from all nodes within this time; otherwise a poll finds it. */
+/** Messages of a release arrive from all nodes within this time. Otherwise a poll finds it. */
 const MESSAGE_MS = ANSWER_MS / 2;
 
 export interface QuorumSettings {
   /**
-   * The longest lease that any process of the fleet asks for. A node does not vote for this time
-   * after a restart.
+   * The longest lease that any process of the fleet requests. After a restart, a node does not vote
+   * for this time.
    */
   readonly longestLeaseMs: number;
   readonly clock?: Clock;
   readonly observer?: LockObserver | undefined;
 }
 
-/** The independent servers of a red lock, as one connection: a majority decides. */
+/** The independent servers of a red lock, as one connection. A majority decides. */
 export class QuorumConnection implements RedisConnection {
   readonly isUp = true;
   readonly nodes: readonly VotingNode[];
-  /** How many nodes make a majority. */
+  /** The number of nodes in a majority. */
   readonly quorum: number;
   readonly longestLeaseMs: number;
   readonly clock: Clock;
   readonly times: TimerHeap;
   readonly #upListeners = new Set<() => void>();
 
-  /** @throws {LockConfigurationError} there is no node, or one is there twice */
+  /** @throws {LockConfigurationError} there is no node, or one is listed twice */
   constructor(
     connections: readonly RedisConnection[],
     { longestLeaseMs, clock = systemClock, observer }: QuorumSettings,
@@ -80,7 +80,7 @@ export class QuorumConnection implements RedisConnection {
     this.refuseMisfits();
   }
 
-  /** Nodes that cannot be reached in time are identified later. */
+  /** Nodes that do not answer in time are identified later. */
   async #identifyAll(): Promise<void> {
     const end = this.clock.now() + ANSWER_MS;
     const known = this.nodes.map(({ connection, guard }) => {
@@ -94,8 +94,8 @@ export class QuorumConnection implements RedisConnection {
   }
 
   /**
-   * @throws {LockConfigurationError} a node is no independent master, as far as that is known, or two
-   * nodes are one server, which would vote twice
+   * @throws {LockConfigurationError} a node is known to be no independent master, or two nodes are
+   * one server, which would vote twice
    */
   refuseMisfits(): void {
     for (const { guard } of this.nodes) if (guard.misfit !== undefined) throw guard.misfit;
@@ -105,12 +105,12 @@ export class QuorumConnection implements RedisConnection {
       if (runId === undefined || twin === i) return;
       throw new LockConfigurationError(
         `Nodes ${String(twin + 1)} and ${String(i + 1)} of the red lock are one and the same server; ` +
-          'each node must be a server of its own',
+          'list each server once',
       );
     });
   }
 
-  /** How long a node has for its vote. */
+  /** The time that a node has for its vote, in milliseconds. */
   limitMs(leaseTimeMs: number): number {
     return Math.min(LONGEST_VOTE_MS, Math.max(SHORTEST_VOTE_MS, leaseTimeMs / 10));
   }
@@ -119,12 +119,12 @@ export class QuorumConnection implements RedisConnection {
     return new Ballot(this.nodes.map(ask), this.quorum);
   }
 
-  /** Each node is asked by itself: there is no server that could run a script for all. */
+  /** Each node runs its own scripts: no server could run one for all. */
   run(): Promise<never> {
-    return Promise.reject(new LockStateError('A script of a red lock has to be run by its nodes'));
+    return Promise.reject(new LockStateError('Only the nodes of a red lock can run its scripts'));
   }
 
-  /** A message counts once a majority has sent it: before that, the lock is not free. */
+  /** A message counts once a majority has sent it. Before that, the lock is not free. */
   listen(channel: string, listener: ChannelListener): () => void {
     const heard = new Majority(this, MESSAGE_MS);
     const confirmed = new Set<VotingNode>();
@@ -145,7 +145,7 @@ export class QuorumConnection implements RedisConnection {
     };
   }
 
-  /** Calls back every time a node has come back and identified itself. */
+  /** Calls back each time that a node has come back and identified itself. */
   onUp(listener: () => void): () => void {
     this.#upListeners.add(listener);
     return () => {
@@ -168,7 +168,7 @@ const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
 /** Calls back when a majority of the nodes has sent the same message. */
 class Majority {
   readonly #heard = new Map<VotingNode, number>();
-  /** The nodes that have not yet sent what a majority has sent. */
+  /** The nodes that have not yet sent the message of the majority. */
   readonly #late = new Set<VotingNode>();
   #reachedAt = -Infinity;
 
@@ -196,11 +196,11 @@ function checkConnections(connections: unknown): void {
   if (!Array.isArray(connections) || connections.length === 0) {
     const given = Array.isArray(connections) ? 'an empty list' : describeValue(connections);
     throw new LockConfigurationError(
-      `redLock.nodes must be a list of independent Redis servers, best three or five, not ${given}`,
+      `redLock.nodes must be a list of independent Redis servers, preferably three or five, not ${given}`,
     );
   }
   if (new Set(connections).size < connections.length) {
-    throw new LockConfigurationError('redLock.nodes has the same client twice');
+    throw new LockConfigurationError('redLock.nodes lists the same client twice');
   }
 }
 
@@ -211,8 +211,8 @@ function checkLongestLease(value: unknown): void {
 
 function weaknessOf(nodes: number): string | undefined {
   if (nodes < 3) {
-    return `A red lock of ${String(nodes)} node${nodes === 1 ? '' : 's'} outlives the loss of none; take three or five`;
+    return `A red lock of ${String(nodes)} node${nodes === 1 ? '' : 's'} does not survive the loss of a node: use three or five`;
   }
   if (nodes % 2 === 1) return undefined;
-  return `A red lock of ${String(nodes)} nodes outlives the loss of no more of them than one of ${String(nodes - 1)}; take an odd number`;
+  return `A red lock of ${String(nodes)} nodes survives no more losses than one of ${String(nodes - 1)}: use an odd number`;
 }

@@ -30,12 +30,12 @@ import {
 } from './verdicts.js';
 
 /**
- * After a split vote each caller pauses for a random time: up to 100 ms at first, and longer after
- * each.
+ * The longest random pause of a caller after its first split vote. It grows with each further
+ * split.
  */
 const SPLIT_MS = 100;
 const MOST_DOUBLINGS = 5;
-/** The shortest pause: every node has got the votes back by then. */
+/** The shortest pause: by then every node has the votes back. */
 const SHORTEST_PAUSE_MS = 20;
 
 /** The plain lock on each of several servers. The owner on a majority holds it. */
@@ -49,7 +49,7 @@ export class RedLockProtocol implements LockProtocol {
   readonly #upkeep: Upkeep;
   readonly #splits = new WeakMap<Owned, number>();
 
-  /** @param tokenTtlMs how long a node remembers a token; 0 is for ever */
+  /** @param tokenTtlMs how long a node remembers a token; 0 means without an end */
   constructor(
     private readonly connection: QuorumConnection,
     private readonly tokenTtlMs: number,
@@ -87,7 +87,7 @@ export class RedLockProtocol implements LockProtocol {
       } else this.#upkeep.giveBack(key, owner, isNested ? undefined : poll);
       return { value, sentAt, resent: false };
     } catch (error) {
-      // A nested acquire has no votes of its own: they are those of the hold.
+      // A nested acquire has no votes of its own. They are those of the hold.
       if (!isNested) this.#upkeep.giveBack(key, owner, poll);
       throw error;
     }
@@ -115,7 +115,7 @@ export class RedLockProtocol implements LockProtocol {
     return { value: 'absent', sentAt, resent: true };
   }
 
-  /** Nodes that do not answer are asked again in the background. */
+  /** Repeats the request in the background for nodes that do not answer. */
   async cancel({ key, owner }: Owned): Promise<Reply<undefined>> {
     const { connection } = this;
     const sentAt = connection.clock.now();
@@ -181,8 +181,8 @@ export class RedLockProtocol implements LockProtocol {
   }
 
   /**
-   * Resolves once a majority knows the token: the next owner learns it from one of them, and gets a
-   * larger one.
+   * Resolves once a majority knows the token. The next owner receives it from one of them, and gets
+   * a larger one.
    */
   async #spread(key: string, token: number, { leaseTimeMs }: AcquireTerms): Promise<void> {
     const { connection } = this;
@@ -198,7 +198,7 @@ export class RedLockProtocol implements LockProtocol {
     });
   }
 
-  /** Doubles at every further split, so that any number of callers come to an end. */
+  /** Doubles after each further split, so that any number of callers succeed in the end. */
   #pause(hold: Owned): number {
     const splits = this.#splits.get(hold) ?? 0;
     this.#splits.set(hold, Math.min(splits + 1, MOST_DOUBLINGS));
@@ -227,8 +227,8 @@ export class RedLockProtocol implements LockProtocol {
     const { longestLeaseMs } = this.connection;
     if (leaseTimeMs <= longestLeaseMs) return;
     throw new LockArgumentError(
-      `leaseTimeMs of a red lock must be at most ${String(longestLeaseMs)}, the time for which a ` +
-        `restarted node does not vote, not ${String(leaseTimeMs)}; raise redLock.longestLeaseMs`,
+      `leaseTimeMs of a red lock must be at most ${String(longestLeaseMs)}, not ` +
+        `${String(leaseTimeMs)}; raise redLock.longestLeaseMs`,
     );
   }
 }

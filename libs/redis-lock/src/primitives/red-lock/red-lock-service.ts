@@ -6,15 +6,14 @@ import type { QuorumConnection } from './quorum-connection.js';
 import { RedLockProtocol } from './red-lock-protocol.js';
 
 /**
- * Locks on several independent Redis servers: one holder at a time, as long as a majority of the
- * servers answers. Fencing on one server is safer where the resource can check a token.
+ * Locks on several independent Redis servers: one holder at a time, while a majority of the servers
+ * answers. If the resource can check a token, fencing on one server is safer.
  */
 export class RedLockService extends NamedLocks {
   /**
    * @internal
    * @param context of this service alone, on this connection
-   * @throws {LockConfigurationError} its lease is longer than the longest that the nodes guard
-   * against
+   * @throws {LockConfigurationError} its lease is longer than `longestLeaseMs` of the nodes
    */
   constructor(context: LockContext, connection: QuorumConnection) {
     const { watchdogLeaseMs } = context.settings;

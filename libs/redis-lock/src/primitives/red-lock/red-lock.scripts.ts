@@ -33,8 +33,8 @@ return {runId or '', uptime or '0', role or '', isCluster}`,
 });
 
 /**
- * Takes back a useless vote. It announces nothing: all waiters would ask at once, and split the
- * votes again.
+ * Takes back a useless vote. It announces nothing: otherwise all waiters would try at once, and
+ * split the votes again.
  */
 export const GIVE_BACK = defineScript({
   name: 'red-lock.give-back',
@@ -46,7 +46,7 @@ return redis.call('del', lock)`,
   reply: (raw) => (typeof raw === 'number' ? raw : undefined),
 });
 
-/** Tells a node a token of other nodes, so that its next one is larger. */
+/** Raises a node's token to one of other nodes, so that its next one is larger. */
 export const RAISE_TOKEN = defineScript({
   name: 'red-lock.raise-token',
   keys: ['token'],

@@ -6,8 +6,8 @@ import { GIVE_BACK } from './red-lock.scripts.js';
 import type { VotingNode } from './voting-node.js';
 
 /**
- * The pause between two tries to put a lock on a node that refuses it: doubles from the first to
- * the last.
+ * The pause between two attempts to put a lock on a node that refuses it. It doubles from the first
+ * to the last.
  */
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 320;
@@ -31,8 +31,8 @@ export class Upkeep {
 
   /**
    * Puts a lock that a majority has confirmed on the nodes that answered without it. Some gave
-   * their vote to an owner that will give it back: a bare majority can spare none of its nodes.
-   * Others have forgotten the lock: during a long hold all may restart, one after the other.
+   * their vote to an owner that will return it. A bare majority can spare none of its nodes. Others
+   * have forgotten the lock: during a long hold all may restart, one after the other.
    * @param has whether a node has it; rejects when it did not answer
    */
   complete(hold: Renewal, sentAt: number, has: (node: number) => Promise<boolean>): void {

@@ -7,8 +7,8 @@ import type {
 import type { Ballot } from './ballot.js';
 
 /**
- * The verdict on the answers of the nodes. Each function answers undefined while further answers
- * may change it, and throws when too few nodes can be asked.
+ * The verdict on the answers of the nodes. Each function returns undefined while further answers
+ * may change it. It throws when too few nodes answer.
  */
 
 export type Vote = AcquireAnswer;
@@ -21,8 +21,8 @@ export type AcquireVerdict =
   /** Other owners hold it. */
   | { readonly kind: 'busy'; readonly remainingMs: number }
   /**
-   * Some votes are ours and some are not: other owners ask at the same time, or too few nodes are
-   * free.
+   * Some votes are for this owner and some are not. Other owners try at the same time, or too few
+   * nodes are free.
    */
   | { readonly kind: 'split' };
 

@@ -6,7 +6,7 @@ import type { TimerHeap } from '../../core/time/timer-heap.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { NodeGuard } from './node-guard.js';
 
-/** The pause between two tries to give back a vote. */
+/** The pause between two attempts to return a vote. */
 const RETRY_MS = 1_000;
 /** How long a close waits for scripts on their way. */
 const CLOSING_MS = 500;
@@ -21,8 +21,8 @@ interface Debt {
 }
 
 /**
- * One server of a red lock. It answers within a limit or counts as silent, and while it owes an
- * answer it is asked nothing else. The scripts of one owner run one after the other.
+ * One server of a red lock. It answers within a limit or counts as silent. While it owes an answer,
+ * it receives no other request. The scripts of one owner run one after the other.
  */
 export class VotingNode {
   readonly guard: NodeGuard;
@@ -56,15 +56,17 @@ export class VotingNode {
   }
 
   /**
-   * Asks for an answer that counts: the server may vote, and stays the same until it has answered.
+   * Requests an answer that counts: the server may vote, and stays the same until it has answered.
    */
   vote<R>(limitMs: number, ask: Ask<R>): Promise<R> {
     return this.#within(limitMs, (isOver) => this.#counted(ask, isOver));
   }
 
-  /** As `vote`, in turn with the owner's other steps. A debt of the owner is its own vote again. */
+  /**
+   * As `vote`, in turn with the owner's other steps. A debt of the owner becomes its vote again.
+   */
   enter<R>(owner: OwnerId, limitMs: number, ask: Ask<R>): Promise<R> {
-    // A debt that arises from now on stays, also before this script is sent.
+    // A debt that arises from now on stays, even before this script is sent.
     const debt = this.#debts.get(owner);
     return this.#within(limitMs, (isOver) =>
       this.#inTurn(owner, async () => {
@@ -75,14 +77,14 @@ export class VotingNode {
     );
   }
 
-  /** Asks for an answer of any server, also one that may not vote. */
+  /** Requests an answer of any server, even one that may not vote. */
   ask<R>(limitMs: number, ask: Ask<R>): Promise<R> {
     return this.#within(limitMs, (isOver) => this.#plain(ask, isOver));
   }
 
   /**
-   * Gives back the owner's votes, also those that may still arrive. After a failure it tries again
-   * in the background for as long as a lease may last.
+   * Returns the owner's votes, also those that may still arrive. After a failure it tries again in
+   * the background for as long as a lease may last.
    */
   async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>): Promise<R> {
     const until = this.times.clock.now() + this.longestLeaseMs;
@@ -113,7 +115,7 @@ export class VotingNode {
     if (isOver()) throw silence('none');
     const { value, resent } = await ask(this.connection);
     if (!resent && this.guard.isStill(term)) return value;
-    // The answer may come from a server that has restarted and has forgotten the lock.
+    // The answer may come from a server that has restarted and forgotten the lock.
     throw new LockBackendError('its connection broke', { retryable: true, outcome: 'unknown' });
   }
 
@@ -122,7 +124,7 @@ export class VotingNode {
     return (await ask(this.connection)).value;
   }
 
-  /** @param start gets a function that tells whether it is too late to send anything */
+  /** @param start receives a function that returns whether it is too late to send anything */
   async #within<R>(limitMs: number, start: (isOver: () => boolean) => Promise<R>): Promise<R> {
     if (this.#overdue > 0) throw silence('none');
     const deadline = new Deadline(this.times, limitMs, undefined);
@@ -191,5 +193,5 @@ export class VotingNode {
 }
 
 function silence(outcome: 'none' | 'unknown'): LockBackendError {
-  return new LockBackendError('it does not answer in time', { retryable: true, outcome });
+  return new LockBackendError('no answer in time', { retryable: true, outcome });
 }

@@ -6,19 +6,21 @@ import { EXPIRED, FREE, IDS, NO_LEASE, NOW, TELL_FREE } from './permits.scripts.
 
 /** The permits of a semaphore, free and held. */
 export interface PermitCounts {
-  /** Negative after the capacity was made smaller than what is in use. */
+  /** Negative while more permits are in use than a lowered capacity allows. */
   readonly available: number;
   readonly acquired: number;
   readonly capacity: number;
 }
 
-/** Lua for a script that may have freed permits: whether the waiters got their wake-up. */
+/**
+ * Lua for a script that may have freed permits. Returns whether the waiters received their wake-up.
+ */
 const TELL = `
 local function tell()
   return (free < 1 or ${TELL_FREE}) and 1 or 0
 end`;
 
-/** The scripts that change how many there are, or are free. */
+/** The scripts that change the number of permits, or of free permits. */
 const CHANGING = {
   keys: ['counter', 'leases', 'marker'],
   args: ['permits', 'markerTtlMs', 'channel'],
@@ -26,7 +28,7 @@ const CHANGING = {
   reply: counted,
 } as const;
 
-/** Permits whose lease is over count as free; the next one to acquire takes them back. */
+/** Permits whose lease is over count as free. The next acquisition takes them back. */
 export const LOOK = defineScript({
   name: 'semaphore.look',
   keys: ['counter', 'leases'],
@@ -93,7 +95,7 @@ local refused = once(1, 'incrby', counter, string.format('%.0f', permits))
 return refused or {1, permits > 0 and tell() or 1}`,
 });
 
-/** All of them → free and announced; or none, if one of them is not held. */
+/** All of them → free and announced. None, if one of them is not held. */
 export const RELEASE_PERMITS = defineScript({
   name: 'semaphore.release-permits',
   ...CHANGING,
@@ -119,7 +121,7 @@ free = free + removed
 return once(1, 'incrby', counter, removed) or {1, tell()}`,
 });
 
-/** The rest of one permit's lease (ms); -1 if it never ends, 0 if it is over. */
+/** The rest of one permit's lease (ms); -1 if it has no lease, 0 if it is over. */
 const REMAINING = `
 ${IDS}
 ${NOW}

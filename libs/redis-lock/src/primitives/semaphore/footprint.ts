@@ -14,7 +14,7 @@ export const SEMAPHORE_FOOTPRINT = {
   channels: [prefixOf(CHANNEL)],
 } satisfies Footprint;
 
-/** The channel on which an increase of the free permits is announced. */
+/** The channel that announces an increase of the free permits. */
 export function channelOf(key: string): string {
   return helperKey(CHANNEL, key);
 }

@@ -18,15 +18,14 @@ import * as scripts from './permits.scripts.js';
 /** The 32 digits of an id, and a comma. */
 const ID_LENGTH = 33;
 /**
- * The most permits of one renewal script; more would keep Redis from its other clients for too
- * long.
+ * The most permits of one renewal script. More would delay the other clients of Redis for too long.
  */
 const RENEWED_AT_ONCE = 1_000;
-/** A mark that was not renewed for 3 polls is that of a dead waiter. */
+/** A mark that was not renewed for 3 polls belongs to a dead waiter. */
 const MARK_POLLS = 3;
 
 /**
- * The owner of permits is their ids, separated by commas: a client that knows them may release
+ * The owner of permits is their ids, separated by commas. A client that knows them may release
  * them, a Java service included.
  */
 export class PermitProtocol implements HoldProtocol {
@@ -105,7 +104,7 @@ export class PermitProtocol implements HoldProtocol {
   }
 }
 
-/** In order, each part as large as one script may be; one renewal is never divided. */
+/** In order. Each part is as large as one script may be; one renewal is never divided. */
 function inParts(renewals: readonly Renewal[]): Renewal[][] {
   const parts: Renewal[][] = [];
   let left = 0;

@@ -19,12 +19,13 @@ export const NO_LEASE = '922337203685477';
 const UNFINISHED = 'unfinished';
 
 /**
- * The most expired permits that one script takes back; more would keep Redis from its other
- * clients.
+ * The most expired permits that one script takes back. More would delay the other clients of Redis.
  */
 const RECLAIM_AT_ONCE = 10_000;
 
-/** Lua that turns `permits`, hexadecimal and separated by commas, into the bytes that Redis holds. */
+/**
+ * Lua that turns `permits`, hexadecimal and separated by commas, into the bytes that Redis stores.
+ */
 export const IDS = `
 local ids = {}
 for id in string.gmatch(permits, '[^,]+') do
@@ -44,7 +45,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 export const FREE = numberIn('counter', 'free');
 
 /**
- * Lua that wakes the waiters of all processes. A Java service reads the number of free permits, as
+ * Lua that wakes the waiters of all processes. A Java service reads the number of free permits as
  * an int.
  */
 export const TELL_FREE = `announce(channel, string.format('%.0f', math.min(free, 2147483647)))`;
@@ -52,10 +53,7 @@ export const TELL_FREE = `announce(channel, string.format('%.0f', math.min(free,
 /** Lua: the number of permits whose lease is over, and that no script has taken back yet. */
 export const EXPIRED = `redis.call('zcount', leases, '-inf', string.format('%.0f', now))`;
 
-/**
- * An attempt that is sent again finds its own permits. All were written at once; some may have
- * expired.
- */
+/** A repeated attempt finds its own permits. All were written at once; some may have expired. */
 const COUNT_MISSING = `
 local missing = #ids
 local present = {}
@@ -83,7 +81,7 @@ if ends and tonumber(ends) <= now then
   ends = ${NEXT_END}
 end`;
 
-/** The set tells how many permits are new: the counter loses only those. */
+/** The set shows how many permits are new. The counter loses only those. */
 const TAKE = `
 local entries = {}
 for i = 1, #ids do
@@ -106,10 +104,9 @@ if added > 0 then
 end`;
 
 /**
- * Enough left → ours until the lease ends. Where nobody has set the permits, `ofAll` is their number,
- * unless it is 0. A waiter for several permits leaves a mark. While it
- * waits, other callers acquire only what leaves enough for it; otherwise it would never find that
- * many.
+ * Enough left → held by this owner until the lease ends. If the permits are not set, a positive
+ * `ofAll` becomes their number. A waiter for several permits leaves a mark. While it waits, other
+ * callers leave enough permits for it. Otherwise it would never find enough.
  */
 export const ACQUIRE = defineScript({
   name: 'semaphore.acquire',
@@ -129,7 +126,7 @@ if isNew then free = ofAll - redis.call('zcard', leases) end
 if free and missing > free then
   local capacity = free + redis.call('zcard', leases)
   if #ids > capacity then
-    return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were asked for at once', capacity, #ids))
+    return redis.error_reply(string.format('LOCKSTATE it has %.0f permits in all, and %.0f were requested at once', capacity, #ids))
   end
 end
 if isNew then redis.call('set', counter, string.format('%.0f', free)) end
@@ -156,8 +153,8 @@ return {left, not free and ${String(UNSET)} or nil}`,
 });
 
 /**
- * Ours → free and announced. The set comes first: Redis allows ZREM when its memory is full, and
- * then also the counter.
+ * Held by this owner → free and announced. The set comes first: Redis allows ZREM when its memory
+ * is full, and then also the counter.
  */
 const leave = (forget: string, freed: string) => `
 ${IDS}
@@ -179,7 +176,10 @@ export const RELEASE = defineScript({
   reply: releaseAnswer,
 });
 
-/** Frees what a caller may have got, and removes its mark. It wakes the waiters that the mark kept out. */
+/**
+ * Frees what a caller may have received, and removes its mark. It wakes the waiters that the mark
+ * kept out.
+ */
 export const CANCEL = defineScript({
   name: 'semaphore.cancel',
   keys: ['counter', 'leases', 'waiting'],
@@ -196,8 +196,8 @@ if isMine then redis.call('del', waiting) end`,
 });
 
 /**
- * Ours → expired and announced; the next acquire counts it as free. The counter stays: in a Cluster
- * it may be on another node while its slot is half way.
+ * Held by this owner → expired and announced. The next acquire counts it as free. The counter
+ * stays: in a Cluster it may be on another node while its slot is moving.
  */
 export const END = defineScript({
   name: 'semaphore.end',

@@ -30,8 +30,8 @@ const CHANGE = { min: -LARGEST_COUNT, max: LARGEST_COUNT };
 const IDS_AT_ONCE = 1_000;
 
 /**
- * Semaphores on Redis: a number of holders at a time among all processes that share the server,
- * Java services with Redisson's `RPermitExpirableSemaphore` included.
+ * Semaphores on Redis: a limited number of holders at a time among all processes that share the
+ * server. Java services with Redisson's `RPermitExpirableSemaphore` are included.
  */
 export class SemaphoreService {
   readonly #acquirer: Acquirer;
@@ -46,10 +46,10 @@ export class SemaphoreService {
   }
 
   /**
-   * The semaphore of this name. Costs nothing: nothing is sent, nothing is kept. With `capacity`, its
-   * first acquisition sets the number of permits where nobody has.
-   * @throws {LockKeyError} the name cannot be used
-   * @throws {LockArgumentError} an option cannot be used
+   * The semaphore of this name. It sends and stores nothing. With `capacity`, the first acquisition
+   * sets the number of permits if it is not set.
+   * @throws {LockKeyError} the name is not valid
+   * @throws {LockArgumentError} an option is not valid
    */
   get(name: string, options?: SemaphoreOptions): Semaphore {
     this.context.keys.key(name);
@@ -58,10 +58,10 @@ export class SemaphoreService {
   }
 
   /**
-   * The counting semaphore of this name, as Redisson's `RSemaphore`: a bare number, without owners and
-   * leases. Costs nothing, as `get`. `capacity` is as for `get`.
-   * @throws {LockKeyError} the name cannot be used
-   * @throws {LockArgumentError} an option cannot be used
+   * The counting semaphore of this name, as Redisson's `RSemaphore`: a plain number, without owners
+   * and leases. As `get`, it sends and stores nothing. `capacity` is as for `get`.
+   * @throws {LockKeyError} the name is not valid
+   * @throws {LockArgumentError} an option is not valid
    */
   counting(name: string, options?: SemaphoreOptions): CountingSemaphore {
     return this.#counting.get(name, capacityOf(options));
@@ -128,8 +128,8 @@ class NamedSemaphore implements Semaphore {
     if (await this.tryRelease(permitIds)) return;
     const { name } = this;
     throw new LockStateError(
-      `Semaphore ${quoteName(name)} gave back nothing: a permit is unknown, expired, or was given ` +
-        `back before; use tryRelease where that may happen`,
+      `Semaphore ${quoteName(name)} released nothing: a permit is unknown, expired, or already ` +
+        `released; use tryRelease if that may happen`,
       { lockName: name },
     );
   }
@@ -160,7 +160,7 @@ class NamedSemaphore implements Semaphore {
     return this.#ask((key) => this.context.connection.run(scripts.LOOK, [key, leasesKey(key)], []));
   }
 
-  /** Whether the request has changed anything, however often it was delivered. */
+  /** Whether the request has changed anything, for any number of deliveries. */
   async #once(script: typeof scripts.SET, permits: string | number): Promise<boolean> {
     const { connection } = this.context;
     const send = (key: string, marker: string) => {
@@ -184,11 +184,11 @@ function capacityOf(options: SemaphoreOptions = {}): number | undefined {
 
 function checkedIds(permitIds: unknown): string {
   if (!Array.isArray(permitIds)) return checkedId(permitIds);
-  // Array.from also looks into the holes of an array.
+  // Array.from also visits the holes of an array.
   const ids = [...new Set(Array.from(permitIds, checkedId))];
   if (ids.length >= 1 && ids.length <= IDS_AT_ONCE) return ids.join(',');
   throw new LockArgumentError(
-    `From 1 to ${String(IDS_AT_ONCE)} permits are given back at once, not ${String(ids.length)}`,
+    `One call releases 1 to ${String(IDS_AT_ONCE)} permits, not ${String(ids.length)}`,
   );
 }
 
@@ -196,7 +196,7 @@ function checkedId(permitId: unknown): string {
   if (typeof permitId === 'string' && /^[0-9a-f]{32}$/i.test(permitId)) {
     return permitId.toLowerCase();
   }
-  // A near miss of a permit id may be a secret too: no log shows it.
+  // A mistyped permit id may still be a secret: no log shows it.
   const given =
     typeof permitId === 'string'
       ? `a text of ${String(permitId.length)} characters`
