@@ -83,7 +83,7 @@ describe('the command line', () => {
     [['top', 'a{b'], 'one pair of braces'],
     [['inspect', ''], 'must not be empty'],
     [['inspect', 'a{b'], 'one pair of braces'],
-    [['inspect', 'redisson_lock_token:{a}'], 'begins the helper keys'],
+    [['inspect', 'redisson_lock_token:{a}'], 'is reserved for helper keys'],
     [['doctor', '--key-prefix', 'a\nb'], 'control'],
     [['top', '--one'], 'Unknown option --one: did you mean --once?'],
     [['doctor', '--debug'], 'Unknown option --debug: --url, --cluster'],

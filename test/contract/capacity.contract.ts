@@ -107,7 +107,9 @@ export function describeCapacityOption<S>(
       const error = await waiting.catch((e: unknown) => e);
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ blockedBy: 'unset', lockName: 'a' });
-      expect((error as Error).message).toMatch(new RegExp(`^Lock "a" was not acquired in .*: ${UNSET}$`));
+      expect((error as Error).message).toMatch(
+        new RegExp(`^Lock "a" was not acquired in .*: ${UNSET}$`),
+      );
       expect(client.eventsOf('waiting')).toMatchObject([{ name: 'a', blockedBy: 'unset' }]);
     });
 

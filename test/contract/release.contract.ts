@@ -242,7 +242,7 @@ function describeUsing({ open, openRival = open, stall = stallProcess }: LockSui
     const lease = await rival.locks.acquire('a');
     let ran = false;
     const work = () => (ran = true);
-    await expect(locks.using('a', work, { waitTimeMs: 0 })).rejects.toThrow('somebody else');
+    await expect(locks.using('a', work, { waitTimeMs: 0 })).rejects.toThrow('another owner');
     expect(ran).toBe(false);
     await lease.release();
   });

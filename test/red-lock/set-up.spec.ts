@@ -58,7 +58,7 @@ describe('the set-up of a red lock', () => {
     await replica.admin.replicaof('127.0.0.1', String(servers[0]?.port));
     const { locks, connection } = open();
     await eventually(() => connection.nodes.every(({ guard }) => guard.runId !== undefined));
-    await expect(connection.check()).rejects.toThrow(/a replica; it must be a master/);
+    await expect(connection.check()).rejects.toThrow(/a replica; it must be an independent master/);
     await expect(locks.acquire('a')).rejects.toThrow(LockConfigurationError);
     await replica.admin.replicaof('NO', 'ONE');
     expect(await locks.get('a').isLocked()).toBe(false);

@@ -80,7 +80,7 @@ describe('LockError', () => {
       renewalFailedAt: '2026-05-04T03:02:11.000Z',
     });
     const awake = new LeaseLostError('a', 'gone', { confirmedAgoMs: 5, stoodStillMs: 0 });
-    expect(awake.message).toMatch(/taken away \(confirmed 5 ms ago\)$/);
+    expect(awake.message).toMatch(/force-released \(confirmed 5 ms ago\)$/);
     expect(inspect(new LeaseLostError('a', 'overtaken'))).not.toMatch(/confirmed|stood|renewal/);
   });
 
