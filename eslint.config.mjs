@@ -3,7 +3,7 @@ import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 import walls from './scripts/eslint-walls.mjs';
 
-const SOURCES = ['libs/*/src/**/*.ts', 'apps/*/src/**/*.ts'];
+const SOURCES = ['libs/*/src/**/*.ts', 'apps/*/src/**/*.ts', 'examples/**/*.ts'];
 const SPECS = ['**/*.spec.ts', 'test/**'];
 
 export default defineConfig(

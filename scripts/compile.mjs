@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SOURCES = ['apps', 'libs', 'scripts', 'test'];
+const SOURCES = ['apps', 'examples', 'libs', 'scripts', 'test'];
 const VERSION = createHash('sha1').update(JSON.stringify(swcOptions)).digest('hex').slice(0, 8);
 const OUTPUT = join(ROOT, 'node_modules', '.cache', `compiled-${VERSION}`);
 

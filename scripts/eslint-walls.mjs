@@ -115,7 +115,7 @@ const ROOMS = [
     says: 'the surface of a subpath exports what its own room holds',
   },
   {
-    files: /^apps\//,
+    files: /^(apps|examples)\//,
     allows: () => [/^(?!libs\/)/],
     says: 'an application knows the library as "nestjs-redis-lock"',
   },

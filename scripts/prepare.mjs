@@ -29,6 +29,7 @@ const LIBRARY = {
  * @typedef {object} Needs
  * @property {boolean} [bench] the libraries to measure beside
  * @property {boolean} [demo] the demo, ready to run
+ * @property {boolean} [examples] the examples, ready to run
  * @property {boolean} [library] the built library
  * @property {boolean} [postgres] what a private Postgres starts from
  * @property {boolean} [redis] a Redis server
@@ -52,7 +53,7 @@ export async function prepare(needs) {
 }
 
 /** @param {Needs} needs */
-async function provide({ bench, demo, library, postgres, redis, web }) {
+async function provide({ bench, demo, examples, library, postgres, redis, web }) {
   await install(root, 'dependencies');
   if (web) await install(join(root, 'test', 'web'), 'a browser for tests');
   if (bench) await install(join(root, 'bench'), 'the libraries to measure beside');
@@ -60,7 +61,8 @@ async function provide({ bench, demo, library, postgres, redis, web }) {
   if (postgres) await withProgress('Preparing a private Postgres', preparePostgres);
   if (web) await provideBrowser();
   if (library) await buildLibrary();
-  if (demo) await compileDemo();
+  if (demo) await compileAll('seckill-demo', ['apps', 'libs', 'scripts']);
+  if (examples) await compileAll('the examples', ['apps', 'examples', 'libs', 'scripts']);
 }
 
 async function provideBrowser() {
@@ -83,10 +85,14 @@ async function buildLibrary() {
   }
 }
 
-/** Without a check of the types, which takes longer than all the rest. */
-async function compileDemo() {
+/**
+ * Without a check of the types, which takes longer than all the rest.
+ * @param {string} name
+ * @param {string[]} sources
+ */
+async function compileAll(name, sources) {
   const { compile } = await import('./compile.mjs');
-  await withProgress('Building seckill-demo', () => compile(['apps', 'libs', 'scripts']));
+  await withProgress(`Building ${name}`, () => compile(sources));
 }
 
 /**

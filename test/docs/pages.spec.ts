@@ -41,6 +41,9 @@ const DOCS = readdirSync(new URL('docs', ROOT))
 const isChinese = (page: string) => page.endsWith('.zh-CN.md');
 const chineseOf = (page: string) => page.replace(/(?<!\.zh-CN)\.md$/, '.zh-CN.md');
 const englishOf = (page: string) => page.replace('.zh-CN.md', '.md');
+const EXAMPLES = readdirSync(new URL('examples', ROOT), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => posix.join('examples', name));
 /** These name what a reader runs. */
 const PROJECT = ['CONTRIBUTING.md', 'SECURITY.md', '.github/PULL_REQUEST_TEMPLATE.md'];
 const ALL = [
@@ -49,6 +52,7 @@ const ALL = [
   'apps/seckill-demo/README.md',
   'apps/seckill-demo/README.zh-CN.md',
   'libs/redis-lock/.changeset/README.md',
+  ...EXAMPLES,
   ...PROJECT,
   ...DOCS,
 ];
