@@ -155,7 +155,7 @@ describe('d.2, the values for a key', () => {
     [58, '{<0>}:timeout', 'helper key of another name'],
     [58, 'a\n<0>', 'no value makes a usable name'],
     [58, '{<0>', 'no value makes a usable name'],
-    [59, 'product_<sku>', 'nothing says which parameter that is'],
+    [59, 'product_<sku>', 'no parameter has that name'],
     [59, 'product_<2>', 'there is no parameter 2'],
   ])('d.2/%d the template %j stops the definition of the class', (_, template, reason) => {
     const define = () => {

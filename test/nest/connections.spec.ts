@@ -220,7 +220,7 @@ describe('several connections', () => {
   it('are refused at boot when a factory names them, or a decorator has a wrong name', async () => {
     const late = { useFactory: () => ({ name: 'cache' }) as object };
     const message = await refused(() => create({ imports: [RedisLockModule.forRootAsync(late)] }));
-    expect(message).toContain('comes too late to say name');
+    expect(message).toContain('must not return name');
     expect(
       await refused(() => {
         class Wrong {
@@ -357,8 +357,8 @@ describe('lock templates', () => {
     ['kind must be one of', [{ name: 'a', key: 'b', kind: 'none' }]],
     ['unknown option', [{ name: 'a', key: 'b', waitMs: 5 }]],
     ['waitTimeMs must be', [{ name: 'a', key: 'b', waitTimeMs: -1 }]],
-    ['has no options onBusy, onBackendError', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
-    ['onBackendError and via', [{ name: 'a', key: 'b', onBackendError: 'run' }]],
+    ['must not have onBusy, onBackendError', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
+    ['onBackendError or via', [{ name: 'a', key: 'b', onBackendError: 'run' }]],
     ['connection must be', [{ name: 'a', key: 'b', connection: 7 }]],
   ])('are refused when the module is defined: %s', async (text, given) => {
     expect(await refused(() => RedisLockModule.forFeature(given as never))).toContain(text);

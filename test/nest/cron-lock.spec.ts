@@ -238,8 +238,8 @@ describe('@CronLock', () => {
   it.each<[string, unknown, unknown]>([
     ['the name of the job must be a text', 5, { atLeastMs: 10 }],
     ['it needs a plain object of options', 'a', undefined],
-    ['it needs per', 'a', {}],
-    ['it needs per', 'a', { per: undefined, atMostMs: 60_000 }],
+    ['set per', 'a', {}],
+    ['set per', 'a', { per: undefined, atMostMs: 60_000 }],
     ['per must be a whole number of milliseconds from 1000', 'a', { per: 999 }],
     ["'minute', 'hour' or 'day'", 'a', { per: 'week' }],
     ['per must be', 'a', { per: 86_400_001 }],

@@ -29,12 +29,12 @@ const EVENTS: [LockEvent, string, string][] = [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
     'Lock "x" lost: Redis no longer stores this holder: it expired, was deleted or was force-released; ' +
-      'another caller may hold it now',
+      'another process may hold it now',
   ],
   [
     { type: 'lost', ...LOCK, reason: 'expired', heldMs: 1, error: UNRENEWED },
     'error',
-    'ms ago); another caller may hold it now; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
+    'ms ago); another process may hold it now; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
   ],
   [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
   [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],
@@ -43,27 +43,27 @@ const EVENTS: [LockEvent, string, string][] = [
     'warn',
     'after 1000 ms: its permits are not set: give capacity or call trySetPermits',
   ],
-  [{ type: 'connection-failed', error }, 'warn', 'Redis cannot be used for locks'],
+  [{ type: 'connection-failed', error }, 'warn', 'Redis is not available for locks'],
   [
     { type: 'connection-failed', error: Object.assign(new AggregateError([]), { code: 'EX' }) },
     'warn',
-    'tried again: EX',
+    'trying again: EX',
   ],
-  [{ type: 'connection-restored' }, 'log', 'Redis can be used for locks again'],
+  [{ type: 'connection-restored' }, 'log', 'Redis is available for locks again'],
   [{ type: 'renewal-failed', leases: 2, error }, 'warn', 'Could not renew 2 leases: no answer'],
   [
     { type: 'release-failed', ...LOCK, leased: true, error },
     'warn',
-    'Lock "x" could not be released and ends with its lease: no answer',
+    'Lock "x" could not be released; it expires with its lease: no answer',
   ],
   [
     { type: 'release-failed', ...LOCK, leased: false, error },
     'warn',
-    'Lock "x" may never hear of a release or count-down, which then has to be repeated by hand: no',
+    'Lock "x" may have missed a release or count-down; if so, repeat it by hand: no',
   ],
-  [{ type: 'wake-up-failed', ...LOCK }, 'warn', 'waiters could not be told'],
+  [{ type: 'wake-up-failed', ...LOCK }, 'warn', 'waiters were not notified'],
   [{ type: 'messages-failed', error: 'odd' }, 'warn', 'so waiters poll: odd'],
-  [{ type: 'recovered', ...LOCK }, 'log', 'held for sure again'],
+  [{ type: 'recovered', ...LOCK }, 'log', 'safe again: Redis confirmed the lease'],
   [
     { type: 'force-released', ...LOCK, holders: [SECRET], remainingMs: 1_234 },
     'warn',
@@ -75,7 +75,7 @@ const EVENTS: [LockEvent, string, string][] = [
       ...{ remainingMs: Infinity, reason: 'a "stuck" job' },
     },
     'warn',
-    'its 2 holders by forceRelease(), without an end: "a \\"stuck\\" job"',
+    'its 2 holders by forceRelease(), with no expiry: "a \\"stuck\\" job"',
   ],
 ];
 
@@ -84,16 +84,19 @@ const ORDINARY: [LockEvent, string][] = [
   [{ type: 'acquired', ...LOCK, waitedMs: 1, holdCount: 2 }, 'hold count 2'],
   [
     { type: 'waiting', ...LOCK, waitedMs: 1_000.4 },
-    'Lock "x" is still waited for after 1000 ms: somebody else holds it',
+    'Lock "x": a caller still waits after 1000 ms: another owner holds it',
   ],
   [
     { type: 'waiting', name: 'x', kind: 'latch', waitedMs: 1_000 },
-    'after 1000 ms: it is a latch that is closed',
+    'after 1000 ms: the latch is closed',
   ],
   [{ type: 'timed-out', ...LOCK, waitedMs: 5 }, 'not acquired after 5 ms'],
   [{ type: 'released', ...LOCK, outcome: 'done', heldMs: 1 }, 'Lock "x" released'],
-  [{ type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 }, 'as far as is known'],
-  [{ type: 'late-grant', ...LOCK }, 'given back'],
+  [
+    { type: 'released', ...LOCK, outcome: 'unknown', heldMs: 1 },
+    'released; Redis did not confirm it',
+  ],
+  [{ type: 'late-grant', ...LOCK }, 'it is released again'],
   [{ type: 'renewed', leases: 1 }, 'Renewed 1 lease'],
 ];
 
@@ -195,7 +198,7 @@ describe('LockLogger', () => {
       expect.stringMatching(/^Lock "lost" lost: Redis no longer stores/),
     );
     expect(of('error')).toHaveLength(3);
-    expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow" is still waited for/));
+    expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow": a caller still waits/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
     expect(said.length).toBe(heard.length);

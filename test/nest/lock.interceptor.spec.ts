@@ -225,7 +225,7 @@ describe('LockInterceptor', () => {
         'rpc',
       );
     await expect(handler()).rejects.toThrow(LockConfigurationError);
-    await expect(handler()).rejects.toThrow('must be a function of the context');
+    await expect(handler()).rejects.toThrow('make the key a function of the context');
   });
 });
 
@@ -270,7 +270,7 @@ describe('an application does not start', () => {
     }
     const starting = apps.start({ controllers: [Replaced] });
     await expect(starting).rejects.toThrow(LockConfigurationError);
-    await expect(starting).rejects.toThrow('on Replaced.get: a decorator above it has replaced');
+    await expect(starting).rejects.toThrow('on Replaced.get: a decorator above replaced');
   });
 
   it('without the module', async () => {

@@ -202,7 +202,10 @@ describe('RedisLockModule.forRootAsync', () => {
     [{ useClass: 5 }, 'useClass must be a class, not 5'],
     [{ useExisting: 'Options' }, 'useExisting must be a class, not "Options"'],
     [{ useFactory: () => ({}), imports: 5 }, 'imports must be a list of modules, not 5'],
-    [{ useFactory: () => ({}), inject: 'a' }, 'inject must be a list of what its parameters are'],
+    [
+      { useFactory: () => ({}), inject: 'a' },
+      'inject must be a list of the parameters of useFactory',
+    ],
     [new Map([['useFactory', () => ({})]]), 'must be a plain object, such as'],
   ])('refuses %p at once', (options, reason) => {
     expect(() => looseAsync(options)).toThrow(LockConfigurationError);
@@ -220,7 +223,7 @@ describe('RedisLockModule.forRootAsync', () => {
     );
     await refused(
       factory(() => ({ isGlobal: true })),
-      `${from} comes too late to say isGlobal`,
+      `${from} must not return isGlobal`,
     );
     await refused(
       factory(() => ({ wait: 1 })),
@@ -274,7 +277,7 @@ describe('RedisLockModule.forRootAsync', () => {
       jest.advanceTimersByTime(9_999);
       expect(warn).not.toHaveBeenCalled();
       jest.advanceTimersByTime(1);
-      expect(warn.mock.calls).toEqual([[expect.stringContaining('has not settled for 10 s')]]);
+      expect(warn.mock.calls).toEqual([[expect.stringContaining('has not settled after 10 s')]]);
       jest.useRealTimers();
       settle({ connection: redis.url });
       await (await starting)?.close();
@@ -340,7 +343,7 @@ describe('an application does not start', () => {
     ];
     @Module({ imports: [two] })
     class Feature {}
-    await refused(create({ imports: [one, Feature] }), 'more than once', 'root module');
+    await refused(create({ imports: [one, Feature] }), 'is set up twice', 'root module');
   });
 });
 

@@ -143,7 +143,7 @@ describe('a class definition throws', () => {
         }
       }
       return Stock;
-    }, 'on Stock.buy: the body of a generator does not run when it is called');
+    }, 'on Stock.buy: a generator does not run when it is called');
     const onClass = Loose('x') as unknown as ClassDecorator;
     refused(
       () => {
@@ -201,7 +201,7 @@ describe('a class definition throws', () => {
     ['product_%(id)s', 'product_<id>'],
     ['product_%{id}', 'product_<id>'],
   ])('for the key %s, which is no template, and spells it: %s', (key, meant) => {
-    refused(defined(key), `on Stock.buy: `, `write "${meant}", or, if it is meant so, a function`);
+    refused(defined(key), `on Stock.buy: `, `write "${meant}", or, if intended, a function`);
     refused(defined(['product_<0>', key]), `write "${meant}"`);
     const ofRequest = meant.replaceAll('<', '<params.');
     refused(defined(key, { via: 'interceptor' }), `write "${ofRequest}"`);

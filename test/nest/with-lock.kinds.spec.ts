@@ -185,7 +185,7 @@ describe('@WithSemaphore', () => {
       return Wrong;
     };
     expect(define).toThrow(
-      '@WithSemaphore("a") on Wrong.run: permits, of one call, must not be more than capacity',
+      '@WithSemaphore("a") on Wrong.run: permits (of one call) must not exceed capacity',
     );
   });
 
@@ -334,7 +334,7 @@ describe('a class definition throws', () => {
       WithSemaphore('a', { permits: 0.5 }),
       '@WithSemaphore("a") on Stock.buy: perm',
     ],
-    ['permits of several', Loose(['a', 'b'], { kind: 'semaphore' }), 'cannot be taken as one'],
+    ['permits of several', Loose(['a', 'b'], { kind: 'semaphore' }), 'cannot be acquired as one'],
     ['no names', Loose([]), 'the key must be a template'],
     ['names that are none', Loose(['a', 7]), 'the key must be a template'],
     [

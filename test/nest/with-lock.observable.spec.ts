@@ -256,7 +256,7 @@ describe('a method that returns an Observable', () => {
     await expect(lastValueFrom(feed.liar())).rejects.toThrow(LockConfigurationError);
     const undeclared = feed.undeclared();
     await expect(undeclared).rejects.toThrow(LockConfigurationError);
-    await expect(undeclared).rejects.toThrow('returned an Observable without saying so');
+    await expect(undeclared).rejects.toThrow('returned an Observable that it does not declare');
     expect(await isHeld()).toBe(false);
   });
 });

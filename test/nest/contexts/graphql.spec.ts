@@ -129,7 +129,7 @@ describe('a resolver', () => {
       errors: [
         expect.objectContaining({
           path: ['a'],
-          message: 'Somebody else is using this; try again later',
+          message: 'Another request is using this; try again later',
           extensions: { code: 'LOCK_TIMEOUT', retryAfterMs: expect.any(Number) },
         }),
       ],

@@ -34,7 +34,7 @@ const events: string[] = [];
 
 /** The filter of the library sends this for a busy lock. */
 const busy = {
-  message: 'Somebody else is using this; try again later',
+  message: 'Another request is using this; try again later',
   code: 'LOCK_TIMEOUT',
   retryAfterMs: expect.any(Number) as unknown,
 };

@@ -11,7 +11,7 @@ export function classesOf(modules: ModulesContainer, ...places: readonly Place[]
     .filter(isClass);
 }
 
-/** Factories, too, stand where a class may stand. */
+/** Nest stores factories in the same place. */
 export function isClass(metatype: unknown): metatype is Type {
   return (
     typeof metatype === 'function' &&

@@ -10,47 +10,50 @@ import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator
 /** The lengths of slots that have a word, in milliseconds. */
 const SLOTS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** How often a job runs, and how long its lock is held; `per` or `atLeastMs` is needed. Times are in milliseconds. */
+/**
+ * How often a job runs, and how long its lock is held. One of `per` and `atLeastMs` is required.
+ * Times are in milliseconds.
+ */
 export interface CronLockOptions extends Pick<
   WithLockOptions<[]>,
   'connection' | 'label' | 'onBackendError'
 > {
   /**
-   * The lock stays taken for this time, however short the job is. So an instance whose clock is
-   * behind finds that the job was run. Choose more than the clocks of the instances differ, and
-   * less than the time between two runs.
+   * The lock stays held at least for this time, however short the job is. So an instance whose
+   * clock is behind finds that the job has run. Choose more than the clocks of the instances
+   * differ, and less than the time between two runs.
    */
   readonly atLeastMs?: number | undefined;
   /**
-   * The job begins once at most in each slot of this length, in all instances together: an instance that
-   * is late, or was restarted, does not run it again. The next slot has its own run. A slot begins at each
-   * full minute, hour or day of UTC, or at each multiple of so many milliseconds since 1970; a number is whole
-   * seconds, as `90_000`.
+   * The job starts at most once in each slot of this length, in all instances together. An instance
+   * that is late or was restarted does not run it again. A slot begins at each full minute, hour or
+   * day of UTC. A number is a length in whole seconds, as `90_000`; its slots begin at the
+   * multiples since 1970.
    *
-   * The slot is that of the instance's own clock when the job is called, rounded to the second. Choose a
-   * slot no longer than the time between two runs, and longer than an instance may be late. For a daily
-   * job by local time choose `hour`: its runs may fall into one day of UTC.
+   * The instance's own clock decides the slot when the job is called, rounded to the second. Choose
+   * a slot no longer than the time between two runs, and longer than an instance may be late. For a
+   * daily job by local time choose `hour`: two of its runs may fall into one day of UTC.
    *
-   * Redis keeps the mark of a slot for twice its length, but not for more than 24 hours.
+   * Redis keeps the mark of a slot for twice its length, but at most for 24 hours.
    */
   readonly per?: 'minute' | 'hour' | 'day' | number | undefined;
   /**
-   * A job that takes longer loses its lock, and the next run may begin; so it is after the death of
-   * an instance. Without it the lock is held as long as the job runs. After a death it is then free
-   * one lease of the module later.
+   * A job that takes longer loses its lock, and the next run may start. So it is after the crash of
+   * an instance. Without it the lock is held as long as the job runs. After a crash it then expires
+   * with the watchdog's lease.
    */
   readonly atMostMs?: number | undefined;
 }
 
 /**
- * If several instances call the method by their schedule at the same time, one runs it; in the
- * others the call resolves with undefined at once. With `per` it runs once at most in a slot of time, also
- * after the death of the instance. A slot that begins while the former run still works has no run. Stands
- * above or below `@Cron`, `@Interval` and `@Timeout`.
+ * Runs a scheduled method in one instance; in the others the call resolves with undefined at once.
+ * With `per` the method starts at most once in a slot of time, even if the instance crashes. A slot
+ * that begins while the former run still works has no run. Place it above or below `@Cron`,
+ * `@Interval` and `@Timeout`.
  *
- * Rejects with `LockBackendError` when Redis could not be asked, so that a job never runs in all
- * instances by accident. Rejects with `LeaseLostError` when it took longer than `atMostMs`: a long
- * job asks `CurrentLock.lease().assertHeld()` before each write that counts.
+ * It rejects with `LockBackendError` when Redis does not answer, so that a job never runs in all
+ * instances by accident. It rejects with `LeaseLostError` when the job took longer than `atMostMs`.
+ * A long job calls `CurrentLock.lease().assertHeld()` before each important write.
  * @param name of the job, the same in all instances
  * @throws {LockConfigurationError} when the class is defined: the name, an option or the method
  * cannot work
@@ -78,10 +81,13 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
   return typeof per === 'number' ? per : SLOTS[per];
 }
 
-/** Kept for one slot more: until then, an instance whose clock is behind may call the job of this slot. */
+/**
+ * Kept for one slot more: meanwhile an instance whose clock is behind may call the job of this
+ * slot.
+ */
 function slotsOf(name: string, lengthMs: number): Slots {
   const at = (time: number) => {
-    // A schedule knows whole seconds, and a timer or a clock that is set may be early.
+    // A schedule has whole seconds, and a timer or an adjusted clock may be early.
     const firedAt = Math.round(time / 1_000) * 1_000;
     const begin = new Date(Math.floor(firedAt / lengthMs) * lengthMs);
     return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
@@ -108,7 +114,7 @@ function checked(name: unknown, options: unknown): CronLockOptions {
   refuseUnknown(given, OPTIONS, where);
   const { atLeastMs, atMostMs, per } = given;
   if (atLeastMs === undefined && per === undefined) {
-    refuse(where, 'it needs per, the slot of time in which the job runs once, or atLeastMs');
+    refuse(where, 'set per, the slot of time in which the job runs once, or atLeastMs');
   }
   for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
     if (ms === undefined) continue;
@@ -117,7 +123,7 @@ function checked(name: unknown, options: unknown): CronLockOptions {
   }
   checkSlot(per, where);
   if (per !== undefined && atLeastMs !== undefined && atLeastMs >= lengthOf(per)) {
-    refuse(where, 'atLeastMs must be less than per, or the job skips each second slot');
+    refuse(where, 'atLeastMs must be less than per, or the job skips every second slot');
   }
   if (atMostMs !== undefined && atLeastMs !== undefined && atMostMs < atLeastMs) {
     refuse(where, 'atMostMs must not be less than atLeastMs');

@@ -13,10 +13,10 @@ import { classesOf, isClass } from './classes.js';
 const USED_FILTERS = '__exceptionFilters__';
 const CAUGHT = '__filterCatchExceptions__';
 
-/** The applications that have been looked at: one may have several connections. */
+/** The applications that were checked: one may have several connections. */
 const seen = new WeakSet<ModulesContainer>();
 
-/** Says at the start that nothing answers the errors of locks, if that is so. */
+/** Logs a warning at the start if no exception filter catches the errors of locks. */
 @Injectable()
 export class FilterNotice implements OnApplicationBootstrap {
   constructor(
@@ -32,8 +32,8 @@ export class FilterNotice implements OnApplicationBootstrap {
     const answersHttp = this.http.httpAdapter && classesOf(this.modules, 'controllers').length > 0;
     if (!answersHttp || this.#filters().some(catchesLockErrors)) return;
     new Logger('RedisLock').log(
-      'No exception filter catches the errors of locks: HTTP requests for a busy lock are answered 500. ' +
-        'For 423, add { provide: APP_FILTER, useClass: LockExceptionFilter } to the providers of a module',
+      'No exception filter catches lock errors: HTTP requests get 500 instead of 423 for a busy lock. ' +
+        'Add { provide: APP_FILTER, useClass: LockExceptionFilter } to the providers of a module',
     );
   }
 
@@ -63,7 +63,7 @@ function catchesLockErrors(filter: unknown): boolean {
   return caught.length === 0 || caught.filter(isClass).some(isAmongLockErrors);
 }
 
-/** Also one of them alone: its application has thought of the others. */
+/** A filter for one lock error counts too: its application has chosen it on purpose. */
 function isAmongLockErrors({ prototype }: Type): boolean {
   const isOne = prototype === LockError.prototype || prototype instanceof LockError;
   return isOne || Object.prototype.isPrototypeOf.call(prototype as object, LockError.prototype);

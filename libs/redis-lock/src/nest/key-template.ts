@@ -34,12 +34,13 @@ interface Part<Input> {
 }
 
 /**
- * Makes a function that fills in the template.
+ * Returns a function that fills in the template.
  *
- * Different tuples of values give different keys. A value's encoding never has the character that
- * follows it outside an escape. It has `%` only at the start of an escape. So a reader from left to
- * right finds the end of every value but the last. That one ends a fixed length before the end of
- * the key. Escapes can be undone, since `%` is escaped too, and `u` is no hexadecimal digit.
+ * Different tuples of values give different keys. Outside an escape, an encoded value never
+ * contains the character that follows it. It has `%` only at the start of an escape. So a reader
+ * from left to right finds the end of every value except the last. The last value ends a fixed
+ * length before the end of the key. Escapes are reversible, since `%` is escaped too, and `u` is no
+ * hexadecimal digit.
  * @param where begins the messages of the errors
  * @throws {LockConfigurationError} the template is malformed, or `sourceOf` knows no source
  */
@@ -61,7 +62,7 @@ export function compileTemplate<Input>(
   };
 }
 
-/** Room for the paths of placeholders in a key of every possible length. */
+/** Leaves room for the paths of placeholders in the longest key. */
 const MOST_CHARACTERS = 4 * MAX_KEY_BYTES;
 
 type ParsedPart = Placeholder & { readonly literal: string };
@@ -86,7 +87,7 @@ function parse(template: string, where: string) {
     }
     if (literal.startsWith('%')) {
       throw new LockConfigurationError(
-        `${where}: the text after <${placeholder.text}> must not begin with "%", which begins escapes`,
+        `${where}: the text after <${placeholder.text}> must not begin with "%", which starts an escape`,
       );
     }
     return { ...placeholder, literal };
@@ -105,11 +106,10 @@ function placeholderOf(text: string, where: string): Placeholder {
   return { text, head, path };
 }
 
-/** A template with a fixed text that no lock name may have would fail at every call. */
+/** Refuses fixed text that no lock name may contain: every call would fail. */
 function refuseUnusable(literals: readonly string[], where: string): void {
   try {
-    // An x for each value. A template that is nothing but a hash tag has a usable name with a
-    // prefix.
+    // An x stands for each value. A template of nothing but a hash tag is usable with a prefix.
     const name = literals.join('x');
     new KeySpace('').key(`${name}x`);
     new KeySpace('').key(`x${name}`);
@@ -131,7 +131,7 @@ function render<Input>(part: Part<Input>, template: string, input: Input): strin
   switch (typeof value) {
     case 'string':
       if (value === '') throw badValue(part, template, 'is an empty string');
-      // Saves encoding a value that no name has room for.
+      // Not encoded: no name has room for this value.
       if (value.length > MAX_KEY_BYTES) {
         throw badValue(part, template, `is a string of ${String(value.length)} characters`);
       }
@@ -177,17 +177,19 @@ function badValue(
   details: { cause?: unknown } = {},
 ): LockKeyError {
   return new LockKeyError(
-    `The lock name ${quoteName(template)} cannot be made: <${text}> ${what}; ` +
-      `it takes a string of 1 to ${String(MAX_KEY_BYTES)} bytes, a finite number, a bigint or a boolean`,
+    `The lock name ${quoteName(template)} cannot be made: <${text}> ${what}. ` +
+      `It takes a string of 1 to ${String(MAX_KEY_BYTES)} bytes, a finite number, a bigint or a boolean`,
     details,
   );
 }
 
-/** Nearly every value has this form; only the character after the placeholder needs a check. */
+/**
+ * Nearly every value has this form. Then only the character after the placeholder needs a check.
+ */
 const PLAIN = /^[\w.:/-]*$/;
 
 /**
- * Makes the function that escapes characters that no name may have, and the one that ends the
+ * Returns the function that escapes characters that no name may contain, and the one that ends the
  * value.
  */
 function encoderOf(terminator: string | undefined): (value: string) => string {
@@ -216,8 +218,9 @@ const NAME = String.raw`([A-Za-z_]\w*(?:\.\w+)*|\d+)`;
 const WORD = String.raw`([A-Za-z](?:\w*[A-Za-z\d])?)`;
 
 /**
- * Placeholders as others write them: `:id`, `#id`, `$id`, `{id}`, `#{id}`, `%{id}`, `{{id}}`, `%(id)s`, `%s`.
- * In `orders:nightly` and `job#nightly` nothing sets the word apart.
+ * Placeholders of other libraries: `:id`, `#id`, `$id`, `{id}`, `#{id}`, `%{id}`, `{{id}}`,
+ * `%(id)s`, `%s`. In `orders:nightly` and `job#nightly` nothing separates the word: they do not
+ * match.
  */
 const LOOK_ALIKES = new RegExp(
   [
@@ -237,13 +240,13 @@ interface Advice {
   readonly names?: readonly string[];
   /** Put before the name in a placeholder. */
   readonly path?: string;
-  /** The way to write a key that is meant as it stands. */
+  /** How to write a key whose text is meant literally. */
   readonly literally: string;
 }
 
 /**
- * For a key that has values to be filled with, and no placeholder that would take one.
- * @throws {LockConfigurationError} it has something that looks like a placeholder
+ * Refuses a key without placeholders that contains placeholders of another library.
+ * @throws {LockConfigurationError} it contains one
  */
 export function refuseLookAlikes(
   key: string,
@@ -263,7 +266,7 @@ export function refuseLookAlikes(
   });
   if (found.length === 0) return;
   throw new LockConfigurationError(
-    `${where}: ${found.join(' and ')} is plain text, and all values would share one lock; ` +
-      `write ${quoteName(meant)}, or, if it is meant so, ${literally}`,
+    `${where}: ${found.join(' and ')} is plain text, so all values would share one lock; ` +
+      `write ${quoteName(meant)}, or, if intended, ${literally}`,
   );
 }

@@ -4,17 +4,17 @@ import type { LockErrorCode } from '../core/api/errors.js';
 import { numberProblem, type Range } from '../core/api/options.js';
 import { checkObject, refuse, refuseUnknown } from '../core/api/refuse.js';
 
-/** The answers of `LockExceptionFilter`, where they differ from the default ones. */
+/** Your changes to the default answers of `LockExceptionFilter`. */
 export interface LockExceptionFilterOptions {
   /**
-   * HTTP statuses from 400 to 599, by the code of the error: `{ LOCK_TIMEOUT: 409 }`. The other codes
-   * keep theirs.
+   * HTTP statuses from 400 to 599 by error code: `{ LOCK_TIMEOUT: 409 }`. The other codes keep
+   * their defaults.
    */
   readonly statuses?: Readonly<Partial<Record<LockErrorCode, number>>> | undefined;
   /**
-   * The wait that every answer with `Retry-After` asks for: 1 to 3600 whole seconds. A busy lock
-   * never asks for more than the rest of its lease.
-   * @default 1; while Redis cannot be asked 5
+   * The wait in every `Retry-After` header: 1 to 3600 whole seconds. For a busy lock it is at most
+   * the rest of the lease.
+   * @default 1; while Redis does not answer 5
    */
   readonly retryAfterS?: number | undefined;
 }
@@ -22,11 +22,11 @@ export interface LockExceptionFilterOptions {
 /** The answer to a request that failed with an error of one code. */
 export interface LockAnswer {
   readonly status: number;
-  /** Has nothing that only operators may know: no name, no option, no text from Redis. */
+  /** Safe for every client: no lock name, no option, no text from Redis. */
   readonly message: string;
-  /** Undefined where another try fails as well. */
+  /** Undefined where a second try would fail too. */
   readonly retryAfterS?: number;
-  /** The level of the error in the log. Undefined: the caller alone has to know. */
+  /** The log level of the error. Undefined: it is not logged. */
   readonly level: 'error' | 'warn' | 'debug' | undefined;
 }
 
@@ -36,12 +36,12 @@ const later = (status: number, message: string, retryAfterS: number): LockAnswer
   ...{ status, message, retryAfterS, level: 'warn' },
 });
 
-const UNAVAILABLE = later(503, 'Locks cannot be taken at the moment; try again later', 5);
+const UNAVAILABLE = later(503, 'Locks are not available at the moment; try again later', 5);
 const INTERNAL: LockAnswer = { status: 500, message: 'Internal server error', level: 'error' };
 
 const DEFAULTS: LockAnswers = {
   LOCK_TIMEOUT: {
-    ...later(423, 'Somebody else is using this; try again later', 1),
+    ...later(423, 'Another request is using this; try again later', 1),
     level: undefined,
   },
   LOCK_BACKEND: UNAVAILABLE,

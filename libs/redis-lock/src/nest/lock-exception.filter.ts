@@ -28,7 +28,7 @@ import {
   type LockAnswers,
 } from './lock-answers.js';
 
-/** The answer to a client that does not speak HTTP. */
+/** The answer to a client that does not use HTTP. */
 interface Failure {
   readonly status: 'error';
   readonly message: string;
@@ -40,7 +40,7 @@ interface Failure {
 /** The methods that responses of Express and Fastify share. */
 interface HttpResponse {
   readonly headersSent?: boolean;
-  /** Fastify's word for `headersSent`. */
+  /** Fastify's name for `headersSent`. */
   readonly sent?: boolean;
   /** Node's own response behind that of Fastify. */
   readonly raw?: HttpResponse;
@@ -52,7 +52,7 @@ interface HttpResponse {
 
 type Replies = Pick<HttpServer<unknown, unknown>, 'isHeadersSent' | 'setHeader' | 'reply' | 'end'>;
 
-/** The replacement of an adapter, for a filter that Nest has not made. */
+/** Replaces an adapter, for a filter that Nest has not made. */
 const REPLIES: Replies = {
   isHeadersSent: ({ headersSent, sent }: HttpResponse) => headersSent ?? sent ?? false,
   setHeader: (response: HttpResponse, name, value) => response.header(name, value),
@@ -60,7 +60,10 @@ const REPLIES: Replies = {
   end: (response: HttpResponse) => (response.raw ?? response).end(),
 };
 
-/** Fastify gives Node's own response to middleware, and its adapter for Nest 11 does not know it. */
+/**
+ * Fastify passes Node's own response to middleware, and its adapter for Nest 11 does not support
+ * it.
+ */
 const NATIVE_REPLIES: Replies = {
   isHeadersSent: ({ headersSent }: ServerResponse) => headersSent,
   setHeader: (response: ServerResponse, name, value) => response.setHeader(name, value),
@@ -71,7 +74,7 @@ const NATIVE_REPLIES: Replies = {
   end: (response: ServerResponse) => response.end(),
 };
 
-/** The used methods of the clients of both kinds of WebSocket server. */
+/** The methods in use of the clients of both kinds of WebSocket server. */
 interface SocketClient {
   /** A number for sockets of the standard; sockets of socket.io have none. */
   readonly readyState?: unknown;
@@ -82,18 +85,18 @@ interface SocketClient {
 const NAME = 'LockExceptionFilter';
 const PLAIN = 'a plain object (the second argument is app.get(HttpAdapterHost))';
 
-/** Nest finds nothing by it: a filter that Nest makes has the default answers. */
+/** No provider has this token: a filter that Nest makes has the default answers. */
 const NO_OPTIONS = Symbol.for('nestjs-redis-lock:no-options');
 
 /**
- * Answers requests that failed with an error of this library, without details that only operators
- * may know. Faults on our side are logged.
- * - HTTP: busy 423, too many 429 and unavailable 503, all with `Retry-After`, an unusable value 400,
- *   everything else 500. The body is that of Nest's own exceptions and the error's code:
- *   `{ statusCode, message, error, code }`. It works with every HTTP adapter.
+ * Answers requests that failed with an error of this library. The answers contain no details that
+ * only operators may know. Errors other than a busy lock are logged.
+ * - HTTP: busy 423, too many callers 429, unavailable 503, unusable value 400, everything else 500.
+ *   The first three have `Retry-After`. The body is that of Nest's own exceptions, with the error's
+ *   code: `{ statusCode, message, error, code }`. Every HTTP adapter works.
  * - Microservices: the call fails with `{ status: 'error', message, code, retryAfterMs? }`.
- * - WebSocket: the client gets the event `exception` with the same. Nest calls filters of a gateway
- *   only where `@UseFilters` stands on it.
+ * - WebSocket: the client receives the event `exception` with the same fields. For a gateway, Nest
+ *   calls only the filters of its own `@UseFilters`.
  * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
  *
  * Opt-in: `{ provide: APP_FILTER, useClass: LockExceptionFilter }`, `@UseFilters(LockExceptionFilter)`,
@@ -151,7 +154,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     }
     const afterMs = retryAfterMsOf(error, answer);
     if (afterMs !== undefined) {
-      // In whole seconds 0 would ask for the next try at once.
+      // Rounded down to whole seconds, 0 would mean a retry at once.
       const afterS = Math.max(1, Math.floor(afterMs / 1_000));
       adapter.setHeader(response, 'Retry-After', String(afterS));
     }
@@ -180,7 +183,10 @@ function repliesOf(response: unknown): Replies {
   );
 }
 
-/** Undefined where another try fails as well. A busy lock is free at the latest with its lease. */
+/**
+ * Undefined where a second try would fail too. A busy lock is free when its lease ends, at the
+ * latest.
+ */
 function retryAfterMsOf(error: LockError, { retryAfterS }: LockAnswer): number | undefined {
   if (retryAfterS === undefined) return undefined;
   const afterMs = retryAfterS * 1_000;

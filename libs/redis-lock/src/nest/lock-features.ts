@@ -33,7 +33,7 @@ export interface LockTemplateOptions extends Omit<
   readonly key: string;
 }
 
-/** The values that a placeholder takes; any other is a `LockKeyError`. */
+/** The values that a placeholder accepts; any other throws `LockKeyError`. */
 export type LockKeyValue = string | number | bigint | boolean;
 
 type Placeholders<Key extends string> = Key extends `${string}<${infer Name}>${infer Rest}`
@@ -58,15 +58,15 @@ export type LockValues<Key extends string> = string extends Key
     : All<Placeholders<Key> extends infer Path ? ValueAt<Path & string> : never>;
 
 /**
- * A family of locks, such as those of all orders. Its type has the values for the key:
+ * The locks of one template, such as those of all orders. Its type declares the values for the key:
  * `@InjectLock('orders') orders: LockTemplate<'order:<id>'>`.
  */
 export interface LockTemplate<Key extends string = string, Kind extends LockKind = 'lock'> {
   readonly key: Key;
 
   /**
-   * The lock of these values, whose verbs have the options of the template. Costs nothing: nothing is
-   * sent, nothing is kept.
+   * Returns the lock of these values. Its calls have the options of the template by default.
+   * Nothing is sent to Redis, and nothing is stored.
    * @throws {LockKeyError} a value cannot be part of a name
    */
   get(values: LockValues<Key>): Kind extends 'semaphore' ? Semaphore : Lock;
@@ -78,7 +78,7 @@ export function getLockToken(template: string, connection = DEFAULT_NAME): Injec
   return Symbol.for(`${inFeature} of ${forRootOf(connection)}`);
 }
 
-/** Marks a parameter or property that takes the lock template of this name. */
+/** Marks a parameter or property that receives the lock template of this name. */
 export function InjectLock(
   template: string,
   connection?: string,
@@ -118,7 +118,7 @@ export function featureModule(templates: readonly LockTemplateOptions[]): Dynami
 function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate> {
   const { name, key, ...options } = checkShape(template);
   const where = `RedisLockModule.forFeature(), template ${quoteName(name)}`;
-  refuseLookAlikes(key, where, { literally: 'take LockService.get(name) instead' });
+  refuseLookAlikes(key, where, { literally: 'call LockService.get(name)' });
   const nameOf = compileTemplate<object>(key, where, ({ head, path }) => ({
     start: 'the values',
     read: (values) => values,
@@ -170,14 +170,14 @@ function checkShape(template: unknown): LockTemplateOptions {
   }
   if ([onBusy, onBackendError, via].some((option) => option !== undefined)) {
     throw new LockConfigurationError(
-      `${from}: the template ${quoteName(name)} has no options onBusy, onBackendError and via; ` +
-        'those are of decorators',
+      `${from}: the template ${quoteName(name)} must not have onBusy, onBackendError or via; ` +
+        'only decorators have them',
     );
   }
   return template as LockTemplateOptions;
 }
 
-/** The lock, with default options for its verbs. */
+/** The lock, with default options for its calls. */
 function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireOptions): L {
   const of = (options: AnyAcquireOptions | undefined) => withDefaultOptions(defaults, options);
   const acquire = lock.acquire.bind(lock);
@@ -193,8 +193,8 @@ function withDefaults<L extends Lock | Semaphore>(lock: L, defaults: AnyAcquireO
 }
 
 /**
- * Modules may ask for one template twice, but not for two of one name.
- * @throws {LockConfigurationError} naming both keys
+ * Modules may register one template twice, but not two templates with one name.
+ * @throws {LockConfigurationError} the message names both keys
  */
 function refuseSameTemplate(templates: readonly LockTemplateOptions[]): void {
   const seen = new Map<InjectionToken, LockTemplateOptions>();
@@ -204,8 +204,8 @@ function refuseSameTemplate(templates: readonly LockTemplateOptions[]): void {
     seen.set(token, template);
     if (isDeepStrictEqual(other, template)) continue;
     throw new LockConfigurationError(
-      `RedisLockModule.forFeature() is given two templates of the name ${quoteName(template.name)}: ` +
-        `${quoteName(other.key)} and ${quoteName(template.key)}, or the same with other options`,
+      `RedisLockModule.forFeature() has two templates with the name ${quoteName(template.name)}: ` +
+        `${quoteName(other.key)} and ${quoteName(template.key)}, or one key with different options`,
     );
   }
 }

@@ -9,10 +9,10 @@ import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from
 import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
 import { checkProfile, type LockPlan } from './with-lock.options.js';
 
-/** Not on the instances: those may be frozen, compared or serialised. */
+/** Not stored on the instances: they may be frozen, compared or serialised. */
 const services = new WeakMap<object, Map<symbol, unknown>>();
 
-/** The services that a prototype's instances get. */
+/** The services that Nest injects into the instances of a prototype. */
 const HOSTS = Symbol.for('nestjs-redis-lock:hosts');
 
 interface Host {
@@ -20,7 +20,7 @@ interface Host {
   readonly token: InjectionToken;
 }
 
-/** Their texts are the hints in Nest's own message when the module is missing. */
+/** Nest's own message shows this text when the module is missing. */
 function hostOf(connection: string, kind: MethodKind = 'lock'): symbol {
   const what = kind === 'lock' ? '' : `: ${kind}`;
   return Symbol.for(`${forRootOf(connection)} for @WithLock${what}`);
@@ -30,7 +30,7 @@ function hostOf(connection: string, kind: MethodKind = 'lock'): symbol {
 export type FindServices = (instance: unknown) => LockServices;
 
 /**
- * Lets Nest inject the services of the kind into every instance of the class, whatever its scope.
+ * Makes Nest inject the services of the kind into every instance of the class, in every scope.
  * Without the connection the application does not start.
  * @param where begins the messages of the errors
  * @returns a function that finds them; it throws `LockConfigurationError` for an object that Nest
@@ -53,7 +53,7 @@ export function installHost(
 }
 
 function inject(target: object, host: symbol, token: InjectionToken): void {
-  // A base class did it, and its injection is inherited.
+  // A base class has it already, and its injection is inherited.
   if (host in target) return;
   Object.defineProperty(target, host, {
     configurable: true,
@@ -73,7 +73,7 @@ const CHECKS = Symbol.for('nestjs-redis-lock:checks');
 /** A check of a class that needs the application. */
 type Check = (application: ModuleRef) => void;
 
-/** Has the options of a decorated method checked when the application starts, whatever its scope. */
+/** Checks the options of a decorated method when the application starts, in every scope. */
 export function checkAtStart(target: object, plan: LockPlan, where: string): void {
   if (plan.acquire.profile === undefined) return;
   const check: Check = (application) => {
@@ -88,7 +88,9 @@ function checksOf(target: object): readonly Check[] {
   return (Reflect.getMetadata(CHECKS, target) ?? []) as Check[];
 }
 
-/** Lets Nest give the service to every instance of the prototype, also to those of factories. */
+/**
+ * Makes Nest inject the service into every instance of the prototype, also into those of factories.
+ */
 export function injectInto(target: object, key: symbol, token: InjectionToken): void {
   Inject(token)(target, key);
   Reflect.defineMetadata(HOSTS, [...hostsOf(target), { key, token }], target);
@@ -100,16 +102,17 @@ function hostsOf(target: object): readonly Host[] {
 
 function notInjected(where: string): LockConfigurationError {
   return new LockConfigurationError(
-    `${where} was called on an object into which Nest has injected nothing: one made with new, by ` +
-      'a factory that is asked again and again (of request or transient scope), still in its ' +
-      'constructor, or lost with its method. Let Nest make the object (useClass), or call ' +
-      'LockService.using(name, work) instead',
+    `${where}: Nest has not injected the lock service into this object. ` +
+      'Causes: made with new, made by a request-scoped or transient factory, called in its ' +
+      'constructor, or called without this. Let Nest make the object (useClass), or call ' +
+      'LockService.using(name, work)',
   );
 }
 
 /**
- * Checks the decorated classes of the application. And Nest injects no properties into what `useFactory` and `useValue` give. Their objects are looked for
- * when all of them are made, and before their own `onModuleInit`.
+ * Checks the decorated classes of the application. Nest injects no properties into objects of
+ * `useFactory` and `useValue`, so this class does. It runs when all objects are made, and before
+ * their own `onModuleInit`.
  */
 @Injectable()
 export class HostScan implements OnModuleInit {
@@ -130,7 +133,7 @@ export class HostScan implements OnModuleInit {
     }
   }
 
-  /** Does for an object that a factory made what Nest does for the instances of a class. */
+  /** Injects the services into an object that a factory made. */
   #provide(instance: object): void {
     for (const { key, token } of hostsOf(instance)) {
       Reflect.set(instance, key, this.application.get<unknown>(token, { strict: false }));

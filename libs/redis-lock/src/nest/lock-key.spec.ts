@@ -145,7 +145,7 @@ describe('a class definition throws', () => {
         }
         return Stock;
       },
-      'here buy: <id> cannot be filled, nothing says which parameter that is',
+      'here buy: <id> cannot be filled: no parameter has that name',
       'the parameters (0: String, 1: Number named "pid")',
       '@LockKey("…")',
       'position as in <0>',

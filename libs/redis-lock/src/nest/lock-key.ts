@@ -8,7 +8,7 @@ import {
 
 const LOCK_KEYS = Symbol.for('nestjs-redis-lock:lock-keys');
 
-/** Nest's own keys, read by value: a controller, gateway or resolver needs no import of us. */
+/** Nest's own metadata keys, as values: no import of Nest's internals. */
 const NEST_ARGUMENTS = '__routeArguments__';
 const PARAMETER_TYPES = 'design:paramtypes';
 
@@ -92,13 +92,13 @@ function sourceOf(
     throw unclear(`there is no parameter ${head}`);
   }
   if (isOnlyObject(types)) return { ...argument(0), path: [head, ...path] };
-  throw unclear('nothing says which parameter that is');
+  throw unclear('no parameter has that name');
 
   function unclear(why: string): LockConfigurationError {
     return new LockConfigurationError(
-      `${where}: <${placeholder.text}> cannot be filled, ${why}. Found ${described(method)}. ` +
-        `Mark one parameter with a @LockKey("…") of its own, use its position as in <0>, ` +
-        'or give a function (...args) => string as the key',
+      `${where}: <${placeholder.text}> cannot be filled: ${why}. Found ${described(method)}. ` +
+        `Mark one parameter with its own @LockKey("…"), use its position as in <0>, ` +
+        'or make the key a function (...args) => string',
     );
   }
 }
@@ -110,7 +110,7 @@ function hasParameters(method: DecoratedMethod): boolean {
   return count > 0 || (typesOf(method)?.length ?? 0) > 0;
 }
 
-/** An emitted type of which an argument may have properties that its author named. */
+/** Whether the only parameter has a type whose properties can fill placeholders. */
 function isOnlyObject(types: Arguments | undefined): boolean {
   if (types?.length !== 1) return false;
   const [type] = types;
@@ -130,7 +130,7 @@ function lockKeysOf({ target, property }: DecoratedMethod): readonly NamedParame
 
 /**
  * The names in `@Param('id')`, `@Body('id')`, `@Payload('id')`, `@Args('id')` and the like.
- * Inherited ones count, as they do when Nest calls an overriding method.
+ * Inherited names count, as when Nest calls an overriding method.
  */
 function nestNamesOf({ target, property }: DecoratedMethod): NamedParameter[] {
   const entries: unknown = Reflect.getMetadata(NEST_ARGUMENTS, target.constructor, property);

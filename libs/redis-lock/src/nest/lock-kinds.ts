@@ -16,10 +16,10 @@ import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
-/** The kinds of lock that a decorated method can take. */
+/** The kinds of lock that a decorated method can acquire. */
 export type MethodKind = Extract<LockKind, 'lock' | 'fair' | 'read' | 'write' | 'semaphore'>;
 
-/** One name, or several that are taken as one multi lock. */
+/** One name, or several names of one multi lock. */
 export type LockNames = string | readonly string[];
 
 /** The options of a call of each kind. */

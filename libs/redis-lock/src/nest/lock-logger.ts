@@ -5,7 +5,7 @@ import { tell, type LockEvent, type LockKind, type LockObserver } from '../core/
 
 type Level = 'error' | 'warn' | 'log';
 
-/** The level of events that concern operators. */
+/** The log levels of the events that matter to operators. */
 const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
   lost: 'error',
   suspect: 'warn',
@@ -33,7 +33,7 @@ export class LockLogger implements LockObserver {
   observe(event: LockEvent): void {
     try {
       const level = this.#levelOf(event);
-      // Makes no text without a reader: this runs twice for every lock that is acquired.
+      // Builds no text that is not logged: this runs twice for every acquisition.
       if (level !== undefined) this.#logger[level](textOf(event));
     } finally {
       tell(this.next, event);
@@ -41,7 +41,8 @@ export class LockLogger implements LockObserver {
   }
 
   #levelOf(event: LockEvent): Level | undefined {
-    // A caller that waits for no holder tells of an outage, or of a set-up that gives nothing to nobody.
+    // A caller that waits without a holder means an outage, or a semaphore that has no permits
+    // yet.
     if (event.type === 'waiting' && (event.error !== undefined || event.blockedBy !== undefined)) {
       return 'warn';
     }
@@ -55,23 +56,23 @@ function textOf(event: LockEvent): string {
     case 'acquired':
       return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
     case 'waiting':
-      return `${lock} is still waited for after ${ms(event.waitedMs)}: ${obstacle(event)}`;
+      return `${lock}: a caller still waits after ${ms(event.waitedMs)}: ${obstacle(event)}`;
     case 'timed-out':
       return `${lock} was not acquired after ${ms(event.waitedMs)}`;
     case 'released':
-      return event.outcome === 'done' ? `${lock} released` : `${lock} released, as far as is known`;
+      return `${lock} released${event.outcome === 'done' ? '' : '; Redis did not confirm it'}`;
     case 'release-failed':
-      return `${lock} ${event.leased ? UNRELEASED : UNTOLD}: ${reason(event.error)}`;
+      return `${lock} ${event.leased ? UNRELEASED : MISSED}: ${reason(event.error)}`;
     case 'wake-up-failed':
-      return `${lock} is free, but its waiters could not be told; they find out by polling`;
+      return `${lock} is free, but its waiters were not notified; they find out by polling`;
     case 'suspect':
       return `${lock} may soon be lost: ${reason(event.error)}`;
     case 'recovered':
-      return `${lock} is held for sure again`;
+      return `${lock} is safe again: Redis confirmed the lease`;
     case 'lost':
-      return `${event.error.message}; another caller may hold it now${failedRenewal(event.error)}`;
+      return `${event.error.message}; another process may hold it now${failedRenewal(event.error)}`;
     case 'late-grant':
-      return `${lock} was granted after its caller had given up, and is given back`;
+      return `${lock} was granted after its caller stopped waiting; it is released again`;
     case 'force-released':
       return `${lock} was taken away from ${takenFrom(event)}`;
     case 'renewed':
@@ -79,9 +80,9 @@ function textOf(event: LockEvent): string {
     case 'renewal-failed':
       return `Could not renew ${leases(event.leases)}: ${reason(event.error)}`;
     case 'connection-failed':
-      return `Redis cannot be used for locks, and is tried again: ${reason(event.error)}`;
+      return `Redis is not available for locks; trying again: ${reason(event.error)}`;
     case 'connection-restored':
-      return 'Redis can be used for locks again';
+      return 'Redis is available for locks again';
     case 'messages-failed':
       return `Wake-up messages cannot be received, so waiters poll: ${reason(event.error)}`;
     case 'warning':
@@ -94,8 +95,8 @@ function nounOf(kind: LockKind): string {
   return kind.endsWith('semaphore') ? 'Semaphore' : 'Lock';
 }
 
-const UNRELEASED = 'could not be released and ends with its lease';
-const UNTOLD = 'may never hear of a release or count-down, which then has to be repeated by hand';
+const UNRELEASED = 'could not be released; it expires with its lease';
+const MISSED = 'may have missed a release or count-down; if so, repeat it by hand';
 
 function failedRenewal({ renewalFailedAt, renewalFailedWith }: LeaseLostError): string {
   if (renewalFailedAt === undefined) return '';
@@ -112,7 +113,7 @@ function takenFrom({
   reason,
 }: Extract<LockEvent, { type: 'force-released' }>): string {
   const who = holders.length === 1 ? 'its holder' : `its ${String(holders.length)} holders`;
-  const left = remainingMs === Infinity ? 'without an end' : `with ${ms(remainingMs)} left`;
+  const left = remainingMs === Infinity ? 'with no expiry' : `with ${ms(remainingMs)} left`;
   return `${who} by forceRelease(), ${left}${reason === undefined ? '' : `: ${quoteName(reason)}`}`;
 }
 
@@ -123,7 +124,7 @@ function leases(count: number): string {
 function obstacle({ kind, error, blockedBy }: Extract<LockEvent, { type: 'waiting' }>): string {
   if (error !== undefined) return reason(error);
   if (blockedBy === 'unset') return UNSET_PERMITS;
-  return kind === 'latch' ? 'it is a latch that is closed' : 'somebody else holds it';
+  return kind === 'latch' ? 'the latch is closed' : 'another owner holds it';
 }
 
 function reason(error: unknown): string {

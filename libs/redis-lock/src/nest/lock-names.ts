@@ -13,7 +13,7 @@ export interface NameMaker<Input> {
 
 /**
  * The function that makes the names from the key of a decorator.
- * @param mayBeSeveral whether the kind of lock can be taken under several names at once
+ * @param mayBeSeveral whether the kind of lock can be acquired under several names at once
  * @throws {LockConfigurationError} the key cannot work
  */
 export function namesFrom<Input>(
@@ -31,7 +31,7 @@ export function namesFrom<Input>(
   if (!isFunction(key)) refuse(where, `the key must be ${maker.forms}, not ${describeValue(key)}`);
   return (input) => {
     const names = maker.call(key, input);
-    // It is refused as a name. Without this handler its rejection would end the process.
+    // A promise is refused as a name. Without this handler its rejection would end the process.
     if (names instanceof Promise) names.catch(() => undefined);
     if (Array.isArray(names)) refuseSeveral(where, mayBeSeveral);
     return names as LockNames;
@@ -40,7 +40,7 @@ export function namesFrom<Input>(
 
 function refuseSeveral(where: string, mayBeSeveral: boolean): void {
   if (mayBeSeveral) return;
-  refuse(where, 'permits of several semaphores cannot be taken as one');
+  refuse(where, 'permits of several semaphores cannot be acquired as one');
 }
 
 function isTexts(key: unknown): key is readonly string[] {

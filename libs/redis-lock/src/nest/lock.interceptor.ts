@@ -29,7 +29,7 @@ interface InterceptorPlan extends LockPlan {
 
 /**
  * Runs the handlers that are marked by `@WithLock(key, { via: 'interceptor' })` under their locks;
- * other handlers pass. The decorator applies it by itself.
+ * other handlers run as they are. The decorator applies the interceptor by itself.
  */
 @Injectable()
 export class LockInterceptor implements NestInterceptor {
@@ -69,14 +69,16 @@ export class LockInterceptor implements NestInterceptor {
   }
 }
 
-/** Leaves the plan for the interceptor, and makes sure that the interceptor runs. */
+/** Stores the plan for the interceptor, and checks later that the interceptor runs. */
 export function interceptByPlan(
   decorated: DecoratedMethod,
   method: object,
   plan: InterceptorPlan,
 ): void {
   if (planOf(method) !== undefined) {
-    throw new LockConfigurationError(`${plan.where}: a handler takes one lock via the interceptor`);
+    throw new LockConfigurationError(
+      `${plan.where}: a handler can have one lock via the interceptor`,
+    );
   }
   Reflect.defineMetadata(PLAN, plan, method);
   checkWhenInjected(decorated, plan);
@@ -100,14 +102,14 @@ function checkWhenInjected(
       const method = Reflect.get(target, property) as object;
       if (!HANDLER_MARKS.some((mark) => Reflect.hasMetadata(mark, method))) {
         throw new LockConfigurationError(
-          `${where}: Nest runs interceptors for handlers of requests only, and this method is none; ` +
-            "leave out via: 'interceptor'",
+          `${where}: Nest runs interceptors for request handlers only, and this method is none; ` +
+            "remove via: 'interceptor'",
         );
       }
       if (planOf(method) !== undefined) return;
       throw new LockConfigurationError(
-        `${where}: a decorator above it has replaced the method, and Nest sees no interceptor on ` +
-          "the new one; write this decorator above that one, or leave out via: 'interceptor'",
+        `${where}: a decorator above replaced the method, so no interceptor runs; ` +
+          "put this one on top, or remove via: 'interceptor'",
       );
     },
   });
@@ -135,7 +137,7 @@ export function namesFromContext(
     fill: (template: string) => nameFromRequest(template, where),
     call: (fn: (context: ExecutionContext) => unknown, context: ExecutionContext) => fn(context),
     forms:
-      "a template such as 'product_<params.id>', several of them, or a function (context) => string",
+      "a template such as 'product_<params.id>', several templates, or a function (context) => string",
   };
   return namesFrom<ExecutionContext>(key, where, maker, mayBeSeveral);
 }
@@ -147,8 +149,8 @@ function nameFromRequest(template: string, where: string): (context: ExecutionCo
     const part = REQUEST_PARTS.find((name) => name === head);
     if (part === undefined || path.length === 0) {
       throw new LockConfigurationError(
-        `${where}: <${text}> is no part of a request; via the interceptor there are <params.x>, ` +
-          '<query.x> and <body.x>, or a function (context) => string as the key',
+        `${where}: <${text}> is no part of a request; use <params.x>, <query.x> or <body.x>, ` +
+          'or a function (context) => string',
       );
     }
     return { start: part, path, read: (context) => requestOf(context, where)[part] };
@@ -158,6 +160,6 @@ function nameFromRequest(template: string, where: string): (context: ExecutionCo
 function requestOf(context: ExecutionContext, where: string): Request {
   if (context.getType() === 'http') return context.switchToHttp().getRequest<Request>();
   throw new LockConfigurationError(
-    `${where}: only HTTP has params, query and body; here the key must be a function of the context`,
+    `${where}: only HTTP has params, query and body; make the key a function of the context`,
   );
 }

@@ -19,16 +19,16 @@ export interface LockedCall {
   names(): LockNames;
 }
 
-/** Slots of time, in each of which the work begins once at most. Each has a lock of its own. */
+/** Slots of time: the work starts at most once in each. Each slot has a lock of its own. */
 export interface Slots {
-  /** How long the lock of a slot stays taken, from the first call on. */
+  /** How long the lock of a slot stays held after the first call (ms). */
   readonly keepMs: number;
   readonly label: string;
   /** The name of the lock of the slot of this time, in ms since 1970. */
   at(time: number): string;
 }
 
-/** How long the lock waits for a subscriber to an Observable of a Promise. */
+/** How long the lock stays held for a subscriber to an Observable of a Promise (ms). */
 const SUBSCRIBE_WITHIN_MS = 1_000;
 
 async function underLock<T>(
@@ -61,9 +61,9 @@ async function underLock<T>(
 }
 
 /**
- * Takes the present slot for good: it stays taken after the release, and after the death of this process.
- * The slot comes before the lock, so that a late call does not keep out the call of the next slot.
- * @throws {LockTimeoutError} another call has it
+ * Acquires the present slot, which stays held after the release, also when this process crashes.
+ * The slot comes before the lock, so that a late call does not block the call of the next slot.
+ * @throws {LockTimeoutError} another call holds it
  */
 async function takeSlot(locks: LockService, slots: Slots): Promise<void> {
   const { keepMs, label } = slots;
@@ -74,7 +74,7 @@ async function takeSlot(locks: LockService, slots: Slots): Promise<void> {
 
 /**
  * Calls the method under the lock, which is released before the promise settles. If the method
- * resolves with an Observable, so does this, and the lock is held until that Observable ends.
+ * resolves with an Observable, so does this, and the lock stays held until that Observable ends.
  */
 export function lockedPromise(call: LockedCall, method: () => unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -94,8 +94,9 @@ export function lockedPromise(call: LockedCall, method: () => unknown): Promise<
 }
 
 /**
- * A cold Observable: every subscription takes the lock, subscribes to the source under it, and
- * releases it on complete, error and unsubscribe. The end is passed on once the lock is released.
+ * Returns a cold Observable: every subscription acquires the lock and subscribes to the source
+ * under it. On complete, error and unsubscribe it releases the lock. The subscriber sees the end
+ * after the release.
  */
 export function lockedObservable(call: LockedCall, source: () => unknown): Observable<unknown> {
   return new Observable((subscriber) => {
@@ -115,8 +116,8 @@ export function lockedObservable(call: LockedCall, source: () => unknown): Obser
 }
 
 /**
- * The first subscriber, if it comes in time, gets the lock that is held already. Every other one
- * takes the lock anew, so that none runs without it. A lock without a subscriber is released.
+ * The first subscriber in time uses the lock that is held already. Each further one acquires the
+ * lock anew. Without a subscriber in time, the lock is released.
  */
 function handOver(
   call: LockedCall,
@@ -147,7 +148,9 @@ function handOver(
   return { observable, ended };
 }
 
-/** Passes values on. Resolves with the last one when the source ends or the subscriber leaves. */
+/**
+ * Passes values on. Resolves with the last one when the source ends or the subscriber unsubscribes.
+ */
 function pipe(source: Observable<unknown>, subscriber: Subscriber<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let last: unknown;
@@ -184,16 +187,18 @@ function asynchronous(returned: unknown, where: string): PromiseLike<unknown> {
   if (isThenable(returned)) return returned;
   throw new LockConfigurationError(
     isObservable(returned)
-      ? `${where} returned an Observable without saying so: write its return type, as in ` +
-          'find(): Observable<Item>, and have the compiler emit types (emitDecoratorMetadata)'
-      : `${where} returned neither a Promise nor an Observable: a lock needs time to be taken. ` +
-          'Make the method async',
+      ? `${where} returned an Observable that it does not declare: write its return type, as in ` +
+          'find(): Observable<Item>, and set the compiler option emitDecoratorMetadata'
+      : `${where} returned neither a Promise nor an Observable, and acquiring a lock takes time: ` +
+          'make the method async',
   );
 }
 
 function observable(returned: unknown, where: string): Observable<unknown> {
   if (isObservable(returned)) return returned;
-  throw new LockConfigurationError(`${where} returned no Observable, against its return type`);
+  throw new LockConfigurationError(
+    `${where} returned no Observable, although its return type is one`,
+  );
 }
 
 function toObservable(value: unknown): Observable<unknown> {

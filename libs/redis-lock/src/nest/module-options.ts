@@ -6,7 +6,7 @@ import { isPlainObject } from '../core/api/shapes.js';
 import { optionsObject, readOptions, type FamilyOptions } from '../family/options.js';
 import { refuse, refuseUnknown, refuseValue } from '../core/api/refuse.js';
 
-/** The options of the locks, and of what Nest's log says of them. */
+/** The options of the locks, and of their lines in Nest's log. */
 export interface ModuleOptions extends FamilyOptions {
   readonly logAcquisitions: boolean;
 }
@@ -18,16 +18,18 @@ const FACTORIES = ['useFactory', 'useClass', 'useExisting'] as const;
 /** The kind of each option of `forRootAsync`, and its check. */
 const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknown) => boolean]>> = {
   imports: ['a list of modules', Array.isArray],
-  inject: ['a list of what its parameters are', Array.isArray],
+  inject: ['a list of the parameters of useFactory', Array.isArray],
   useFactory: ['a function', isFunction],
   useClass: ['a class', isFunction],
   useExisting: ['a class', isFunction],
 };
 
-/** After this time the log says why the application does not start yet. */
+/** After this time the log shows why the application does not start yet. */
 const SLOW_FACTORY_MS = 10_000;
 
-/** @throws {LockConfigurationError} the options of `forRoot` are no object, or hold an unknown name */
+/**
+ * @throws {LockConfigurationError} the options of `forRoot` are no object, or have an unknown name
+ */
 export function optionsGiven(given: unknown, from: string): ModuleOptions {
   const { isGlobal, ...options } = optionsObject(given, from);
   checkFlag('isGlobal', isGlobal, from);
@@ -35,7 +37,7 @@ export function optionsGiven(given: unknown, from: string): ModuleOptions {
 }
 
 /**
- * @throws {LockConfigurationError} the factory failed, or its options are no object, or hold an
+ * @throws {LockConfigurationError} the factory failed, or its options are no object, or have an
  * unknown name
  */
 export async function optionsMade(
@@ -46,8 +48,8 @@ export async function optionsMade(
   const factory = `The factory of ${from}`;
   let made: unknown;
   const slow = setTimeout(() => {
-    const waits = `the application does not start before it does`;
-    new Logger('RedisLock').warn(`${factory} has not settled for 10 s; ${waits}`);
+    const waits = 'the application waits for it';
+    new Logger('RedisLock').warn(`${factory} has not settled after 10 s; ${waits}`);
   }, SLOW_FACTORY_MS);
   try {
     made = await make();
@@ -60,7 +62,7 @@ export async function optionsMade(
   for (const option of ['isGlobal', 'name']) {
     if (!(option in options)) continue;
     throw new LockConfigurationError(
-      `${factory} comes too late to say ${option}; put it beside the factory`,
+      `${factory} must not return ${option}, which Nest needs first; put it beside the factory`,
     );
   }
   const { settings, ...read } = withLog(options, factory);
@@ -75,8 +77,8 @@ function withLog(options: Options, from: string, extras: readonly string[] = [])
 }
 
 /**
- * The options that are needed before anything is made: the name of the connection, and whether it
- * is global. Values that are no options are refused later, with all others.
+ * The options that Nest needs first: the name of the connection, and whether it is global. A value
+ * that is no object is refused later, with the other options.
  * @throws {LockConfigurationError} the name cannot be used
  */
 export function extrasGiven(given: unknown, from: string): { name: string; isGlobal: boolean } {
@@ -113,7 +115,7 @@ function checkFlag(
   refuseValue(from, option, 'true or false', value);
 }
 
-/** The message of an error often has the url, with its password. */
+/** The message of an error often contains the url, with its password. */
 function messageOf(error: unknown): string {
   // Code may throw any value, also one that cannot become a text.
   const { message = error } = isError(error) ? error : {};

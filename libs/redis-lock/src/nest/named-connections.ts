@@ -31,7 +31,7 @@ export function connectionsOf(modules: ModulesContainer, module: Type): NamedCon
 /**
  * Two connections of one name would be two owners with their own settings, which may both hold a
  * lock.
- * @throws {LockConfigurationError} naming both places
+ * @throws {LockConfigurationError} the message names both places
  */
 export function refuseSameName(connections: readonly NamedConnection[]): void {
   const seen = new Map<string, NamedConnection>();
@@ -44,9 +44,9 @@ export function refuseSameName(connections: readonly NamedConnection[]): void {
     }
     const which = name === DEFAULT_NAME ? 'without a name' : `with the name ${quoteName(name)}`;
     throw new LockConfigurationError(
-      `RedisLockModule is imported with options more than once ${which}: set up in ${other.place} ` +
-        `and in ${place}. Call forRoot() in the root module alone, since it is global, or import one ` +
-        "and the same result of it everywhere; a second connection needs a name of its own: { name: 'cache' }",
+      `RedisLockModule is set up twice ${which}: in ${other.place} and in ${place}. ` +
+        'Call forRoot() in the root module only, since it is global, or import one result of it ' +
+        "everywhere. A second connection needs its own name: { name: 'cache' }",
     );
   }
 }

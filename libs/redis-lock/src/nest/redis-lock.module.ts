@@ -39,23 +39,23 @@ import { getLockContextToken, getLocksToken, SERVICES } from './service-tokens.j
 
 interface Extras {
   /**
-   * The name of this connection, where an application has several. It must be known before anything
-   * is made, so it stands beside a factory and not in its result.
+   * The name of this connection, if the application has several. It stands beside a factory, not in
+   * its result: Nest needs it first.
    * @default 'default'
    */
   readonly name?: string | undefined;
   /**
-   * Whether all modules have the services and decorators without importing this one.
+   * Whether all modules can use the services and decorators without an import of this one.
    * @default true
    */
   readonly isGlobal?: boolean | undefined;
 }
 
-/** The options of the locks, and of what Nest's log says of them. */
+/** The options of the locks, and of their lines in Nest's log. */
 interface LoggedLockOptions extends RedisLockOptions {
   /**
-   * Whether the log has a line for each acquisition, release, renewal and wait. Failures, losses and
-   * outages are logged in any case.
+   * Whether the log has a line for each acquisition, release, renewal and wait. Failures, losses
+   * and outages are always logged.
    * @default false
    */
   readonly logAcquisitions?: boolean | undefined;
@@ -64,7 +64,7 @@ interface LoggedLockOptions extends RedisLockOptions {
 /** The options of `forRoot`. */
 export type RedisLockModuleOptions = LoggedLockOptions & Extras;
 
-/** The result of a factory, which comes too late to have these. */
+/** The result of a factory, which cannot have the options of `Extras`. */
 type Made = LoggedLockOptions & { readonly [Extra in keyof Extras]?: never };
 
 /** The contract of `useClass` and `useExisting`. */
@@ -72,7 +72,10 @@ export interface RedisLockOptionsFactory {
   createRedisLockOptions(): Made | Promise<Made>;
 }
 
-/** Exactly one of `useFactory`, `useClass` and `useExisting`. `inject`: the parameters of `useFactory`. */
+/**
+ * Exactly one of `useFactory`, `useClass` and `useExisting`. `inject` lists the parameters of
+ * `useFactory`.
+ */
 export type RedisLockModuleAsyncOptions = Extras &
   Pick<ModuleMetadata, 'imports'> &
   (
@@ -99,13 +102,13 @@ export type RedisLockModuleAsyncOptions = Extras &
 /** One token for all modules of an application: a test replaces it once. */
 export const BACKEND = Symbol.for('nestjs-redis-lock:backend');
 const OPTIONS = Symbol.for('nestjs-redis-lock:options');
-/** Its text is the hint in Nest's own message when the bare class is imported. */
+/** Nest's own message shows this text when the bare class is imported. */
 const FAMILY = Symbol.for('RedisLockModule.forRoot() instead of RedisLockModule');
 
 /**
  * Provides the services of all locks and of the decorators for one Redis. When the application
- * closes, waiters are rejected, and holders get `shutdownTimeoutMs` to finish. Then the other locks
- * are released, and the connections of this library are closed.
+ * closes, waiters reject, and holders have `shutdownTimeoutMs` to finish. Then the module releases
+ * the other locks, and closes the connections that it opened.
  */
 @Module({})
 export class RedisLockModule
@@ -127,8 +130,8 @@ export class RedisLockModule
   }
 
   /**
-   * One connection, or another one with every call that gives a `name`. The other options are
-   * checked when the application starts. It fails with a `LockConfigurationError` that names the
+   * Sets up one connection; each call with another `name` sets up one more. The other options are
+   * checked when the application starts: it fails with a `LockConfigurationError` that names the
    * necessary change.
    * @throws {LockConfigurationError} the name cannot be used
    */
@@ -157,7 +160,7 @@ export class RedisLockModule
   }
 
   /**
-   * Templates of locks that their modules inject by `@InjectLock(name)`.
+   * Provides lock templates, which modules inject by `@InjectLock(name)`.
    * @throws {LockConfigurationError} a template, or an option, cannot work
    */
   static forFeature(templates: readonly LockTemplateOptions[]): DynamicModule {
@@ -174,7 +177,9 @@ export class RedisLockModule
     }
   }
 
-  /** Not before all modules are initialised: one that fails would leave the connection open. */
+  /**
+   * Opens when all modules are initialised: if one failed later, the connection would stay open.
+   */
   onApplicationBootstrap(): void {
     this.family.open();
   }

@@ -19,7 +19,7 @@ export function forRootOf(connection: string): string {
   return `RedisLockModule.forRoot(${name})`;
 }
 
-/** The services that an application injects, and where a family has them. */
+/** The services that an application injects, and their places in a family. */
 export const SERVICES = [
   [LockService, ({ lock }) => lock, 'LockService'],
   [FairLockService, ({ fair }) => fair, 'FairLockService'],
@@ -49,7 +49,7 @@ export function getLocksToken<S>(
     refuseValue(from, 'the first argument', `one of ${[...NAMES.values()].join(', ')}`, Service);
   }
   if (!isConnectionName(connection)) refuse(from, unusableName(connection));
-  // The text is the hint in Nest's own message when there is no such connection.
+  // Nest's own message shows this text when there is no such connection.
   return connection === DEFAULT_NAME ? Service : Symbol.for(`${name} of ${forRootOf(connection)}`);
 }
 

@@ -29,13 +29,16 @@ type ValueOf<Returned> = [Awaited<Returned>] extends [never]
     ? Awaited<Value>
     : Awaited<Returned>;
 
-/** A caller may get this in place of the method's value; no caller reads that of a method without one. */
+/**
+ * The values that a handler may return in place of the method. Any value suits a method without
+ * one.
+ */
 type Answer<M extends (...args: any[]) => unknown> =
   void extends ValueOf<ReturnType<M>> ? unknown : ValueOf<ReturnType<M>>;
 
 /**
- * Nothing where such a value suits the method. The first two questions are those that the compiler can
- * answer for a type parameter, as in `Promise<Entity | null>`.
+ * `unknown` where such a value suits the method, and otherwise the reason. The compiler can check
+ * the first two conditions for a type parameter, as in `Promise<Entity | null>`.
  */
 type Fit<M extends (...args: any[]) => unknown, Value> =
   Promise<Value> extends ReturnType<M>
@@ -44,22 +47,22 @@ type Fit<M extends (...args: any[]) => unknown, Value> =
       ? unknown
       : [Value] extends [Answer<M>]
         ? unknown
-        : 'the handler answers with what the method does not promise';
+        : 'The handler returns a value that this method does not return';
 
-/** A handler without a `return` answers undefined. */
+/** A handler without a `return` returns undefined. */
 type Defined<Value> = Value extends void ? undefined : Value;
 
-/** Nothing where the answers of the handler suit the method, and otherwise the reason. */
+/** `unknown` where the handler suits the method, and otherwise the reason. */
 type Misfit<M extends (...args: any[]) => unknown, Given> = 'throw' extends Given
   ? unknown
   : Given extends 'skip'
     ? unknown extends Fit<M, undefined>
       ? unknown
-      : "'skip' resolves with undefined, which the method does not promise"
+      : "'skip' resolves with undefined, which this method does not return"
     : Given extends (args: infer Args extends readonly unknown[], error: never) => infer Returned
       ? Parameters<M> extends [...Args, ...any[]]
         ? Fit<M, Defined<ValueOf<Returned>>>
-        : 'the handler wants other arguments than the method has'
+        : 'The handler takes parameters that this method does not have'
       : unknown;
 
 /**
@@ -73,12 +76,14 @@ export type LockedMethodDecorator<A extends any[], Busy = unknown, Failed = unkn
   target: object,
   property: string | symbol,
   descriptor: TypedPropertyDescriptor<M> &
-    (Parameters<M> extends [...A, ...any[]] ? unknown : 'the key wants other arguments') &
+    (Parameters<M> extends [...A, ...any[]]
+      ? unknown
+      : 'The key function of @WithLock takes parameters that this method does not have') &
     Misfit<M, Busy> &
     Misfit<M, Failed>,
 ) => void;
 
-/** The options of a decorator whose handlers answer in place of the method. */
+/** The options of a decorator whose handlers return a value in place of the method. */
 type Handled<
   A extends any[],
   Busy,
@@ -94,31 +99,33 @@ type Handled<
   readonly onBackendError?: Failed | undefined;
 };
 
-/** A template, several of them for a multi lock, or a function that makes the names. */
+/** A template, several templates for a multi lock, or a function that returns the names. */
 export type WithLockKey<A extends any[]> = LockNames | ((...args: A) => LockNames);
 
 /**
- * Runs a request to the handler under a lock, by an interceptor that leaves the method as it is.
+ * Runs each request to the handler under a lock. An interceptor acquires it; the method stays as it
+ * is.
  *
- * The key is a template of `<params.x>`, `<query.x>` and `<body.x>`, which are raw values that no
- * pipe has seen, or a function of the `ExecutionContext`.
- * @throws {LockConfigurationError} when the class is defined, or when the application starts: the
- * template or an option cannot work, or the method is no handler that Nest intercepts
+ * The key is a template with `<params.x>`, `<query.x>` and `<body.x>`, or a function of the
+ * `ExecutionContext`. The values are raw: the interceptor runs before the pipes.
+ * @throws {LockConfigurationError} at class definition or start: the template or an option cannot
+ * work, or Nest does not intercept the method
  */
 export function WithLock(
   key: WithLockKey<[context: ExecutionContext]>,
   options: InterceptorOptions,
 ): MethodDecorator;
 /**
- * Runs every call of the method under the lock that the key names, in all processes.
+ * Runs every call of the method under the lock that the key names, across all processes.
  *
- * The call waits for the lock, runs the method, and releases the lock before it settles, also when
- * the method fails; its own error passes through untouched. It rejects with `LockTimeoutError` when
- * another owner had the lock for `waitTimeMs` (see `onBusy`), with `LockKeyError` when an argument
- * cannot be part of a name, and with `LeaseLostError` when the lock was lost meanwhile.
- * `CurrentLock.lease()` is the lease, inside the method.
- * @param key a template whose placeholders are arguments, as in `product_<id>` (see `LockKey`), or
- * a function of the arguments; several names are taken as one multi lock, all or nothing
+ * The call waits for the lock, runs the method, and releases the lock before it settles. An error
+ * of the method passes through unchanged. Inside the method, `CurrentLock.lease()` returns the
+ * lease. The call rejects with:
+ * - `LockTimeoutError`: another owner held the lock for all of `waitTimeMs` (see `onBusy`);
+ * - `LockKeyError`: an argument cannot be part of a name;
+ * - `LeaseLostError`: the lock was lost while the method ran.
+ * @param key a template with arguments as placeholders, as in `product_<id>` (see `LockKey`), or a
+ * function of the arguments. Several names are one multi lock: all are acquired, or none
  * @throws {LockConfigurationError} when the class is defined: the template, an option or the method
  * cannot work
  * @example
@@ -137,7 +144,7 @@ export function WithLock(
   return lockDecorator('@WithLock', key, options);
 }
 
-/** `WithLock` for one kind of lock, without these options. */
+/** `WithLock` for one kind of lock, without the options `Without`. */
 export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
   (
     key: WithLockKey<[context: ExecutionContext]>,
@@ -158,27 +165,34 @@ function by(kind: MethodKind, name: string) {
     lockDecorator(name, key, options, kind);
 }
 
-/** As `@WithLock`, by the fair lock: callers of all processes get it in the order of their calls. */
+/**
+ * As `@WithLock`, with the fair lock: callers of all processes acquire it in the order of their
+ * calls.
+ */
 export const WithFairLock: KindDecorator<'kind' | 'permits' | 'capacity'> = by(
   'fair',
   '@WithFairLock',
 );
 
-/** As `@WithLock`, by the read lock of the name: together with other readers, never with a writer. */
+/**
+ * As `@WithLock`, with the read lock of the name: calls run beside readers, never beside a writer.
+ */
 export const WithReadLock: KindDecorator<'kind' | 'permits' | 'capacity' | 'fenced'> = by(
   'read',
   '@WithReadLock',
 );
 
-/** As `@WithLock`, by the write lock of the name: with no reader, and no other writer. */
+/**
+ * As `@WithLock`, with the write lock of the name: no reader and no other writer runs beside it.
+ */
 export const WithWriteLock: KindDecorator<'kind' | 'permits' | 'capacity'> = by(
   'write',
   '@WithWriteLock',
 );
 
 /**
- * As `@WithLock`, by permits of the semaphore of the name: as many calls at once as it has permits.
- * The option `capacity` sets their number where nobody has. Without it, calls wait until
+ * As `@WithLock`, with permits of the semaphore of the name: their number limits the calls at once.
+ * The option `capacity` sets the number if it is not set yet. Without it, calls wait until
  * `SemaphoreService.get(name).trySetPermits(n)` sets it.
  * @example
  * @WithSemaphore('gateway', { capacity: 5 })
@@ -188,7 +202,7 @@ export const WithSemaphore: KindDecorator<'kind' | 'fenced'> = by('semaphore', '
 
 /**
  * @param kind of the decorator itself, which its options cannot change
- * @param slots the method begins once at most in each
+ * @param slots the method starts at most once in each
  */
 export function lockDecorator(
   name: string,
@@ -205,12 +219,12 @@ export function lockDecorator(
       refuse(where, 'only methods can run under a lock');
     }
     if (typeof target === 'function') {
-      refuse(where, 'a static method has no object to take locks for');
+      refuse(where, 'a static method cannot run under a lock; make it an instance method');
     }
     if (isGenerator(method)) {
       throw new LockConfigurationError(
-        `${where}: the body of a generator does not run when it is called; make it async, or have ` +
-          'it return an Observable',
+        `${where}: a generator does not run when it is called; make the method async, ` +
+          'or return an Observable',
       );
     }
     const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
@@ -234,7 +248,7 @@ export function lockDecorator(
 function refuseOtherDecorators(name: string, property: unknown): void {
   if (typeof property !== 'object' || property === null) return;
   throw new LockConfigurationError(
-    `${name} is compiled as a decorator of ECMAScript, but decorators of NestJS are those of TypeScript: ` +
+    `${name} is compiled as an ECMAScript decorator, and NestJS needs TypeScript decorators: ` +
       'set the compiler option experimentalDecorators',
   );
 }
@@ -259,7 +273,7 @@ function whereOf(
   return `${decorator}(${shown}) on ${owner.name}.${String(property)}`;
 }
 
-/** The label of the method's locks in metrics: few texts, whatever its arguments are. */
+/** The label of the method's locks in metrics. It does not depend on the arguments. */
 function labelOf(key: unknown, target: object, property: string | symbol): string {
   const template = Array.isArray(key) ? key.join(', ') : key;
   if (isLabel(template)) return template;
@@ -275,7 +289,8 @@ function namesOf(
   const maker = {
     fill: (template: string) => nameFromArguments(template, where, method),
     call: (fn: Method, args: readonly unknown[]) => fn(...args),
-    forms: "a template such as 'product_<id>', several of them, or a function (...args) => string",
+    forms:
+      "a template such as 'product_<id>', several templates, or a function (...args) => string",
   };
   return namesFrom<readonly unknown[]>(key, where, maker, mayBeSeveral);
 }
@@ -294,8 +309,8 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
 }
 
 /**
- * Nest and its packages keep the data of decorators on the function itself. It must be found on
- * either side of our decorator: without it, guards would be switched off.
+ * Nest and its packages store the data of decorators on the function itself. The wrapper needs that
+ * data too: without it, guards would not run.
  */
 function inPlaceOf(original: Method, wrapper: Method): Method {
   for (const key of Reflect.getOwnMetadataKeys(original) as unknown[]) {
@@ -309,7 +324,7 @@ function inPlaceOf(original: Method, wrapper: Method): Method {
   });
 }
 
-/** By the return type that the compiler emits; unknown where it emits none, or `Object`. */
+/** Reads the return type that the compiler emits. False where it emits none, or `Object`. */
 function returnsObservable({ target, property }: DecoratedMethod, where: string): boolean {
   const type: unknown = Reflect.getOwnMetadata('design:returntype', target, property);
   if (typeof type !== 'function' || type === Object) return false;
@@ -317,7 +332,7 @@ function returnsObservable({ target, property }: DecoratedMethod, where: string)
   if (typeof prototype?.subscribe === 'function') return true;
   if (typeof prototype?.then === 'function') return false;
   throw new LockConfigurationError(
-    `${where}: the method returns ${type.name}; a lock needs time to be taken, so make it async, ` +
-      'or have it return an Observable',
+    `${where}: the method returns ${type.name}, and acquiring a lock takes time; ` +
+      'make it async, or return an Observable',
   );
 }

@@ -24,38 +24,41 @@ import {
 } from '../core/api/refuse.js';
 
 /**
- * The reaction when another owner has the lock for the whole waiting time:
+ * The reaction when another owner holds the lock for the whole waiting time:
  * - `throw`: the call rejects with `LockTimeoutError`.
  * - `skip`: the call resolves with undefined; the method does not run.
  * - a function: the call resolves with its result, or rejects with its error.
  *
- * It applies to nothing else. Without Redis the holder is unknown: see `onBackendError`.
+ * It applies to no other error. When Redis does not answer, see `onBackendError`.
  */
 export type OnBusy<Args extends readonly unknown[]> =
   'throw' | 'skip' | Handler<Args, LockTimeoutError>;
 
 /**
- * The reaction when Redis could not be asked for the lock, or refused:
+ * The reaction when Redis did not answer, or refused the command:
  * - `throw`: the call rejects with `LockBackendError`.
- * - `run`: the method runs **without the lock**, beside other holders. Every time is logged.
+ * - `run`: the method runs **without the lock**, beside other holders. Each such run is logged.
  * - a function: the call resolves with its result, or rejects with its error.
  */
 export type OnBackendError<Args extends readonly unknown[]> =
   'throw' | 'run' | Handler<Args, LockBackendError>;
 
-/** As the type of a method, it takes a function with narrower arguments: those of the decorated one. */
+/**
+ * A method type, so that it accepts a function with narrower parameters: those of the decorated
+ * method.
+ */
 type Handler<Args extends readonly unknown[], E> = {
   handle(args: Args, error: E): Precise;
 }['handle'];
 
-/** Any value. As the type of an answer, it lets the compiler keep `'busy'`, and not make it a `string`. */
+/** Any value. As a return type, it makes the compiler keep `'busy'` instead of `string`. */
 type Precise =
   // eslint-disable-next-line @typescript-eslint/no-invalid-void-type, @typescript-eslint/no-empty-object-type -- with both, it is any value at all
   | ('' | 0 | 0n | boolean | null | undefined | void | {})
   | { readonly [name: string]: Precise }
   | (readonly Precise[] | []);
 
-/** How a decorated method takes its lock. Every time is in milliseconds. */
+/** How a decorated method acquires its lock. Every time is in milliseconds. */
 export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
   AcquireOptions,
   'signal'
@@ -66,17 +69,17 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    */
   readonly kind?: 'lock' | 'fair' | 'read' | 'write' | 'semaphore' | undefined;
   /**
-   * How many permits of a semaphore this call takes.
+   * How many permits of a semaphore this call acquires.
    * @default 1
    */
   readonly permits?: number | undefined;
   /**
-   * How many permits the semaphore has in all. The first call sets this number where nobody has; a
-   * number that is set stays as it is.
+   * How many permits the semaphore has in total. The first call sets this number if it is not set
+   * yet; later calls do not change it.
    */
   readonly capacity?: number | undefined;
   /**
-   * The name of the connection whose locks these are.
+   * The name of the connection to use.
    * @default 'default'
    */
   readonly connection?: string | undefined;
@@ -88,16 +91,16 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    */
   readonly onBackendError?: OnBackendError<Args> | undefined;
   /**
-   * - `method`: the lock is taken around the method itself, after guards, interceptors and pipes.
-   *   Calls from anywhere take it.
-   * - `interceptor`, in options with a key of a request: an interceptor takes the lock, after guards and
-   *   before pipes. Only requests take it, a call of the method does not.
+   * - `method`: every call of the method acquires the lock; for requests after guards, interceptors
+   *   and pipes.
+   * - `interceptor`, with a key of a request: an interceptor acquires the lock, after guards and
+   *   before pipes. Only requests acquire it; a call of the method does not.
    * @default 'method'
    */
   readonly via?: 'method' | undefined;
 }
 
-/** The options of a decorator whose lock an interceptor takes. */
+/** The options of a decorator whose lock an interceptor acquires. */
 export type InterceptorOptions = Omit<WithLockOptions<[context: ExecutionContext]>, 'via'> & {
   readonly via: 'interceptor';
 };
@@ -109,7 +112,7 @@ export interface LockPlan {
   readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
   onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
-  /** Whether the method runs without the lock where Redis cannot be asked. */
+  /** Whether the method runs without the lock while Redis does not answer. */
   readonly runsUnlocked: boolean;
   onBackendError(args: readonly unknown[], error: LockBackendError): unknown;
 }
@@ -121,7 +124,7 @@ const OWN_OPTIONS = ['kind', 'connection', 'onBusy', 'onBackendError', 'via'];
  * Checks the options of a decorator, once, when the class is defined.
  * @param label for metrics, where the options have none
  * @param fixed the kind of a decorator that has no such option
- * @throws {LockConfigurationError} naming the option, the value and the fix
+ * @throws {LockConfigurationError} the message names the option, the value and the fix
  */
 export function resolvePlan(
   options: unknown,
@@ -132,7 +135,7 @@ export function resolvePlan(
   checkObject(where, options);
   if (fixed !== undefined && 'kind' in options) {
     throw new LockConfigurationError(
-      `${where}: the decorator itself says the kind; leave out the option kind, or take @WithLock`,
+      `${where}: this decorator has a fixed kind; remove the option kind, or use @WithLock`,
     );
   }
   const {
@@ -171,7 +174,7 @@ function checkWords(
   }
 }
 
-/** Profiles are known when the application starts. */
+/** Profiles are not known before the application starts. */
 function checkAcquire(
   { profile, ...acquire }: AnyAcquireOptions,
   known: readonly string[],
@@ -183,12 +186,12 @@ function checkAcquire(
   refuseArguments(where, () => withProfile(acquire, DEFAULT_SETTINGS, known));
   const { permits = 1, capacity = permits } = acquire;
   if (permits > capacity) {
-    refuse(where, 'permits, of one call, must not be more than capacity, of all calls');
+    refuse(where, 'permits (of one call) must not exceed capacity (of all calls)');
   }
 }
 
 /**
- * Checks what a plan takes from the settings of its connection.
+ * Checks the profile of a plan against the settings of its connection.
  * @throws {LockConfigurationError} there is no such profile, or it does not suit this kind of lock
  */
 export function checkProfile(
@@ -199,7 +202,7 @@ export function checkProfile(
   refuseArguments(where, () => withProfile(acquire, settings, OPTIONS_OF[kind]));
 }
 
-/** The function that answers in place of the method, or throws. Among the words, only `throw` throws. */
+/** Returns the function that replaces the method, or throws. Only the word `throw` throws. */
 function handlerOf(
   option: string,
   given: unknown = 'throw',
