@@ -75,7 +75,7 @@ describe('the command line', () => {
     [['inspect', 'a', 'b'], 'inspect takes one name'],
     [['inspect', 'a', '--yes'], '--yes is an option of unlock'],
     [['unlock', '--yes'], 'unlock takes one name'],
-    [['unlock', 'a'], 'in a script give --yes'],
+    [['unlock', 'a'], 'in a script add --yes'],
     [['unlock', 'a', '--kind', 'latch', '--yes'], '--kind is one of lock, fair'],
     [['unlock', 'a', '--reason', '', '--yes'], 'reason must be a text'],
     [['top', '--interval', '0'], '--interval is a number of seconds'],
@@ -93,11 +93,11 @@ describe('the command line', () => {
     [['doctor', '--url', `http://shop:${WRITTEN}@redis`], 'redis:// or rediss://'],
     [['doctor', '--url', 'redis://127.0.0.1/a'], 'database number'],
     [['doctor', '--url', 'redis://127.0.0.1?readOnly=1'], 'reads from a replica'],
-    [['doctor', '--url', 'redis://127.0.0.1', '--ca', 'ca.pem'], '--ca is of no use'],
+    [['doctor', '--url', 'redis://127.0.0.1', '--ca', 'ca.pem'], '--ca needs a url'],
     [['doctor', '--url', 'rediss://127.0.0.1', '--ca', '/nowhere/ca.pem'], 'cannot be read'],
     [['doctor', '--cluster', '--sentinel', 'locks'], 'exclude each other'],
     [['doctor', '--sentinel', ''], 'the name of a master'],
-    [['doctor', '--cluster', '--url', '/tmp/redis.sock'], 'no path of a socket'],
+    [['doctor', '--cluster', '--url', '/tmp/redis.sock'], 'not the path of a socket'],
   ])('%j is not understood, and nothing is sent', async (args, message) => {
     const commands = await redis.commandsDuring(async () => {
       const { code, out, err } = await run(args, { env: { REDIS_URL: redis.url } });
@@ -185,7 +185,7 @@ describe('the command line', () => {
   it('--cluster to a single server is told so', async () => {
     const { code, of } = await doctor(['--cluster', '--url', redis.url]);
     expect(code).toBe(1);
-    expect(of('connection')).toMatchObject([{ fix: expect.stringContaining('leave out') }]);
+    expect(of('connection')).toMatchObject([{ fix: expect.stringContaining('remove --cluster') }]);
   });
 
   it('runs as a process of its own, which ends when it is done', async () => {

@@ -86,7 +86,7 @@ describe('the doctor', () => {
       const { code, of, status } = await doctor(['--url', redis.url]);
       expect({ code, status }).toEqual({ code: 1, status: 'fail' });
       expect(of('eviction')).toMatchObject([
-        { status: 'fail', found: expect.stringMatching(/^volatile-lru: .*granted again/) },
+        { status: 'fail', found: expect.stringMatching(/^volatile-lru: .*grant it again/) },
       ]);
     });
 
@@ -108,7 +108,7 @@ describe('the doctor', () => {
     it.each([
       ['always', 'ok', 'loses nothing'],
       ['everysec', 'ok', 'loses up to a second'],
-      ['no', 'warn', 'loses what the system kept back'],
+      ['no', 'warn', 'loses what the system has not written yet'],
     ])('an append-only file that is written %s', async (fsync, status, found) => {
       await settings('appendonly', 'yes');
       await settings('appendfsync', fsync);
@@ -172,7 +172,7 @@ describe('the doctor', () => {
     lost.heal();
     expect(code).toBe(0);
     expect(of('message')).toMatchObject([
-      { status: 'warn', found: expect.stringMatching(/^none arrived in 2 s/) },
+      { status: 'warn', found: expect.stringMatching(/^no message arrived in 2 s/) },
     ]);
   });
 
@@ -217,7 +217,7 @@ describe('the doctor in a Cluster', () => {
     const { code, of } = await doctor(['--url', cluster.url]);
     expect(code).toBe(1);
     expect(of('role')).toMatchObject([
-      { status: 'fail', found: expect.stringContaining('as if it stood alone') },
+      { status: 'fail', found: expect.stringContaining('checked as a single server') },
     ]);
   });
 
@@ -245,7 +245,7 @@ describe('the doctor in a Cluster', () => {
   it('is the one that top needs, and not one of its nodes', async () => {
     const alone = await run(['top', '--once', '--url', cluster.url]);
     expect(alone).toMatchObject({ code: 1, out: '' });
-    expect(alone.err).toContain('is a node of a Cluster: give --cluster');
+    expect(alone.err).toContain('is a node of a Cluster: add --cluster');
     const asCluster = await run(['top', '--once', '--cluster', '--url', cluster.url]);
     expect(asCluster).toMatchObject({ code: 0, err: '' });
   });

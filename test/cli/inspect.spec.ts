@@ -93,12 +93,10 @@ describe('inspect', () => {
   it('says how often a holder has it, and that it has no end', async () => {
     await redis.admin.hset('a', 'f00d:7', 0);
     const { page, ...found } = await inspect('a');
-    expect(page).toContain(
-      '  holder   f00d:7, was handed it and has yet to enter, without an end\n',
-    );
+    expect(page).toContain('  holder   f00d:7, handed over, not entered yet, no expiry\n');
     expect(found).toMatchObject({ remainingMs: null, holders: [{ remainingMs: null }] });
     await redis.admin.hset('a', 'f00d:7', 2);
-    expect((await inspect('a')).page).toContain('  holder   f00d:7, 2 times, without an end\n');
+    expect((await inspect('a')).page).toContain('  holder   f00d:7, 2 times, no expiry\n');
     await redis.admin.flushall();
   });
 
@@ -109,7 +107,7 @@ describe('inspect', () => {
     const { page } = await inspect('doc_1');
     expect(page).toMatch(/: read and write, held, ends in (19|20) s\n/);
     expect(page).toMatch(/ {2}holder {3}java:1, to read, 2 times, ends in (19|20) s\n/);
-    expect(page).toContain('  holder   dead:1, to read, once, its lease is over\n');
+    expect(page).toContain('  holder   dead:1, to read, once, expired\n');
     expect(page).toContain('  waiting  write: 1 caller\n');
     await redis.admin.flushall();
   });
@@ -120,9 +118,9 @@ describe('inspect', () => {
     const lease = await locks.semaphores.get('pool').acquire({ permits: 2, ...LEASE });
     await redis.admin.set('nestjs_semaphore_waiting:{pool}', `${'a'.repeat(32)}:3`, 'PX', 5_000);
     const { page } = await inspect('pool');
-    expect(page).toContain('  permits  1 free, 2 in use, 3 in all\n');
+    expect(page).toContain('  permits  1 free, 2 in use, 3 in total\n');
     for (const id of lease.permitIds) expect(page).toContain(`           ${id}, ends in `);
-    expect(page).toContain(`           1. ${'a'.repeat(32)} for 3 permits, forgotten in `);
+    expect(page).toContain(`           1. ${'a'.repeat(32)} for 3 permits, entry expires in `);
     await lease.release();
     await redis.admin.flushall();
   });

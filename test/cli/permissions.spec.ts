@@ -109,7 +109,7 @@ describe('the rights of the locks', () => {
     const { code, of } = await asShop();
     expect(code).toBe(0);
     expect(of('persistence')).toMatchObject([
-      { status: 'warn', found: expect.stringContaining('snapshots at most') },
+      { status: 'warn', found: expect.stringContaining('at most snapshots') },
     ]);
   });
 
@@ -197,7 +197,7 @@ describe('the rights of the locks', () => {
         await allow(['resetkeys', ...keyPatterns(PREFIX).map((pattern) => `%R~${pattern}`)]);
         const { of } = await asShop();
         expect(of('permissions')).toMatchObject([
-          { status: 'fail', found: expect.stringContaining('may not touch keys like shop:*') },
+          { status: 'fail', found: expect.stringContaining('may not use keys like shop:*') },
         ]);
       });
     },

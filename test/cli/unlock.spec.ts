@@ -39,10 +39,10 @@ describe('unlock', () => {
     const person = new Person('y');
     const { code, out, err } = await unlock(['a'], { terminal: person });
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(person.questions).toEqual(['Take it away from whoever holds it? [y/N] ']);
+    expect(person.questions).toEqual(['Take the lock from its holder? [y/N] ']);
     expect(out).toContain(`  holder   ${owner}, once, ends in `);
     expect(out).toMatch(
-      new RegExp(`^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: ends in `, 'm'),
+      new RegExp(`^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: .* left$`, 'm'),
     );
     await (await waiting).release();
   });
@@ -53,7 +53,7 @@ describe('unlock', () => {
       const lease = await open().locks.plain.acquire('a', LEASE);
       const { code, out } = await unlock(['a'], { terminal: new Person(answer) });
       expect(code).toBe(1);
-      expect(out).toContain('Nothing was taken away.\n');
+      expect(out).toContain('Nothing was unlocked.\n');
       await lease.renew();
       await lease.release();
     },
@@ -70,7 +70,7 @@ describe('unlock', () => {
     };
     const { code, out } = await unlock(['a'], { terminal: person });
     expect(code).toBe(0);
-    expect(out).toContain('It was given back meanwhile.\n');
+    expect(out).toContain('The lock was released meanwhile.\n');
     await second.renew();
     await second.release();
   });
@@ -79,7 +79,7 @@ describe('unlock', () => {
     const person = new Person('y');
     const { code, out } = await unlock(['a'], { terminal: person });
     expect({ code, questions: person.questions }).toEqual({ code: 0, questions: [] });
-    expect(out).toMatch(/: free\nNobody holds it\.\n$/);
+    expect(out).toMatch(/: free\nThe lock is not held\.\n$/);
   });
 
   it('without a terminal, and with --json, needs --yes, and else sends nothing', async () => {
@@ -91,7 +91,7 @@ describe('unlock', () => {
       ] as const) {
         const { code, out, err } = await unlock(args, terminal && { terminal });
         expect({ code, out }).toEqual({ code: 2, out: '' });
-        expect(err).toContain('in a script give --yes');
+        expect(err).toContain('in a script add --yes');
       }
     });
     expect(sent).toEqual({});
@@ -140,7 +140,7 @@ describe('unlock', () => {
       await read.using(async () => {
         const { code, err } = await unlock(['a', '--yes']);
         expect(code).toBe(2);
-        expect(err).toContain('give --kind write or --kind read');
+        expect(err).toContain('add --kind write or --kind read');
         const freed = await unlock(['a', '--yes', '--json', '--kind', 'write']);
         expect(reported(freed).taken).toMatchObject([{ kind: 'write' }]);
         expect(await write.isLocked()).toBe(false);
@@ -154,14 +154,14 @@ describe('unlock', () => {
     const lease = await open().locks.plain.acquire('a', LEASE);
     const { code, out } = await unlock(['a', '--yes', '--kind', 'read']);
     expect(code).toBe(0);
-    expect(out).toContain('Nobody holds it as read.\n');
+    expect(out).toContain('The lock is not held as read.\n');
     await lease.release();
   });
 
   it('says how many hold it beside those that were shown', async () => {
     const { read } = open().locks.readWrite.get('a');
     for (let i = 0; i < 103; i++) await read.acquire(LEASE);
-    expect((await unlock(['a', '--yes'])).out).toContain('\n3 more hold it: run this again\n');
+    expect((await unlock(['a', '--yes'])).out).toContain('\n3 more holders: run this again\n');
     expect((await unlock(['a', '--yes'])).out).not.toContain('more');
     expect(await read.isLocked()).toBe(false);
   });

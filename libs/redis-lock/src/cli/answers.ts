@@ -4,14 +4,14 @@ import { isReply } from '../ioredis/reply-error.js';
 
 export type Client = Redis | Cluster;
 
-/** A server that does not answer is one that cannot be reached. */
+/** A server did not answer: it counts as unreachable. */
 export class UnreachableError extends Error {}
 
 /** The answer of a server, or its refusal. */
 export type Answer = { readonly value: unknown } | { readonly refusal: string };
 
 /**
- * One command, whose refusal is an answer.
+ * Sends one command. A refusal by the server is an answer.
  * @throws {UnreachableError} there was no answer
  */
 export async function ask(
@@ -27,7 +27,7 @@ export async function ask(
   }
 }
 
-/** As `ask`, for a text; undefined when it was refused. */
+/** As `ask`, for a text; undefined when the server refuses. */
 export async function askText(
   client: Client,
   command: string,

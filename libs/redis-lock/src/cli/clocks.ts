@@ -4,7 +4,7 @@ import type { Clock } from '../core/time/clock.js';
 import { ask } from './answers.js';
 import { ok, unchecked, warn, type Finding } from './finding.js';
 
-/** How far the clock of a server is ahead of ours (ms), within a margin. */
+/** How far the clock of a server is ahead of this machine's (ms), within a margin. */
 export interface Offset {
   readonly node: string;
   readonly aheadMs: number;
@@ -12,11 +12,11 @@ export interface Offset {
 }
 
 const LOOKS = 3;
-/** A larger difference comes neither from the network nor from NTP. */
+/** Neither the network nor NTP explains a larger difference. */
 const MOST_MS = 1_000;
 const FIX = 'let NTP set the clocks of all servers and services';
 
-/** Undefined when the user may not ask. */
+/** Undefined when Redis refuses TIME to the user. */
 export async function offsetOf(
   node: string,
   client: Redis,
@@ -37,7 +37,7 @@ export async function offsetOf(
   return best;
 }
 
-/** Compares each clock with ours, and all with each other. */
+/** Compares each clock with this machine's, and all with each other. */
 export function judgeClocks(offsets: readonly (Offset | undefined)[]): Finding[] {
   const known = offsets.filter((offset) => offset !== undefined);
   if (known.length === 0) {
@@ -60,7 +60,7 @@ function judgeAmong(offsets: readonly Offset[]): Finding {
   const doubt = Math.max(...offsets.map(({ doubtMs }) => doubtMs)) * 2;
   const found = `the servers are ${rounded(apart)} apart, give or take ${rounded(doubt)}`;
   if (apart - doubt <= MOST_MS) return ok('clocks', found);
-  const why = `${found}: after a failover a fencing token may be smaller than the last`;
+  const why = `${found}: after a failover a fencing token may be lower than the last`;
   return warn('clocks', why, FIX);
 }
 

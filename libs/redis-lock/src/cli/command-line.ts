@@ -20,31 +20,31 @@ const HELP = `Usage: nestjs-redis-lock doctor [options]
        nestjs-redis-lock unlock <name> [--yes] [--kind <kind>] [--reason <text>] [options]
        nestjs-redis-lock top [<name> …] [--interval <seconds>] [--once] [options]
 
-  doctor            looks at everything that locks depend on, and says how to set it right
+  doctor            checks everything that locks depend on, and shows how to fix it
   inspect <name>    shows who holds a lock, for how long, and who waits; changes nothing
-  unlock <name>     shows the same, asks, and takes the lock away from its holder
-  top               shows what is held and who waits, every second until q
+  unlock <name>     shows the same, and after a confirmation takes the lock from its holder
+  top               shows held locks and their waiters, every second until q
 
 Options:
   --url <url>         redis://, rediss:// or the path of a socket; default: REDIS_URL, else
-                      redis://127.0.0.1:6379. More than one: the nodes of a red lock, of a
+                      redis://127.0.0.1:6379. Several: the nodes of a red lock or of a
                       Cluster, or sentinels
   --cluster           the urls are nodes of a Redis Cluster
   --sentinel <name>   the urls are sentinels that know the master by this name
   --ca <file>         the certificate authority of rediss://
   --key-prefix <text> keyPrefix of RedisLockModule
   --json              for programs; docs/command-line.md has the shape
-  --yes               unlock asks nobody
-  --kind <kind>       lock, fair, read, write or semaphore; needed where a writer reads as well
+  --yes               unlock without a confirmation
+  --kind <kind>       lock, fair, read, write or semaphore; needed if a writer also reads
   --reason <text>     for the record that unlock prints
   --interval <s>      seconds between two frames of top, from 0.2 to 3600
-  --once              one frame of top, as for a script
+  --once              print one frame of top, as for a script
   --version, --help
 
 REDIS_USERNAME and REDIS_PASSWORD are used where the url has none.
 
-Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, or nobody agreed to
-unlock, 2 not understood, 69 Redis cannot be reached.
+Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, or the unlock was not
+confirmed, 2 wrong arguments, 69 Redis cannot be reached.
 `;
 
 /** Resolves with the exit code, when everything is closed. Never rejects. */
@@ -144,7 +144,7 @@ const OPTIONS_OF: Readonly<Partial<Record<keyof typeof OPTIONS, readonly Command
   ...{ interval: ['top'], once: ['top'] },
 };
 
-/** A word whose first letters are those of a known one is a typing error. */
+/** A word that shares its first letters with a known word is a typing error. */
 const SHARED_BY_TYPO = 2;
 
 type Values = ReturnType<typeof parsed>['values'];
@@ -206,7 +206,7 @@ function targetOf(values: Values, env: Surroundings['env']): Target {
   return { urls: url, isCluster, sentinel, ca, username, password };
 }
 
-/** An error of any library must not show a password of ours. */
+/** Hides passwords: an error of another library may contain one. */
 function secretsOf(args: readonly string[], env: Surroundings['env']): (text: string) => string {
   const urls = [...args, env['REDIS_URL'] ?? ''].map((arg) => arg.replace(/^--url=/, ''));
   const inUrls = urls.flatMap((url) => {
@@ -225,7 +225,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The version of the package that a file of ours is in, wherever a link to it may be. */
+/** The version of the package that contains a file of this library, also behind a link. */
 export function versionOf(file: string): string {
   let folder = dirname(realpathSync(file));
   while (dirname(folder) !== folder) {

@@ -15,7 +15,7 @@ export async function runDoctor(servers: readonly Server[], io: Run): Promise<nu
   };
   let isReached = true;
   try {
-    await within(MOST_MS, 'the examination', collect(servers, io, found));
+    await within(MOST_MS, 'the check', collect(servers, io, found));
   } catch (error) {
     if (!(error instanceof UnreachableError) && !isReply(error)) throw error;
     isReached = isReply(error);
@@ -28,15 +28,13 @@ export async function runDoctor(servers: readonly Server[], io: Run): Promise<nu
   return status === 'fail' ? EXIT.broken : EXIT.fine;
 }
 
-const ABSENT =
-  'look whether the server runs, and whether address, port, TLS and firewall are right';
+const ABSENT = 'check that the server runs, and that address, port, TLS and firewall are right';
 
 function adviceFor(refusal: string): string {
-  if (/cluster support disabled/i.test(refusal))
-    return 'leave out --cluster: it is a single server';
+  if (/cluster support disabled/i.test(refusal)) return 'remove --cluster: this is a single server';
   if (/^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN)/.test(refusal))
     return 'wait until the server is ready';
-  return 'look at the user, the password and the database: in the url, or REDIS_USERNAME and REDIS_PASSWORD';
+  return 'check user, password and database: in the url, or in REDIS_USERNAME and REDIS_PASSWORD';
 }
 
 async function collect(

@@ -18,12 +18,12 @@ export interface Examination {
 }
 
 const PINGS = 5;
-/** A lock takes two round trips at least. */
+/** A lock takes at least two round trips. */
 const SLOW_MS = 100;
 
 /**
- * Checks all that locks depend on, one finding after the other. It writes only a probe: a lock on a
- * name of its own, which ends after 10 s if this process does not end it.
+ * Checks everything that locks depend on, one finding after the other. It writes only a probe: a
+ * lock with a name of its own. Without a release the probe expires after 10 s.
  * @throws {UnreachableError} a server does not answer
  * @throws {ReplyError} a server refuses every client, or this user
  */
@@ -56,8 +56,8 @@ function judgePrefix({ refusedPrefix }: Server, keyPrefix: string): Finding {
   if (refusedPrefix !== undefined) {
     return fail(
       check,
-      `the url sets ioredis' keyPrefix ${JSON.stringify(refusedPrefix)}, which moves keys and not channels; RedisLockModule refuses such a client at boot`,
-      'take it out of the url, and set keyPrefix of RedisLockModule (here: --key-prefix) instead',
+      `the url sets ioredis' keyPrefix ${JSON.stringify(refusedPrefix)}, which changes keys but not channels; RedisLockModule refuses such a client at start`,
+      'remove it from the url, and set keyPrefix of RedisLockModule (here: --key-prefix)',
     );
   }
   const ours = keyPrefix === '' ? 'no prefix' : `the prefix ${JSON.stringify(keyPrefix)}`;
@@ -96,7 +96,7 @@ async function judgePing(client: Node['client'], clock: Clock): Promise<Finding>
   }
   const found = `${rounded(bestMs)}, the best of ${String(PINGS)}`;
   if (bestMs <= SLOW_MS) return ok('ping', found);
-  const fix = 'bring Redis nearer to its services: a lock takes two round trips at least';
+  const fix = 'move Redis closer to its services: a lock takes at least two round trips';
   return warn('ping', found, fix);
 }
 
@@ -105,7 +105,7 @@ async function factsOf(client: Node['client'], asCluster: boolean): Promise<Fact
   const config = new Map<string, string>();
   for (const name of CONFIG) {
     const answer = await ask(client, 'config', 'get', name);
-    // All would be refused like the first, and servers log refusals.
+    // The server would refuse all of them like the first, and log each refusal.
     if ('refusal' in answer) break;
     const [, value] = pairOf(answer.value);
     if (value !== undefined) config.set(name, value);
@@ -132,12 +132,12 @@ async function* examineCluster(cluster: Cluster): AsyncGenerator<Finding> {
     const found = `state ${state}, ${slots} of ${SLOTS} slots served`;
     yield state === 'ok' && slots === SLOTS
       ? ok(check, found)
-      : fail(check, found, 'locks whose slot nobody serves fail: redis-cli --cluster fix');
+      : fail(check, found, 'locks in a slot that no node serves fail: redis-cli --cluster fix');
   }
   const mode = await detectMode(cluster);
-  if (mode === 'sharded') yield ok('publish', 'sharded messages (publish: auto takes them)');
+  if (mode === 'sharded') yield ok('publish', 'sharded messages (publish: auto uses them)');
   else {
-    const found = 'no sharded messages: every release is told to every node';
+    const found = 'no sharded messages: every release reaches every node';
     yield warn('publish', found, 'Redis 7, and ACL SETUSER … +pubsub|shardnumsub');
   }
 }

@@ -5,16 +5,16 @@ import { KeySpace } from '../core/redis/key-names.js';
 import { textOf, UnreachableError } from './answers.js';
 import { globbed } from './permissions.js';
 
-/** Redis looks at this number of keys in one step. */
+/** Redis scans this number of keys in one step. */
 const STEP = 1_000;
-/** Names of no lock are remembered, so that none is asked for twice. */
+/** Names that are no lock are remembered, so that each is checked once. */
 const MOST_REMEMBERED = 100_000;
 
-/** Finds the names of what is held on a node, step by step through its keys, again and again. */
+/** Finds the names of the held locks of a node: it scans the keys step by step, again and again. */
 export class LockFinder {
-  /** Those that were held when they were found. */
+  /** The names that were held when they were found. */
   readonly names = new Set<string>();
-  /** Whether all keys were looked at once. */
+  /** Whether one scan has reached all keys. */
   isComplete = false;
   /** Whether the next step begins with the first key. */
   isAtEnd = true;
@@ -42,12 +42,12 @@ export class LockFinder {
     return names.filter((name) => name !== undefined && this.#isNew(name)) as string[];
   }
 
-  /** It is free by now. */
+  /** Forgets a name that is free by now. */
   drop(name: string): void {
     this.names.delete(name);
   }
 
-  /** It is no lock. */
+  /** Remembers a name that is no lock. */
   refuse(name: string): void {
     this.drop(name);
     if (this.#others.size < MOST_REMEMBERED) this.#others.add(name);

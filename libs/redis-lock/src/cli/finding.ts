@@ -1,15 +1,15 @@
-/** `warn`: locks are right, but slower or less safe than they could be; `fail`: they are not. */
+/** `warn`: locks work, but slower or less safely than they could; `fail`: locks do not work. */
 export type Status = 'ok' | 'warn' | 'fail';
 
 /** One check of `doctor`, also in its `--json`. */
 export interface Finding {
   readonly check: string;
   readonly status: Status;
-  /** The finding, as a sentence or as a figure. */
+  /** The finding: a sentence or a figure. */
   readonly found: string;
   /** The fix; absent when none is needed. */
   readonly fix?: string;
-  /** The server, where several were checked. */
+  /** The server, if several were checked. */
   readonly node?: string;
 }
 
@@ -25,7 +25,9 @@ export function fail(check: string, found: string, fix: string): Finding {
   return { check, status: 'fail', found, fix };
 }
 
-/** The user may not ask, so the fact is unknown: neither a defect nor an all-clear. */
+/**
+ * A fact that the user has no right to read, so it is unknown: neither a defect nor an all-clear.
+ */
 export function unchecked(check: string, why: string, fix: string): Finding {
   return warn(check, `could not check: ${why}`, fix);
 }

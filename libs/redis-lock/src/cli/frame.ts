@@ -7,18 +7,18 @@ import type { Problem } from './watch.js';
 /** The content of a frame of `top`. */
 export interface Shown {
   readonly servers: readonly string[];
-  /** Whether all keys were looked at so far. */
+  /** Whether one scan has reached all keys. */
   readonly isComplete: boolean;
   readonly looks: readonly ({ readonly node: string } & LockInspection)[];
-  /** Names that were given, and are no locks. */
+  /** Given names that are no locks. */
   readonly problems: readonly ({ readonly name: string } & Problem)[];
 }
 
 const HEADS = ['NAME', 'KIND', 'HOLDER', 'HOLDS', 'ENDS IN', 'WAITING'] as const;
-/** The lines that are no lock: two of heads, and one of the rest. */
+/** The lines without a lock: two of headings, and one for the rest. */
 const OTHER_LINES = 3;
 
-/** A frame for a person; where there is a screen, no larger than that. */
+/** A frame for a person, no larger than the screen if there is one. */
 export function frameOf(
   { looks, problems, servers, isComplete }: Shown,
   screen?: Pick<Terminal, 'rows' | 'columns'>,

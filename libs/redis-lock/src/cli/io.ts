@@ -1,9 +1,9 @@
 import type { Clock } from '../core/time/clock.js';
 
-/** Exit codes: all is well, something is not, the arguments are wrong, no server answers. */
+/** Exit codes: all is well, a check failed, the arguments are wrong, no server answers. */
 export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
 
-/** The time limit of a run, or of one frame of `top`, whatever the servers do. */
+/** The time limit of a run, or of one frame of `top`, in every case. */
 export const MOST_MS = 15_000;
 
 export interface Surroundings {
@@ -12,7 +12,7 @@ export interface Surroundings {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly clock?: Clock;
-  /** Absent when no person is there: in a script, or behind a pipe. */
+  /** Absent in a script, or behind a pipe. */
   readonly terminal?: Terminal | undefined;
 }
 
@@ -28,12 +28,12 @@ export interface Terminal {
 
 /** The surroundings of a command, beside its own arguments. */
 export interface Run extends Omit<Surroundings, 'clock'> {
-  /** Takes the passwords out of a text of another library. */
+  /** Removes the passwords from a text of another library. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
   readonly keyPrefix: string;
   readonly isJson: boolean;
 }
 
-/** The command line was not understood; nothing was changed. */
+/** The command line is wrong; nothing was changed. */
 export class UsageError extends Error {}

@@ -4,7 +4,7 @@ import { terminalOf } from './terminal.js';
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has closed the pipe, as `head` does; the probe is given back all the same.
+    // The reader has closed the pipe, as `head` does; the probe is released all the same.
     if (error.code !== 'EPIPE') throw error;
   });
 }

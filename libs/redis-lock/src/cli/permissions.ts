@@ -8,7 +8,7 @@ import { READ_WRITE_LOCK_FOOTPRINT } from '../primitives/read-write-lock/footpri
 import { RED_LOCK_FOOTPRINT } from '../primitives/red-lock/footprint.js';
 import { SEMAPHORE_FOOTPRINT } from '../primitives/semaphore/footprint.js';
 
-/** The commands of every connection, whatever is locked. */
+/** The commands of every connection, for all locks. */
 export const CONNECTION = [
   ...['eval', 'evalsha', 'info', 'ping', 'publish', 'subscribe', 'unsubscribe'],
 ];
@@ -36,12 +36,12 @@ export const PERMISSIONS = {
 
 export type PermissionsOf = keyof typeof PERMISSIONS;
 
-/** As a pattern that stands for the text itself. */
+/** A pattern that matches exactly this text. */
 export function globbed(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');
 }
 
-/** One service has both kinds. */
+/** For a service with both kinds. */
 function both(one: Footprint, other: Footprint): Footprint {
   return {
     commands: unique([...one.commands, ...other.commands]),
@@ -56,7 +56,7 @@ function unique(texts: readonly string[]): string[] {
 
 /** To wake waiters. */
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
-/** In a Cluster ioredis names its connections, and goes on when it may not. */
+/** In a Cluster ioredis names its connections, and continues if that is refused. */
 const NAMES = ['client|setname'];
 const ELSEWHERE = [...MESSAGES, 'wait', 'info'];
 

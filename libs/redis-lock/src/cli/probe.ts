@@ -13,10 +13,10 @@ import { fail, ok, warn, type Finding } from './finding.js';
 import type { Server } from './server.js';
 import { closed, contextOn } from './watch.js';
 
-/** If this process dies, the probe stays for this time. */
+/** If this process crashes, the probe stays for this time. */
 const LEASE_MS = 10_000;
 const HEARD_MS = 2_000;
-/** The most names that are tried for one on a certain node. */
+/** How many names are tried to find one on a certain node. */
 const MOST_NAMES = 10_000;
 
 /** A real lock on a name that no other client uses. */
@@ -55,13 +55,13 @@ export class Probe {
   async take(name: string): Promise<Lease | Finding> {
     try {
       const lease = await this.#locks.tryAcquire(name, { leaseTimeMs: LEASE_MS });
-      return lease ?? fail('lock', 'a name that nobody uses is taken', 'run this command again');
+      return lease ?? fail('lock', 'a random name is held already', 'run this command again');
     } catch (error) {
       return fail('lock', `the probe was not granted: ${reasonOf(error)}`, FIX);
     }
   }
 
-  /** Gives the lock back, and waits for its message. */
+  /** Releases the lock, and waits for its message. */
   async giveBack(lease: Lease): Promise<Finding[]> {
     this.#events = [];
     const key = this.keyPrefix + lease.name;
@@ -70,14 +70,16 @@ export class Probe {
       const isListening = await isSoon(ears.confirmed, () => this.#silence() !== undefined);
       const start = this.clock.now();
       await lease.release();
-      const found = ok('lock', `granted, and given back in ${rounded(this.clock.now() - start)}`);
-      if (!isListening) return [found, deaf(`nobody may listen: ${textOf(this.#silence())}`)];
-      if (this.#isUntold()) return [found, deaf('the release may not publish')];
-      if (!(await isSoon(ears.heard, () => false))) return [found, deaf('none arrived in 2 s')];
+      const found = ok('lock', `granted, and released in ${rounded(this.clock.now() - start)}`);
+      if (!isListening)
+        return [found, deaf(`the user may not subscribe: ${textOf(this.#silence())}`)];
+      if (this.#isUntold()) return [found, deaf('the user may not publish')];
+      if (!(await isSoon(ears.heard, () => false)))
+        return [found, deaf('no message arrived in 2 s')];
       const afterMs = this.clock.now() - start;
-      return [found, ok('message', `heard ${rounded(afterMs)} after the release was sent`)];
+      return [found, ok('message', `received ${rounded(afterMs)} after the release was sent`)];
     } catch (error) {
-      return [fail('lock', `the probe was not given back: ${reasonOf(error)}`, FIX)];
+      return [fail('lock', `the probe was not released: ${reasonOf(error)}`, FIX)];
     } finally {
       ears.stop();
     }
@@ -105,7 +107,7 @@ function deaf(why: string): Finding {
   return warn(
     'message',
     `${why}: waiters find out by polling, after pollIntervalMs at most`,
-    'give the rights of the channels; behind a proxy without pub/sub, tuning.wakeUp: poll',
+    'grant the rights for the channels; behind a proxy without pub/sub, tuning.wakeUp: poll',
   );
 }
 
@@ -128,7 +130,7 @@ function listenTo(connection: RedisConnection, channel: string): Ears {
 
 const LOOK_MS = 20;
 
-/** Whether the fact is there within 2 s; false at once when it is known to be impossible. */
+/** Whether the fact occurs within 2 s; false at once when it cannot occur. */
 async function isSoon(fact: Promise<unknown>, isHopeless: () => boolean): Promise<boolean> {
   return new Promise((resolve) => {
     let leftMs = HEARD_MS;

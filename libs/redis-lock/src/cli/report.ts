@@ -72,15 +72,15 @@ function permitsLine({
   acquired,
   capacity,
 }: NonNullable<LockInspection['permits']>): string {
-  return `  permits  ${String(available)} free, ${String(acquired)} in use, ${String(capacity)} in all`;
+  return `  permits  ${String(available)} free, ${String(acquired)} in use, ${String(capacity)} in total`;
 }
 
 function holderLine({ kind, owner, holdCount, remainingMs }: Holder): string {
-  const left = remainingMs === 0 ? 'its lease is over' : endsIn(remainingMs);
+  const left = remainingMs === 0 ? 'expired' : endsIn(remainingMs);
   if (kind === 'semaphore') return `           ${owner}, ${left}`;
   const as = kind === 'read' || kind === 'write' ? `, to ${kind}` : '';
   const times = holdCount === 1 ? 'once' : `${String(holdCount)} times`;
-  const how = holdCount === 0 ? 'was handed it and has yet to enter' : times;
+  const how = holdCount === 0 ? 'handed over, not entered yet' : times;
   return `  holder   ${owner}${as}, ${how}, ${left}`;
 }
 
@@ -91,7 +91,7 @@ function queueLines({ kind, each, length, waiters }: Queue): string[] {
     const until =
       forgottenInMs === undefined
         ? ''
-        : `, forgotten in ${rounded(forgottenInMs)} unless it asks again`;
+        : `, entry expires in ${rounded(forgottenInMs)} unless renewed`;
     return `           ${String(i + 1)}. ${who}${wanted}${waited}${until}`;
   });
   const one = each === 'process' ? 'process' : 'caller';
@@ -108,7 +108,7 @@ function restLines(rest: number): string[] {
 }
 
 function endsIn(ms: number): string {
-  return ms === Infinity ? 'without an end' : `ends in ${rounded(ms)}`;
+  return ms === Infinity ? 'no expiry' : `ends in ${rounded(ms)}`;
 }
 
 /** The record of a forced release, for a person. */
@@ -122,5 +122,6 @@ export function takenLine({
   readonly remainingMs: number;
 }): string {
   const owners = holders.map(({ owner }) => owner).join(', ');
-  return `${plain(`Taken away on ${node} from ${owners}: ${endsIn(remainingMs)} without that`)}\n`;
+  const left = remainingMs === Infinity ? endsIn(remainingMs) : `${rounded(remainingMs)} left`;
+  return `${plain(`Taken away on ${node} from ${owners}: ${left}`)}\n`;
 }

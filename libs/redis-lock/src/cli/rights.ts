@@ -13,12 +13,12 @@ type Group = keyof typeof COMMANDS;
 
 /** The loss without the rights of a group. */
 const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
-  messages: 'waiters are not woken, and find out by polling',
+  messages: 'waiters are not notified, and find out by polling',
   replicas: 'minReplicas cannot be used',
   identity: 'red locks cannot be used, and ioredis prints a warning',
   database: 'the database of the url cannot be used',
-  cluster: 'the Cluster cannot be found or heard as it should',
-  names: 'ioredis tries all the same, and the server logs it (ACL LOG)',
+  cluster: 'the nodes and messages of the Cluster are not fully available',
+  names: 'ioredis tries anyway, and the server logs it (ACL LOG)',
 };
 
 /** The commands, keys and channels that the server refused. */
@@ -32,14 +32,14 @@ interface Refused {
 export interface Trial {
   /** A key that does not exist. */
   readonly key: string;
-  /** A hash that is held during the trial; undefined when it could not be acquired. */
+  /** A hash that is held during the trial; undefined when it was not acquired. */
   readonly held: string | undefined;
   readonly keyPrefix: string;
   readonly isCluster: boolean;
 }
 
 /**
- * Tries every command, key and channel that the locks need, and changes nothing: an allowed command
+ * Tries every command, key and channel that the locks need, and changes nothing. An allowed command
  * fails for another reason, or does nothing. So this needs no right to read the ACL.
  */
 export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]> {
@@ -122,14 +122,14 @@ async function tryListening(
 }
 
 /**
- * As few arguments as the command takes, and none with which it writes. Undefined: there are no
- * such arguments, or another connection tries the command.
+ * As few arguments as the command accepts, and none with which it writes. Undefined if there are
+ * none, or if another connection tries the command.
  */
 function argumentsOf(
   command: string,
   { key, held }: Trial,
 ): readonly (string | number)[] | undefined {
-  // Redis checks rights first. A hash is no number and no list.
+  // Redis checks rights before the type. A hash is no number and no list.
   if (command === 'decr') return held === undefined ? undefined : [held];
   if (command === 'rpush') return held === undefined ? undefined : [held, ''];
   if (command === 'publish' || command.includes('subscribe')) return undefined;
@@ -139,7 +139,10 @@ function argumentsOf(
 
 const NO_SCRIPT = '0'.repeat(40);
 
-/** Commands that take more than a key. Redis refuses those that write: an argument is wrong, or one too many. */
+/**
+ * Commands that need more than a key. Redis refuses those that write: an argument is wrong, or
+ * superfluous.
+ */
 const SAFE: readonly (readonly [commands: string, args: (key: string) => (string | number)[]])[] = [
   ['time ping cluster|slots cluster|info pubsub|numsub pubsub|shardnumsub', () => []],
   ['hget hmget hexists hdel lpos zrem zscore', (key) => [key, '']],
@@ -174,7 +177,7 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
     const unknown = COMMANDS[group].filter((command) => refused.unknown.has(command));
     const lacks = [
       ...said('may not run', commands),
-      ...said('may not touch keys like', reach.keys ?? []),
+      ...said('may not use keys like', reach.keys ?? []),
       ...said('may not use channels like', reach.channels ?? []),
     ];
     if (lacks.length > 0) {
@@ -182,7 +185,7 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
       findings.push(verdict(group, found, `ACL SETUSER ${user} ${rule(commands, reach)}`));
     }
     if (unknown.length > 0) {
-      const fix = 'use a server that has them; some providers switch commands off';
+      const fix = 'use a server that has these commands; some providers disable them';
       findings.push(verdict(group, `the server does not know ${unknown.join(', ')}`, fix));
     }
   };
@@ -194,7 +197,7 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
   if (leftOut.length > 0) {
     const names = leftOut.map(({ name }) => name).join(', ');
     const { commands, ...reach } = lackOf(leftOut, refused);
-    const fix = `if they are to be used: ACL SETUSER ${user} ${rule(commands, reach)}`;
+    const fix = `to use them: ACL SETUSER ${user} ${rule(commands, reach)}`;
     findings.push(warn(CHECK, `the user ${user} has no keys of ${names}`, fix));
   }
   if (findings.length > 0) return findings;
@@ -203,8 +206,8 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
 }
 
 /**
- * The needs of which only the own keys are refused, while every right for a lock is there: rules
- * leave out unused features.
+ * The needs that lack only their own keys, while every right for a lock is there. Rules leave out
+ * unused features.
  */
 function leftOutBy(needs: readonly Need[], refused: Refused): Need[] {
   const lock = needs.filter(({ name }) => name === 'LockService');

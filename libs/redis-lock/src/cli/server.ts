@@ -10,11 +10,11 @@ import { ask, textOf, UnreachableError, within } from './answers.js';
 const CONNECT_MS = 3_000;
 const COMMAND_MS = 2_000;
 
-/** The servers, as the command line names them. */
+/** The servers that the command line names. */
 export interface Target {
   readonly urls: readonly string[];
   readonly isCluster: boolean;
-  /** The name of the master, where the urls are those of its sentinels. */
+  /** The name of the master, if the urls are those of its sentinels. */
   readonly sentinel: string | undefined;
   /** The file of a certificate authority. */
   readonly ca: string | undefined;
@@ -28,17 +28,17 @@ export interface Node {
   readonly client: Redis;
 }
 
-/** A server that stands alone, the present master of sentinels, or a Cluster. */
+/** A single server, the present master of sentinels, or a Cluster. */
 export interface Server {
   readonly name: string;
   readonly client: Redis | Cluster;
-  /** ioredis' own prefix of the url, which is removed again. */
+  /** The keyPrefix of ioredis in the url, which this file removes. */
   readonly refusedPrefix: string | undefined;
 }
 
 /**
- * Makes the clients, and connects none.
- * @throws {LockConfigurationError} no module could use them
+ * Creates the clients, and connects none.
+ * @throws {LockConfigurationError} the locks could not use them
  */
 export function serversOf(target: Target): Server[] {
   const { urls } = target;
@@ -46,9 +46,7 @@ export function serversOf(target: Target): Server[] {
     // Without its options, which are checked below.
     chooseClient(url.replace(/\?.*$/s, ''));
     if (target.ca !== undefined && !url.startsWith('rediss:')) {
-      throw new LockConfigurationError(
-        '--ca is of no use without a url that begins with rediss://',
-      );
+      throw new LockConfigurationError('--ca needs a url that begins with rediss://');
     }
   }
   if (target.isCluster) return [clusterOf(target)];
@@ -67,7 +65,7 @@ export function nodesOf({ name, client }: Server): Node[] {
 
 /**
  * Resolves when the server has answered.
- * @throws {UnreachableError} it has not, in a few seconds
+ * @throws {UnreachableError} it did not answer in a few seconds
  * @throws {ReplyError} it refuses every client, or this user
  */
 export async function connect({ name, client }: Server): Promise<void> {
@@ -83,7 +81,7 @@ export async function connect({ name, client }: Server): Promise<void> {
       throw Object.assign(new Error(answer.refusal), { name: 'ReplyError' });
     }
     await selectDatabase(client);
-    // ioredis 5 calls itself ready before AUTH is refused, and the default user has answered.
+    // ioredis 5 reports itself ready before AUTH is refused; then the default user answered.
     if (isReply(trouble)) throw trouble;
   } catch (error) {
     const reason = trouble ?? deepest(error);
@@ -93,13 +91,13 @@ export async function connect({ name, client }: Server): Promise<void> {
   }
 }
 
-/** ioredis goes on in database 0 when Redis refuses another one. */
+/** ioredis continues in database 0 when Redis refuses another one. */
 async function selectDatabase(client: Redis | Cluster): Promise<void> {
   if (isCluster(client) || (client.options.db ?? 0) === 0) return;
   await client.select(client.options.db ?? 0);
 }
 
-/** A client of a Cluster wraps the error of a node in several of its own. */
+/** A client of a Cluster wraps the error of a node several times. */
 function deepest(error: unknown): unknown {
   if (!(error instanceof Object)) return error;
   const { lastNodeError } = error as { lastNodeError?: unknown };
@@ -120,7 +118,7 @@ function quick({ username, password }: Target) {
 }
 
 function serverOf(url: string, target: Target): Server {
-  // The url has precedence.
+  // The url wins.
   const client = new Redis(url, { ...quick(target), ...tlsOf(target, url) });
   const { keyPrefix = '', host, port, path } = client.options;
   client.options.keyPrefix = '';
@@ -172,7 +170,7 @@ function named({ host, port }: { host: string; port: number }): string {
 
 function addressOf(url: string): { host: string; port: number } {
   if (url.startsWith('/')) {
-    throw new LockConfigurationError('a Cluster and sentinels have urls, and no path of a socket');
+    throw new LockConfigurationError('a Cluster and sentinels need urls, not the path of a socket');
   }
   const { hostname, port } = new URL(url);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };

@@ -23,7 +23,7 @@ describe('what a server says of itself', () => {
     [{}, 'ok', 'Redis 7.0.15'],
     [{ redis_version: '8.2.1' }, 'ok', 'Redis 8.2.1'],
     [{ redis_version: '6.2.0' }, 'ok', 'Redis 6.2.0'],
-    [{ redis_version: '6.0.20' }, 'warn', 'no fixes'],
+    [{ redis_version: '6.0.20' }, 'warn', 'no longer maintained'],
     [{ redis_version: '6.0.5' }, 'fail', 'LPOS'],
     [{ redis_version: '5.0.14' }, 'fail', 'LPOS'],
     [{ redis_version: '255.255.255' }, 'ok', 'Redis 255'],
@@ -70,7 +70,7 @@ describe('what a server says of itself', () => {
     });
   });
 
-  it('a provider may not tell the policy', () => {
+  it('a provider may hide the policy', () => {
     expect(judge({ maxmemory_policy: undefined }).get('eviction')).toMatchObject({
       ...{ status: 'warn', found: expect.stringContaining('could not check') },
     });

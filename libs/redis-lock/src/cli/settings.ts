@@ -4,15 +4,15 @@ import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 
 /** The facts that a server reports. */
 export interface Facts {
-  /** All of INFO; undefined when the user may not ask. */
+  /** All of INFO; undefined when Redis refuses it to the user. */
   readonly info: string | undefined;
-  /** Some settings of CONFIG, by name; without those that the user may not ask for. */
+  /** Some settings of CONFIG, by name; without those that Redis refuses. */
   readonly config: ReadonlyMap<string, string>;
-  /** Whether it was asked as a node of a Cluster. */
+  /** Whether it was checked as a node of a Cluster. */
   readonly asCluster: boolean;
 }
 
-/** The settings that need CONFIG GET, as INFO does not have them. */
+/** The settings that need CONFIG GET, since INFO does not have them. */
 export const CONFIG = ['appendfsync', 'save', 'min-replicas-to-write'] as const;
 
 /** Judges the settings of a server for locks. */
@@ -20,7 +20,7 @@ export function judgeSettings(facts: Facts): Finding[] {
   const { info } = facts;
   if (info === undefined) {
     return ['server', 'role', 'eviction', 'persistence', 'replicas'].map((check) =>
-      unchecked(check, 'INFO is refused', 'ACL SETUSER … +info, or ask with another user'),
+      unchecked(check, 'INFO is refused', 'ACL SETUSER … +info, or use another user'),
     );
   }
   return [
@@ -42,7 +42,7 @@ function judgeServer(info: string): Finding {
   if (dragonfly !== undefined) {
     return warn(
       'server',
-      `Dragonfly ${dragonfly}, on which the locks were not tried`,
+      `Dragonfly ${dragonfly}, on which locks are not tested`,
       'start it with --default_lua_flags=allow-undeclared-keys, and run your own tests under load',
     );
   }
@@ -51,8 +51,8 @@ function judgeServer(info: string): Finding {
   if (/^(mvcc_depth:|executable:.*keydb)/m.test(info)) {
     return warn(
       'server',
-      `KeyDB ${version}, on which the locks were not tried`,
-      'do not use active replication: two masters grant one lock twice',
+      `KeyDB ${version}, on which locks are not tested`,
+      'disable active replication: two masters grant one lock twice',
     );
   }
   if (isOlder(parts, FIRST_WITH_LPOS)) {
@@ -60,21 +60,21 @@ function judgeServer(info: string): Finding {
     return fail('server', found, 'upgrade to Redis 7 or Valkey');
   }
   if (isOlder(parts, CURRENT)) {
-    return warn('server', `Redis ${version}, which gets no fixes any more`, 'upgrade to Redis 7');
+    return warn('server', `Redis ${version}, which is no longer maintained`, 'upgrade to Redis 7');
   }
   return ok('server', `Redis ${version}`);
 }
 
 function judgeRole(info: string, asCluster: boolean): Finding {
   if (field(info, 'role') !== 'master') {
-    const found = 'a replica, where no lock can be taken';
-    return fail('role', found, 'connect to the master, or by way of its sentinels');
+    const found = 'a replica, which cannot grant locks';
+    return fail('role', found, 'connect to the master, or through its sentinels');
   }
   if (field(info, 'cluster_enabled') === '1' && !asCluster) {
     return fail(
       'role',
-      'a node of a Cluster, asked as if it stood alone',
-      'give RedisLockModule a Cluster of ioredis, and this command --cluster',
+      'a node of a Cluster, checked as a single server',
+      'pass RedisLockModule a Cluster of ioredis, and this command --cluster',
     );
   }
   return ok('role', 'master');
@@ -83,20 +83,24 @@ function judgeRole(info: string, asCluster: boolean): Finding {
 function judgeEviction(info: string): Finding {
   const policy = field(info, 'maxmemory_policy');
   if (policy === undefined) {
-    return unchecked('eviction', 'INFO has no maxmemory_policy', 'look at it with your provider');
+    return unchecked(
+      'eviction',
+      'INFO has no maxmemory_policy',
+      'check the setting with your provider',
+    );
   }
   if (policy === 'noeviction') return ok('eviction', 'noeviction');
-  const fix = 'CONFIG SET maxmemory-policy noeviction, or a Redis of their own for the locks';
+  const fix = 'CONFIG SET maxmemory-policy noeviction, or use a separate Redis for the locks';
   if (field(info, 'maxmemory') === '0') {
-    const found = `${policy}, without effect as long as maxmemory is 0`;
+    const found = `${policy}, without effect while maxmemory is 0`;
     return warn('eviction', found, fix);
   }
-  return fail('eviction', `${policy}: a lock that is held may be evicted, and granted again`, fix);
+  return fail('eviction', `${policy}: Redis may evict a held lock, and grant it again`, fix);
 }
 
 function judgePersistence(info: string, config: ReadonlyMap<string, string>): Finding {
   const fix =
-    'set appendonly yes, or use replicas with minReplicas; and fencing tokens where a second holder does harm';
+    'set appendonly yes, or use replicas with minReplicas; add fencing tokens where a second holder does harm';
   const failed = ['rdb_last_bgsave_status', 'aof_last_write_status'].find(
     (status) => field(info, status) === 'err',
   );
@@ -105,13 +109,13 @@ function judgePersistence(info: string, config: ReadonlyMap<string, string>): Fi
     return warn(
       'persistence',
       found,
-      'look into the log of the server, most often for a full disk',
+      'check the log of the server; the most frequent cause is a full disk',
     );
   }
   if (field(info, 'aof_enabled') === '1') {
     const fsync = config.get('appendfsync');
     const loses =
-      fsync === 'always' ? 'nothing' : fsync === 'no' ? 'what the system kept back' : '';
+      fsync === 'always' ? 'nothing' : fsync === 'no' ? 'what the system has not written yet' : '';
     const what = loses === '' ? 'up to a second' : loses;
     const found = `appendonly, appendfsync ${fsync ?? 'unknown'}: a crash loses ${what}`;
     return fsync === 'no'
@@ -120,11 +124,11 @@ function judgePersistence(info: string, config: ReadonlyMap<string, string>): Fi
   }
   const save = config.get('save');
   if (save === '') {
-    const found = 'nothing is saved: a restart forgets all locks, held ones too';
+    const found = 'nothing is saved: a restart loses all locks, even held ones';
     return warn('persistence', found, fix);
   }
-  const snapshots = save === undefined ? 'snapshots at most' : `snapshots (save ${save})`;
-  const found = `${snapshots}: a crash forgets the locks since the last one`;
+  const snapshots = save === undefined ? 'at most snapshots' : `snapshots (save ${save})`;
+  const found = `${snapshots}: a crash loses the locks since the last one`;
   return warn('persistence', found, fix);
 }
 
@@ -135,8 +139,8 @@ function judgeReplicas(info: string, config: ReadonlyMap<string, string>): Findi
   if (wanted > good) {
     return fail(
       'replicas',
-      `${String(good)} of the ${String(wanted)} that min-replicas-to-write asks for: Redis refuses every lock`,
-      'look after the replicas, or lower min-replicas-to-write',
+      `${String(good)} of the ${String(wanted)} that min-replicas-to-write requires: Redis refuses every lock`,
+      'repair the replicas, or lower min-replicas-to-write',
     );
   }
   if (count === 0) return ok('replicas', 'none: minReplicas must be 0');
@@ -147,7 +151,7 @@ function judgeReplicas(info: string, config: ReadonlyMap<string, string>): Findi
   const known = config.has('min-replicas-to-write') ? '0' : 'unknown';
   return warn(
     'replicas',
-    `${String(count)}, min-replicas-to-write ${known}: a master that is cut off goes on granting; ${most}`,
-    'CONFIG SET min-replicas-to-write 1, and minReplicas: 1 for locks that must outlive the master',
+    `${String(count)}, min-replicas-to-write ${known}: a master that is cut off still grants locks; ${most}`,
+    'CONFIG SET min-replicas-to-write 1, and minReplicas: 1 for locks that must survive a failover',
   );
 }

@@ -3,13 +3,13 @@ import type { ReadStream, WriteStream } from 'node:tty';
 
 import type { Terminal } from './io.js';
 
-/** Some terminals do not say how large they are. */
+/** For terminals that do not report their size. */
 const UNKNOWN = { rows: 24, columns: 80 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Undefined unless a person is at both ends. */
+/** Undefined unless input and output are a terminal. */
 export function terminalOf(input: ReadStream, output: WriteStream): Terminal | undefined {
-  // Behind a pipe there is no such property, whatever the types say.
+  // Behind a pipe there is no such property, although its type declares one.
   if (!(input.isTTY as boolean | undefined) || !(output.isTTY as boolean | undefined))
     return undefined;
   return {
@@ -27,7 +27,7 @@ export function terminalOf(input: ReadStream, output: WriteStream): Terminal | u
           answer = line;
           lines.close();
         });
-        // Also by Ctrl-C and Ctrl-D, which answer nothing.
+        // Also on Ctrl-C and Ctrl-D, without a line.
         lines.once('close', () => {
           resolve(answer);
         });

@@ -11,20 +11,20 @@ import { nodesOf, type Server } from './server.js';
 import { lookAt, withServers, type Watched } from './watch.js';
 
 export interface TopOptions {
-  /** Only these; without any, whatever is held. */
+  /** Only these names; without any, every held lock. */
   readonly names: readonly string[];
   /** In seconds. */
   readonly interval: string | undefined;
   readonly isOnce: boolean;
 }
 
-/** Names that are asked for at a time. */
+/** How many names are inspected at a time. */
 const AT_ONCE = 100;
-/** How long a frame looks at further keys of a node: in a larger Redis the next frame goes on. */
+/** How long a frame scans the keys of a node. In a larger Redis the next frame continues. */
 const SEARCH_MS = 1_000;
 const [SHORTEST_S, LONGEST_S] = [0.2, 3_600];
 
-/** A screen of its own without a cursor, and back again. */
+/** Opens a screen of its own without a cursor, clears it, and leaves it. */
 const [ENTER, CLEAR, LEAVE] = [
   '\u001b[?1049h\u001b[?25l',
   '\u001b[H\u001b[J',
@@ -33,9 +33,9 @@ const [ENTER, CLEAR, LEAVE] = [
 const CTRL_C = '\u0003';
 
 /**
- * Shows what is held, again and again until `q` or Ctrl-C; once where nobody is at a terminal. Resolves
- * with the exit code.
- * @throws {UsageError} the interval is none
+ * Shows the held locks, again and again until `q` or Ctrl-C; once where there is no terminal.
+ * Resolves with the exit code.
+ * @throws {UsageError} the interval is not a number in its range
  * @throws {Error} a server is a node of a Cluster
  */
 export async function runTop(
@@ -64,12 +64,14 @@ export async function runTop(
   });
 }
 
-/** @throws {Error} a node of a Cluster is asked as if it stood alone: it has a part of the locks */
+/**
+ * @throws {Error} a node of a Cluster is used as a single server: it has only a part of the locks
+ */
 async function refuseLoneNode({ name, client }: Server): Promise<void> {
   if (isCluster(client)) return;
   const info = await askText(client, 'info', 'cluster');
   if (field(info ?? '', 'cluster_enabled') !== '1') return;
-  throw new Error(`${name} is a node of a Cluster: give --cluster`);
+  throw new Error(`${name} is a node of a Cluster: add --cluster`);
 }
 
 async function refresh(view: View, terminal: Terminal, everyMs: number, io: Run): Promise<void> {
@@ -97,7 +99,7 @@ async function refresh(view: View, terminal: Terminal, everyMs: number, io: Run)
   }
 }
 
-/** The locks of all servers, as they are looked for. */
+/** The locks of all servers, found step by step. */
 class View {
   readonly #finders: readonly (readonly [watched: Watched, finders: readonly LockFinder[]])[];
 
@@ -114,12 +116,12 @@ class View {
     ]);
   }
 
-  /** The next frame, from what is known so far. */
+  /** The next frame, with the locks that are known so far. */
   next(): Promise<Shown> {
-    return within(MOST_MS, 'a look at the locks', this.#look());
+    return within(MOST_MS, 'the inspection of the locks', this.#look());
   }
 
-  /** The first frame that has all of them. */
+  /** The first frame with all locks. */
   async all(): Promise<Shown> {
     for (;;) {
       const shown = await this.next();
@@ -146,7 +148,7 @@ class View {
     };
   }
 
-  /** Holders and waiters of a node, as far as its keys can be looked at in the time of a frame. */
+  /** Holders and waiters of a node, as far as its keys can be scanned in the time of a frame. */
   async #held(watched: Watched, finder: LockFinder): Promise<Shown['looks']> {
     const { clock } = this.io;
     const refuse = ({ name }: { readonly name: string }) => {

@@ -11,13 +11,13 @@ export interface UnlockOptions {
   readonly name: string;
   readonly kind: string | undefined;
   readonly reason: string | undefined;
-  /** Nobody is asked. */
+  /** Skips the confirmation. */
   readonly isSure: boolean;
 }
 
 /**
- * Shows who holds a name, asks, and takes it away from them. Resolves with the exit code.
- * @throws {UsageError} nobody can be asked, or it is held in two ways
+ * Shows who holds a lock, and takes it from them after a confirmation. Resolves with the exit code.
+ * @throws {UsageError} there is no terminal for a confirmation, or the lock is held in two ways
  * @throws {LockArgumentError} the reason cannot be one
  */
 export async function runUnlock(
@@ -27,7 +27,7 @@ export async function runUnlock(
 ): Promise<number> {
   const { name, isSure } = options;
   if (!isSure && (io.terminal === undefined || io.isJson)) {
-    throw new UsageError('unlock asks a person at a terminal; in a script give --yes');
+    throw new UsageError('unlock needs a confirmation at a terminal; in a script add --yes');
   }
   const given = checkedKind(options.kind);
   checkForceOptions({ reason: options.reason }, FORCE_OPTIONS);
@@ -37,7 +37,7 @@ export async function runUnlock(
     const kind = given ?? kindOf(nodes);
     const isHeld = kind !== undefined && nodes.some((look) => ownersOf(look, kind).length > 0);
     if (isHeld && !isSure && !(await isAgreed(name, io))) {
-      io.out('Nothing was taken away.\n');
+      io.out('Nothing was unlocked.\n');
       return EXIT.broken;
     }
     if (isHeld) await takeAway(watched, nodes, { ...options, kind });
@@ -59,11 +59,11 @@ function kindOf(nodes: readonly Look[]): HeldKind | undefined {
   const [kind, ...others] = new Set(kinds);
   if (others.length === 0) return kind as HeldKind | undefined;
   throw new UsageError(
-    `It is held in two ways: give --kind ${[kind, ...others].join(' or --kind ')}`,
+    `The lock is held in two ways: add --kind ${[kind, ...others].join(' or --kind ')}`,
   );
 }
 
-/** Those that were shown: who acquires it meanwhile keeps it. */
+/** The owners that were shown: an owner that acquires it meanwhile keeps it. */
 function ownersOf(look: Look, kind: HeldKind): string[] {
   if ('problem' in look) return [];
   const isHash = kind === 'lock' || kind === 'fair';
@@ -73,7 +73,7 @@ function ownersOf(look: Look, kind: HeldKind): string[] {
 }
 
 async function isAgreed(name: string, { terminal, out }: Run): Promise<boolean> {
-  const answer = await terminal?.ask('Take it away from whoever holds it? [y/N] ');
+  const answer = await terminal?.ask('Take the lock from its holder? [y/N] ');
   if (answer === '') out('\n');
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
@@ -91,7 +91,7 @@ async function takeAway(
   try {
     await within(MOST_MS, 'the release', Promise.all(taking));
   } catch (error) {
-    // The key was given to something else between the look and the release.
+    // The key holds something else since the inspection.
     if (error instanceof LockStateError) throw new Error(reasonOf(error), { cause: error });
     throw error;
   }
@@ -111,16 +111,16 @@ function report(
   );
   if (isJson) out(jsonOf({ version: 1, name, nodes, taken }));
   else if (taken.length > 0) out(taken.map(takenLine).join('') + restLine(nodes));
-  else if (isHeld) out('It was given back meanwhile.\n');
-  else if (!isBroken) out(`Nobody holds it${kind === undefined ? '' : ` as ${kind}`}.\n`);
+  else if (isHeld) out('The lock was released meanwhile.\n');
+  else if (!isBroken) out(`The lock is not held${kind === undefined ? '' : ` as ${kind}`}.\n`);
   return isBroken ? EXIT.broken : EXIT.fine;
 }
 
-/** Only those that were shown have lost it. */
+/** Only the holders that were shown have lost it. */
 function restLine(nodes: readonly Look[]): string {
   const rests = nodes.map((look) =>
     'problem' in look ? 0 : look.holderCount - look.holders.length,
   );
   const rest = Math.max(0, ...rests);
-  return rest === 0 ? '' : `${String(rest)} more hold it: run this again\n`;
+  return rest === 0 ? '' : `${String(rest)} more holders: run this again\n`;
 }

@@ -28,9 +28,9 @@ export function contextOn(
   return { connection, context: new LockContext(connection, settings, clock) };
 }
 
-/** Ends what is held; a lock that Redis could not be asked to release expires. */
+/** Releases what is held. A lock whose release does not reach Redis expires. */
 export async function closed(context: LockContext): Promise<void> {
-  await within(CLOSED_MS, 'the end', context.close()).catch(() => undefined);
+  await within(CLOSED_MS, 'the shutdown', context.close()).catch(() => undefined);
 }
 
 /** The reason why a name on a node is no lock. */
@@ -42,11 +42,11 @@ export interface Problem {
 /** A name on a node, or the reason why it is no lock. */
 export type Look = ({ readonly node: string } & LockInspection) | Problem;
 
-/** A connected server whose locks are looked at. */
+/** A connected server whose locks are inspected. */
 export interface Watched {
   readonly server: Server;
   readonly monitor: LockMonitor;
-  /** The events of what was taken away. */
+  /** The events of the forced releases. */
   readonly taken: (LockEvent & { type: 'force-released' })[];
 }
 
@@ -99,7 +99,7 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof LockBackendError)) throw error;
     const said = reasonOf(error);
     if (/\bMOVED \d/.test(said))
-      throw new Error(`a node of a Cluster: give --cluster (${said})`, { cause: error });
+      throw new Error(`this is a node of a Cluster: add --cluster (${said})`, { cause: error });
     throw error.retryable ? new UnreachableError(said) : new Error(said);
   }
 }
