@@ -16,7 +16,7 @@ describe('the options of openLocks()', () => {
     [{ url: 'redis://h' }, 'openLocks(): unknown option "url"'],
     [{ isGlobal: true }, 'openLocks(): unknown option "isGlobal"'],
     [{ leaseTimeMs: 1_000 }, 'openLocks(): leaseTimeMs is an option of a call'],
-    [{ wakeUp: 'poll' }, 'openLocks(): wakeUp stands under tuning: { wakeUp: … }'],
+    [{ wakeUp: 'poll' }, 'openLocks(): wakeUp belongs under tuning: { wakeUp: … }'],
     [{ tuning: { wakeup: 'poll' } }, 'tuning: unknown option "wakeup"'],
     [{ name: 'a b' }, 'name must consist of letters'],
     [{ waitTimeMs: -1 }, 'waitTimeMs must be a whole number'],
@@ -44,7 +44,7 @@ describe('the options of openLocks()', () => {
   it('need redLock for red locks', async () => {
     await using locks = openLocks({ connection: redis.url });
     const { red } = locks;
-    await expect(red.acquire('a')).rejects.toThrow('openLocks() the option redLock');
+    await expect(red.acquire('a')).rejects.toThrow('set the option redLock');
     await expect(red.tryAcquire('a')).rejects.toThrow(LockConfigurationError);
     await expect(red.using('a', () => 1)).rejects.toThrow(LockConfigurationError);
     expect(() => red.get('a')).toThrow(LockConfigurationError);

@@ -312,13 +312,13 @@ describe('an application does not start', () => {
     [{ watchdogLeaseMs: Infinity }, 'watchdogLeaseMs must be'],
     [{ waitTimeMs: -1 }, 'waitTimeMs must be'],
     [{ waitTimeMs: NaN }, 'waitTimeMs must be'],
-    [{ leaseTimeMs: 5_000 }, 'the lease that the watchdog renews is watchdogLeaseMs'],
-    [{ pollIntervalMs: 50 }, 'pollIntervalMs stands under tuning: { pollIntervalMs: … }'],
-    [{ claimTimeMs: 500 }, 'claimTimeMs stands under tuning'],
-    [{ wakeUp: 'poll' }, 'wakeUp stands under tuning'],
-    [{ publish: 'plain' }, 'publish stands under tuning'],
-    [{ interop: 'none' }, 'interop stands under tuning'],
-    [{ fairLockWaitTimeMs: 5 }, 'fairLockWaitTimeMs stands under tuning'],
+    [{ leaseTimeMs: 5_000 }, 'watchdogLeaseMs is the lease that the watchdog renews'],
+    [{ pollIntervalMs: 50 }, 'pollIntervalMs belongs under tuning: { pollIntervalMs: … }'],
+    [{ claimTimeMs: 500 }, 'claimTimeMs belongs under tuning'],
+    [{ wakeUp: 'poll' }, 'wakeUp belongs under tuning'],
+    [{ publish: 'plain' }, 'publish belongs under tuning'],
+    [{ interop: 'none' }, 'interop belongs under tuning'],
+    [{ fairLockWaitTimeMs: 5 }, 'fairLockWaitTimeMs belongs under tuning'],
     [{ tuning: 'poll' }, 'tuning must be a plain object'],
     [{ tuning: { poll: 5 } }, 'tuning: unknown option "poll"; the options are pollIntervalMs'],
     [{ tuning: { pollIntervalMs: 0 } }, 'tuning.pollIntervalMs must be'],
@@ -413,7 +413,7 @@ export const typesOfFactories = (): unknown => {
     RedisLockModule.forRootAsync({ useFactory: () => Promise.resolve({ name: 'cache' }) }),
     // @ts-expect-error -- the call's option: nothing would renew it
     RedisLockModule.forRoot({ leaseTimeMs: 5_000 }),
-    // @ts-expect-error -- it stands under tuning
+    // @ts-expect-error -- it belongs under tuning
     RedisLockModule.forRoot({ pollIntervalMs: 50 }),
   ];
 };

@@ -106,7 +106,7 @@ describe('LockHealthIndicator', () => {
     const modules = { get: () => monitor } as never;
     const indicator = new LockHealthIndicator(new HealthIndicatorService(), modules);
     const message =
-      'Redis has not confirmed 1 of 2 holds in time: they are lost unless a renewal gets through';
+      'Redis has not confirmed 1 of 2 holds in time: they expire unless a renewal succeeds';
     expect(await indicator.isHealthy('locks')).toEqual({
       locks: { status: 'down', message, pingMs: 1, ...status, suspect: 1 },
     });

@@ -15,9 +15,8 @@ export type BackendConnection = RedisConnection & {
 export interface Backend {
   readonly clock: Clock;
   /**
-   * Opens nothing yet: a connection that is open while another provider fails would never be
-   * closed.
-   * @throws {LockConfigurationError} the target is none
+   * Opens nothing yet: if another provider failed now, an open connection would never be closed.
+   * @throws {LockConfigurationError} the target is not a connection
    */
   connect(
     target: unknown,

@@ -3,8 +3,8 @@ import { channel } from 'node:diagnostics_channel';
 import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
 
 /**
- * The message of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel`.
- * `connection` is the name of the one that the event comes from.
+ * The message of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel`. `connection`
+ * is the name of the connection that the event comes from.
  */
 export type LockEventMessage = LockEvent & { readonly connection: string };
 

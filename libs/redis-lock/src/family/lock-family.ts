@@ -20,22 +20,24 @@ import { noRedLocks, RedLocks } from './red-locks.js';
  * alive.
  */
 export class LockFamily implements AsyncDisposable {
-  /** Locks with one holder at a time; `multi` takes several names at once. */
+  /** Locks with one holder at a time; `multi` acquires several names together. */
   readonly lock: LockService;
-  /** The same, held in the order in which calls came, across all processes. */
+  /** The same, acquired in the order of the calls, across all processes. */
   readonly fair: FairLockService;
   /** Locks that many readers hold, or one writer. */
   readonly readWrite: ReadWriteLockService;
-  /** So many holders at a time; `counting` is a bare counter that Java shares. */
+  /**
+   * Permits for a limited number of holders; `counting` is a plain counter, compatible with Java.
+   */
   readonly semaphore: SemaphoreService;
-  /** Latches, which let all waiters go on once they are counted down to 0. */
+  /** Latches: all waiters continue once a latch is counted down to 0. */
   readonly latch: LatchService;
   /**
-   * Locks on a majority of independent servers. Every call rejects with `LockConfigurationError`
-   * without the option `redLock`, and from when a node of it turns out to be none.
+   * Locks on a majority of independent servers. Every call rejects with `LockConfigurationError` if
+   * the option `redLock` is missing, or if one of its nodes is found unusable.
    */
   readonly red: RedLockService;
-  /** Writes to this Redis that reject once a later holder of the lock has written. */
+  /** Writes to this Redis that reject after a later holder of the lock has written. */
   readonly fencing: FencingGuard;
   /** The locks that this process holds and waits for, and whether Redis answers. */
   readonly monitor: LockMonitor;
@@ -51,7 +53,7 @@ export class LockFamily implements AsyncDisposable {
   /**
    * Opens nothing yet.
    * @internal
-   * @param heardBy puts an observer before that of the options
+   * @param heardBy adds an observer before that of the options
    * @throws {LockConfigurationError} an option cannot be used
    */
   constructor(
@@ -94,7 +96,7 @@ export class LockFamily implements AsyncDisposable {
   }
 
   /**
-   * Refuses new calls, and gives the holders `shutdownTimeoutMs` to finish.
+   * Refuses new calls, and gives holders `shutdownTimeoutMs` to finish.
    * @internal
    */
   async drain(): Promise<void> {
@@ -102,7 +104,7 @@ export class LockFamily implements AsyncDisposable {
   }
 
   /**
-   * Releases what is still held, without waiting for its holders.
+   * Releases the locks that are still held, without waiting for their holders.
    * @internal
    */
   async end(): Promise<void> {
@@ -110,9 +112,9 @@ export class LockFamily implements AsyncDisposable {
   }
 
   /**
-   * Rejects waiters and new acquisitions with `LockShutdownError`, and gives holders `shutdownTimeoutMs`
-   * to finish. Then it releases the other locks, and closes the connections of this library. A
-   * second call waits for the first.
+   * Rejects waiters and new acquisitions with `LockShutdownError`, and gives holders
+   * `shutdownTimeoutMs` to finish. Then releases the other locks, and closes the connections that
+   * this library opened. A second call waits for the first.
    */
   async close(): Promise<void> {
     this.#closed ??= this.drain().then(() => this.end());
@@ -132,7 +134,7 @@ export class LockFamily implements AsyncDisposable {
     try {
       return redLock && new RedLocks(redLock, settings, backend);
     } catch (error) {
-      // It listens to a client of the caller, which lives on.
+      // It has listeners on a client of the caller, which lives on.
       void this.#connection.close();
       throw error;
     }

@@ -4,8 +4,8 @@ import type { LockAcquisitionMessage } from '../core/trace.js';
 import type { LockKind, LockSubject } from '../core/api/observer.js';
 import type { LockEventMessage } from './event-channel.js';
 
-/** The labels of measurements: few values each, and none that a visitor has sent. */
-// No interface: as a record of texts it is passed on to other packages.
+/** The labels of measurements. Each has few values, and none comes from a visitor. */
+// Not an interface: other packages need a record of texts.
 export type LockLabels = {
   readonly connection: string;
   readonly kind: LockKind;
@@ -15,33 +15,33 @@ export type LockLabels = {
 
 /** The outcome of one call for a lock. */
 export type LockAcquisition = Required<Pick<LockAcquisitionMessage, 'outcome' | 'waitedMs'>> & {
-  /** The rejection of the call. */
+  /** The error that the call rejected with. */
   readonly error?: unknown;
 };
 
-/** Gets the events of the locks of all connections in this process. */
+/** Receives the events of the locks of all connections in this process. */
 export interface LockListener<Call> {
-  /** A caller asks for a lock; this runs in its context. `answered` gets the returned value. */
+  /** A caller wants a lock; this runs in its context. `answered` receives the returned value. */
   asked(labels: LockLabels, name: string): Call;
   answered(call: Call, labels: LockLabels, acquisition: LockAcquisition): void;
-  /** One hold more, or one less. */
+  /** One hold more, or one fewer. */
   held(labels: LockLabels, change: 1 | -1): void;
   happened(event: LockEventMessage): void;
 }
 
-/** For histograms of seconds: from a free lock on a near server to the longest waits that make sense. */
+/** For histograms of seconds: from a free lock on a near server to the longest sensible wait. */
 export const BUCKETS_S = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 ];
 
-/** The label of locks without one: their names are too many, and may be secret. */
+/** The label of locks without a label: lock names are too many, and may be secret. */
 const UNLABELLED = '(none)';
 
 type Message = LockAcquisitionMessage & { readonly error?: unknown };
 
 /**
  * Listens until the returned function is called. An error of a listener is dropped: Node would end
- * the process for it.
+ * the process.
  */
 export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
   const changeOf = holdChanges();
@@ -51,7 +51,7 @@ export function listenToLocks<Call>(listener: LockListener<Call>): () => void {
   });
   const asyncEnd = quietly((message: Message) => {
     const { outcome, waitedMs } = message;
-    // This listener gets only the end of a call that began before it.
+    // A call that began before this listener has only an end here.
     const isOurs = calls.has(message);
     if (!isOurs || outcome === undefined || waitedMs === undefined) return;
     const acquisition = { outcome, waitedMs, error: message.error };
@@ -89,7 +89,7 @@ export function labelsOf({
   return { connection, kind, lock: label ?? UNLABELLED };
 }
 
-/** Counts no nested acquisition, and no end of a hold that began before. */
+/** Ignores nested acquisitions, and the end of a hold that began before. */
 function holdChanges(): (event: LockEventMessage) => 1 | -1 | 0 {
   const begun = new Map<string, number>();
   return (event) => {
@@ -109,7 +109,7 @@ function quietly(listen: (message: never) => void): (message: unknown) => void {
     try {
       listen(message as never);
     } catch {
-      // An error here has no receiver.
+      // No caller can receive an error here.
     }
   };
 }

@@ -12,8 +12,9 @@ export interface OpenLocksOptions extends RedisLockOptions {
 }
 
 /**
- * All locks on one Redis, without Nest: for scripts, workers and other frameworks. It connects at
- * once, in the background; calls wait for the connection. `close()`, or `await using`, ends it.
+ * Opens all locks on one Redis, without Nest: for scripts, workers and other frameworks. It
+ * connects at once, in the background; calls wait for the connection. `close()`, or `await using`,
+ * ends it.
  * @throws {LockConfigurationError} an option cannot be used
  * @example
  * await using locks = openLocks({ connection: 'redis://127.0.0.1:6379' });
@@ -22,7 +23,7 @@ export interface OpenLocksOptions extends RedisLockOptions {
 export function openLocks(options: OpenLocksOptions = {}): LockFamily {
   const family = new LockFamily(readOptions(options, 'openLocks()', ['name']), REDIS);
   family.open();
-  // Every call of a red lock is refused for the same reason.
+  // Every call of a red lock rejects for the same reason.
   family.openRedLock().catch(() => undefined);
   return family;
 }

@@ -4,7 +4,7 @@ import { refuse, refuseUnknown } from '../core/api/refuse.js';
 import { isPlainObject } from '../core/api/shapes.js';
 import type { ConnectionOption, NodeOption } from '../ioredis/redis-client.js';
 
-/** Independent Redis servers, best three or five, for `RedLockService`. */
+/** Independent Redis servers, ideally three or five, for `RedLockService`. */
 export interface RedLockOptions {
   /**
    * One entry for each server: a url, ioredis options, or a `Redis` of yours, which this library
@@ -12,18 +12,18 @@ export interface RedLockOptions {
    */
   readonly nodes: readonly NodeOption[];
   /**
-   * The longest lease that any process of the fleet asks for, the same in all of them: a server
-   * does not vote for this time after a restart.
+   * The longest lease that any process of the fleet requests; the same value in all processes.
+   * After a restart a server does not vote for this time.
    * @default `watchdogLeaseMs`
    */
   readonly longestLeaseMs?: number | undefined;
 }
 
-/** Every option may be left out. Every time is in milliseconds. */
+/** Every option is optional. Every time is in milliseconds. */
 export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name' | keyof LockTuning>> {
   /**
    * A url, ioredis options, or a `Redis` or `Cluster` of yours, which this library never closes.
-   * Waiting opens a second connection, for messages.
+   * The first wait opens a second connection, for messages.
    * @default 'redis://127.0.0.1:6379'
    */
   readonly connection?: ConnectionOption;
@@ -33,15 +33,17 @@ export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name' | ke
   readonly tuning?: Partial<LockTuning> | undefined;
 }
 
-/** The options after a check of their names. Core and adapter have yet to check the values. */
+/** The options after a check of their names. Core and adapter check the values later. */
 export interface FamilyOptions {
-  /** Present but undefined is a missing environment variable, and no choice of the default. */
+  /**
+   * If present but undefined, an environment variable is missing: this does not choose the default.
+   */
   readonly connection?: unknown;
   readonly redLock: RedLockChoice | undefined;
   readonly settings: Partial<LockSettings>;
 }
 
-/** The servers of the red lock, and the longest lease that any process asks them for. */
+/** The servers of the red lock, and the longest lease that any process requests from them. */
 export interface RedLockChoice {
   readonly nodes: readonly unknown[];
   readonly longestLeaseMs: number | undefined;
@@ -57,7 +59,7 @@ const OPTIONS = [
 /**
  * @param from begins the messages
  * @param extras the names of further options
- * @throws {LockConfigurationError} the options are no object, or hold an unknown name
+ * @throws {LockConfigurationError} the options are no object, or have an unknown name
  */
 export function readOptions(
   given: unknown,
@@ -85,17 +87,17 @@ export function optionsObject(given: unknown, from: string): Options {
   );
 }
 
-/** A duration for `leaseTimeMs` would silently be renewed for ever. */
+/** Refuses `leaseTimeMs` here: a fixed lease would silently be renewed without an end. */
 function refuseMoved(options: Options, from: string): void {
   if ('leaseTimeMs' in options) {
     refuse(
       from,
-      'leaseTimeMs is an option of a call: a lease that nothing renews; the lease that the ' +
-        'watchdog renews is watchdogLeaseMs',
+      'leaseTimeMs is an option of a call, for a lease without renewal; ' +
+        'watchdogLeaseMs is the lease that the watchdog renews',
     );
   }
   const moved = TUNING.find((option) => option in options);
-  if (moved !== undefined) refuse(from, `${moved} stands under tuning: { ${moved}: … }`);
+  if (moved !== undefined) refuse(from, `${moved} belongs under tuning: { ${moved}: … }`);
 }
 
 function tuningOf(tuning: unknown): Partial<LockTuning> {

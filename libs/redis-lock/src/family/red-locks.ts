@@ -7,7 +7,7 @@ import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import type { Backend, BackendConnection } from './backend.js';
 import type { RedLockChoice } from './options.js';
 
-/** The red locks of an application, on servers of their own. */
+/** The red locks of an application, on their own servers. */
 export class RedLocks {
   readonly service: RedLockService;
   readonly context: LockContext;
@@ -36,7 +36,7 @@ export class RedLocks {
       this.context = backend.context(this.#quorum, settings);
       this.service = new RedLockService(this.context, this.#quorum);
     } catch (error) {
-      // They listen to clients of the caller, which live on.
+      // They have listeners on clients of the caller, which live on.
       for (const connection of connections) void connection.close();
       throw error;
     }
@@ -57,13 +57,13 @@ function checkTopologies(
     const node = `Node ${String(i + 1)} of the red lock`;
     if (topology === 'cluster') {
       throw new LockConfigurationError(
-        `${node} is a Cluster client; each node must be a master that stands alone`,
+        `${node} is a Cluster client; each node must be a single master`,
       );
     }
     if (topology === 'server') return;
     // A replica that becomes the master may not know the last votes, and does not count as
     // restarted.
-    const message = `${node} is behind Sentinel, whose failover may lose votes; take a master without replicas`;
+    const message = `${node} is behind Sentinel, and a failover may lose votes; use a master without replicas`;
     tell(observer, { type: 'warning', message });
   });
 }
@@ -72,8 +72,8 @@ function checkTopologies(
 export function noRedLocks(): RedLockService {
   const error = () =>
     new LockConfigurationError(
-      'RedLockService has no servers to lock on: give RedisLockModule.forRoot() or openLocks() the ' +
-        "option redLock: { nodes: ['redis://…', 'redis://…', 'redis://…'] }",
+      'RedLockService has no servers: set the option redLock of RedisLockModule.forRoot() or ' +
+        "openLocks() to { nodes: ['redis://…', 'redis://…', 'redis://…'] }",
     );
   const reject = () => Promise.reject(error());
   const refuse = () => {

@@ -4,15 +4,14 @@ import { listenToLocks } from '../../family/lock-telemetry.js';
 import { checkObject, refuseUnknown, refuseValue } from '../../core/api/refuse.js';
 import { LockInstruments } from './lock-instruments.js';
 
-/** The receivers of spans and measurements, and their content. */
+/** Where spans and measurements go, and what they contain. */
 export interface LockInstrumentationOptions {
   /** @default the global one */
   readonly tracerProvider?: TracerProvider | undefined;
   /** @default the global one at the time of the call */
   readonly meterProvider?: MeterProvider | undefined;
   /**
-   * Whether spans carry the names of locks as `lock.key`, with any text of users in them.
-   * Measurements never do.
+   * Whether spans contain lock names as `lock.key`, including text of users. Measurements never do.
    * @default false
    */
   readonly recordNames?: boolean | undefined;
@@ -21,11 +20,11 @@ export interface LockInstrumentationOptions {
 const SCOPE = 'nestjs-redis-lock';
 
 /**
- * From now on OpenTelemetry gets the measurements of all locks in this process, and a span for
- * every call that asks for one, as a child of the caller's. Call it once, when the SDK has started
- * and before the application takes its first lock.
- * @returns ends it
- * @throws {LockConfigurationError} an option is unknown, or makes no sense
+ * Sends OpenTelemetry the measurements of all locks in this process. Also adds a span for every
+ * call for a lock, as a child of the caller's. Call it once, after the SDK has started and before
+ * the first lock is acquired.
+ * @returns a function that ends it
+ * @throws {LockConfigurationError} an option is unknown, or its value cannot be used
  */
 export function instrumentLocks(options: LockInstrumentationOptions = {}): () => void {
   check(options);

@@ -24,15 +24,19 @@ type EventType = LockEventMessage['type'];
 
 /** The counters of events. */
 const COUNTED: Partial<Record<EventType, [name: string, unit: string, description: string]>> = {
-  lost: ['lost', '{lock}', 'Locks that were lost while somebody held them'],
-  'late-grant': ['late_grants', '{grant}', 'Grants whose caller had left before'],
-  'release-failed': ['release.failures', '{release}', 'Releases that Redis did not hear of'],
-  'wake-up-failed': ['wake_up.failures', '{release}', 'Releases that waiters find by polling'],
-  'force-released': ['forced_releases', '{lock}', 'Locks that were taken from their holders'],
+  lost: ['lost', '{lock}', 'Locks that were lost while they were held'],
+  'late-grant': ['late_grants', '{grant}', 'Grants that arrived after their caller left'],
+  'release-failed': ['release.failures', '{release}', 'Releases that did not reach Redis'],
+  'wake-up-failed': [
+    'wake_up.failures',
+    '{release}',
+    'Releases without a message: waiters find them by polling',
+  ],
+  'force-released': ['forced_releases', '{lock}', 'Locks that were force-released'],
   renewed: ['renewals', '{lease}', 'Leases that were renewed'],
   'renewal-failed': ['renewal.failures', '{lease}', 'Leases that could not be renewed'],
   'messages-failed': ['message.failures', '{subscription}', 'Subscriptions that were refused'],
-  'connection-failed': ['connection.failures', '{outage}', 'Times that Redis went away'],
+  'connection-failed': ['connection.failures', '{outage}', 'Times that Redis became unavailable'],
 };
 
 const SECONDS = {
@@ -40,7 +44,7 @@ const SECONDS = {
   advice: { explicitBucketBoundaries: BUCKETS_S },
 };
 
-/** By what spans and measurements are told apart. */
+/** The attributes of spans and measurements. */
 function attributesOf(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).map(([label, value]) => [ATTRIBUTES[label] ?? label, value]),
@@ -68,9 +72,9 @@ export class LockInstruments implements LockListener<Span> {
       meter.createHistogram(`redis_lock.${name}.duration`, { ...SECONDS, description });
     const upDown = (name: string, unit: string, description: string) =>
       meter.createUpDownCounter(`redis_lock.${name}`, { unit, description });
-    this.#acquisitions = seconds('acquire', 'How long calls waited, by what became of them');
+    this.#acquisitions = seconds('acquire', 'How long calls waited, by their outcome');
     this.#holds = seconds('hold', 'How long locks were held');
-    this.#waiting = upDown('waiting', '{call}', 'Calls that have not been answered yet');
+    this.#waiting = upDown('waiting', '{call}', 'Calls that still wait');
     this.#held = upDown('held', '{lock}', 'Locks that are held');
     for (const [type, [name, unit, description]] of Object.entries(COUNTED)) {
       const counter = meter.createCounter(`redis_lock.${name}`, { unit, description });
@@ -91,7 +95,7 @@ export class LockInstruments implements LockListener<Span> {
     this.#acquisitions.record(waitedMs / 1_000, { ...attributes, outcome });
     span.setAttribute('outcome', outcome);
     if (error !== undefined && outcome !== 'aborted') {
-      // Messages have the name of the lock in them.
+      // Messages contain the name of the lock.
       const code = error instanceof LockError ? error.code : '_OTHER';
       span.setAttribute('error.type', code);
       span.setStatus({ code: SpanStatusCode.ERROR, message: code });

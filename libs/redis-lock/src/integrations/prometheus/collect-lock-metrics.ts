@@ -17,20 +17,24 @@ const LOCK = ['connection', 'kind', 'lock'] as const;
 
 type EventType = LockEventMessage['type'];
 
-/** The counters of events: the metric, its labels, and what it means. */
+/** The counters of events: the metric, its labels, and its help text. */
 const COUNTED: Partial<Record<EventType, [name: string, labels: readonly string[], help: string]>> =
   {
-    lost: ['lost_total', [...LOCK, 'reason'], 'Locks that were lost while somebody held them'],
-    'late-grant': ['late_grants_total', LOCK, 'Grants whose caller had left before'],
-    'release-failed': ['release_failures_total', LOCK, 'Releases that Redis did not hear of'],
-    'wake-up-failed': ['wake_up_failures_total', LOCK, 'Releases that waiters find by polling'],
-    'force-released': ['forced_releases_total', LOCK, 'Locks that were taken from their holders'],
+    lost: ['lost_total', [...LOCK, 'reason'], 'Locks that were lost while they were held'],
+    'late-grant': ['late_grants_total', LOCK, 'Grants that arrived after their caller left'],
+    'release-failed': ['release_failures_total', LOCK, 'Releases that did not reach Redis'],
+    'wake-up-failed': [
+      'wake_up_failures_total',
+      LOCK,
+      'Releases without a message: waiters find them by polling',
+    ],
+    'force-released': ['forced_releases_total', LOCK, 'Locks that were force-released'],
     renewed: ['renewals_total', CONNECTION, 'Leases that were renewed'],
     'renewal-failed': ['renewal_failures_total', CONNECTION, 'Leases that could not be renewed'],
     'messages-failed': ['message_failures_total', CONNECTION, 'Subscriptions that were refused'],
   };
 
-/** Whether Redis could be used, as an event tells. */
+/** Whether Redis is available, by the event that shows it. */
 const SIGNS: Partial<Record<EventType, 0 | 1>> = {
   ...{ acquired: 1, renewed: 1, 'connection-restored': 1 },
   'connection-failed': 0,
@@ -55,13 +59,15 @@ class LockMetrics implements LockListener<undefined> {
     };
     const outcomes = about('acquisitions_total', [...LOCK, 'outcome'], 'Calls, by their outcome');
     this.#acquisitions = new Counter(outcomes);
-    const waits = about('wait_seconds', LOCK, 'How long calls waited, also in vain');
+    const waits = about('wait_seconds', LOCK, 'How long calls waited, with or without success');
     this.#waits = new Histogram({ ...waits, buckets: BUCKETS_S });
     const holds = about('hold_seconds', LOCK, 'How long locks were held');
     this.#holds = new Histogram({ ...holds, buckets: BUCKETS_S });
-    this.#waiting = new Gauge(about('waiting', LOCK, 'Calls that have not been answered yet'));
+    this.#waiting = new Gauge(about('waiting', LOCK, 'Calls that still wait'));
     this.#held = new Gauge(about('held', LOCK, 'Locks that are held'));
-    this.#up = new Gauge(about('connection_up', CONNECTION, 'Whether Redis could be used last'));
+    this.#up = new Gauge(
+      about('connection_up', CONNECTION, 'Whether Redis was last seen available'),
+    );
     for (const [type, [name, labels, help]] of Object.entries(COUNTED)) {
       this.#counters.set(type as EventType, new Counter(about(name, labels, help)));
     }
@@ -93,18 +99,18 @@ class LockMetrics implements LockListener<undefined> {
     if (isUp !== undefined) this.#up.set({ connection: event.connection }, isUp);
   }
 
-  /** Takes them out of the registry, once: those that others put there later stay. */
+  /** Removes the metrics from the registry, once: metrics that others add later stay. */
   remove(): void {
     for (const name of this.#names.splice(0)) this.register.removeSingleMetric(name);
   }
 }
 
 /**
- * From now on the registry has the metrics of all locks in this process, of every connection. Begin
- * before the application takes its first lock.
+ * The registry contains the metrics of all locks in this process from now on, for every connection.
+ * Call it before the first lock is acquired.
  * @param register the global one of prom-client unless given
- * @returns ends it, and takes the metrics out of the registry
- * @throws {LockConfigurationError} the registry has them already, or is none
+ * @returns a function that ends it, and removes the metrics from the registry
+ * @throws {LockConfigurationError} the registry has the metrics already, or is no registry
  */
 export function collectLockMetrics(register: Registry = globalRegister): () => void {
   check(register);
@@ -124,8 +130,8 @@ function check(register: Registry): void {
   }
   if (!LockMetrics.isIn(register)) return;
   throw new LockConfigurationError(
-    'The registry has the metrics of locks already: call collectLockMetrics() once in a process, or ' +
-      'stop the first by the function that it has returned',
+    'The registry has the metrics of locks already. Call collectLockMetrics() once in a process, ' +
+      'or first call the function that it returned',
   );
 }
 

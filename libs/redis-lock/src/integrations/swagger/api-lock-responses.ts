@@ -8,12 +8,13 @@ import {
   type LockExceptionFilterOptions,
 } from '../../nest/lock-answers.js';
 
-/** An answer, with the code of the error that it is for. */
+/** An answer, with the code of its error. */
 type CodedAnswer = LockAnswer & { readonly code: string };
 
 /**
- * Documents the answers of `LockExceptionFilter` that ask for another try, for a controller or one
- * method: 423 busy, 429 too many and 503 unavailable, each with its body and `Retry-After`.
+ * Documents the answers of `LockExceptionFilter` to requests that may be repeated, for a controller
+ * or one method. These are 423 busy, 429 too many and 503 unavailable, each with its body and
+ * `Retry-After`.
  * @param options those of the filter
  * @throws {LockConfigurationError} an option is unknown, or its value cannot be used
  */
@@ -42,7 +43,7 @@ function responseOf(
     description: messages.join('. Or: '),
     headers: {
       'Retry-After': {
-        description: 'The next try makes sense after so many seconds',
+        description: 'Seconds to wait before the next try',
         schema: { type: 'integer', minimum: 1, example: waitsS[0] },
       },
     },

@@ -30,8 +30,8 @@ export interface LockHealth extends Partial<LockStatus> {
 }
 
 /**
- * Tells `@nestjs/terminus` whether locks can be acquired. For readiness only: a restart because
- * Redis is away drops the locks, and does not bring Redis back.
+ * Reports to `@nestjs/terminus` whether locks can be acquired. Use it for readiness only: a restart
+ * while Redis is away drops the locks, and does not bring Redis back.
  */
 @Injectable()
 export class LockHealthIndicator {
@@ -42,8 +42,8 @@ export class LockHealthIndicator {
   ) {}
 
   /**
-   * Resolves with `up` when Redis runs a script that writes and confirms what this process holds,
-   * otherwise with `down` and the reason. Never rejects.
+   * Resolves with `up` when Redis runs a script that writes, and has confirmed what this process
+   * holds. Otherwise resolves with `down` and the reason. Never rejects.
    */
   async isHealthy<const Key extends string>(
     key: Key,
@@ -60,8 +60,8 @@ export class LockHealthIndicator {
       if (status.suspect === 0) return check.up({ pingMs, ...status });
       return check.down({ message: unconfirmed(status), pingMs, ...status });
     } catch (error) {
-      // Only our own messages are known to have no secret.
-      const message = error instanceof LockError ? error.message : 'The check itself has failed';
+      // Only the messages of this library are known to contain no secret.
+      const message = error instanceof LockError ? error.message : 'The check itself failed';
       return check.down({ message, ...monitor?.status() });
     }
   }
@@ -89,7 +89,7 @@ function refuseOptions(options: unknown): void {
 
 function unconfirmed({ suspect, held }: LockStatus): string {
   return (
-    `Redis has not confirmed ${String(suspect)} of ${String(held)} holds in time: they are lost ` +
-    'unless a renewal gets through'
+    `Redis has not confirmed ${String(suspect)} of ${String(held)} holds in time: they expire ` +
+    'unless a renewal succeeds'
   );
 }

@@ -10,8 +10,8 @@ export interface Hit {
 
 /**
  * One request: counted, or refused. The key is a sorted set of members by the time when they end:
- * - one for each request of the last `ttlMs`, by its id: one that is delivered twice counts once;
- * - `window`, the time when the counting began;
+ * - one for each request of the last `ttlMs`, by its id: a request that arrives twice counts once;
+ * - `window`, when the counting began;
  * - `block`, while every request is refused.
  *
  * A refused request leaves no member, so that there are never more than `limit` of them.

@@ -13,7 +13,7 @@ import { HIT, type Hit } from './hits.scripts.js';
 import { checkObject, refuse, refuseValue } from '../../core/api/refuse.js';
 import { getLockContextToken } from '../../nest/service-tokens.js';
 
-/** The record of a request for `@nestjs/throttler`. */
+/** The record of a request, for `@nestjs/throttler`. */
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /** The reaction to requests while Redis cannot count them. */
@@ -25,13 +25,13 @@ const ON_THROTTLER_BACKEND_ERROR = Symbol.for('nestjs-redis-lock:throttler-backe
 const LONGEST_MS = 365 * 24 * 60 * 60 * 1_000;
 
 /**
- * Counts requests in Redis for the guards of `@nestjs/throttler`, so that a limit holds for all
- * processes together. It counts as throttler's own storage does: every hit ends by itself after its
- * `ttl`, by the clock of Redis. A request that ioredis sends twice counts once.
+ * Counts requests in Redis for the guards of `@nestjs/throttler`: a limit holds for all processes
+ * together. It counts as throttler's own storage does: every hit ends by itself after its `ttl`, by
+ * the clock of Redis. A request that ioredis sends twice counts once.
  */
 @Injectable()
 export class RedisThrottlerStorage implements ThrottlerStorage {
-  /** With a number it is the id of a request, unique among all processes. */
+  /** With a number appended it is the id of a request, unique among all processes. */
   readonly #mark = randomBytes(9).toString('base64url');
   #requests = 0;
 
@@ -44,14 +44,14 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
   /**
    * Counts one request, or answers how long requests are refused. Waits at most one second.
    * @param ttl how long a request counts, in milliseconds
-   * @param limit how many requests may count at a time; each takes some 40 bytes of Redis, and some
-   * 130 where more than 126 do
-   * @param blockDuration how long requests are refused after one too many, in milliseconds; 0 lets
-   * the next one in as soon as another ends
-   * @throws {LockArgumentError} a number makes no sense, or the key is no text; nothing was sent to
+   * @param limit how many requests may count at a time. Each takes some 40 bytes of Redis, or some
+   * 130 when more than 126 count
+   * @param blockDuration how long requests are refused after the limit is exceeded, in
+   * milliseconds. 0 accepts the next request as soon as another one ends
+   * @throws {LockArgumentError} a number is out of range, or the key is no text; nothing reached
    * Redis
-   * @throws {LockBackendError} Redis has not answered in time, or refused, unless such requests are
-   * let in
+   * @throws {LockBackendError} Redis did not answer in time, or refused, unless `onBackendError` is
+   * `allow`
    */
   async increment(
     key: string,
@@ -87,7 +87,7 @@ export class RedisThrottlerStorage implements ThrottlerStorage {
     return reply.value;
   }
 
-  /** Keys have data of visitors, such as their addresses: Redis gets only a digest. */
+  /** Keys contain data of visitors, such as their addresses: Redis receives only a digest. */
   #keyOf(key: string, throttlerName: string): string {
     const digest = createHash('sha256').update(JSON.stringify([throttlerName, key]));
     const { keys } = this.context;
@@ -121,7 +121,7 @@ function seconds(ms: number): number {
   return Math.ceil(ms / 1_000);
 }
 
-/** Where requests are counted, and what becomes of them when they cannot be. */
+/** Where requests are counted, and what happens when they cannot be. */
 export interface RedisThrottlerOptions {
   /**
    * The name of the connection of `RedisLockModule` on which requests are counted.
@@ -129,19 +129,20 @@ export interface RedisThrottlerOptions {
    */
   readonly connection?: string | undefined;
   /**
-   * The answer to requests while Redis cannot be asked. `reject` fails them with `LockBackendError`;
-   * `allow` lets all of them in, whatever the limit.
+   * The answer to requests while Redis does not answer. `reject` fails them with
+   * `LockBackendError`; `allow` accepts all of them, regardless of the limit.
    * @default 'reject'
    */
   readonly onBackendError?: 'reject' | 'allow' | undefined;
 }
 
 /**
- * Gives `RedisThrottlerStorage` to the factory of `ThrottlerModule.forRootAsync()`, which imports this.
+ * Provides `RedisThrottlerStorage` for the factory of `ThrottlerModule.forRootAsync()`, which
+ * imports this.
  */
 @Module({})
 export class RedisThrottlerModule {
-  /** @throws {LockConfigurationError} an option is unknown, or makes no sense */
+  /** @throws {LockConfigurationError} an option is unknown, or its value cannot be used */
   static forRoot(options: RedisThrottlerOptions = {}): DynamicModule {
     const from = 'RedisThrottlerModule.forRoot()';
     checkObject(from, options);
