@@ -225,7 +225,7 @@ describe('SemaphoreService given bad input (d.6)', () => {
     const client = open();
     await redis.admin.hset('a', 'field', 1);
     await expect(client.locks.get('a').acquire()).rejects.toThrow(
-      'The key holds another kind of value: take another name, or a keyPrefix',
+      'The key holds another kind of value: use another name, or a keyPrefix',
     );
     await roundTrips(redis, 3);
     expect(client.eventsOf('release-failed')).toEqual([]);

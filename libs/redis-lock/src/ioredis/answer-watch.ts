@@ -4,7 +4,7 @@ import { outOfScope } from '../core/time/clock.js';
 import { isCluster } from './redis-client.js';
 
 const BEAT_MS = 1_000;
-/** A connection is half open when Redis owes an answer and has given none for 3 beats. */
+/** A connection counts as half open when Redis has not answered a command for 3 beats. */
 const SILENT_BEATS = 3;
 
 /** A client with a `socketTimeout` watches itself. */
@@ -17,8 +17,8 @@ export function watchOver(
 }
 
 /**
- * Finds a connection half open within 4 s, and connects anew. ioredis' own `socketTimeout` sets two timers
- * for every command: this one beats once a second, and only while there are commands.
+ * Finds a half-open connection within 4 s, and connects anew. ioredis' own `socketTimeout` sets two
+ * timers for every command. This watch beats once a second, and only while there are commands.
  */
 export class AnswerWatch {
   #owed = 0;
@@ -58,11 +58,12 @@ export class AnswerWatch {
   readonly #beat = (): void => {
     const { status } = this.client;
     this.#beats++;
-    // ioredis sends commands of its own before it is ready, and waits for ever for their answers.
+    // ioredis sends commands of its own before it is ready, and waits without a limit for their
+    // answers.
     if (status === 'connect' || (status === 'ready' && this.#owed > 0)) {
       if (this.#beats <= SILENT_BEATS) return;
       this.#beats = 0;
-      this.onSilence(new Error('Redis has owed an answer for 3 s'));
+      this.onSilence(new Error('Redis has not answered for 3 s'));
       this.client.disconnect(true);
     } else if (this.#owed === 0 && this.#beats > SILENT_BEATS) {
       clearInterval(this.#timer);

@@ -7,10 +7,7 @@ import { detectMode, type PublishOption } from './publish-mode.js';
 import { another, clientAt, masterOf } from './redis-client.js';
 import { Subscriber } from './subscriber.js';
 
-/**
- * The pause between two questions to a Cluster that has not yet said whether it has sharded
- * messages.
- */
+/** The pause between two checks whether a Cluster has sharded messages, until it answers. */
 const DETECT_AGAIN_MS = 250;
 /** A plain message reaches the subscribers of every node. */
 const ANY_NODE = '';
@@ -26,7 +23,7 @@ interface Route {
 
 /**
  * The messages of a Cluster. A sharded message reaches only subscribers on the master of its
- * channel's slot. So there is a subscriber for each master with listeners; they follow the slots.
+ * channel's slot. So each master with listeners has a subscriber, which follows the slots.
  */
 export class ClusterMessages {
   readonly #subscribers = new Map<string, Subscriber>();
@@ -47,7 +44,7 @@ export class ClusterMessages {
     this.#detect();
   }
 
-  /** Both ways, until the Cluster has said which it has: no process must miss a release. */
+  /** Both ways, until the Cluster has answered which it has: no process must miss a release. */
   get mode(): PublishMode {
     return this.#known === 'plain' ? 'broadcast' : (this.#known ?? 'both');
   }
@@ -119,7 +116,7 @@ export class ClusterMessages {
         : this.#subscriberOn(node).listen(route.channel, route.listener);
   }
 
-  /** Undefined while it is unknown; the polls of the waiters bridge that. */
+  /** Undefined while the node is unknown; the waiters poll meanwhile. */
   #nodeOf(slot: number): string | undefined {
     if (this.#known === undefined) return undefined;
     return this.#known === 'sharded' ? masterOf(this.cluster, slot) : ANY_NODE;
@@ -144,7 +141,7 @@ export class ClusterMessages {
   #open(node: string, overrides: RedisOptions): Redis {
     const client =
       node === ANY_NODE ? sampleOf(this.cluster.nodes('all')) : clientAt(this.cluster, 'all', node);
-    if (client === undefined) throw new Error('The cluster does not know the node at present');
+    if (client === undefined) throw new Error('The node of the cluster is unknown at present');
     return another(client, overrides);
   }
 }

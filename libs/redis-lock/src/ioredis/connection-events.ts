@@ -2,8 +2,8 @@ import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js
 import { outOfScope } from '../core/time/clock.js';
 
 /**
- * Sends the events of one connection to its observer: each outage and each warning once, none after
- * its end.
+ * Sends the events of one connection to its observer. Each outage and each warning is sent once,
+ * none after the end.
  */
 export class ConnectionEvents {
   readonly #warned = new Set<string>();

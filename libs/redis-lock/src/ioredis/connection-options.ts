@@ -26,7 +26,7 @@ const MAP_OR_RUN: Kind = {
   fits: (value) => Object(value) === value,
 };
 
-/** Node throws at any other time, where no code can catch it. */
+/** Node throws for any other time, where no code can catch it. */
 const NUMBER: Kind = {
   what: `a whole number from 0 to ${String(LARGEST)}`,
   fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST,
@@ -131,7 +131,7 @@ function unknownName(name: string | symbol): string {
   }
   const meant = NAMES.find((known) => isMisspelt(String(name), known));
   if (meant !== undefined) return `${unknown}; did you mean ${meant}?`;
-  return `${unknown}; what only another client takes, such as a Cluster, needs a client of yours: connection: new Cluster(…)`;
+  return `${unknown}; for options of another client, pass the client: connection: new Cluster(…)`;
 }
 
 /** A word with one letter more or less, or nearly the same letters. */
@@ -158,7 +158,7 @@ export function urlProblem(url: string): string | undefined {
   if (url === '') return 'it is empty';
   if (/[\s\p{Cc}]/u.test(url)) return 'it holds white space';
   if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
-    return 'it does not begin so, or is not a valid url';
+    return 'it begins otherwise, or is not a valid url';
   }
   const { username, password, port, pathname, hash, searchParams } = new URL(url);
   if (!canDecode(username) || !canDecode(password)) {

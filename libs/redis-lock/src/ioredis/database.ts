@@ -3,16 +3,16 @@ import type { Redis } from 'ioredis';
 import type { LockBackendError } from '../core/api/errors.js';
 import { unconfirmedDatabaseError } from './reply-error.js';
 
-/** Gets a call when Redis has confirmed or refused the database. */
+/** Called when Redis has confirmed or refused the database. */
 export interface DatabaseListener {
   confirmed(): void;
   refused(error: LockBackendError): void;
 }
 
 /**
- * The database of a connection. ioredis goes on in database 0 when Redis refuses another one, where
- * a lock would exclude no other process. So every new connection has its choice confirmed before
- * use.
+ * The database of a connection. ioredis continues in database 0 when Redis refuses another one.
+ * There a lock would exclude no other process. So each new connection waits until its choice is
+ * confirmed.
  */
 export class Database {
   #confirmed: number | undefined;
@@ -23,7 +23,7 @@ export class Database {
     private readonly listener: DatabaseListener,
   ) {}
 
-  /** The last choice of the client: a client of the caller may select another one. */
+  /** The last choice of the client: the caller may select another database. */
   get number(): number {
     return this.client.condition?.select ?? 0;
   }
@@ -35,7 +35,7 @@ export class Database {
 
   /**
    * Resolves when Redis has answered for the present choice.
-   * @throws {LockBackendError} it refused, or could not be asked
+   * @throws {LockBackendError} Redis refused, or did not answer
    */
   confirm(): Promise<void> {
     this.#confirming ??= this.#confirm(this.number);

@@ -29,9 +29,9 @@ const NOBODY = Promise.resolve(undefined);
 const LEAVE_AGAIN_MS = 500;
 
 /**
- * Redis through ioredis, with three connections. Commands go over the caller's or our own. Messages
- * have one that is opened for the first waiter, and replicated scripts have one. In a Cluster each
- * master may have one of the latter two.
+ * Redis through ioredis, with up to three connections. Commands use the caller's connection or our
+ * own. Messages have one that opens for the first waiter, and replicated scripts have one. In a
+ * Cluster each master may have one of the latter two.
  * @param publish how releases are announced in a Cluster
  * @throws {LockConfigurationError} the client cannot be used for locks
  */
@@ -67,7 +67,7 @@ interface Messages {
   readonly mode: PublishMode;
   readonly isHearing: boolean;
   listen(channel: string, listener: ChannelListener): () => void;
-  /** Connects anew: the server may be the wrong one by now. */
+  /** Connects anew: the server may no longer be the right one. */
   renew?(): void;
   close(): void;
 }
@@ -83,7 +83,7 @@ export class IoredisConnection implements RedisConnection {
   /** The last error of our client while it is not connected. */
   #trouble: unknown;
   #isClosed = false;
-  /** The run id of the server that gets the commands, if the user may ask. */
+  /** The run id of the server that gets the commands, if the user may read it. */
   #runId: Promise<string | undefined> = NOBODY;
   #leftAt = -Infinity;
   #isLeaving = false;
@@ -249,7 +249,7 @@ export class IoredisConnection implements RedisConnection {
 
   readonly #onReady = (): void => {
     this.#trouble = undefined;
-    // Not before: messages must not come from a server that this connection has left.
+    // Only now: messages must not come from a server that this connection has left.
     if (this.#isLeaving) this.messages.renew?.();
     this.#isLeaving = false;
     this.#lookAtServer();
@@ -281,7 +281,7 @@ export class IoredisConnection implements RedisConnection {
 
   /** The server may be another one after a failover. */
   #lookAtServer(): void {
-    // A client without a ready check may lack the right to ask.
+    // A client without a ready check may lack the right for INFO.
     if (this.client.options.enableReadyCheck === false) return;
     const told = askServers(this.client).then((infos) => {
       for (const warning of infos.flatMap(warningsIn)) this.events.warn(warning);

@@ -7,7 +7,7 @@ import { isRefusal } from './reply-error.js';
 export type PublishOption = LockSettings['publish'];
 
 /**
- * Asks a Cluster as Redisson does: one that answers PUBSUB SHARDNUMSUB has sharded messages.
+ * Checks a Cluster as Redisson does: if it answers PUBSUB SHARDNUMSUB, it has sharded messages.
  * Undefined when no node has answered.
  */
 export async function detectMode(cluster: Cluster): Promise<'plain' | 'sharded' | undefined> {

@@ -18,12 +18,12 @@ export interface ClientChoice {
 
 export const DEFAULT_URL = 'redis://127.0.0.1:6379';
 
-/** Short pauses: waiters go on as soon as Redis is back. */
+/** The pauses are short: waiters go on as soon as Redis is back. */
 export const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 500);
 
 /**
- * ioredis keeps the process alive for this time after a disconnect without a connection, as between
- * two attempts. Nothing is on its way when this library disconnects.
+ * After a disconnect without a connection, as between two attempts, ioredis keeps the process alive
+ * for this time. No command is on its way when this library disconnects.
  */
 const DISCONNECT_MS = 100;
 
@@ -37,8 +37,8 @@ const OUR_DEFAULTS = {
 } satisfies RedisOptions;
 
 /**
- * Opens a client, or takes the caller's.
- * @throws {LockConfigurationError} it is no ioredis client, or one that locks cannot work with
+ * Opens a client, or uses the caller's.
+ * @throws {LockConfigurationError} it is no ioredis client, or locks cannot work with it
  */
 export function chooseClient(connection: unknown): ClientChoice {
   if (isClient(connection)) {
@@ -49,7 +49,7 @@ export function chooseClient(connection: unknown): ClientChoice {
   if (typeof connection === 'string') {
     refuseUrl(connection);
     const client = new Redis(connection, OUR_DEFAULTS);
-    // ioredis takes options out of the query of a url.
+    // ioredis reads options from the query of a url.
     refuseUnusable(client.options, false);
     return { client, isOurs: true };
   }
@@ -71,7 +71,7 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
 
 /** A second client to the same server, for commands that would delay ordinary ones. */
 export function another(client: Redis, overrides: RedisOptions): Redis {
-  // A limit for each command would hide that the connection has fallen silent.
+  // A time limit for each command would hide that the connection is silent.
   const ours = { commandTimeout: undefined, readOnly: false, disconnectTimeout: DISCONNECT_MS };
   return client.duplicate({ ...overrides, ...ours });
 }
@@ -90,7 +90,7 @@ export function clientAt(
   return cluster.nodes(role).find(isThere);
 }
 
-/** Ends a client. One that has ended already would only keep the process alive. */
+/** Ends a client. A second end would only keep the process alive. */
 export function disconnect(client: Redis | Cluster): void {
   if (client.status !== 'end') client.disconnect();
 }
@@ -111,7 +111,7 @@ function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
   const which = isOfCluster ? 'cluster client' : 'connection';
   refuse(which, unusable(options));
   if (isOfCluster && (options.db ?? 0) !== 0) {
-    refuse(which, 'a Cluster has no database but 0; remove its db');
+    refuse(which, 'a Cluster has only database 0; remove its db');
   }
 }
 
@@ -119,12 +119,12 @@ function refuseUnusable(options: RedisOptions, isOfCluster: boolean): void {
 function refuseState(client: Redis | Cluster): void {
   const { mode, options } = client as Partial<Redis>;
   if (mode === undefined && options !== undefined && 'maxScriptsCachingTime' in options) {
-    refuse('client', 'it is of ioredis 4; install ioredis 5 or 6');
+    refuse('client', 'it is from ioredis 4; install ioredis 5 or 6');
   }
   if (mode === 'subscriber') {
     refuse(
       'client',
-      'it is subscribed to channels, and takes no other command; give the locks one of their own',
+      'it is subscribed to channels, and takes no other command; use a separate client for the locks',
     );
   }
 }
@@ -136,20 +136,20 @@ function refuse(which: string, problem: string | undefined): void {
 
 function unusable(options: RedisOptions): string | undefined {
   if (options.keyPrefix !== undefined && options.keyPrefix !== '') {
-    return 'its keyPrefix moves the keys but not the channels; remove it and set keyPrefix of the locks instead';
+    return 'its keyPrefix changes the keys but not the channels; remove it and set keyPrefix of the locks';
   }
   if (options.autoResendUnfulfilledCommands === false) {
-    return 'autoResendUnfulfilledCommands: false leaves commands pending for ever after a cut; remove it, locks may be sent again safely';
+    return 'autoResendUnfulfilledCommands: false leaves commands pending after a cut; remove it, it is safe to send locks again';
   }
   const problem = problemOfValue('db', options.db);
   if (problem !== undefined) return problem;
   // As ioredis takes it: the query of a url holds texts only.
   if (options.stringNumbers) {
-    return 'its stringNumbers turns the numbers that scripts answer into texts; remove it';
+    return 'its stringNumbers turns the numbers of scripts into texts; remove it';
   }
-  if (options.monitor) return 'it only monitors; give the locks one of their own';
+  if (options.monitor) return 'it only monitors; use a separate client for the locks';
   if (options.readOnly || options.role === 'slave') {
-    return 'it reads from a replica, where no lock can be taken; connect to the master';
+    return 'it reads from a replica, which cannot grant locks; connect to the master';
   }
   return undefined;
 }

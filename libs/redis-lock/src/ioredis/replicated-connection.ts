@@ -26,7 +26,7 @@ import { runIdIn } from './set-up-warnings.js';
 const WAIT_MS = 390;
 const CONNECT_MS = 3_000;
 
-/** The answer of a script that enough replicas have. */
+/** The answer of a script, confirmed by enough replicas. */
 export interface Replicated {
   readonly raw: unknown;
   readonly sentAt: number;
@@ -46,9 +46,9 @@ interface ReplicatedCall {
 }
 
 /**
- * A connection to one master, for scripts that replicas must have: WAIT counts the writes of its
- * own connection, and blocks it meanwhile. Calls that are made while one group waits for replicas
- * become the next group, and wait once. After a cut, scripts and WAIT are sent again, once, over a
+ * A connection to one master, for scripts that replicas must have. WAIT counts the writes of its
+ * own connection, and blocks it meanwhile. Calls that arrive while one group waits for replicas
+ * form the next group, and wait once. After a cut, scripts and WAIT are sent again, once, over a
  * new connection.
  */
 export class ReplicatedConnection {
@@ -57,7 +57,7 @@ export class ReplicatedConnection {
   #client: Redis | undefined;
   #runId: string | undefined;
   #database = 0;
-  /** Nothing was written over this connection, and so nothing confirmed. */
+  /** Nothing was written over this connection yet, so nothing can be confirmed. */
   #isFresh = true;
   #isClosed = false;
 
@@ -125,7 +125,7 @@ export class ReplicatedConnection {
         this.#drop();
       } else call.resolve({ raw: reply.value, sentAt: call.sentAt ?? 0, resent: call.isResent });
     }
-    // In their order, and before later calls.
+    // In the order of the calls, and before later ones.
     this.#calls.unshift(...again);
   }
 
@@ -195,7 +195,8 @@ export class ReplicatedConnection {
     const client = this.open({
       ...{ lazyConnect: true, db: 0, enableOfflineQueue: false, enableAutoPipelining: false },
       ...{ connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS },
-      // The connection is replaced, not repaired: only then WAIT has counted its own scripts.
+      // The connection is replaced, not repaired: otherwise WAIT would count scripts of the former
+      // one.
       ...{ retryStrategy: () => null, sentinelRetryStrategy: () => null, reconnectOnError: null },
     });
     this.#client = client;
@@ -205,7 +206,7 @@ export class ReplicatedConnection {
     client.on('end', () => {
       if (this.#client === client) this.#client = undefined;
     });
-    // ioredis waits for ever for a server that accepts a connection and never answers.
+    // ioredis waits without a limit for a server that accepts a connection and never answers.
     const silent = setTimeout(disconnect, CONNECT_MS, client).unref();
     try {
       await outOfScope(() => client.connect());
@@ -217,8 +218,8 @@ export class ReplicatedConnection {
   }
 
   /**
-   * After a failover the old master may go on answering. Neither server knows the locks of the
-   * other: nothing is sent while the two connections lead to different servers.
+   * After a failover the old master may go on answering. Neither server has the locks of the other:
+   * nothing is sent while the two connections lead to different servers.
    */
   async #agree(client: Redis): Promise<void> {
     this.#runId = undefined;

@@ -16,8 +16,8 @@ const MASTER = '';
 export interface Ordinary {
   database(): number;
   /**
-   * The run id of its server; undefined where the user may not ask, and in a Cluster, which
-   * redirects.
+   * The run id of its server. Undefined where Redis refuses INFO to the user, and in a Cluster,
+   * which redirects.
    */
   runId(): Promise<string | undefined>;
   /** A replicated connection has found another server. */
@@ -41,7 +41,7 @@ export class ReplicatedConnections {
   /**
    * Resolves when `minReplicas` replicas have the writes of the script.
    * @throws {LockReplicationError} too few have confirmed it
-   * @throws {LockBackendError} Redis could not be asked, or refused
+   * @throws {LockBackendError} Redis did not answer, or refused the command
    */
   async run(call: ScriptCall, minReplicas: number): Promise<Replicated> {
     const { client } = this;
@@ -81,7 +81,7 @@ export class ReplicatedConnections {
   #clientAt(node: string): Redis {
     if (!isCluster(this.client)) return this.client;
     const client = clientAt(this.client, 'all', node);
-    if (client === undefined) throw new Error('The cluster does not know the node at present');
+    if (client === undefined) throw new Error('The node of the cluster is unknown at present');
     return client;
   }
 }

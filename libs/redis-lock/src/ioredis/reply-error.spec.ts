@@ -151,10 +151,10 @@ describe('noConnectionError', () => {
       noConnectionError(Object.assign(new Error(`connect ${code}`), { code, ...details })).message;
     expect(socket('ECONNREFUSED')).toBe('there is no connection to Redis (ECONNREFUSED)');
     expect(socket('ENOTFOUND', { hostname: 'rdis' })).toBe(
-      'there is no connection to Redis: the host "rdis" is not known (ENOTFOUND)',
+      'there is no connection to Redis: the host "rdis" is unknown (ENOTFOUND)',
     );
     for (const code of ['ECONNRESET', 'ETIMEDOUT', 'ERR_SSL_WRONG_VERSION_NUMBER']) {
-      expect(socket(code)).toContain(`(${code}); if that stays so, look whether only one side`);
+      expect(socket(code)).toContain(`(${code}); if it persists, check whether only one side`);
     }
     const wrong = noConnectionError(replyError('WRONGPASS invalid username-password pair'));
     expect(wrong).toMatchObject({ retryable: false, outcome: 'none' });

@@ -23,10 +23,12 @@ const MOVING = 'the slot of the lock is moving';
 const BROKEN = UNKNOWN('the connection to Redis broke');
 const CROWDED = PASSING('Redis accepts no more clients');
 const SUBSCRIBED = LASTING(
-  'the ioredis client is subscribed to channels; give the locks one of their own',
+  'the ioredis client is subscribed to channels; use a separate client for the locks',
 );
 
-/** The meaning of the first word of an error reply. Redis refused: nothing has happened. */
+/**
+ * The meaning of the first word of an error reply. Redis refused the command, and nothing happened.
+ */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   BUSY: PASSING('Redis is busy with a script'),
   LOADING: PASSING('Redis is loading its data'),
@@ -39,7 +41,7 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   CLUSTERDOWN: UNKNOWN('the cluster is down'),
   OOM: LASTING('Redis has no memory left'),
   MISCONF: LASTING('Redis refuses writes because it cannot save them'),
-  NOAUTH: LASTING('Redis wants a password'),
+  NOAUTH: LASTING('Redis requires a password'),
   WRONGPASS: LASTING('Redis refused the password'),
   NOPERM: LASTING('the Redis user lacks a permission'),
   NOSCRIPT: PASSING('Redis has forgotten the script'),
@@ -47,15 +49,15 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 };
 
 /**
- * Turns any rejection of ioredis into one of our errors, without the command's arguments.
- * @param mayHaveRun it was sent before, over a connection that broke: Redis may have executed then
+ * Turns any rejection of ioredis into an error of this library, without the command's arguments.
+ * @param mayHaveRun it was sent before, over a connection that broke. Redis may have executed then
  * what it refuses now
  */
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   const cause = new Error(message);
-  // A key that does not exist counts as one of the node that the slot moves to: Redis stops the
-  // script, which has done a part by then.
+  // A missing key counts as a key of the node that the slot moves to. Redis stops the script,
+  // which has done a part by then.
   const isStopped = /attempted to access a non local key/i.test(message);
   if (isStopped) return backendError(UNKNOWN(MOVING), cause, MovingSlotError);
   const isMoving = isMovingSlot(error);
@@ -66,7 +68,7 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const word = firstWord(refusal);
   if (word === 'WRONGTYPE') {
     return new LockStateError(
-      'The key holds another kind of value: take another name, or a keyPrefix',
+      'The key holds another kind of value: use another name, or a keyPrefix',
       { cause },
     );
   }
@@ -108,11 +110,11 @@ export function noConnectionError(trouble: unknown): LockBackendError {
 function reasonOf(trouble: unknown): string {
   const code = textIn(trouble, 'code');
   if (/^(ENOTFOUND|EAI_AGAIN)$/.test(code)) {
-    return `: the host ${quoteName(textIn(trouble, 'hostname'))} is not known (${code})`;
+    return `: the host ${quoteName(textIn(trouble, 'hostname'))} is unknown (${code})`;
   }
   if (/^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code) || /ETIMEDOUT/.test(messageOf(trouble))) {
     const shown = code === '' ? 'ETIMEDOUT' : code;
-    return ` (${shown}); if that stays so, look whether only one side speaks TLS (rediss://)`;
+    return ` (${shown}); if it persists, check whether only one side uses TLS (rediss://)`;
   }
   return code === '' ? '' : ` (${code})`;
 }
@@ -131,15 +133,15 @@ export function brokenError(): LockBackendError {
 /** Redis has done it, but too few replicas have confirmed it in time. */
 export function shortOfReplicasError(minReplicas: number, replicas: number): LockReplicationError {
   const message =
-    `${String(replicas)} of the ${String(minReplicas)} replicas that minReplicas asks for ` +
-    `confirmed the write; look after the replicas, or ask for fewer`;
+    `${String(replicas)} of the ${String(minReplicas)} replicas that minReplicas requires ` +
+    `confirmed the write; repair the replicas, or lower minReplicas`;
   return new LockReplicationError(message, {
     ...{ retryable: false, outcome: 'unknown' },
     ...{ minReplicas, replicas },
   });
 }
 
-/** One connection leads to the master, and the other to one that was replaced. */
+/** One connection leads to the master, and the other to its predecessor. */
 export function twoServersError(): LockBackendError {
   return backendError(PASSING('the connections to Redis lead to two servers'), undefined);
 }
@@ -151,7 +153,7 @@ export function unconfirmedDatabaseError(error: unknown): LockBackendError {
   return backendError({ ...meaning, outcome: 'none' }, new Error(message));
 }
 
-/** Redis does not know the command, or does not allow it: asking again is of no use. */
+/** Redis does not know the command, or does not allow it: a second try would fail too. */
 export function isRefusal(error: unknown): boolean {
   return isReply(error) && ['ERR', 'NOPERM'].includes(firstWord(messageOf(error)));
 }
@@ -170,7 +172,7 @@ export function isMovingSlot(error: unknown): boolean {
   return ['TRYAGAIN', 'ASK', 'MOVED'].includes(firstWord(refusal));
 }
 
-/** Redis has refused a script before it ran, for the sake of one key or for the moment. */
+/** Redis refused a script before it ran, because of one key or for the moment. */
 export function isRefusedUnrun(error: unknown): boolean {
   const words = ['NOPERM', 'CROSSSLOT', 'BUSY', 'OOM'];
   const isRefused = isReply(error) && words.includes(firstWord(messageOf(error)));
@@ -186,7 +188,7 @@ export function isReply(error: unknown): boolean {
 }
 
 /**
- * Before Redis 7 the error of a command in a script has the place before it, and most often a minus:
+ * Before Redis 7, a command's error in a script has its place in front, usually with a minus:
  * `ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -READONLY …`.
  */
 const PLACE = /^(ERR )?(Error running script \(call to f_\w+\): )?(@\w+: ?\d+: )+-?/;
@@ -197,7 +199,7 @@ function messageOf(error: unknown): string {
   return message.replace(PLACE, '').trimEnd();
 }
 
-/** By shape: an error of another realm is no instance of ours. */
+/** By shape: an error of another realm is no instance of `Error` here. */
 function textIn(error: unknown, property: 'name' | 'message' | 'code' | 'hostname'): string {
   if (typeof error !== 'object' || error === null) return '';
   const value: unknown = Reflect.get(error, property);

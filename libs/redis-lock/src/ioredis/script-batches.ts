@@ -27,7 +27,7 @@ export interface CommandConnection {
    * @throws {LockBackendError} there is no connection
    */
   prepare(): Promise<void> | undefined;
-  /** The server says that it is a replica. */
+  /** The server reported that it is a replica. */
   demoted(): void;
 }
 
@@ -40,8 +40,8 @@ type Evaluate = (
 ) => Promise<unknown>;
 
 /**
- * Sends the calls of one turn of the event loop at its end. The calls of one script, in a Cluster
- * of one hash tag, are one EVALSHA; a single call has the plain form.
+ * Sends the calls of one turn of the event loop at its end. The calls of one script (in a Cluster,
+ * of one hash tag) share one EVALSHA. A single call has the plain form.
  */
 export class ScriptBatches {
   readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
@@ -50,7 +50,7 @@ export class ScriptBatches {
   sendCount = 0;
   /** The calls that are not sent yet. */
   #due: Batch | undefined;
-  /** They can travel together, in any number. */
+  /** Whether they can travel together, in any number. */
   #isOneKind = false;
   #isPreparing = false;
   /** The forms for many calls, by the digest of the plain one. */
@@ -71,7 +71,9 @@ export class ScriptBatches {
     this.#order = new CallOrder(isCluster(client));
   }
 
-  /** @throws {LockError} Redis could not be asked, or refused; or the answer makes no sense */
+  /**
+   * @throws {LockError} Redis did not answer or refused the command, or its answer cannot be read
+   */
   run<R>(
     script: Script<string, string, R>,
     { lua, sha1 }: ScriptText,
@@ -112,7 +114,7 @@ export class ScriptBatches {
     }
     this.#due = [call];
     this.#isOneKind = call.isUniform && !call.script.inOrder && !this.#order.isCluster;
-    // Until then the promises that were settled in this turn have gone on, and made calls as well.
+    // By then, the promises that were settled in this turn have continued, and made calls as well.
     process.nextTick(this.#flush);
     return 1;
   }
@@ -145,7 +147,7 @@ export class ScriptBatches {
     this.sendCount += 1;
     const now = performance.now();
     for (const call of calls) {
-      // A call that is sent again keeps them: Redis may have executed it before.
+      // A call that is sent again keeps these values: Redis may have executed it before.
       call.sentAt = now;
       call.breaks = this.#breaks;
     }

@@ -20,7 +20,7 @@ describe('warningsIn', () => {
 
   it.each(['2.8.24', '5.0.14', '6.0.5'])('d.9/163 warns of Redis %s', (version) => {
     expect(warningsIn(infoOf(version))).toEqual([
-      `This server is as Redis ${version}; fair locks need 6.0.6 or newer`,
+      `This server is compatible with Redis ${version}; fair locks need 6.0.6 or newer`,
     ]);
   });
 
@@ -28,7 +28,7 @@ describe('warningsIn', () => {
     ['Dragonfly', infoOf('6.2.11', 'dragonfly_version:df-v1.21.0')],
     ['KeyDB', infoOf('6.3.4', 'executable:/usr/bin/keydb-server')],
   ])('d.9/163 warns of %s, which is no Redis', (name, info) => {
-    expect(warningsIn(info)).toEqual([`This server is ${name}, on which locks were never tried`]);
+    expect(warningsIn(info)).toEqual([`This server is ${name}, on which locks are not tested`]);
   });
 
   it('d.9/164 names the policy by which locks are thrown away', () => {

@@ -2,7 +2,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import { isCluster } from './redis-client.js';
 
-/** A problem that shows before the client connects, as a sentence for its owner. */
+/** A problem that shows before the client connects, as a sentence for the operator. */
 export function clientWarning(client: Redis | Cluster): string | undefined {
   const far = addressesOf(client).find(isAway);
   const { password, tls } = isCluster(client)
@@ -11,7 +11,7 @@ export function clientWarning(client: Redis | Cluster): string | undefined {
   if (far === undefined || !password || tls) return undefined;
   return (
     `The password for Redis travels to ${far} in plain text; ` +
-    'connect by rediss://, or with the option tls'
+    'connect by rediss://, or set the option tls'
   );
 }
 
@@ -33,19 +33,21 @@ export function warningsIn(info: string): string[] {
   const other = OTHERS.find((name) => new RegExp(name, 'i').test(info));
   return [
     ...(version !== null && isOlder(version.slice(1).map(Number), FIRST_WITH_LPOS)
-      ? [`This server is as Redis ${version.slice(1).join('.')}; fair locks need 6.0.6 or newer`]
+      ? [
+          `This server is compatible with Redis ${version.slice(1).join('.')}; fair locks need 6.0.6 or newer`,
+        ]
       : []),
     ...(policy === 'noeviction'
       ? []
       : [
-          `Redis takes locks away when its memory is full: maxmemory-policy is ${policy}; ` +
-            'set it to noeviction, or take a server of its own for locks',
+          `Redis may evict locks when its memory is full: maxmemory-policy is ${policy}. ` +
+            'Set it to noeviction, or use a separate server for locks',
         ]),
-    ...(other === undefined ? [] : [`This server is ${other}, on which locks were never tried`]),
+    ...(other === undefined ? [] : [`This server is ${other}, on which locks are not tested`]),
   ];
 }
 
-/** They report a version of Redis, but are other servers. Valkey counts as Redis. */
+/** These servers report a version of Redis, but are not Redis. Valkey counts as Redis. */
 const OTHERS = ['Dragonfly', 'KeyDB'];
 /** Fair locks need LPOS. */
 export const FIRST_WITH_LPOS = [6, 0, 6];
@@ -65,7 +67,7 @@ function addressesOf(client: Redis | Cluster): string[] {
   return sentinels ? sentinels.map(hostOf) : [host ?? ''];
 }
 
-/** The addresses that a caller made the Cluster of; ioredis keeps them private. */
+/** The addresses that a caller created the Cluster with; ioredis keeps them private. */
 function startupNodesOf(client: Cluster): unknown[] {
   const { startupNodes } = client as unknown as { startupNodes?: unknown };
   return Array.isArray(startupNodes) ? startupNodes : [];

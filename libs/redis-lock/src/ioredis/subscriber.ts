@@ -6,7 +6,7 @@ import { disconnect, reconnectDelayMs } from './redis-client.js';
 
 /** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
-/** ioredis waits for ever for a server that accepts a connection and never answers. */
+/** ioredis waits without a limit for a server that accepts a connection and never answers. */
 const CONNECT_MS = 3_000;
 
 /** Channels without listeners are unsubscribed together, 20 ms after the first. */
@@ -19,7 +19,8 @@ const SHARDED = { join: 'ssubscribe', leave: 'sunsubscribe', message: 'smessage'
 
 /**
  * The connection for messages. It is open while there are listeners, and a minute longer. A broken
- * or silent one is replaced, not repaired: every new one subscribes anew and confirms that.
+ * or silent connection is replaced, not repaired: each new one subscribes anew and confirms its
+ * channels.
  */
 export class Subscriber {
   /** How its publishers publish. */
@@ -27,7 +28,7 @@ export class Subscriber {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
-  /** Channels that were asked for in this turn of the event loop. */
+  /** Channels that were requested in this turn of the event loop. */
   readonly #joining: string[] = [];
   /** Channels without listeners to which Redis still has a subscription. */
   readonly #leaving = new Set<string>();
@@ -43,10 +44,12 @@ export class Subscriber {
   readonly #words: typeof PLAIN | typeof SHARDED;
 
   constructor(
-    /** A new client each time, to the server that is right at that time. */
+    /** Opens a new client each time, to the server that is right at that time. */
     private readonly open: (overrides: RedisOptions) => Redis,
     private readonly onTrouble: (error: unknown) => void,
-    /** Makes it one for sharded channels; this node may not be the right one any more. */
+    /**
+     * If given, channels are sharded; it is called when this node may no longer be the right one.
+     */
     private readonly onAstray?: () => void,
   ) {
     this.#words = onAstray === undefined ? PLAIN : SHARDED;
@@ -80,7 +83,7 @@ export class Subscriber {
     };
   }
 
-  /** Connects anew, to the server that is right by now. */
+  /** Connects anew, to the server that is right now. */
   renew(): void {
     if (this.#client !== undefined) this.#onBroken();
   }
@@ -228,7 +231,7 @@ export class Subscriber {
   }
 
   #onConfirmed(channel: string, listeners: Set<ChannelListener> | undefined): void {
-    // A listener that left and came back meanwhile waits for a later answer.
+    // A listener that left and returned meanwhile waits for a later answer.
     if (this.#listeners.get(channel) !== listeners) return;
     this.#refused.delete(channel);
     if (!this.#unconfirmed.delete(channel)) return;
@@ -265,9 +268,7 @@ export class Subscriber {
     this.#heartbeat.unref();
   }
 
-  /**
-   * Redis has taken a channel away, or another node has it: all channels are subscribed to anew.
-   */
+  /** Redis removed a channel, or another node has it: all channels are subscribed to anew. */
   #onAstray(client: Redis): void {
     if (this.onAstray !== undefined && this.#client === client) this.#onBroken();
   }

@@ -44,7 +44,7 @@ export class InProcessServer {
     const value = this.peek(key);
     if (value === undefined || value instanceof type) return value;
     throw new LockStateError(
-      'The key holds another kind of value: take another name, or a keyPrefix',
+      'The key holds another kind of value: use another name, or a keyPrefix',
     );
   }
 
