@@ -205,7 +205,7 @@ describe('d.9, the module and its connection', () => {
   };
   const ofCluster = (redisOptions: object, options: object = {}) =>
     own(new Cluster([{ host: '127.0.0.1', port: 1 }], { ...LAZY, ...options, redisOptions }));
-  const UNPREFIXED = 'set keyPrefix of the locks instead';
+  const UNPREFIXED = 'set keyPrefix of the locks';
   const STUCK = { autoResendUnfulfilledCommands: false };
 
   type Make = () => unknown;
@@ -231,10 +231,15 @@ describe('d.9, the module and its connection', () => {
     [148, 'its nodes', () => ({ connection: ofCluster({ keyPrefix: 'x:' }) }), UNPREFIXED],
     [149, 'one that is subscribed', async () => ({ connection: await subscribed() }), 'subscribed'],
     [149, 'one that monitors', withClient({ monitor: true }), 'it only monitors'],
-    [151, 'no second sending', () => ({ connection: STUCK }), 'pending for ever'],
-    [151, 'a client with that', withClient(STUCK), 'pending for ever'],
-    [151, 'a Cluster with that', () => ({ connection: ofCluster(STUCK) }), 'pending for ever'],
-    [155, 'a database of a Cluster', () => ({ connection: ofCluster({ db: 3 }) }), 'but 0'],
+    [151, 'no second sending', () => ({ connection: STUCK }), 'pending after a cut'],
+    [151, 'a client with that', withClient(STUCK), 'pending after a cut'],
+    [151, 'a Cluster with that', () => ({ connection: ofCluster(STUCK) }), 'pending after a cut'],
+    [
+      155,
+      'a database of a Cluster',
+      () => ({ connection: ofCluster({ db: 3 }) }),
+      'only database 0',
+    ],
     [155, 'a database that is none', () => ({ connection: { db: '3x' } }), 'its db must be'],
     [155, 'half a database in a url', () => ({ connection: `${redis.url}/1.5` }), 'its db must be'],
     [155, 'an exponent in a url', () => ({ connection: `${redis.url}/1e1` }), 'its db must be'],

@@ -28,7 +28,7 @@ describe('the server of nestjs-redis-lock/testing', () => {
     const connection = new InProcessConnection(new InProcessServer(systemClock));
     const script = defineScript({ name: 'x.y', keys: [], args: [], body: '', reply: () => 1 });
     await expect(connection.run(script, [], [])).rejects.toThrow(
-      new LockStateError('Without Redis nobody answers the script x.y'),
+      new LockStateError('Without Redis the script x.y has no answer'),
     );
   });
 });

@@ -442,7 +442,7 @@ describe('LockTesting', () => {
         { kind: 'mutex' },
         'kind must be one of lock, fair, read, write, red, semaphore, not "mutex"',
       ],
-      [{ permits: 2 }, "a lock has no permits; give the kind 'semaphore'"],
+      [{ permits: 2 }, "a lock has no permits; use the kind 'semaphore'"],
       [{ leaseTimeMs: '5' }, 'leaseTimeMs must be a whole number of milliseconds'],
       [{ kind: 'semaphore', permits: 0 }, 'permits must be a whole number'],
       [null as never, 'options must be an object, not null'],
@@ -459,7 +459,7 @@ describe('LockTesting', () => {
       const { locks, testing } = await start();
       await locks.acquire('a');
       await expect(testing.holdElsewhere('a')).rejects.toThrow(
-        'Nobody else can hold "a" now; held: lock "a" by the application',
+        'No other process can hold "a" now; held: lock "a" by the application',
       );
       const options = { connection: 'cache' };
       await expect(testing.holdElsewhere('b', options)).rejects.toThrow(LockConfigurationError);
@@ -516,7 +516,7 @@ describe('LockTesting', () => {
       const { testing } = await start();
       expect(() => {
         testing.expireLease('a');
-      }).toThrow('Nobody holds "a"; nothing is held');
+      }).toThrow('"a" is not held; nothing is held');
     });
   });
 
@@ -545,7 +545,7 @@ describe('LockTesting', () => {
       testing.failNext('release', error);
       testing.failNext('acquire');
       await expect(locks.acquire('a')).rejects.toMatchObject({
-        message: 'Lock "a": This acquire was made to fail by a test',
+        message: 'Lock "a": A test made this acquire fail',
         outcome: 'none',
       });
       const lease = await locks.acquire('a');

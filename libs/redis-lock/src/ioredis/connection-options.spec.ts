@@ -80,7 +80,7 @@ describe('optionsProblem', () => {
     ['connectTimout', 'did you mean connectTimeout?'],
     ['maxRetriesPerRequests', 'did you mean maxRetriesPerRequest?'],
     ['keyprefix', 'did you mean keyPrefix?'],
-    ['scaleReads', 'needs a client of yours: connection: new Cluster(…)'],
+    ['scaleReads', 'pass the client: connection: new Cluster(…)'],
     ['redisOptions', 'new Cluster(…)'],
   ])('refuses the name %s with a hint', (option, hint) => {
     expect(optionsProblem({ [option]: 1 })).toContain(`it has the unknown option "${option}"`);

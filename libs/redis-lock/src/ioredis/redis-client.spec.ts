@@ -82,8 +82,8 @@ describe('chooseClient', () => {
   const SLAVE: RedisOptions = { ...LAZY, sentinels: [{ host: 's' }], name: 'm', role: 'slave' };
 
   it.each([
-    ['keyPrefix', PREFIXED, 'keyPrefix of the locks instead'],
-    ['autoResendUnfulfilledCommands: false', STUCK, 'pending for ever'],
+    ['keyPrefix', PREFIXED, 'set keyPrefix of the locks'],
+    ['autoResendUnfulfilledCommands: false', STUCK, 'pending after a cut'],
     ['stringNumbers', TEXTS, 'remove it'],
     ['readOnly', READING, 'connect to the master'],
     ['role: slave', SLAVE, 'connect to the master'],

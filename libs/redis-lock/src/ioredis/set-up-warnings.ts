@@ -40,8 +40,8 @@ export function warningsIn(info: string): string[] {
     ...(policy === 'noeviction'
       ? []
       : [
-          `Redis may evict locks when its memory is full: maxmemory-policy is ${policy}. ` +
-            'Set it to noeviction, or use a separate server for locks',
+          `Redis evicts locks when its memory is full: maxmemory-policy is ${policy}; ` +
+            'set it to noeviction, or use a separate server',
         ]),
     ...(other === undefined ? [] : [`This server is ${other}, on which locks are not tested`]),
   ];

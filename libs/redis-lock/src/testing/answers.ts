@@ -3,7 +3,7 @@ import type { FencedPair } from '../primitives/lua/fencing-token.js';
 import type { Script } from '../core/redis/script.js';
 import type { InProcessServer } from './in-process-server.js';
 
-/** The operations that a test can make fail. */
+/** The operations that a test can let fail. */
 export type LockOperation = 'acquire' | 'release' | 'renew';
 
 /** The server's answer to one script: its Lua in TypeScript. */
@@ -17,7 +17,10 @@ export interface Answer {
   ): unknown;
 }
 
-/** A call by the names that its script declared: keys and arguments as texts, arguments as numbers too. */
+/**
+ * A call by the names that its script declared: keys and arguments as texts, numeric arguments also
+ * as numbers.
+ */
 export type Call<Name extends string, NumberName extends string = never> = Readonly<
   Record<Name, string>
 > & {
@@ -25,7 +28,7 @@ export type Call<Name extends string, NumberName extends string = never> = Reado
   readonly numbers: Readonly<Record<NumberName, number>>;
 };
 
-/** The token that a call asks for, if it does. */
+/** Whether a call wants a fencing token. */
 export interface MaybeFenced {
   readonly server: InProcessServer;
   readonly token?: string;
@@ -48,7 +51,7 @@ export function answer<K extends string, A extends string, R>(
   };
 }
 
-/** For a script that acquires and its twin. */
+/** The answers of a script that acquires and of its fenced twin. */
 export function answerPair<K extends string, A extends string>(
   pair: FencedPair<K, A>,
   run: (call: Call<K | A, A> & MaybeFenced) => AcquireAnswer,

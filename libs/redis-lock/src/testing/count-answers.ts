@@ -9,7 +9,9 @@ import * as counting from '../primitives/counting-semaphore/counting-semaphore.s
 import { answer, answerMany, type Answer, type Call } from './answers.js';
 import { Count, Value } from './in-process-server.js';
 
-/** No request is delivered twice here, so that no marker is needed but that of what may be undone. */
+/**
+ * No request arrives twice here. So the only marker needed is that of a step that may be undone.
+ */
 export function counted(count: number): Counted {
   return { count, isAnnounced: true };
 }
@@ -111,7 +113,7 @@ const LATCH: readonly Answer[] = [
   }),
 ];
 
-/** The requests of one visitor that count yet; of each, when it ends. */
+/** The requests of one visitor that still count, with the end of each. */
 class Hits extends Value {
   readonly ends = new Map<string, number>();
   windowEndsAt = 0;
@@ -129,7 +131,7 @@ function hit({ server, ...call }: Call<'hits' | 'request', 'ttlMs' | 'limit' | '
   const { now } = server;
   const hits = server.findOr(call.hits, Hits, () => new Hits());
   const isBlocked = blockMs > 0 && hits.blockEndsAt > now;
-  // A request that has served the block begins anew.
+  // After a block the count begins anew.
   hits.forget(now, blockMs > 0 && hits.blockEndsAt > 0 && !isBlocked);
   if (hits.windowEndsAt <= now) hits.windowEndsAt = now + ttlMs;
   if (hits.blockEndsAt <= now) hits.blockEndsAt = 0;
@@ -150,7 +152,7 @@ export const COUNT_ANSWERS: readonly Answer[] = [
   ...LATCH,
   answer(HIT, undefined, hit),
   answerMany(FORGET, undefined, (server, keys) => keys.filter((key) => server.delete(key)).length),
-  // Nothing is kept here of what is written: no write is refused.
+  // Nothing that is written is stored here: no write is refused.
   answer(GUARDED_WRITE, undefined, ({ server, fence, numbers: { token, fenceTtlMs } }) => {
     const newest = server.findOr(fence, Count, () => new Count(0));
     if (token < newest.count) return false;

@@ -36,7 +36,7 @@ function processOf(owner: string): string {
   return owner.slice(0, owner.indexOf(':'));
 }
 
-/** After this time the first waiter looks again, without a message. */
+/** After this time the first waiter checks again, without a message. */
 const BEHIND_OTHERS_MS = 500;
 
 type FairCall = Call<'lock' | 'queue' | 'owner' | 'channelPrefix'>;

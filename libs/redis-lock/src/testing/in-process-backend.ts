@@ -19,7 +19,10 @@ import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
-/** Servers in this process for the locks of one application, one for each that it connects to. */
+/**
+ * Servers in this process for the locks of one application: one for each server that it connects
+ * to.
+ */
 export class InProcessBackend implements Backend, OnModuleDestroy, OnApplicationShutdown {
   /** The contexts of the application. */
   readonly contexts: LockContext[] = [];
@@ -58,7 +61,7 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     this.#failures.push({ operation, error });
   }
 
-  /** The operations of the test itself must not fail in place of the application's. */
+  /** The test's own operations must not fail instead of the application's. */
   withoutFailures(work: () => void): void {
     const failures = this.#failures.splice(0);
     try {
@@ -94,13 +97,13 @@ export interface ElsewhereOptions {
   /** The lease ends by itself after this time (ms). Omitted: it is renewed until it is released. */
   readonly leaseTimeMs?: number;
   /**
-   * How many of a semaphore.
+   * How many permits of a semaphore.
    * @default all that are free
    */
   readonly permits?: number;
 }
 
-/** Another process, as far as the locks can tell, on the servers of one connection. */
+/** Another process, as the locks see it, on the servers of one connection. */
 export class Elsewhere {
   readonly context: LockContext;
   readonly #connection: RedisConnection;

@@ -34,7 +34,7 @@ export class InProcessConnection implements RedisConnection {
   readonly topology = 'server';
   isUp = true;
 
-  /** The error of an operation that is to fail. */
+  /** The error of an operation that a test lets fail. */
   failure: (operation: LockOperation) => Error | undefined = () => undefined;
 
   constructor(readonly server: InProcessServer) {}
@@ -52,14 +52,14 @@ export class InProcessConnection implements RedisConnection {
     }
     const answer = ANSWERS.get(script);
     if (answer === undefined) {
-      throw new LockStateError(`Without Redis nobody answers the script ${script.name}`);
+      throw new LockStateError(`Without Redis the script ${script.name} has no answer`);
     }
     const { operation } = answer;
     const failure = operation === undefined ? undefined : this.failure(operation);
     if (failure !== undefined) throw failure;
     const sentAt = this.server.now;
     const value = answer.run(this.server, keys, args) as R;
-    // As any answer, it comes later.
+    // Like any answer, it arrives later.
     await Promise.resolve();
     return { value, sentAt, resent: false };
   }
@@ -68,7 +68,7 @@ export class InProcessConnection implements RedisConnection {
     return this.server.listen(channel, listener);
   }
 
-  /** The connection is up from the beginning: no later call. */
+  /** The connection is up from the beginning: the listener is never called. */
   onUp(): () => void {
     return () => undefined;
   }

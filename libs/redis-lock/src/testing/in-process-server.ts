@@ -17,7 +17,7 @@ export class Count extends Value {
   }
 }
 
-/** The replacement of Redis: keys that expire by a clock, and channels, in this process alone. */
+/** Replaces Redis: keys that expire by a clock, and channels, in this process alone. */
 export class InProcessServer {
   readonly id = randomUUID().replaceAll('-', '');
   readonly #values = new Map<string, Value>();
@@ -63,7 +63,7 @@ export class InProcessServer {
     return value;
   }
 
-  /** @returns the value that the key holds, if need be this one */
+  /** @returns the value that the key holds, which is this one if there was none */
   findOr<V extends Value>(
     key: string,
     type: abstract new (...args: never[]) => V,
@@ -76,7 +76,7 @@ export class InProcessServer {
     return this.peek(key) !== undefined && this.#values.delete(key);
   }
 
-  /** Never shorter: a promised lease stays promised. */
+  /** Never shortens it: a promised lease stays promised. */
   prolong(value: Value, ttlMs: number): void {
     value.endsAt = Math.max(value.endsAt, this.now + ttlMs);
   }
@@ -94,7 +94,7 @@ export class InProcessServer {
     }
   }
 
-  /** @returns ends it */
+  /** @returns a function that ends it */
   listen(channel: string, listener: ChannelListener): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));

@@ -55,7 +55,7 @@ function permitLines({ server, leases }: Looking): Line[] {
   ];
 }
 
-/** Waiters of other kinds queue nowhere. */
+/** Waiters of other kinds have no queue. */
 function waiterLines({ server, fairQueue, turn, writers, readers, mark }: Looking): Line[] {
   const fair = server.find(fairQueue, FairQueue);
   const inOrder = [...(fair?.waiters ?? [])].map((who): [string, number] => [

@@ -26,7 +26,7 @@ function tokenAt({ server, token = '', numbers: { tokenTtlMs = 0 } }: MaybeFence
   return last;
 }
 
-/** A number that rises with every grant, as long as wall time is not set back by years. */
+/** A number that grows with every grant, unless wall time is set back by years. */
 function tokenFor(call: MaybeFenced, isNew: boolean): number | undefined {
   if (call.token === undefined) return undefined;
   const last = tokenAt(call);
@@ -36,7 +36,7 @@ function tokenFor(call: MaybeFenced, isNew: boolean): number | undefined {
 
 type Granting = Call<'lock' | 'owner', 'leaseMs'> & MaybeFenced;
 
-/** The owner has it so often, and at least for its lease; `make` is for one that has not had it. */
+/** Gives the owner this hold count, and at least its lease; `make` is for a new holder. */
 export function grant(
   call: Granting,
   held: Held | undefined,
@@ -53,7 +53,7 @@ export function grant(
   return { kind: 'granted', fencingToken };
 }
 
-/** @param holdCount once, unless it is more already */
+/** @param holdCount 1, unless it is more already */
 export function enter(call: Granting, holdCount?: number): AcquireAnswer {
   const { server, lock, owner } = call;
   const held = server.find(lock, HeldLock);
@@ -73,12 +73,12 @@ function heldIn(server: InProcessServer, lock: string, field: string): Held | un
   return held instanceof Held && held.owner === field ? held : undefined;
 }
 
-/** Whether this owner has it. */
+/** Whether this owner holds it. */
 export function isHeldBy({ server, lock }: Call<'lock'>, owner: string): boolean {
   return server.find(lock, HeldLock)?.owner === owner;
 }
 
-/** The next owner; once it begins, it has one hold. */
+/** The next owner; when it begins, it has one hold. */
 export type Passing = Call<'lock' | 'owner' | 'successor', 'leaseMs' | 'starts'>;
 
 function leave({ server, lock, owner, channel }: Call<'lock' | 'owner' | 'channel'>, keepMs = 0) {
@@ -97,7 +97,7 @@ function passOn(call: Passing): ReleaseAnswer {
   return 'passed';
 }
 
-/** Waiters of other clients queue nowhere: they get a wake-up when it is free. */
+/** Waiters of other clients have no queue: they get a message when the lock is free. */
 const REENTRANT: readonly Answer[] = [
   ...answerPair(plain.ACQUIRE_OR_QUEUE, (call) => enter(call)),
   answer(plain.RELEASE_LATER, 'release', (call) => leave(call, call.numbers.keepMs)),

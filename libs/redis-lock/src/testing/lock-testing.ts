@@ -25,7 +25,7 @@ const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
 /** The options of the testing module beside those of `RedisLockModule`. */
 export interface LockTestingOptions {
   /**
-   * `manual`: time passes only by `clock.advance(ms)`. `system`: time passes by itself.
+   * `manual`: only `clock.advance(ms)` moves the time. `system`: time passes by itself.
    * @default 'manual'
    */
   readonly clock?: 'manual' | 'system' | undefined;
@@ -39,16 +39,16 @@ export interface HeldLock {
   readonly connection: string;
   /** The application under test, or the holder of `holdElsewhere`. */
   readonly by: 'application' | 'elsewhere';
-  /** How many leases the holder has: more than one in nested calls. */
+  /** How many leases the holder has: several in nested calls. */
   readonly holdCount: number;
-  /** The rest of the lease. */
+  /** The rest of the lease, in milliseconds. */
   readonly remainingMs: number;
 }
 
-/** The hold of another process that a test plays. */
+/** A hold of another process, which a test simulates. */
 export interface HoldElsewhereOptions extends ElsewhereOptions {
   /**
-   * The `name` of the connection, where the application has several.
+   * The `name` of the connection, if the application has several.
    * @default 'default'
    */
   readonly connection?: string | undefined;
@@ -61,7 +61,7 @@ export class LockTesting {
   /** All options, with their defaults. */
   readonly options: Required<LockTestingOptions>;
 
-  /** @throws {LockConfigurationError} the clock is none of the two */
+  /** @throws {LockConfigurationError} the clock is neither of the two */
   constructor({ clock = 'manual' }: LockTestingOptions = {}) {
     if (!['manual', 'system'].includes(clock)) {
       throw new LockConfigurationError(
@@ -74,13 +74,13 @@ export class LockTesting {
 
   /**
    * The clock of waiting times, leases and renewals.
-   * @throws {LockConfigurationError} it is the system's
+   * @throws {LockConfigurationError} the clock is the system's
    */
   get clock(): ManualClock {
     const { clock } = this.backend;
     if (clock instanceof ManualClock) return clock;
     throw new LockConfigurationError(
-      "Nobody can advance the clock of the system: leave clock: 'system' out of the options",
+      "The clock of the system cannot be advanced: remove clock: 'system' from the options",
     );
   }
 
@@ -94,9 +94,9 @@ export class LockTesting {
   }
 
   /**
-   * Returns if the application holds it at this moment.
-   * @param kind any unless given
-   * @throws {AssertionError} it does not; the message names the holds
+   * Returns if the application holds the lock at this moment, and throws otherwise.
+   * @param kind any kind if omitted
+   * @throws {AssertionError} it does not hold the lock; the message lists the holds
    */
   assertHeld(name: string, kind?: HeldKind): void {
     const held = this.held();
@@ -108,10 +108,10 @@ export class LockTesting {
   }
 
   /**
-   * Another process holds it from now on, until the lease that this resolves with is released. A
-   * caller of the application finds it busy.
-   * @throws {AssertionError} it is held already, or has too few permits
-   * @throws {LockArgumentError} an option is unknown, or makes no sense
+   * Makes another process hold the lock until you release the returned lease. Meanwhile a caller of
+   * the application finds the lock busy.
+   * @throws {AssertionError} the lock is held already, or has too few permits
+   * @throws {LockArgumentError} an option is unknown, or its value cannot be used
    */
   async holdElsewhere(name: string, options: HoldElsewhereOptions = {}): Promise<Lease> {
     checkHoldOptions(options);
@@ -120,31 +120,31 @@ export class LockTesting {
       return await this.backend.elsewhereOf(context).hold(name, options);
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
-      throw this.#failure(`Nobody else can hold ${quoteName(name)} now`, 'holdElsewhere');
+      throw this.#failure(`No other process can hold ${quoteName(name)} now`, 'holdElsewhere');
     }
   }
 
   /**
-   * Ends the leases of all holders, as after late renewals: the key is gone. Each holder knows at
-   * once, by its signal and by `LeaseLostError` with the reason `expired`.
-   * @throws {AssertionError} it is not held
+   * Ends the leases of all holders, as after late renewals: the key is gone. Each holder notices at
+   * once: its signal aborts, with a `LeaseLostError` of the reason `expired`.
+   * @throws {AssertionError} the lock is not held
    */
   expireLease(name: string): void {
     const ended = [...this.backend.contexts, ...this.backend.others].flatMap((context) =>
       liveIn(context).flatMap((hold) => (hold.name === name ? [{ context, hold }] : [])),
     );
-    if (ended.length === 0) throw this.#failure(`Nobody holds ${quoteName(name)}`, 'expireLease');
+    if (ended.length === 0) throw this.#failure(`${quoteName(name)} is not held`, 'expireLease');
     this.backend.withoutFailures(() => {
       for (const { context, hold } of ended) context.holds.lose(hold, 'expired');
     });
   }
 
   /**
-   * The next such operation of the application is not done, and rejects with the error: an
-   * acquisition, a release or count-down, or a renewal. A red lock has several servers, and goes
-   * on.
-   * @param error a `LockBackendError` that it is useless to retry, unless given
-   * @throws {LockArgumentError} it is no such operation
+   * Lets the next operation of this kind fail in the application: it is not done, and rejects with
+   * the error. The kinds are an acquisition, a release or count-down, and a renewal. A red lock has
+   * several servers, and goes on.
+   * @param error by default a `LockBackendError` that is not retryable
+   * @throws {LockArgumentError} the operation is unknown
    */
   failNext(operation: LockOperation, error: Error = failureOf(operation)): void {
     if (!OPERATIONS.includes(operation)) {
@@ -170,7 +170,7 @@ export class LockTesting {
     if (context !== undefined) return context;
     const what = kind === 'red' ? 'red locks' : 'connection';
     throw new LockConfigurationError(
-      `The application has no ${what} of the name ${quoteName(connection)}, or has not started yet`,
+      `The application has no ${what} with the name ${quoteName(connection)}, or has not started yet`,
     );
   }
 }
@@ -193,7 +193,7 @@ function checkHoldOptions(options: unknown): void {
     );
   }
   if (permits !== undefined && kind !== 'semaphore') {
-    throw new LockArgumentError(`a ${kind} has no permits; give the kind 'semaphore'`);
+    throw new LockArgumentError(`a ${kind} has no permits; use the kind 'semaphore'`);
   }
 }
 
@@ -219,6 +219,6 @@ function textOf(held: readonly HeldLock[]): string {
 }
 
 function failureOf(operation: LockOperation): LockBackendError {
-  const message = `This ${operation} was made to fail by a test`;
+  const message = `A test made this ${operation} fail`;
   return new LockBackendError(message, { retryable: false, outcome: 'none' });
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../core/time/clock.js';
 import { describeValue, LockArgumentError } from '../core/api/errors.js';
 
-/** The real function: a test that has faked the timers must not stop this clock. */
+/** The real function: a test that fakes the timers must not stop this clock. */
 const { setImmediate } = globalThis;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -21,8 +21,8 @@ class ManualTimer implements Timer {
 }
 
 /**
- * A clock that only `advance` moves: leases end, renewals are sent and waits end by it alone. It
- * arms no timer of the system.
+ * A clock that only `advance` moves: leases end, renewals are sent and waits end only then. It sets
+ * no timer of the system.
  */
 export class ManualClock implements Clock {
   readonly #startedAt = Date.now();
@@ -58,21 +58,21 @@ export class ManualClock implements Clock {
 
   /**
    * Lets this time pass. Due callbacks run in order, each followed by its immediate consequences.
-   * Resolves when all of them have run. Does not wait for work that waits for anything else than
+   * Resolves when all of them have run. Does not wait for work that waits for anything except
    * locks, such as a file or a real timer.
-   * @throws {LockArgumentError} time goes forward only, and not for ever
+   * @throws {LockArgumentError} `ms` is negative or not finite
    */
   async advance(ms: number): Promise<void> {
     if (!Number.isFinite(ms) || ms < 0) {
       throw new LockArgumentError(
-        `advance needs a number of milliseconds from 0 on, not ${describeValue(ms)}`,
+        `advance needs a finite number of milliseconds, 0 or more, not ${describeValue(ms)}`,
       );
     }
     this.#last = this.#last.then(() => this.#advance(ms));
     await this.#last;
   }
 
-  /** From now on due callbacks run by themselves, however late they are due. */
+  /** Due callbacks run by themselves from now on, without `advance`. */
   run(): void {
     this.#isRunning = true;
     void this.#fireAll();

@@ -28,7 +28,7 @@ function leasesOf({ server, leases }: Call<'leases'>): Map<string, number> {
   return server.findOr(leases, PermitLeases, () => new PermitLeases()).ends;
 }
 
-/** Whether the lease of this one is over, or it has none. */
+/** Whether the lease of this permit is over, or there is none. */
 function isOver(call: Call<'leases'>, id: string): boolean {
   return (leasesOf(call).get(id) ?? 0) <= call.server.now;
 }
@@ -47,7 +47,7 @@ function tell(call: Counting & Call<'channel'>): void {
   if (free > 0) call.server.publish(call.channel, String(free));
 }
 
-/** Brings the counter to this value, and makes one if there is none. */
+/** Sets the counter to this value, and creates it if there is none. */
 function setFree({ server, counter }: Counting, free: number): void {
   server.findOr(counter, Count, () => new Count(0)).count = free;
 }
@@ -108,7 +108,7 @@ function leave(call: Counting & Call<'permits' | 'channel'>, hadMark = false): R
   return removed < ids.length ? 'absent' : 'done';
 }
 
-/** Permits whose lease is over count as free; the next acquire takes them back. */
+/** Permits whose lease is over count as free; the next acquisition reuses them. */
 const CAPACITY: readonly Answer[] = [
   answer(capacity.LOOK, undefined, (call) => {
     const free = freeOf(call);

@@ -29,7 +29,7 @@ export class ReadWriteHold extends Held {
     return /^(.*):write$/.exec(this.owner)?.[1];
   }
 
-  /** When the last reader's lease ends, of those that live; the dead are forgotten. */
+  /** When the lease of the last live reader ends; expired readers are removed. */
   readUntil(now: number): number | undefined {
     let longest: number | undefined;
     for (const [reader, ends] of this.readers) {
@@ -45,7 +45,7 @@ export function readersOf({ readers }: ReadWriteHold): Holder[] {
   return [...readers].map(([owner, ends]) => ({ owner, holdCount: ends.length }));
 }
 
-/** Brings a reader down to this many holds. The last one keeps the longest lease of all of them. */
+/** Lowers a reader to this many holds. The last one keeps the longest lease of all of them. */
 function shrink(ends: number[], holdCount: number): void {
   if (ends.length <= holdCount) return;
   const until = Math.max(...ends);
@@ -91,7 +91,7 @@ function enterToRead(call: Reading): AcquireAnswer {
   return { kind: 'granted', fencingToken: undefined };
 }
 
-/** For how long a new reader does not get in, as far as is known. */
+/** How long a new reader is refused, as far as is known. */
 function readRefusalMs(
   { server, owner, companion, channel, numbers: { memoryMs } }: Reading,
   hold: ReadWriteHold | undefined,
@@ -123,7 +123,7 @@ function leaveReading(call: Call<'lock' | 'owner' | 'channel'>, holdCount: numbe
   shrink(ends, holdCount);
   if (holdCount > 0) return 'done';
   hold.readers.delete(owner);
-  // The writer's own lease is not to be touched.
+  // The writer's own lease must not change.
   if (hold.writer !== undefined || leaveToReaders(call, hold) > 0) return 'done';
   server.publish(call.channel, FOR_NEXT);
   return 'done';
@@ -136,7 +136,7 @@ const READ_ANSWERS: readonly Answer[] = [
     const turns = new WaitingTurns({ ...call, writers: '', patience: '' });
     const endsTurn = turns.forgetReader(call.owner);
     const left = leaveReading(call, 0);
-    // The writers that let it go first need not wait any more.
+    // The writers that let it go first need not wait any longer.
     if (endsTurn && left === 'absent') call.server.publish(call.channel, FOR_NEXT);
     return left;
   }),
@@ -165,7 +165,7 @@ const READ_ANSWERS: readonly Answer[] = [
 
 type Writing = Call<(typeof TURN_KEYS)[number] | 'lock' | 'owner' | 'channel'>;
 
-/** @param holdCount once, unless it is more already */
+/** @param holdCount 1, unless it is more already */
 function enterToWrite(
   call: Writing & MaybeFenced & Call<never, 'leaseMs' | 'memoryMs'>,
   holdCount?: number,
@@ -187,7 +187,7 @@ function enterToWrite(
   return granted;
 }
 
-/** Another owner writes, or reads and lives, or waiting readers have their turn. */
+/** How long another owner's lease, or the turn of waiting readers, refuses a new writer. */
 function writeRefusalMs(
   call: Writing,
   hold: ReadWriteHold | undefined,

@@ -25,24 +25,24 @@ const RED_LOCK = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
 
 /**
  * Replaces `RedisLockModule` in tests: the same services and decorators, with the same behaviour,
- * on servers in this process. It connects nothing, whatever `connection` says.
+ * on servers in this process. It opens no connection, and ignores the option `connection`.
  */
 export const RedisLockTestingModule = {
-  /** As `RedisLockModule.forRoot`; provides the `LockTesting` of the application as well. */
+  /** As `RedisLockModule.forRoot`; also provides the `LockTesting` of the application. */
   forRoot(options: RedisLockTestingModuleOptions = {}): DynamicModule {
     const { clock, ...rest } = options;
     const module = RedisLockModule.forRoot({ redLock: RED_LOCK, ...rest });
     return withoutRedis(module, placeOfCaller(), { clock });
   },
 
-  /** As `RedisLockModule.forRootAsync`; provides the `LockTesting` of the application as well. */
+  /** As `RedisLockModule.forRootAsync`; also provides the `LockTesting` of the application. */
   forRootAsync(options: RedisLockTestingModuleAsyncOptions): DynamicModule {
     const { clock, ...rest } = options;
     return withoutRedis(RedisLockModule.forRootAsync(rest), placeOfCaller(), { clock });
   },
 
   /**
-   * Replaces Redis in an application that imports `RedisLockModule`, and keeps its options; call it
+   * Replaces Redis in an application that imports `RedisLockModule`, and keeps its options. Call it
    * before `compile()`.
    */
   replaceRedisIn(builder: OverridableModule, options: LockTestingOptions = {}): LockTesting {
@@ -60,7 +60,7 @@ function testingOf(modules: ModulesContainer, options: LockTestingOptions): Lock
   testings.set(modules, testing);
   if (options.clock === undefined || options.clock === testing.options.clock) return testing;
   throw new LockConfigurationError(
-    'All connections of an application go by one clock: give all RedisLockTestingModule the same clock',
+    'All connections of an application share one clock: set the same clock in each RedisLockTestingModule',
   );
 }
 
@@ -89,7 +89,7 @@ function withoutRedis(
   };
 }
 
-/** Changes the place of the connection's set-up to that in the test. */
+/** Reports the test as the place of the connection's set-up. */
 function setUpIn(place: string, provider: Provider): Provider {
   if (!('useValue' in provider) || provider.provide !== NAMED_CONNECTION) return provider;
   return { ...provider, useValue: { ...(provider.useValue as object), place } };

@@ -3,10 +3,10 @@ import { TURN_MS } from '../primitives/read-write-lock/turns.lua.js';
 import type { Call } from './answers.js';
 import { Count, Value, type InProcessServer } from './in-process-server.js';
 
-/** How long readers wait behind writers that do not acquire either. */
+/** How long readers wait behind writers that do not acquire the lock either. */
 const PATIENCE_MS = 5_000;
 
-/** The waiters, by the time when each is forgotten unless it asks again. */
+/** The waiters, with the time when the entry of each expires unless renewed. */
 export class Waiting extends Value {
   readonly until = new Map<string, number>();
 }
@@ -44,9 +44,7 @@ export class WaitingTurns {
     return this.#waiting(this.at.turn)?.until.has(reader) === true;
   }
 
-  /**
-   * A writer finds a free lock, and waiting readers without a turn. @returns whether they get one
-   */
+  /** A writer finds a free lock, and waiting readers without a turn. */
   openTurn(): boolean {
     const { readers, turn } = this.at;
     const isWaited = this.#exists(readers) && !this.#exists(turn) && this.patienceMs === 0;
@@ -70,7 +68,7 @@ export class WaitingTurns {
     this.#remember(this.at.readers, reader, memoryMs);
   }
 
-  /** A writer has the lock: the readers' turn is due when it ends. */
+  /** A writer holds the lock: the readers' turn is due when it ends. */
   endPatience(): void {
     this.#server.delete(this.at.patience);
   }
