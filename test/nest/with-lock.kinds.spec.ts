@@ -340,7 +340,7 @@ describe('a class definition throws', () => {
     [
       'another kind',
       LooseFair('a', { kind: 'read' }),
-      '@WithFairLock("a") on Stock.buy: the decor',
+      '@WithFairLock("a") on Stock.buy: this decor',
     ],
     ['no options at all', LooseFair('a', null), 'the options must be a plain object, not null'],
     ['options that are none', LooseFair('a', 100), 'the options must be a plain object, not 100'],

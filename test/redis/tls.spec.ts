@@ -127,12 +127,12 @@ describeWithTls('Redis by TLS, with a certificate of an own authority', () => {
     [
       'plain text to a port with TLS',
       () => ({ ...server, password: 's3cret' }),
-      /one side speaks TLS/,
+      /one side uses TLS/,
     ],
     [
       'TLS to a port without',
       () => ({ ...server, port: redis.port, tls: { ca }, connectTimeout: 100 }),
-      /one side speaks TLS/,
+      /one side uses TLS/,
     ],
     ['no certificate of its own', () => ({ ...server, tls: { ca } }), /no connection to Redis/],
   ])('never falls back: %s', async (what, connection, reason) => {

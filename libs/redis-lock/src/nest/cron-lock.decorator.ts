@@ -38,9 +38,9 @@ export interface CronLockOptions extends Pick<
    */
   readonly per?: 'minute' | 'hour' | 'day' | number | undefined;
   /**
-   * A job that takes longer loses its lock, and the next run may start. So it is after the crash of
-   * an instance. Without it the lock is held as long as the job runs. After a crash it then expires
-   * with the watchdog's lease.
+   * A job that takes longer loses its lock, and the next run may start. The same happens after a
+   * crash of an instance. Without this option the lock is held as long as the job runs. After a
+   * crash it then expires with the watchdog's lease.
    */
   readonly atMostMs?: number | undefined;
 }
