@@ -8,7 +8,7 @@ const SPECS = ['**/*.spec.ts', 'test/**'];
 
 export default defineConfig(
   // Vitest is installed in the consumer alone.
-  { ignores: ['**/dist/', 'coverage/', 'test/package/*/vitest/'] },
+  { ignores: ['**/dist/', 'coverage/', 'site/.vitepress/.temp/', 'test/package/*/vitest/'] },
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {
@@ -56,6 +56,7 @@ export default defineConfig(
       ...['**/*.config.mjs', 'scripts/eslint-walls.mjs', 'bench/**'],
       'test/package/{nest-*,without-nest}/**',
       'test/web/**',
+      'site/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: { parserOptions: { projectService: false } },

@@ -33,6 +33,7 @@ const LIBRARY = {
  * @property {boolean} [library] the built library
  * @property {boolean} [postgres] what a private Postgres starts from
  * @property {boolean} [redis] a Redis server
+ * @property {boolean} [site] what builds the site of the docs
  * @property {boolean} [web] a browser for tests
  */
 
@@ -53,10 +54,11 @@ export async function prepare(needs) {
 }
 
 /** @param {Needs} needs */
-async function provide({ bench, demo, examples, library, postgres, redis, web }) {
+async function provide({ bench, demo, examples, library, postgres, redis, site, web }) {
   await install(root, 'dependencies');
   if (web) await install(join(root, 'test', 'web'), 'a browser for tests');
   if (bench) await install(join(root, 'bench'), 'the libraries to measure beside');
+  if (site) await install(join(root, 'site'), 'what builds the site');
   if (redis) await findRedisServer();
   if (postgres) await withProgress('Preparing a private Postgres', preparePostgres);
   if (web) await provideBrowser();

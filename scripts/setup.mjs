@@ -8,5 +8,6 @@ await prepare({
   bench: asked('bench'),
   library: asked('library') || asked('bench'),
   redis: asked('redis') || asked('bench'),
+  site: asked('site'),
   web: asked('web'),
 });

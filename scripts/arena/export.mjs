@@ -2,21 +2,22 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { compile, compiled } from '../compile.mjs';
 import { RECORDING } from './recording.mjs';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BUILT = join(ROOT, 'dist/apps/seckill-demo/apps/seckill-demo/src');
-const OUTPUT = join(ROOT, 'dist/arena');
+const OUTPUT = fileURLToPath(new URL('../../dist/arena', import.meta.url));
+const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
 const RUN = 'run.ndjson';
 
+await compile(['apps']);
 const load = (/** @type {string} */ file) =>
-  /** @type {Promise<unknown>} */ (import(pathToFileURL(join(BUILT, file)).href));
+  /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(new URL(file, SOURCES))).href));
 const { pageHtml } = /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
-  await load('page/page-html.js')
+  await load('page/page-html.ts')
 );
 const { pageFiles } =
   /** @type {typeof import('../../apps/seckill-demo/src/web/page-files.js')} */ (
-    await load('web/page-files.js')
+    await load('web/page-files.ts')
   );
 
 rmSync(OUTPUT, { recursive: true, force: true });

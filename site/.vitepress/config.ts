@@ -1,0 +1,87 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import type { DefaultTheme } from 'vitepress';
+import { findPages, sectionsOf } from '../pages.mjs';
+import type { Language } from '../pages.mjs';
+import { apiSidebar } from '../api.mjs';
+import { sentenceOf } from '../markdown.mjs';
+import { BASE, REPOSITORY } from '../settings.mjs';
+import { anchorOf, extendMarkdown } from './markdown.js';
+import { chineseWords, tokenize } from './search.js';
+
+const folder = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+const pages = findPages();
+const LOCK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3b82c4" stroke-width="2.5"><rect x="4" y="11" width="16" height="10" rx="2"/><path d="M8 11V7a4 4 0 0 1 8 0v4"/></svg>`;
+
+function descriptionIn(language: Language): string {
+  const home = pages.find((page) => page.name === 'index' && page.language === language);
+  return sentenceOf(home?.text ?? '');
+}
+
+function sidebarIn(language: Language): DefaultTheme.SidebarItem[] {
+  return sectionsOf(pages, language).map((section) => ({
+    text: section.title,
+    items: section.pages.map((page) => ({
+      text: page.language === language ? page.title : `${page.title} <small lang="en">EN</small>`,
+      link: page.address,
+    })),
+  }));
+}
+
+export default defineConfig({
+  srcDir: folder('dist/site-pages'),
+  outDir: folder('dist/site'),
+  cacheDir: folder('node_modules/.cache/vitepress'),
+  base: BASE,
+  cleanUrls: true,
+  metaChunk: true,
+  title: 'nestjs-redis-lock',
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(LOCK)}` }]],
+  // The replay is copied beside the pages.
+  ignoreDeadLinks: [/^\/arena\//],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    config: extendMarkdown,
+  },
+  locales: {
+    root: {
+      label: 'English',
+      lang: 'en',
+      description: descriptionIn('en'),
+      themeConfig: {
+        nav: [
+          { text: 'Guide', link: '/guide' },
+          { text: 'API', link: '/api/' },
+          { text: 'Arena', link: '/arena/?lang=en', target: '_self', noIcon: true },
+        ],
+        sidebar: { '/api/': apiSidebar(), '/': sidebarIn('en') },
+      },
+    },
+    zh: {
+      label: '简体中文',
+      lang: 'zh-CN',
+      description: descriptionIn('zh'),
+      themeConfig: {
+        nav: [
+          { text: '指南', link: '/zh/guide' },
+          { text: 'API', link: '/api/' },
+          { text: '秒杀擂台', link: '/arena/?lang=zh', target: '_self', noIcon: true },
+        ],
+        sidebar: { '/zh/': sidebarIn('zh') },
+        ...chineseWords.theme,
+      },
+    },
+  },
+  themeConfig: {
+    outline: [2, 3],
+    ...(REPOSITORY === '' ? {} : { socialLinks: [{ icon: 'github', link: REPOSITORY }] }),
+    search: {
+      provider: 'local',
+      options: {
+        locales: { zh: { translations: chineseWords.search } },
+        miniSearch: { options: { tokenize } },
+      },
+    },
+  },
+});

@@ -1,0 +1,20 @@
+import type { MarkdownRenderer } from 'vitepress';
+
+/** As GitHub makes them, since the links are made for it. */
+export function anchorOf(heading: string): string {
+  const letters = heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '');
+  return letters.replaceAll(' ', '-');
+}
+
+export function extendMarkdown(md: MarkdownRenderer): void {
+  const { code_inline: code, fence } = md.renderer.rules;
+  // Vue would evaluate braces.
+  md.renderer.rules.code_inline = (...args) =>
+    (code?.(...args) ?? '').replace('<code', '<code v-pre');
+  // The browser draws a block of mermaid.
+  md.renderer.rules.fence = (tokens, index, ...rest) => {
+    const { info = '', content = '' } = tokens[index] ?? {};
+    if (info.trim() !== 'mermaid') return fence?.(tokens, index, ...rest) ?? '';
+    return `<MermaidDiagram source="${encodeURIComponent(content)}" />`;
+  };
+}

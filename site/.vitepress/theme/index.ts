@@ -1,0 +1,23 @@
+import { computed, defineComponent, h, provide } from 'vue';
+import { dataSymbol, useData } from 'vitepress';
+import type { Theme } from 'vitepress';
+import DefaultTheme from 'vitepress/theme-without-fonts';
+import MermaidDiagram from './mermaid-diagram.js';
+import './style.css';
+
+/** From a page that only one language has, the menu of languages leads to the home page. */
+const Layout = defineComponent(() => {
+  const data = useData();
+  const i18nRouting = computed(() => data.frontmatter.value.i18nRouting ?? true);
+  const theme = computed(() => ({ ...data.theme.value, i18nRouting: i18nRouting.value }));
+  provide(dataSymbol, { ...data, theme });
+  return () => h(DefaultTheme.Layout);
+});
+
+export default {
+  extends: DefaultTheme,
+  Layout,
+  enhanceApp({ app }) {
+    app.component('MermaidDiagram', MermaidDiagram);
+  },
+} satisfies Theme;

@@ -1,0 +1,157 @@
+// A page of the repository, as VitePress takes it: with links of the site.
+import { existsSync, statSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { REPOSITORY } from './settings.mjs';
+
+/** @typedef {import('./pages.mjs').Page} Page */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const WORDS = {
+  en: {
+    start: 'Quick start',
+    guide: 'Guide',
+    watch: 'Watch the flash sale',
+    replay: 'plays a recorded run in your browser.',
+  },
+  zh: {
+    start: '快速开始',
+    guide: '指南',
+    watch: '观看秒杀',
+    replay: '在浏览器里重放一次录制的运行。',
+  },
+};
+
+/**
+ * @param {Page} page
+ * @param {Page[]} pages
+ */
+export function markdownOf(page, pages) {
+  const linked = withLinks(page.text, page.file, pages);
+  const text = linked.replace(LANGUAGE_LINK, '').replace(PAIR_OF_PICTURES, PAIR_OF_THE_SITE);
+  const matter = page.hasPair ? {} : { i18nRouting: false };
+  if (page.name === 'index') return homeOf(text, page, pages);
+  return withMatter(matter, page.name === 'flash-sale' ? withReplay(text, page) : text);
+}
+
+/** The line above the title that leads to the page in the other language; the site has a menu for it. */
+const LANGUAGE_LINK = /(?<=^(?:# .+\n\n)?)\[(?:English|简体中文|中文)\]\([^)]*\)\n\n/;
+
+/** A reader of the site chooses between light and dark on the site. */
+const PAIR_OF_PICTURES =
+  /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(.+?)" \/>\s*<img src="(.+?)" (.+?) \/>\s*<\/picture>/g;
+const PAIR_OF_THE_SITE =
+  '<p><img class="in-light" loading="lazy" src="$2" $3 /><img class="in-dark" loading="lazy" src="$1" $3 /></p>';
+
+/**
+ * @param {object} matter
+ * @param {string} text
+ */
+export function withMatter(matter, text) {
+  return Object.keys(matter).length === 0 ? text : `---\n${JSON.stringify(matter)}\n---\n\n${text}`;
+}
+
+/** Blocks and spans of code, which have no links. */
+const CODE = /(^```.*?^```$)/gms;
+const LINK = /(!?)\[((?:`[^`]*`|[^\][])*)\]\((?![a-z]+:)([^)\s]+)\)/g;
+const PICTURE = / (src|srcset)="(?![a-z]+:)([^"]+)"/g;
+
+/**
+ * @param {string} text
+ * @param {string} file
+ * @param {Page[]} pages
+ */
+export function withLinks(text, file, pages) {
+  const resolve = (/** @type {string} */ path) => posix.join(posix.dirname(file), path);
+  const prose = (/** @type {string} */ part) =>
+    part
+      .replace(PICTURE, (_, name, path) => ` ${name}="/files/${resolve(path)}"`)
+      .replace(LINK, (link, picture, shown, target) => {
+        const [path, anchor] = target.split('#');
+        if (path === '') return link;
+        if (picture) return `![${shown}](/files/${resolve(path)})`;
+        const address = addressOf(resolve(path), pages);
+        if (address === undefined) return shown;
+        return `[${shown}](${address}${anchor === undefined ? '' : `#${anchor}`})`;
+      });
+  return text
+    .split(CODE)
+    .map((part) => (part.startsWith('```') ? part : prose(part)))
+    .join('');
+}
+
+/**
+ * @param {string} file
+ * @param {Page[]} pages
+ */
+function addressOf(file, pages) {
+  const page = pages.find((one) => [file, posix.join(file, 'README.md')].includes(one.file));
+  if (page !== undefined) return page.address;
+  if (!existsSync(join(ROOT, file))) throw new Error(`${file} is linked, and does not exist`);
+  if (REPOSITORY === '') return undefined;
+  const kind = statSync(join(ROOT, file)).isDirectory() ? 'tree' : 'blob';
+  return `${REPOSITORY}/${kind}/main/${file}`;
+}
+
+/**
+ * The README with its title and its first paragraph as the head of the page.
+ * @param {string} text
+ * @param {Page} page
+ * @param {Page[]} pages
+ */
+function homeOf(text, page, pages) {
+  const [head = '', title = '', tagline = ''] = /^\s*# (.+)\n+((?:.+\n)+)/.exec(text) ?? [];
+  const words = WORDS[page.language];
+  const find = (/** @type {string} */ name) =>
+    pages.find((one) => one.name === name && one.language === page.language) ??
+    pages.find((one) => one.name === name);
+  const hero = {
+    name: title,
+    tagline: plain(tagline),
+    actions: [
+      { theme: 'brand', text: words.start, link: find('quick-start')?.address },
+      { theme: 'alt', text: words.guide, link: find('guide')?.address },
+      { theme: 'alt', text: words.watch, link: replayOf(page), target: '_self' },
+    ],
+  };
+  return withMatter({ layout: 'home', titleTemplate: false, hero }, text.slice(head.length));
+}
+
+/**
+ * @param {string} text
+ * @param {Page} page
+ */
+function withReplay(text, page) {
+  const { watch, replay } = WORDS[page.language];
+  const space = page.language === 'zh' ? '：' : ' ';
+  const line = `**[${watch}](${replayOf(page)}){target="_self"}**${space}${replay}`;
+  return text.replace(/^# .+\n\n/m, (title) => `${title}${line}\n\n`);
+}
+
+/** @param {Page} page */
+function replayOf({ language }) {
+  return `/arena/?lang=${language}`;
+}
+
+/**
+ * Without the marks of Markdown.
+ * @param {string} text
+ */
+export function plain(text) {
+  const shown = text
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[*`_]{1,2}(\S[^*`]*?)[*`_]{1,2}/g, '$1');
+  return shown.replace(/\s+/g, ' ').trim();
+}
+
+/**
+ * The first sentence below the title.
+ * @param {string} text
+ */
+export function sentenceOf(text) {
+  const below = text.split(/^# .+$/m)[1] ?? '';
+  const paragraphs = below.split(/\n{2,}/).map((paragraph) => paragraph.trim());
+  const prose = plain(paragraphs.find((one) => /^(?!```)[\p{L}`*]/u.test(one)) ?? '');
+  return prose.replace(/(?<=[.:]) .*$|(?<=。).*$/s, '');
+}

@@ -1,0 +1,147 @@
+// Which files are pages of the site, at which address, and in which order the sidebars list them.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * @typedef {'en' | 'zh'} Language
+ * @typedef {object} Page
+ * @property {string} file such as `docs/lock.zh-CN.md`
+ * @property {string} name `lock` in each language
+ * @property {Language} language
+ * @property {string} address `/zh/lock`
+ * @property {string} title
+ * @property {string} text
+ * @property {boolean} hasPair whether the other language has this page, too
+ */
+
+/** The replay is at /arena/, so no page is. */
+const OTHER_NAMES = new Map(Object.entries({ usage: 'guide', arena: 'the-arena' }));
+
+/** The pages outside of `docs`, those in Chinese beside them. */
+const OUTSIDE = new Map(
+  Object.entries({
+    'README.md': 'index',
+    'CONTRIBUTING.md': 'contributing',
+    'SECURITY.md': 'report-a-vulnerability',
+    'apps/seckill-demo/README.md': 'flash-sale',
+    'bench/README.md': 'benchmark',
+    'examples/README.md': 'examples',
+    'libs/redis-lock/CHANGELOG.md': 'changelog',
+  }),
+);
+
+/** A page of `docs` that is not in a section is in the last one. */
+const SECTIONS = [
+  {
+    ...{ en: 'Begin', zh: '入门' },
+    names: ['quick-start', 'guide', 'examples', 'testing', 'troubleshooting', 'compatibility'],
+  },
+  {
+    ...{ en: 'Locks', zh: '各种锁' },
+    names: [
+      ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'counting-semaphore', 'latch'],
+      ...['multi-lock', 'red-lock', 'fencing'],
+    ],
+  },
+  {
+    ...{ en: 'In Nest', zh: '与 Nest 配合' },
+    names: ['contexts', 'where-the-lock-sits', 'throttler', 'without-nest'],
+  },
+  {
+    ...{ en: 'In production', zh: '生产环境' },
+    names: [
+      ...['recipes', 'topologies', 'scaling', 'security', 'observability', 'command-line'],
+      'performance',
+    ],
+  },
+  {
+    ...{ en: 'Reference', zh: '参考' },
+    names: ['guarantees', 'errors', 'glossary', 'keys-and-scripts', 'comparison', 'conformance'],
+  },
+  {
+    ...{ en: 'From other libraries', zh: '从其他库迁移' },
+    names: [
+      ...['from-redisson', 'migrating-from-redisson', 'migrating-from-redlock'],
+      ...['migrating-from-redis-semaphore', 'migrating-from-murlock'],
+    ],
+  },
+  { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale', 'the-arena'] },
+  {
+    ...{ en: 'The project', zh: '项目' },
+    names: ['architecture', 'contributing', 'report-a-vulnerability', 'benchmark', 'changelog'],
+  },
+];
+
+/** @returns {Page[]} */
+export function findPages() {
+  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  const outside = [...OUTSIDE.keys(), ...readmesOfExamples()];
+  const files = [
+    ...[...outside, ...outside.map((file) => file.replace(/\.md$/, '.zh-CN.md'))],
+    ...docs.map((name) => `docs/${name}`),
+  ];
+  const pages = files.filter((file) => existsSync(join(ROOT, file))).map(readPage);
+  const count = (/** @type {string} */ name) => pages.filter((page) => page.name === name).length;
+  return pages.map((page) => ({ ...page, hasPair: count(page.name) === 2 }));
+}
+
+/**
+ * The sections in which a language has its own page or an English one.
+ * @param {Page[]} pages
+ * @param {Language} language
+ */
+export function sectionsOf(pages, language) {
+  const find = (/** @type {string} */ name) =>
+    pages.find((page) => page.name === name && page.language === language) ??
+    pages.find((page) => page.name === name);
+  const known = SECTIONS.flatMap(({ names }) => names);
+  const rest = pages.filter(({ file, name }) => file.startsWith('docs/') && !known.includes(name));
+  return SECTIONS.map((section) => {
+    const more = section === SECTIONS.at(-1) ? rest.map(({ name }) => name) : [];
+    const names = new Set([...section.names, ...more]);
+    return {
+      title: section[language],
+      pages: [...names].map(find).filter((page) => page !== undefined),
+    };
+  });
+}
+
+function readmesOfExamples() {
+  const folder = join(ROOT, 'examples');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).map((name) => `examples/${name}/README.md`);
+}
+
+/**
+ * @param {string} file
+ * @returns {Omit<Page, 'hasPair'>}
+ */
+function readPage(file) {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const language = file.endsWith('.zh-CN.md') ? 'zh' : 'en';
+  const name = nameOf(file.replace('.zh-CN.md', '.md'));
+  const address = `/${language === 'zh' ? 'zh/' : ''}${name === 'index' ? '' : name}`;
+  return { file, name, language, address, title: titleOf(name, text), text };
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function titleOf(name, text) {
+  // Changesets writes the name of the package there.
+  if (name === 'changelog') return 'Changelog';
+  const [, title = name] = /^# (.+)$/m.exec(text) ?? [];
+  return title.replaceAll('`', '');
+}
+
+/** @param {string} file */
+function nameOf(file) {
+  const [, example] = /^examples\/(.+)\/README\.md$/.exec(file) ?? [];
+  if (example !== undefined) return `example-${example}`;
+  const name = OUTSIDE.get(file) ?? basename(file, '.md');
+  return OTHER_NAMES.get(name) ?? name;
+}
