@@ -8,6 +8,7 @@ const TYPES = {
   '.css': 'text/css',
   '.html': 'text/html',
   '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
   '.json': 'application/json',
   '.svg': 'image/svg+xml',
 };

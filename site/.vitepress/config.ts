@@ -7,7 +7,7 @@ import { apiSidebar } from '../api.mjs';
 import { sentenceOf } from '../markdown.mjs';
 import { BASE, REPOSITORY } from '../settings.mjs';
 import { anchorOf, extendMarkdown } from './markdown.js';
-import { chineseWords, tokenize } from './search.js';
+import { boostDocument, chineseWords, tokenize } from './search.js';
 
 const folder = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -41,6 +41,7 @@ export default defineConfig({
   // The replay is copied beside the pages.
   ignoreDeadLinks: [/^\/arena\//],
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
     config: extendMarkdown,
   },
@@ -80,7 +81,10 @@ export default defineConfig({
       provider: 'local',
       options: {
         locales: { zh: { translations: chineseWords.search } },
-        miniSearch: { options: { tokenize } },
+        miniSearch: {
+          options: { tokenize },
+          searchOptions: { combineWith: 'AND', boostDocument },
+        },
       },
     },
   },

@@ -1,8 +1,16 @@
-/** Goes into the pages as its own text, so it names nothing of this file. */
+// These two go into the pages as their own texts, so they name nothing of this file.
+
+/** Intl finds the words of Chinese, which has no spaces. */
 export function tokenize(text: string): string[] {
   if (!('Segmenter' in Intl)) return text.match(/\p{Script=Han}|[\p{L}\p{N}]+/gu) ?? [];
   const words = new Intl.Segmenter('zh', { granularity: 'word' }).segment(text);
   return [...words].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
+}
+
+/** A page before its sections, and a guide before the API. */
+export function boostDocument(id: string, _term: string, fields?: Record<string, unknown>): number {
+  const isPage = Array.isArray(fields?.['titles']) && fields['titles'].length === 0;
+  return (isPage ? 2 : 1) * (id.includes('/api/') ? 0.5 : 1);
 }
 
 export const chineseWords = {

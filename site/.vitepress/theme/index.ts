@@ -1,5 +1,5 @@
 import { computed, defineComponent, h, provide } from 'vue';
-import { dataSymbol, useData } from 'vitepress';
+import { dataSymbol, onContentUpdated, useData } from 'vitepress';
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import MermaidDiagram from './mermaid-diagram.js';
@@ -11,6 +11,8 @@ const Layout = defineComponent(() => {
   const i18nRouting = computed(() => data.frontmatter.value.i18nRouting ?? true);
   const theme = computed(() => ({ ...data.theme.value, i18nRouting: i18nRouting.value }));
   provide(dataSymbol, { ...data, theme });
+  // The home page of the default theme has no main part.
+  onContentUpdated(() => document.querySelector('.VPHome')?.setAttribute('role', 'main'));
   return () => h(DefaultTheme.Layout);
 });
 

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { brokenLinksIn } from '../../site/broken-links.mjs';
+import { findPages } from '../../site/pages.mjs';
+import { serverOf } from '../../site/serve.mjs';
+import { eventually } from '../support/eventually.js';
+import { openBrowser } from './browser.js';
+import { accessibilityFlaws } from './page-checks.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SITE = join(ROOT, 'dist/site');
+const BUILD_LIMIT_MS = 300_000;
+const PHONE = { width: 390, height: 800 };
+
+const addresses = findPages().map(({ address }) => address);
+const diagramsIn = (text: string) => text.match(/^```mermaid$/gm)?.length ?? 0;
+const withDiagrams = findPages().filter(({ text }) => diagramsIn(text) > 0);
+
+describe('the site of the docs', () => {
+  const server = serverOf(SITE);
+  const complaints: string[] = [];
+  const foreign: string[] = [];
+  let browser: Browser;
+  let host: string;
+
+  beforeAll(async () => {
+    // It fails at a link that leads nowhere.
+    await promisify(execFile)(process.execPath, ['site/build.mjs'], { cwd: ROOT });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await openBrowser();
+  }, BUILD_LIMIT_MS);
+  afterAll(async () => {
+    await browser.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext(options);
+    context.on('request', (request) => {
+      if (!request.url().startsWith(host)) foreign.push(request.url());
+    });
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(`${address}: ${error.message}`));
+    page.on('console', (said) => {
+      if (['error', 'warning'].includes(said.type())) complaints.push(`${address}: ${said.text()}`);
+    });
+    await page.goto(host + address);
+    return page;
+  }
+
+  const wideOn = (page: Page) =>
+    page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+
+  it('names each link that leads nowhere', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'links-'));
+    writeFileSync(join(folder, 'lock.html'), '<h2 id="in-redis">…</h2>');
+    writeFileSync(
+      join(folder, 'index.html'),
+      `<a href="/lock#in-redis"></a> <a href="lock#in-java"></a> <a href="#top"></a>
+      <a href="/latch"></a> <img src="lock.svg"> <a href="https://redis.io/docs"></a>`,
+    );
+    expect(brokenLinksIn(folder)).toEqual(
+      ['lock#in-java', '#top', '/latch', 'lock.svg'].map((link) => `index.html: ${link}`),
+    );
+  });
+
+  it('has each page in no more than the width of a phone', async () => {
+    const files = readdirSync(SITE, { recursive: true, encoding: 'utf8' });
+    const pages = files.filter((file) => file.endsWith('.html') && !/^(arena|404)\b/.test(file));
+    expect(pages.length).toBeGreaterThan(100);
+    // The text is there without scripts, and so it is quick.
+    const page = await open('/', { viewport: PHONE, javaScriptEnabled: false });
+    const wide: string[] = [];
+    for (const file of pages) {
+      await page.goto(`${host}/${file}`);
+      if ((await wideOn(page)) > 0) wide.push(file);
+    }
+    expect(wide).toEqual([]);
+  });
+
+  it.each(withDiagrams.map(({ address, text }) => [address, diagramsIn(text)] as const))(
+    'draws the diagrams of %s',
+    async (address, count) => {
+      const page = await open(address, { viewport: PHONE });
+      await eventually(async () => expect(await page.locator('.diagram svg').count()).toBe(count), {
+        withinMs: 20_000,
+      });
+      expect(await wideOn(page)).toBe(0);
+      await page.context().close();
+    },
+  );
+
+  it.each([
+    ['/', 'Search', 'fair lock', '/fair-lock#fair-lock'],
+    [
+      '/',
+      'Search',
+      'LockTimeoutError',
+      '/api/core/classes/LockTimeoutError#class-locktimeouterror',
+    ],
+    ['/zh/', '搜索', '公平锁', '/zh/'],
+  ])('finds from %s by %s: %s', async (address, button, words, first) => {
+    const page = await open(address);
+    await page.getByRole('button', { name: button }).first().click();
+    await page.locator('.search-input').fill(words);
+    const results = page.locator('.results a');
+    await eventually(async () => {
+      expect(await results.first().getAttribute('href')).toMatch(new RegExp(`^${first}`));
+    });
+    await results.first().click();
+    await eventually(async () => {
+      expect(await page.locator('main').innerText()).toContain(words.split(' ').at(-1));
+    });
+    await page.context().close();
+  });
+
+  it.each([
+    ['/guide', '简体中文', '/zh/guide'],
+    ['/performance', '简体中文', '/zh/'],
+    ['/zh/guide', 'English', '/guide'],
+  ])('leads from %s in the other language, %s, to %s', async (address, language, other) => {
+    const page = await open(address);
+    await page.locator('.VPNavBarTranslations button').hover();
+    await page.locator('.VPNavBarTranslations').getByText(language, { exact: true }).last().click();
+    await page.waitForURL(host + other);
+    await page.context().close();
+  });
+
+  it('lists every page for language models, as Markdown', async () => {
+    const list = readFileSync(join(SITE, 'llms.txt'), 'utf8');
+    const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    const english = addresses.filter((address) => !address.startsWith('/zh/') && address !== '/');
+    expect(links).toEqual(expect.arrayContaining(english.map((address) => `${address}.md`)));
+    for (const link of links) {
+      const answer = await fetch(host + link);
+      expect([link, answer.status, await answer.text()]).toEqual([
+        link,
+        200,
+        expect.stringMatching(/^# .+/m),
+      ]);
+    }
+    const all = readFileSync(join(SITE, 'llms-full.txt'), 'utf8');
+    expect(all).toContain('# Fair lock\n');
+  });
+
+  it.each(['/flash-sale', '/zh/flash-sale'])('plays the recorded run from %s', async (address) => {
+    const page = await open(address);
+    await page.locator('main a[href*="/arena/"]').first().click();
+    const sold = page.locator('duel-lane[strategy=naive] .count b');
+    await eventually(async () => Number(await sold.textContent()) > 0, { withinMs: 20_000 });
+    const before = Number(await sold.textContent());
+    await eventually(async () => Number(await sold.textContent()) > before, { withinMs: 20_000 });
+    await page.context().close();
+  });
+
+  it.each(['light', 'dark'] as const)('can be used by all readers: %s', async (colorScheme) => {
+    for (const address of ['/', '/zh/guide', '/lock', '/api/core/interfaces/Lock']) {
+      const page = await open(address, { colorScheme });
+      const flaws = await accessibilityFlaws(page);
+      // The search button of the default theme shows its key beside its name.
+      const own = flaws.filter((flaw) => !/^label-content-name-mismatch.*DocSearch$/.test(flaw));
+      expect([address, own]).toEqual([address, []]);
+      await page.context().close();
+    }
+  });
+
+  it('asks no other host for anything, and has no errors', () => {
+    expect([foreign, complaints]).toEqual([[], []]);
+  });
+});
