@@ -7,17 +7,20 @@ import { withMatter } from './markdown.mjs';
 export const API = fileURLToPath(new URL('../dist/site-pages/api', import.meta.url));
 
 /** The entries of the package, such as `core`, the main one first. */
-const entriesOf = () => {
+export const entriesOf = () => {
   const folders = readdirSync(API, { withFileTypes: true }).filter((file) => file.isDirectory());
   const names = folders.map(({ name }) => name).filter((name) => name !== 'index');
   return ['index', ...names];
 };
 
-/** @param {string} entry */
-const importOf = (entry) =>
+/**
+ * What a program imports.
+ * @param {string} entry
+ */
+export const importOf = (entry) =>
   entry === 'index' ? 'nestjs-redis-lock' : `nestjs-redis-lock/${entry}`;
 
-/** TypeDoc names an entry by its file. Here it is what a program imports. */
+/** TypeDoc names an entry by its file. */
 export function finishApi() {
   for (const name of readdirSync(API, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.md')) continue;

@@ -1,6 +1,7 @@
 // What a language model reads: each page as Markdown, their list, and all of them in one file.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { API, entriesOf, importOf } from './api.mjs';
 import { sentenceOf } from './markdown.mjs';
 import { sectionsOf } from './pages.mjs';
 import { BASE } from './settings.mjs';
@@ -29,7 +30,12 @@ export function writeTextsForModels(pages, sources, site) {
     );
     return `## ${title}\n\n${lines.join('\n')}\n`;
   });
-  writeFileSync(join(site, 'llms.txt'), [head, ...lists].join('\n'));
+  cpSync(API, join(site, 'api'), { recursive: true });
+  const api = entriesOf().map((entry) => `- [${importOf(entry)}](${BASE}api/${entry}/index.md)`);
+  writeFileSync(
+    join(site, 'llms.txt'),
+    [head, ...lists, `## API\n\n${api.join('\n')}\n`].join('\n'),
+  );
 
   const full = sections
     .flatMap((section) => section.pages)

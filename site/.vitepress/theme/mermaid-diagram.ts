@@ -61,7 +61,7 @@ export default defineComponent({
     });
     return () =>
       drawing.value === ''
-        ? h('pre', { class: 'diagram' }, source)
-        : h('div', { class: 'diagram', innerHTML: drawing.value });
+        ? h('pre', { class: 'diagram', tabindex: 0 }, source)
+        : h('div', { class: 'diagram', tabindex: 0, innerHTML: drawing.value });
   },
 });
