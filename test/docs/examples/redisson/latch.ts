@@ -7,7 +7,7 @@ export async function open(latches: LatchService, workers: number): Promise<bool
   return latch.wait({ waitTimeMs: 30_000 });
 }
 
-/** In each that is waited for. */
+/** In each worker. */
 export async function ready(latches: LatchService): Promise<void> {
   await latches.get('warm').countDown();
 }
