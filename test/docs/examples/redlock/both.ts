@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LockService } from 'nestjs-redis-lock';
 import Redlock from 'redlock';
 
-// RedisLockModule.forRoot({ keyPrefix: 'lock:' }): the name alone is the key of redlock
+// RedisLockModule.forRoot({ keyPrefix: 'lock:' }): redlock's key is the name, without the prefix
 @Injectable()
 export class BothLocks {
   constructor(
@@ -10,7 +10,7 @@ export class BothLocks {
     private readonly locks: LockService,
   ) {}
 
-  /** The old lock, then the new one. The signal aborts when either is lost. */
+  /** The old lock, then the new one. The signal aborts when one of them is lost. */
   async using<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.redlock.using([name], 10_000, (old) =>
       this.locks.using(name, (lease) => work(AbortSignal.any([old, lease.signal]))),

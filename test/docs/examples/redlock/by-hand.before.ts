@@ -6,13 +6,13 @@ export async function importOnce(redlock: Redlock, work: () => Promise<void>): P
   try {
     lock = await redlock.acquire(['import'], 30_000, { retryCount: 0 });
   } catch (error) {
-    if (error instanceof ExecutionError) return false; // busy, or Redis is down: who knows
+    if (error instanceof ExecutionError) return false; // busy, or Redis is down
     throw error;
   }
   try {
-    await work(); // 30 s, and nobody renews
+    await work(); // at most 30 s: redlock does not renew here
     return true;
   } finally {
-    await lock.release().catch(() => undefined); // else it may bury the error of the work
+    await lock.release().catch(() => undefined); // otherwise it can replace the error of the work
   }
 }

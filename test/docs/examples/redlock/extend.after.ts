@@ -9,6 +9,6 @@ export async function importAll(locks: LockService, steps: (() => Promise<void>)
         await lease.renew(30_000); // at least 30 s from now
       }
     },
-    { leaseTimeMs: 30_000 }, // without it the watchdog renews, and nobody has to call renew
+    { leaseTimeMs: 30_000 }, // without it the watchdog renews, and you need no renew()
   );
 }

@@ -5,7 +5,7 @@ export async function importAll(redlock: Redlock, steps: (() => Promise<void>)[]
   try {
     for (const step of steps) {
       await step();
-      lock = await lock.extend(30_000); // 30 s from now; the old object is of no use any more
+      lock = await lock.extend(30_000); // 30 s from now; the old object is invalid
     }
   } finally {
     await lock.release();
