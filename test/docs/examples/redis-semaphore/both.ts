@@ -11,7 +11,7 @@ export class BothLocks {
     private readonly semaphores: SemaphoreService,
   ) {}
 
-  /** The old mutex, then the new lock. The signal aborts when either is lost. */
+  /** The old mutex, then the new lock. The signal aborts when one of them is lost. */
   async using<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const lost = new AbortController();
     const mutex = new Mutex(this.redis, name, {
@@ -29,7 +29,7 @@ export class BothLocks {
     }
   }
 
-  /** One of `limit` permits of the old semaphore, then one of as many of the new one. */
+  /** A permit of the old semaphore, then one of the new semaphore. Both have `limit` permits. */
   async usingPermit<T>(name: string, limit: number, work: () => Promise<T>): Promise<T> {
     const old = new Semaphore(this.redis, name, limit);
     const semaphore = this.semaphores.get(name, { capacity: limit });

@@ -11,7 +11,7 @@ export async function schedule(redis: Redis, queue: Queue): Promise<void> {
   if (await mutex.tryAcquire()) await queue.add({ identifier: mutex.identifier });
 }
 
-/** In the worker, which goes on with the lock of the scheduler. */
+/** In the worker, which continues with the lock of the scheduler. */
 export async function work(redis: Redis, identifier: string, report: () => Promise<void>) {
   const mutex = new Mutex(redis, 'report', { identifier, acquiredExternally: true });
   await mutex.acquire();

@@ -4,17 +4,17 @@ import { LeaseLostError, type LockService } from 'nestjs-redis-lock';
 export async function importRows(
   locks: LockService,
   next: (signal: AbortSignal) => Promise<boolean>,
-  tell: (error: Error) => void,
+  onLost: (error: Error) => void,
 ): Promise<boolean> {
   await using lease = await locks.tryAcquire('import');
   if (lease === null) return false;
   try {
     do lease.assertHeld();
-    while (await next(lease.signal)); // the signal aborts what is under way
+    while (await next(lease.signal)); // the signal aborts the running step
     return true;
   } catch (error) {
     if (!(error instanceof LeaseLostError)) throw error;
-    tell(error); // its `reason` is one of gone, expired, suspended and so on
+    onLost(error); // its `reason` is gone, expired, suspended or another one
     return false;
   }
 }

@@ -4,13 +4,13 @@ import { Mutex } from 'redis-semaphore';
 export async function importRows(
   redis: Redis,
   next: () => Promise<boolean>,
-  tell: (error: Error) => void,
+  onLost: (error: Error) => void,
 ): Promise<boolean> {
   const mutex = new Mutex(redis, 'import', {
     acquireAttemptsLimit: 1,
     lockTimeout: 3_000,
     refreshInterval: 300,
-    onLockLost: tell, // without it the loss is thrown where nobody can catch it
+    onLockLost: onLost, // without it the error is thrown in a timer, and you cannot catch it
   });
   if (!(await mutex.tryAcquire())) return false;
   try {

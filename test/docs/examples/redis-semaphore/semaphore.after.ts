@@ -9,7 +9,7 @@ export abstract class Gateway {
 export class Payments {
   constructor(private readonly gateway: Gateway) {}
 
-  @WithSemaphore('gateway', { capacity: 5 }) // the number is in Redis, once
+  @WithSemaphore('gateway', { capacity: 5 }) // Redis stores the number, once
   async pay(order: string): Promise<void> {
     await this.gateway.pay(order);
   }
