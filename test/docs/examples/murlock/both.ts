@@ -16,8 +16,8 @@ export abstract class Stock {
 export class Shop {
   constructor(private readonly stock: Stock) {}
 
-  @MurLock(10_000, 'sku') // as before, and above the new one: taken first, given back last
-  @SetParamNames({ sku: 0 }) // which finds no names on a method that is wrapped already
+  @MurLock(10_000, 'sku') // as before, and above the new one: acquired first, released last
+  @SetParamNames({ sku: 0 }) // murlock finds no names on a wrapped method
   @WithLock('product_<sku>')
   async sellOne(@LockKey('sku') sku: string): Promise<number> {
     return this.take(sku, 1);

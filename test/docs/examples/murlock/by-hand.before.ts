@@ -8,11 +8,11 @@ export async function importOnce(
   try {
     await murLock.runWithLock('import', 30_000, async () => {
       lock.isMine = true;
-      await work(); // 30 s, and nobody renews
+      await work(); // at most 30 s: murlock does not renew
     });
     return true;
   } catch (error) {
-    if (lock.isMine) throw error; // of the work, or of a release that came too late
+    if (lock.isMine) throw error; // from the work, or from a late release
     return false; // busy, or Redis is down: the error is the same
   }
 }

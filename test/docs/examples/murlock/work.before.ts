@@ -20,7 +20,7 @@ export class Shop {
     return this.take(sku, 1);
   }
 
-  @MurLock(10_000, 'order.sku') // Shop:sell:A, which is another lock
+  @MurLock(10_000, 'order.sku') // Shop:sell:A, another lock
   async sell(order: Order): Promise<number> {
     return this.take(order.sku, order.pieces);
   }
