@@ -55,7 +55,7 @@ export function rowOf({ name, server, node, ioredis, counts }, today) {
     const text = `${passed.toLocaleString('en')} passed`;
     return failed > 0 ? `${text}, **${failed} failed**` : text;
   });
-  return [name, server, node, ioredis, ...ran, reasons.join('; ') || 'none', today];
+  return [name, server, node, ioredis, ...ran, reasons.join('. ') || 'none', today];
 }
 
 /** @param {import('./cells.mjs').Cell} cell */

@@ -133,7 +133,7 @@ describe('the doctor', () => {
       expect(of('replicas')).toMatchObject([
         { status: 'fail', found: expect.stringMatching(/^0 of the 1 .*refuses every lock/) },
       ]);
-      // Redis before 7 does not ask for replicas when a script writes.
+      // Redis before 7 does not check replicas when a script writes.
       const refused = { status: 'fail', found: expect.stringContaining('NOREPLICAS') };
       expect(of('lock')).toMatchObject([isBeforeRedis7 ? { status: 'ok' } : refused]);
     } finally {

@@ -51,7 +51,7 @@ describe('the page that the matrix writes', () => {
   it('says what ran, what failed, and what was skipped why', () => {
     expect(row.slice(4)).toEqual([
       ...['7,402 passed', '1,600 passed, **2 failed**'],
-      ...['11: no TLS; 6: no messages', '2026-01-31'],
+      ...['11: no TLS. 6: no messages', '2026-01-31'],
     ]);
   });
 

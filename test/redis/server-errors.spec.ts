@@ -165,7 +165,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
     ['READONLY', () => redis.admin.replicaof('127.0.0.1', 1), /is a replica now|no connection/],
   ] as const)(SAYS_WHY, saysWhy);
 
-  describeUnless(isBeforeRedis7, 'Redis before 7 does not ask for replicas when a script writes')(
+  describeUnless(isBeforeRedis7, 'Redis before 7 does not check replicas when a script writes')(
     'without enough replicas',
     () => {
       it.each([
