@@ -4,14 +4,14 @@ import { Visits } from './visits.mjs';
 
 const SETTLE_MS = 500;
 
-/** All who asked last: some may wait still when the trial is over. */
+/** The callers of the last trial. Some may still wait when the trial is over. */
 let busy = Promise.resolve();
 
-/** @returns {Promise<boolean>} whether no caller of the last trial waits any more */
+/** @returns {Promise<boolean>} whether all callers of the last trial have stopped waiting */
 export const settled = () => inTime(busy, SETTLE_MS);
 
 /**
- * This number of callers asks in one turn of the event loop, each once.
+ * In one turn of the event loop, each of the callers acquires once.
  * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
  * @param {{ key: string, callers: number, cutMs: number, sectionMs?: number, startAt?: number }}
  * order
@@ -29,7 +29,7 @@ export async function wave(acquire, { key, callers, cutMs, sectionMs = 0, startA
 }
 
 /**
- * This number of callers asks again and again, each as soon as it has released.
+ * Each of the callers acquires again as soon as it has released.
  * @param {(key: string) => Promise<() => Promise<unknown>>} acquire
  * @param {{ key: string, callers: number, forMs: number, sectionMs?: number, startAt?: number }}
  * order
@@ -46,7 +46,7 @@ export async function loop(acquire, { key, callers, forMs, sectionMs = 0, startA
   return { startedAt, endedAt: now(), isOver: true, ...visits.close() };
 }
 
-/** @returns {Promise<boolean>} false when the locker rejected: its caller does not ask again */
+/** @returns {Promise<boolean>} false if the locker rejected: the caller then stops */
 async function visit(acquire, key, { visits, flow, sectionMs }) {
   const asked = visits.ask(flow);
   try {

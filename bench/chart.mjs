@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MEASURES } from './measures.mjs';
 
-/** The trials of the chart. The first is the one in which others are faster. */
+/** The trials of the chart. In the first one, others are faster. */
 const PANELS = {
   'A same core': 'One caller, one free key',
   B: '64 callers, 64 free keys',

@@ -10,7 +10,7 @@ export async function until(instant) {
 }
 
 /**
- * Waits for the work, but no longer than that.
+ * Waits for the work, but no longer than `ms`.
  * @param {Promise<unknown>} work
  * @param {number} ms
  * @returns {Promise<boolean>} whether the work was done in time

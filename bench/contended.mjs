@@ -1,4 +1,4 @@
-// Many callers of one key, in one process or in several: in waves, or again and again.
+// Many callers of one key, in one process or in several: in waves, or in a loop.
 import { loop, wave } from './callers.mjs';
 import { now } from './clock.mjs';
 import { overlapsOf, overtakenIn, quantile, turnsOf, visitsOf, waitsOf } from './statistics.mjs';
@@ -11,7 +11,7 @@ export const actions = {
 };
 
 const CUT_MS = 1_000;
-/** For the message to reach all workers before the instant at which they begin together. */
+/** All workers begin together. The message reaches them before that. */
 const HEAD_START_MS = 5;
 
 /**
@@ -36,7 +36,7 @@ async function oneWave(crew, { id, callers, sectionMs, permits }, { number, cutM
   return crew.all('wave', { key, callers, cutMs, sectionMs, startAt: now() + HEAD_START_MS });
 }
 
-/** As `driveWaves`, but each caller asks again as soon as it has released. */
+/** Like `driveWaves`, but each caller acquires again as soon as it has released. */
 export async function driveLoop(crew, trial, pace) {
   const { id, callers, sectionMs, forMs } = trial;
   const order = { key: id, callers, sectionMs, forMs: forMs * pace.share };
@@ -71,7 +71,7 @@ function inAll(rounds, trial, cost) {
   };
 }
 
-/** From the first question to the last visit, or to the end if a caller still waits. */
+/** From the first call to the last visit, or to the end if a caller still waits. */
 function durationOf(reports, visits) {
   const from = Math.min(...reports.map(({ startedAt }) => startedAt));
   const isWaiting = reports.some(({ waiting }) => waiting.length > 0);
@@ -94,7 +94,7 @@ function waitMeasures(waits) {
   return { waitMs: typical, longestWaitMs: longest, waitRatio: longest / typical };
 }
 
-/** The cost of one section; `served` sections in all. */
+/** The cost of one section. `served` is the number of sections. */
 export function costMeasures(cost, served) {
   return {
     commandsPerOp: cost.commands / served,

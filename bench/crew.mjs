@@ -19,7 +19,7 @@ export class Crew {
   /**
    * @param {object} order
    * @param {string} order.locker a file of lockers/
-   * @param {string} order.scenario the file whose actions the workers do
+   * @param {string} order.scenario the file with the actions of the workers
    * @param {number} order.processes
    * @param {string[]} [order.nodeArgs]
    * @param {import('./terms.mjs').Terms} order.terms
@@ -31,7 +31,7 @@ export class Crew {
     this.#workers = Array.from({ length: processes }, () => new Worker(args));
   }
 
-  /** @param {number | undefined} core where they shall stay, if they can be made to */
+  /** @param {number | undefined} core the core of all workers, where the system can pin them */
   async ready(core) {
     const ready = Promise.all(this.#workers.map((worker) => worker.ready));
     if (!(await inTime(ready, START_MS))) throw new Error('The workers did not start');
@@ -39,7 +39,7 @@ export class Crew {
   }
 
   /**
-   * Once for all trials.
+   * Warms up once, for all trials.
    * @param {import('./pace.mjs').Pace} pace
    * @returns {Promise<string | undefined>} what went wrong
    */
@@ -49,18 +49,18 @@ export class Crew {
     return untilSteady((forMs) => this.all('warmUp', forMs), pace);
   }
 
-  /** Whether no caller of the last trial waits any more. */
+  /** Whether all callers of the last trial have stopped waiting. */
   async isSettled() {
     const settled = await this.all('settled');
     return settled.every(Boolean);
   }
 
-  /** Every worker does it at the same time; resolves with what each returned. */
+  /** All workers run the action at the same time. Resolves with the result of each. */
   async all(action, args) {
     return Promise.all(this.#workers.map((worker) => this.#ask(worker, action, args)));
   }
 
-  /** One worker does it. */
+  /** One worker runs the action. */
   async one(index, action, args) {
     return this.#ask(this.#workers[index], action, args);
   }
@@ -71,7 +71,7 @@ export class Crew {
     return result;
   }
 
-  /** Runs the work, and tells what it cost the workers and Redis. */
+  /** Runs the work. Resolves with its result, and with its cost for the workers and Redis. */
   async measured(work) {
     this.#cpuUs = 0;
     const before = await this.#probe.look();
@@ -80,7 +80,7 @@ export class Crew {
     return { result, cost: { ...redis, clientUs: this.#cpuUs } };
   }
 
-  /** Ends the workers, whatever they wait for. */
+  /** Ends the workers, even if they wait. */
   async dismiss() {
     await Promise.all(this.#workers.map((worker) => worker.end()));
   }

@@ -1,4 +1,4 @@
-// Callers that take and give back a free key each, one after the other and for a while.
+// Callers that each acquire and release a free key of their own, again and again for some time.
 import { now } from './clock.mjs';
 import { costMeasures } from './contended.mjs';
 import { quantile } from './statistics.mjs';
@@ -7,7 +7,7 @@ export const actions = { cycles };
 
 /**
  * @param {import('./terms.mjs').Locker} locker
- * @param {{ flows: number, forMs: number }} order how many callers, side by side
+ * @param {{ flows: number, forMs: number }} order `flows` is the number of parallel callers
  */
 export async function cycles({ acquire }, { flows, forMs }) {
   const latencies = [];

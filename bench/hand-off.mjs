@@ -1,4 +1,4 @@
-// From the moment when one process frees something to the moment when another, that waits, has it.
+// The time from a release in one process until a waiter in another process holds the key.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inTime, now, until } from './clock.mjs';
 import { costMeasures } from './contended.mjs';
@@ -6,11 +6,11 @@ import { quantile } from './statistics.mjs';
 
 const KEYS = 16;
 const SLOTS = 6;
-/** The warm-up of all processes hands over too seldom between two of them. */
+/** The common warm-up hands over too rarely from one process to another. */
 const WARMING_SLOTS = 20;
 const SLOT_MS = 150;
 const HEAD_START_MS = 20;
-/** The waiter asks 10 ms after the holder. */
+/** The waiter calls 10 ms after the holder. */
 const LATER_MS = 10;
 const SHORTEST_HOLD_MS = 15;
 const LONGEST_HOLD_MS = 115;
@@ -19,7 +19,7 @@ const LATE_MS = 500;
 const MISSED_MS = 5_000;
 
 export const actions = {
-  /** @returns {Promise<number[]>} when each was freed */
+  /** @returns {Promise<number[]>} when each key was freed */
   free: (locker, slots) => {
     const arm = locker.arm ?? locker.acquire;
     return inSlots(slots, async ({ key, at, holdMs }) => {
@@ -32,7 +32,7 @@ export const actions = {
     });
   },
 
-  /** @returns {Promise<(number | null)[]>} when each was there for the waiter; null: never */
+  /** @returns {Promise<(number | null)[]>} when the waiter acquired each key; null: never */
   await: (locker, slots) => {
     const wait = locker.wait ?? (async (key) => locker.acquire(key));
     return inSlots(slots, async ({ key, at }) => {
@@ -42,7 +42,7 @@ export const actions = {
         gotAt = now();
         return release?.();
       });
-      // A waiter that gives up was not woken either.
+      // A waiter that gives up counts as not woken.
       await inTime(
         got.catch(() => undefined),
         LONGEST_HOLD_MS + MISSED_MS,
@@ -54,7 +54,7 @@ export const actions = {
 
 const inSlots = (slots, work) => Promise.all(slots.map(work));
 
-/** Two processes, the first of which frees what the second waits for. */
+/** The first process frees the keys for which the second process waits. */
 export async function drive(crew, { id }, { pace }) {
   await handOffs(crew, `${id}:warm`, Math.ceil(WARMING_SLOTS * pace.share));
   const slots = Math.max(1, Math.round(SLOTS * pace.share));

@@ -1,19 +1,19 @@
-// Lockers are files of lockers/, some with variants (`ours:fair`), or files from elsewhere.
+// Lockers are files of lockers/, some with variants (`ours:fair`), or files outside the bench.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { HOST, WAIT_MS } from './terms.mjs';
 
 const OUTSIDE = 'outside:';
-/** Where a file from elsewhere finds what the bench has installed. */
+/** A file from outside the bench is copied here, so that it can import the packages of the bench. */
 const GUESTS = join(import.meta.dirname, 'node_modules', '.lockers');
 
 /** @param {string} name of a locker */
 export const isOutside = (name) => name.startsWith(OUTSIDE);
 
 /**
- * Copies a file from elsewhere to where it can import the bench's packages.
- * @param {string} file a module that stands alone
+ * Copies a file from outside the bench, so that it can import the packages of the bench.
+ * @param {string} file a module without files of its own
  * @returns {string} the name of the locker
  */
 export function adopt(file) {

@@ -5,11 +5,11 @@ import { arch, cpus, platform, release } from 'node:os';
 const require = createRequire(import.meta.url);
 
 /**
- * Where processes may be kept: Redis and, in a split trial, its clients on another core.
+ * The cores of Redis and, in a split trial, of its clients.
  * @typedef {{ redis: number, clients: number }} Cores
  */
 
-/** @returns {Cores | null} null where processes cannot be kept on a core */
+/** @returns {Cores | null} null if this machine cannot pin processes to cores */
 export function findCores() {
   const { status, stdout } = spawnSync('taskset', ['-cp', String(process.pid)], {
     encoding: 'utf8',
@@ -27,12 +27,12 @@ function coresIn(list) {
   });
 }
 
-/** Keeps a process, with all its threads, on one core. */
+/** Pins a process, with all its threads, to one core. */
 export function pin(pid, core) {
   const { status, stderr } = spawnSync('taskset', ['-acp', String(core), String(pid)], {
     encoding: 'utf8',
   });
-  if (status !== 0) throw new Error(`Process ${pid} cannot be kept on core ${core}: ${stderr}`);
+  if (status !== 0) throw new Error(`Process ${pid} cannot be pinned to core ${core}: ${stderr}`);
 }
 
 /**
@@ -42,8 +42,8 @@ export function pin(pid, core) {
 export function describeMachine(cores, redisVersion) {
   const [cpu] = cpus();
   const where = cores
-    ? `Redis on core ${cores.redis}, clients on core ${cores.clients} (split) or beside it (same core)`
-    : 'processes NOT kept on cores here: p50 and ratios of A and E mean little';
+    ? `Redis on core ${cores.redis}, clients on core ${cores.clients} (split) or on the core of Redis (same core)`
+    : 'processes NOT pinned to cores: p50 and ratios of A and E mean little';
   return {
     node: process.version,
     redis: redisVersion,
@@ -55,7 +55,7 @@ export function describeMachine(cores, redisVersion) {
   };
 }
 
-/** @returns {Record<string, string>} of all that is measured, and of the client of most of it */
+/** @returns {Record<string, string>} the versions of all lockers and of ioredis */
 function installedVersions() {
   const { dependencies } = require('./package.json');
   const { version } = require('ioredis/package.json');

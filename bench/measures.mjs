@@ -1,5 +1,5 @@
 /**
- * The titles of the columns. `less` marks what is better when it is smaller.
+ * The titles of the columns. With `less`, smaller is better.
  * @type {Record<string, { title: string, digits: number, less?: boolean }>}
  */
 export const MEASURES = {
@@ -29,8 +29,8 @@ export const MEASURES = {
   commandsPerS: { title: 'cmds/s', digits: 0 },
   redisUsPerRenewal: { title: 'redis µs/renewal', digits: 1 },
   silentUs: { title: 'no events CPU µs', digits: 2 },
-  unheardUs: { title: 'unheard CPU µs', digits: 2 },
-  heardUs: { title: 'heard CPU µs', digits: 2 },
+  unheardUs: { title: 'no listener CPU µs', digits: 2 },
+  heardUs: { title: 'one listener CPU µs', digits: 2 },
   countedUs: { title: '/prometheus CPU µs', digits: 2 },
   addedUs: { title: 'added CPU µs', digits: 2, less: true },
   decoratedUs: { title: 'decorated CPU µs', digits: 2 },
@@ -53,8 +53,8 @@ export const MEASURES = {
   lost: { title: 'lost', digits: 0 },
 };
 
-/** Counts of things that must not happen. Several rounds give their sum, not their median. */
+/** Counts of events that must not happen. The figure of several rounds is their sum, not their median. */
 export const FAULTS = ['overlaps', 'oversold', 'late', 'missed', 'lost'];
 
-/** The faults that mean that a lock did not do what it is for, on a machine however slow. */
+/** Faults that show that a lock did not lock. They must not happen on a slow machine either. */
 export const BREAKAGES = ['overlaps', 'oversold', 'missed'];

@@ -8,16 +8,16 @@ const NAMES = Object.keys(SCENARIO_FILES);
 
 export const USAGE = `npm run bench -- [options]
 
-  --scenario LIST    of ${NAMES.join(', ')}; default: all
-  --rounds N         of which medians are taken; default: ${FULL.rounds}
-  --warm-up MS       for how long each process takes locks before it is looked at;
-                     default: until its rate has stopped rising, at most ${FULL.longestWarmUpMs}
-  --quick            one round of short windows, only to see that everything works
-  --no-peers         without other libraries
-  --lockers LIST     only these files of bench/lockers/; "nothing" locks nothing, to see that it is noticed
-  --locker-file FILE one more locker, of a module from elsewhere; may be given several times
-  --json [FILE]      all measures as JSON, to the file or to standard output
-  --chart FOLDER     writes the headlines as bars into bench.light.svg and bench.dark.svg
+  --scenario LIST    some of ${NAMES.join(', ')}; default: all
+  --rounds N         the number of rounds; the figures are their medians; default: ${FULL.rounds}
+  --warm-up MS       how long each process uses its locks before the measurement;
+                     default: until its rate stops rising, at most ${FULL.longestWarmUpMs}
+  --quick            run one round of short windows, only to check that everything works
+  --no-peers         leave out other libraries
+  --lockers LIST     use only these files of bench/lockers/; "nothing" locks nothing, to test the checks
+  --locker-file FILE add a locker from a module outside the bench; you can repeat this option
+  --json [FILE]      write all measures as JSON, to the file or to standard output
+  --chart FOLDER     write the headlines as bars into bench.light.svg and bench.dark.svg
   --help`;
 
 export class UsageError extends Error {}
@@ -26,7 +26,7 @@ export class UsageError extends Error {}
  * @typedef {object} Options
  * @property {string[]} scenarios
  * @property {string[] | undefined} lockers
- * @property {string[]} lockerFiles modules from elsewhere
+ * @property {string[]} lockerFiles modules outside the bench
  * @property {boolean} peers
  * @property {import('./pace.mjs').Pace} pace
  * @property {string | undefined} json a file, or '-' for standard output
@@ -76,7 +76,7 @@ function parse(args) {
   }
 }
 
-/** `--json` may stand alone. */
+/** `--json` needs no file. */
 function withFileOfJson(args) {
   return args.flatMap((arg, i) => {
     const isAlone = arg === '--json' && (args[i + 1] ?? '--').startsWith('--');
@@ -91,19 +91,21 @@ function scenariosOf(list) {
   return NAMES.filter((name) => wanted?.includes(name.toLowerCase()) ?? true);
 }
 
-/** Their names tell them apart. */
+/** The names of the files distinguish them. */
 function lockerFilesOf(files = []) {
   const names = files.map((file) => basename(file));
   const bad = files.find((file, i) => !existsSync(file) || names.indexOf(names[i]) !== i);
   if (bad === undefined) return files;
-  throw new UsageError(`--locker-file ${bad}: no such file, or a second one of that name`);
+  throw new UsageError(
+    `--locker-file ${bad}: there is no such file, or another file has the same name`,
+  );
 }
 
 function wholeNumber(option, text, least) {
   if (text === undefined) return undefined;
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= least) return number;
-  throw new UsageError(`${option} is a whole number, and at least ${least}`);
+  throw new UsageError(`${option} must be a whole number of at least ${least}`);
 }
 
 const listOf = (text) => text?.split(',').map((name) => name.trim());

@@ -1,15 +1,15 @@
 /**
- * How long things are looked at.
+ * The durations of a run.
  * @typedef {object} Pace
  * @property {number} rounds
- * @property {number} share of every window
- * @property {number} [warmUpMs] without it until the rate has stopped rising
+ * @property {number} share the part of each window that is used
+ * @property {number} [warmUpMs] default: until the rate stops rising
  * @property {number} longestWarmUpMs
- * @property {number} wavesMs for how long further waves begin
- * @property {number} locks how many F holds
+ * @property {number} wavesMs no wave begins after this time
+ * @property {number} locks the number of locks that F holds
  */
 
 /** @type {Pace} */
 export const FULL = { rounds: 5, share: 1, longestWarmUpMs: 30_000, wavesMs: 300, locks: 10_000 };
-/** Only to see that everything works. */
+/** Only to check that everything works. */
 export const QUICK = { ...FULL, rounds: 1, share: 0.25, warmUpMs: 90, wavesMs: 0, locks: 2_000 };

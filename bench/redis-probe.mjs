@@ -4,7 +4,7 @@ import { HOST } from './terms.mjs';
 const SCRIPT_COMMANDS = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro', 'fcall'];
 const EXPIRY_COMMANDS = ['pexpire', 'set', 'psetex', 'pexpireat'];
 
-/** The server's own report of its work, less the work of asking. */
+/** The work that the server reports, without the work of the report. */
 export class RedisProbe {
   #client;
   #own = { commands: 0, reads: 0 };
@@ -46,7 +46,7 @@ export class RedisProbe {
     return /redis_version:(\S+)/.exec(await this.#client.info('server'))?.[1] ?? 'unknown';
   }
 
-  /** Names of all keys that there are. */
+  /** The names of all keys. */
   keys() {
     return this.#client.keys('*');
   }

@@ -73,7 +73,7 @@ const STATES = ['fresh', STEADY, 'after a collection', 'per operation'];
 
 /**
  * The headlines of all trials, by the state of the processes.
- * @param {(ReturnType<typeof import('./verdicts.mjs').compare> & { scenario: any, trial: any })[]} locks what is measured beside `raw`
+ * @param {(ReturnType<typeof import('./verdicts.mjs').compare> & { scenario: any, trial: any })[]} locks the comparisons with `raw`
  */
 export function stateTable(locks) {
   const labels = [...new Set(locks.flatMap(({ rows }) => rows.map(({ label }) => label)))];

@@ -3,7 +3,7 @@ import { inTime, now } from './clock.mjs';
 import { loadLocker } from './load-locker.mjs';
 import { LEASE_MS } from './terms.mjs';
 
-/** Beside its warm-up no run of a locker takes longer, unless it hangs. */
+/** A run of a locker that takes longer hangs. This does not include its warm-up. */
 const LONGEST_MS = 40_000;
 
 /**
@@ -18,7 +18,7 @@ const LONGEST_MS = 40_000;
  */
 
 /**
- * Every round runs every locker once, each time in fresh processes, and begins with another.
+ * Each round runs each locker once, in fresh processes. Each round begins with another locker.
  * @param {object} bench
  * @param {Awaited<ReturnType<typeof import('./scenarios.mjs').loadScenario>>[]} bench.scenarios
  * @param {import('./pace.mjs').Pace} bench.pace
@@ -47,8 +47,8 @@ export async function runRounds(bench) {
 }
 
 /**
- * The trials that the same processes run, one after the other: those with the same number of
- * processes. A trial with Node arguments or a warm-up of its own runs alone.
+ * Groups the trials with the same number of processes: the same processes run them one after the
+ * other. A trial with Node arguments or a warm-up of its own runs alone.
  */
 function together({ trials }) {
   const kindOf = ({ id, processes, nodeArgs, warmUpMs }) =>
@@ -95,7 +95,7 @@ async function runTrials(bench, scenario, { trials, locker, records }) {
   await crew?.dismiss();
 }
 
-/** @returns {Promise<boolean>} whether the processes are still good for anything */
+/** @returns {Promise<boolean>} whether the next trial can use the processes */
 async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, record }) {
   const core = trial.cores === 'split' ? cores?.clients : cores?.redis;
   const warmUp = { ...pace, warmUpMs: trial.warmUpMs ?? pace.warmUpMs };
@@ -108,7 +108,7 @@ async function runOne({ probe, port, pace, cores }, scenario, { trial, crew, rec
   const run = measure();
   try {
     const longestMs = LONGEST_MS + (warmUp.warmUpMs ?? warmUp.longestWarmUpMs);
-    if (!(await inTime(run, longestMs))) throw new Error(`No end after ${longestMs / 1e3} s`);
+    if (!(await inTime(run, longestMs))) throw new Error(`Not finished after ${longestMs / 1e3} s`);
     const { error, ...measures } = await run;
     record.samples.push(measures);
     if (error !== undefined) record.errors.push(error);

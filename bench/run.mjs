@@ -1,4 +1,4 @@
-// Measures this library beside Redisson's protocol by hand and the libraries that people use instead.
+// Measures this library beside Redisson's protocol by hand, and beside other lock libraries.
 import { writeFile } from 'node:fs/promises';
 import { startRedisServer } from '../scripts/redis-server.mjs';
 import { writeCharts } from './chart.mjs';
@@ -72,7 +72,7 @@ async function main() {
   const json = JSON.stringify({ machine, pace: options.pace, records, ...summary(judgement) });
   if (isPiped) console.log(json);
   else if (options.json) await writeFile(options.json, `${json}\n`);
-  // A slow machine breaks no build; a lock that does not lock does.
+  // A slow machine does not fail the build. A lock that does not lock fails it.
   process.exitCode = judgement.broken.length > 0 ? 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-/** The names for `--scenario`, in the order of the report; the file of each holds both of its halves. */
+/** The names for `--scenario`, in the order of the report. The file of a scenario has its actions and its `drive`. */
 export const SCENARIO_FILES = {
   A: 'scenarios/a',
   B: 'scenarios/b',
@@ -21,12 +21,12 @@ export const SCENARIO_FILES = {
 /**
  * @typedef {object} Scenario
  * @property {string} title
- * @property {string[]} lockers files of lockers/; the first two are ours and what it is measured against
- * @property {string} [state] of its processes, if not steady
+ * @property {string[]} lockers files of lockers/; the first two are ours and its reference
+ * @property {string} [state] the state of its processes, if not steady
  * @property {Trial[]} trials
- * @property {Record<string, (locker: any, args: any) => unknown>} actions what the workers can be told to do
+ * @property {Record<string, (locker: any, args: any) => unknown>} actions the commands that workers can run
  * @property {(crew: import('./crew.mjs').Crew, trial: Trial, context: Context) => Promise<Record<string, unknown>>} drive
- * tells them, and makes measures of what they say
+ * sends the commands, and computes measures from the results
  */
 
 /**
@@ -35,8 +35,8 @@ export const SCENARIO_FILES = {
  * @property {string} title
  * @property {'same core' | 'split'} cores Redis and the clients on one core, or on two
  * @property {number} [processes]
- * @property {string[]} [nodeArgs] for its processes, which are then its own
- * @property {number} [warmUpMs] for its processes, which are then its own
+ * @property {string[]} [nodeArgs] for its processes; no other trial then uses these processes
+ * @property {number} [warmUpMs] for its processes; no other trial then uses these processes
  * @property {string} headline the measure that counts
  * @property {string[]} columns further measures to show
  */

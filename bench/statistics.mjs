@@ -17,7 +17,7 @@ export function median(values) {
 /** @typedef {{ startedAt: number, endedAt: number, rows: Float64Array, waiting: { flow: number, ms: number }[] }} Report */
 
 /**
- * @param {Report[]} reports of one wave or loop, one from each process
+ * @param {Report[]} reports the reports of one wave or loop, one from each process
  * @returns {number[][]} the visits of all of them in the order of entering
  */
 export function visitsOf(reports) {
@@ -61,7 +61,7 @@ export function waitsOf(reports) {
   return { served, longest };
 }
 
-/** How many turns each caller had. */
+/** The number of turns of each caller. */
 export function turnsOf(report, callers) {
   const turns = Array(callers).fill(0);
   for (let row = 0; row < report.rows.length; row += FIELDS) turns[report.rows[row + FLOW]] += 1;

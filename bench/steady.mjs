@@ -1,17 +1,17 @@
-// When processes have warmed up: the rate at which they take locks has stopped rising.
+// Processes are warm when the rate of their locks has stopped rising.
 import { now } from './clock.mjs';
 
 const ROUND_MS = 1_000;
-/** The last third of the time is compared with the one before; each has at least 2 rounds. */
+/** The last third of the time is compared with the third before it. Each has at least 2 rounds. */
 const LEAST_THIRD = 2;
-/** A machine that is never quite still makes two thirds differ by less than that. */
+/** On a machine with other work, two thirds differ by less than this without a rise. */
 const RISEN = 1.03;
 
 /** @typedef {{ ops: number, cpuUs: number, problem?: string }} Part one kind of load in one process */
 
 /**
  * @param {(forMs: number) => Promise<Part[][]>} warmFor resolves with the parts of each process
- * @param {import('./pace.mjs').Pace} pace a fixed time, or no longer than another
+ * @param {import('./pace.mjs').Pace} pace a fixed time, or an upper limit
  * @returns {Promise<string | undefined>} what went wrong
  */
 export async function untilSteady(warmFor, { warmUpMs, longestWarmUpMs }) {
@@ -29,8 +29,8 @@ export async function untilSteady(warmFor, { warmUpMs, longestWarmUpMs }) {
 }
 
 /**
- * The geometric mean of all kinds of load, each in operations for the CPU time of all processes. So
- * neither pauses count nor other load of the machine.
+ * The geometric mean of all kinds of load, each in operations per CPU time of all processes. Pauses and
+ * other load of the machine do not count.
  */
 function rateOf(reports) {
   const logs = reports[0].map((_, kind) => {

@@ -1,5 +1,5 @@
 /**
- * A table in Markdown, which also reads well as it is. Names stand left, figures right.
+ * A table in Markdown, aligned as plain text: names left, figures right.
  * @param {string[]} titles
  * @param {string[][]} rows
  */

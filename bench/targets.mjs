@@ -1,6 +1,6 @@
 /**
- * The figures that this library is meant to reach: a ratio to the protocol by hand (`raw`) and to the best of the
- * peers (`peer`), of the trial's headline; or a plain bound of one of its measures.
+ * The targets of this library. `raw` and `peer` are ratios of the trial's headline: to the protocol by hand, and to the
+ * best peer. `atMost` is a bound for a measure.
  * @type {({ trial: string, raw?: number, peer?: number } | { trial: string, measure: string, atMost: number })[]}
  */
 export const TARGETS = [

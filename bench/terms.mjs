@@ -1,10 +1,10 @@
 /**
- * Every locker gets this time, if it has such an option: no caller gives up, and no lease expires.
+ * Each locker with such an option gets this time, so that no caller gives up and no lease expires.
  */
 export const WAIT_MS = 60_000;
 export const LEASE_MS = 10_000;
 
-/** Where the private server listens. */
+/** The address of the private server. */
 export const HOST = '127.0.0.1';
 
 /**
@@ -14,7 +14,7 @@ export const HOST = '127.0.0.1';
  */
 
 /**
- * One way to lock, in one process. Not every locker can do everything; each scenario lists its
+ * One kind of lock in one process. Not every locker has all methods. Each scenario lists its
  * lockers.
  * @typedef {object} Locker
  * @property {(key: string) => Promise<() => Promise<unknown>>} [acquire] resolves with the release
@@ -24,5 +24,5 @@ export const HOST = '127.0.0.1';
  * lease
  * @property {(key: string) => Promise<() => unknown>} [arm] makes others wait; resolves with a
  * function that frees them
- * @property {(key: string) => Promise<unknown>} [wait] resolves once it has been freed
+ * @property {(key: string) => Promise<unknown>} [wait] resolves when the key is freed
  */

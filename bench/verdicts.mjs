@@ -4,7 +4,7 @@ import { isPeer } from './lockers/who.mjs';
 import { median } from './statistics.mjs';
 import { TARGETS } from './targets.mjs';
 
-/** A peer that leaves more of its callers unserved than this does not count as the best. */
+/** A peer that leaves more of its callers unserved cannot be the best peer. */
 const LARGEST_NEVER_PCT = 5;
 
 /** @typedef {{ median: number, min: number, max: number }} Figure */
@@ -26,7 +26,7 @@ export function figuresOf({ samples }) {
 }
 
 /**
- * The lockers of one trial with their figures, and the locker of the comparison.
+ * The lockers of one trial with their figures, and the lockers that they are compared with.
  * @param {import('./rounds.mjs').Record[]} records
  */
 export function compare(scenario, trial, records) {
@@ -88,7 +88,7 @@ function judged(about, value, target, isLess) {
 }
 
 /**
- * Faults that must not happen on any machine: ours, or what it is measured against, did not lock.
+ * Faults that must not happen on any machine: our locker, or its reference, did not lock.
  * @param {(ReturnType<typeof compare> & { scenario: any, trial: any })[]} comparisons
  */
 export function breakages(comparisons) {

@@ -1,6 +1,6 @@
 import { now } from './clock.mjs';
 
-/** The fields of one visit: who, in which place of the order of asking, and when. */
+/** The fields of one visit: the caller, its place in the order of the calls, and the times. */
 export const FLOW = 0;
 export const PLACE = 1;
 export const ASKED = 2;
@@ -34,7 +34,7 @@ export class Visits {
   }
 
   leave(row) {
-    // After the end the row has no reader.
+    // After the end, the row is not read.
     if (this.isOpen) this.#rows[row + LEFT] = now();
   }
 

@@ -2,16 +2,16 @@ import { inTime, now } from './clock.mjs';
 
 const MANY = 16;
 const CONTENDED = 4;
-/** A caller that has not acquired 2 s after the end will never get a wake-up. */
+/** A caller that has not acquired 2 s after the end never gets a wake-up. */
 const LATE_MS = 2_000;
 
 /**
- * Warms sockets and compiles code: many callers with a key each, then one, then some of every
- * process with the same key. Code that V8 has not compiled yet is many times slower. More code
- * takes longer to compile.
+ * Warms up sockets and compiles code. Many callers with a key each come first, then one caller. Then
+ * some callers of each process use the same key. V8 runs code many times slower before it compiles it.
+ * More code takes longer to compile.
  * @param {import('./terms.mjs').Locker} locker
- * @returns {Promise<{ ops: number, cpuUs: number, problem?: string }[]>} the figures of each, and
- * its problem
+ * @returns {Promise<{ ops: number, cpuUs: number, problem?: string }[]>} the figures of each kind of
+ * load, and its problem
  */
 export async function warmUp(locker, forMs) {
   if (!locker.acquire) return [];
@@ -36,7 +36,7 @@ async function flows({ acquire, permits }, forMs, count, keyOf) {
     problem = `while it warmed up: ${String(error?.message ?? error)}`;
   });
   const isOver = await inTime(done, forMs + LATE_MS);
-  if (!isOver) problem = 'while it warmed up: somebody was never woken';
+  if (!isOver) problem = 'while it warmed up: a waiter was never woken';
   const { user, system } = process.cpuUsage(cpu);
   return { ops, cpuUs: user + system, problem };
 }

@@ -1,4 +1,4 @@
-// One locker in one scenario, in a process of its own: it does what the crew's owner tells it.
+// Runs one locker in one scenario, in its own process. It runs the actions that the crew sends.
 // Arguments: the locker, the scenario's file, its terms as JSON.
 import { settled } from './callers.mjs';
 import { loadLocker } from './load-locker.mjs';

@@ -4,7 +4,7 @@ import { HOST, WAIT_MS } from '../terms.mjs';
 
 export const label = 'node-redis-warlock';
 
-/** It ships no pause between two attempts; its documentation and its users take some 100 ms. */
+/** The library has no default pause between two attempts. Its documentation and its users use 100 ms. */
 const DELAY_MS = 100;
 
 /** @param {import('../terms.mjs').Terms} terms */

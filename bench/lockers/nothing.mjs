@@ -1,5 +1,4 @@
-// Excludes no caller: proof that overlaps, sold-out goods and wake-ups are counted. Not in any
-// table.
+// Excludes no caller, to test that overlaps and oversold goods are counted. In no table.
 export const label = 'nothing';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

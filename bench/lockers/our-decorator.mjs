@@ -7,14 +7,14 @@ import { HOST } from '../terms.mjs';
 
 export const label = '@WithLock';
 
-/** Takes no time: the decorator is the only cost. */
+/** A lock that takes no time: the only cost is the decorator. */
 const noLocks = { using: async (_name, work) => work() };
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- it is what its metadata say
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its metadata are its content
 class App {}
 Module({})(App);
 
-/** A class with this number of methods, as the compiler makes it of decorated source. */
+/** A class with this number of methods, as the compiler makes it from decorated source. */
 function classOf(methods, isDecorated) {
   // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its methods come later
   class Shop {}
@@ -49,7 +49,7 @@ export async function create(terms) {
     decorated: (id) => shop.buy0(id),
     byHand: (id) => noLocks.using(`product_${id}`, async () => id),
     /**
-     * Defines this number of classes and starts an application of them; resolves with the CPU time,
+     * Defines this number of classes and starts an application with them. Resolves with the CPU time
      * in ms.
      */
     async boots(classes, methods, isDecorated) {

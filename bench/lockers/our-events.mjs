@@ -8,7 +8,7 @@ import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js
 
 export const label = 'a free lock';
 
-/** Grants everything at once: the client is the only cost. */
+/** Grants each call at once: the only cost is the client. */
 const noRedis = {
   isUp: true,
   run: async ({ name }) => ({
@@ -31,12 +31,12 @@ const CHANNELS = [
 const cycleOf = (locks) => async () => (await locks.acquire('own')).release();
 
 export async function create() {
-  // As in production: no log of every step.
+  // As in production, without a log line for each step.
   Logger.overrideLogger(['log', 'warn', 'error']);
   const family = new LockFamily({ settings: {} }, backend, (next) => new LockLogger(next));
   const asTheModule = cycleOf(family.lock);
   return {
-    // No caller can have it: the module and openLocks() always publish events.
+    // Not available to users: the module and openLocks() always publish events.
     silent: cycleOf(new LockService(backend.context(noRedis, {}))),
     unheard: asTheModule,
     heard: asTheModule,

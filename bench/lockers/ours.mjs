@@ -6,9 +6,9 @@ export const label = 'nestjs-redis-lock';
 const VARIANTS = { lock, fair, readers, permits, latch };
 
 /**
- * As for an application; leases are kept by the watchdog.
+ * The library as an application uses it. The watchdog renews the leases.
  * @param {import('../terms.mjs').Terms} terms
- * @param {keyof typeof VARIANTS} [variant] which primitive
+ * @param {keyof typeof VARIANTS} [variant] the primitive
  */
 export async function create({ port, leaseMs }, variant = 'lock') {
   const connection = `redis://${HOST}:${port}`;

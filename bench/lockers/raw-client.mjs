@@ -1,4 +1,4 @@
-// Every protocol written by hand begins with this.
+// The client of all protocols that are written by hand.
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { HOST } from '../terms.mjs';
@@ -7,7 +7,7 @@ import { Wakeups } from './raw-wakeups.mjs';
 /**
  * @param {number} port
  * @param {readonly string[]} scripts
- * @param {(payload: string) => number} [howMany] waiters a message wakes
+ * @param {(payload: string) => number} [howMany] the number of waiters that a message wakes
  */
 export async function openRaw(port, scripts, howMany) {
   const client = new Redis(port, HOST);

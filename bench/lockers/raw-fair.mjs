@@ -1,10 +1,10 @@
-// Redisson's protocol for a fair lock, written by hand: a list of waiters, the time after which each
-// may be thrown out, and a channel for each waiter. Nothing that makes it safe.
+// Redisson's protocol for a fair lock, written by hand without anything that makes it safe. It has a
+// list of waiters, a timeout for each waiter, and a channel for each waiter.
 import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';
 
-/** The time that Redisson gives a waiter without a limit. */
+/** The timeout in Redisson of a waiter that waits without a limit. */
 const FAIR_WAIT_MS = 300_000;
 
 const SWEEP = `

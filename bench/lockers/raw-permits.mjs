@@ -1,4 +1,5 @@
-// Redisson's protocol for a semaphore whose permits are leases, written by hand. Nothing that makes it safe.
+// Redisson's protocol for a semaphore whose permits are leases, written by hand
+// without anything that makes it safe.
 import { randomBytes } from 'node:crypto';
 import { openRaw } from './raw-client.mjs';
 

@@ -1,4 +1,5 @@
-// Redisson's protocol for the reading side of a read-write lock, written by hand. Nothing that makes it safe.
+// Redisson's protocol for the reading side of a read-write lock, written by hand
+// without anything that makes it safe.
 import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';

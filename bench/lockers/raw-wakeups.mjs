@@ -1,9 +1,9 @@
-/** Lock channels: an unlock wakes one, a writer's unlock wakes all. */
+/** Lock channels: an unlock wakes one waiter, the unlock of a writer wakes all. */
 const byUnlock = (payload) => (payload === '1' ? Infinity : 1);
 
 /**
- * Redisson's way to wait: one subscription for each channel and process. Each message wakes the
- * same number of waiters.
+ * Waits as Redisson does, with one subscription for each channel and process. `howMany` is the number of
+ * waiters that a message wakes.
  */
 export class Wakeups {
   #subscriber;
@@ -12,7 +12,7 @@ export class Wakeups {
 
   /**
    * @param {import('ioredis').Redis} subscriber
-   * @param {(payload: string) => number} howMany waiters a message wakes
+   * @param {(payload: string) => number} howMany the number of waiters that a message wakes
    */
   constructor(subscriber, howMany = byUnlock) {
     this.#subscriber = subscriber;
@@ -23,7 +23,7 @@ export class Wakeups {
 
   /**
    * @param {string} channel
-   * @param {() => Promise<unknown>} attempt resolves with null, or with how long the lock is taken
+   * @param {() => Promise<unknown>} attempt resolves with null, or with the rest of the lease
    */
   async untilGranted(channel, attempt) {
     if ((await attempt()) === null) return;
@@ -56,7 +56,7 @@ export class Wakeups {
   }
 }
 
-/** The waiters of one channel. A message that finds no parked waiter is kept for the next. */
+/** The waiters of one channel. If no waiter is parked, the line keeps a message for the next one. */
 class Line {
   members = 0;
   #parked = [];

@@ -1,5 +1,5 @@
-// Redisson's protocol for a reentrant lock, written by hand: every call is a script, a release is
-// published, and each message makes one waiter of each process try again. Nothing that makes it safe.
+// Redisson's protocol for a reentrant lock, written by hand without anything that makes it safe. Each
+// call is a script. A release publishes a message, and one waiter of each process then tries again.
 import { openRaw } from './raw-client.mjs';
 
 export const label = 'raw';

@@ -4,7 +4,7 @@ import { HOST, WAIT_MS } from '../terms.mjs';
 
 export const label = '@redis-kit/lock';
 
-/** The shortest pause between two attempts as shipped: 200 ms less 100 ms of jitter. */
+/** The shortest default pause between two attempts: 200 ms less 100 ms of jitter. */
 const SHORTEST_DELAY_MS = 100;
 
 /** @param {import('../terms.mjs').Terms} terms */

@@ -1,4 +1,4 @@
-/** Files of this folder: ours, the protocol by hand, and the six libraries that people use instead. */
+/** Files of this folder: ours, the protocol by hand, and six other libraries. */
 export const OURS = 'ours';
 export const RAW = 'raw';
 
@@ -13,14 +13,14 @@ const PEERS = [
 
 export const ALL = [OURS, RAW, ...PEERS];
 
-/** @param {string} locker a file of this folder, such as that of another lock of a peer */
+/** @param {string} locker a file of this folder, also of another lock of a peer */
 export const isPeer = (locker) => PEERS.some((peer) => locker.startsWith(peer));
 
-/** All that keep a lock by themselves. */
+/** The lockers that renew their locks. */
 export const RENEWING = ALL.filter(
   (locker) => !['node-redis-warlock', 'simple-redis-mutex'].includes(locker),
 );
 
-/** Lockers from elsewhere lock as `raw` does, and take part where it does. */
+/** Lockers from outside the bench take part in the scenarios of `raw`. */
 export const withOutsiders = ({ lockers, reference }, outsiders) =>
   reference === RAW ? [...lockers, ...outsiders] : lockers;

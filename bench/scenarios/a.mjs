@@ -1,4 +1,4 @@
-// One caller that takes and gives back one free key.
+// One caller acquires and releases one free key.
 import { measureCycles } from '../cycles.mjs';
 import { ALL } from '../lockers/who.mjs';
 

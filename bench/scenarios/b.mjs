@@ -1,4 +1,4 @@
-// 64 callers of one process, each with a free key of its own.
+// 64 callers of one process, each with its own free key.
 import { measureCycles } from '../cycles.mjs';
 import { ALL } from '../lockers/who.mjs';
 

@@ -1,4 +1,4 @@
-// Many callers of one process on one key, with nothing to do in the critical section.
+// Many callers of one process on one key, with an empty section.
 import { driveLoop, driveWaves } from '../contended.mjs';
 import { ALL } from '../lockers/who.mjs';
 

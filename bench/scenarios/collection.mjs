@@ -1,4 +1,4 @@
-// One caller and a free key, right after V8 has collected all garbage while nothing was on its way.
+// One caller and a free key, right after a full garbage collection without calls on their way.
 // V8 drops the code that it compiled for a kind of object when the last object of that kind dies.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cycles, opsPerS } from '../cycles.mjs';
@@ -12,7 +12,7 @@ export const state = 'after a collection';
 export const trials = [
   {
     id: 'collection',
-    title: 'the first 300 ms of one caller with a free key, beside its own steady rate',
+    title: 'the first 300 ms of one caller with a free key, as a share of its own steady rate',
     cores: 'same core',
     headline: 'sharePct',
     columns: ['steadyPerS', 'collectedPerS'],
@@ -20,10 +20,10 @@ export const trials = [
 ];
 
 const TIMES = 3;
-/** Until what the collection before took is compiled again. */
+/** Enough to compile again the code that the last collection dropped. */
 const RECOVERY_MS = 1_500;
 const STEADY_MS = 500;
-/** Until nothing is on its way. */
+/** After this time no call is on its way. */
 const QUIET_MS = 50;
 const COLLECTED_MS = 300;
 

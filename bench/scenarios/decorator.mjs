@@ -1,4 +1,4 @@
-// @WithLock adds CPU time to a lock that takes none, and to the start of an application.
+// The CPU time that @WithLock adds to a call, and to the start of an application. The lock takes no time.
 import { median } from '../statistics.mjs';
 
 export const title = 'Decorator';
@@ -8,7 +8,7 @@ const COMMON = { processes: 1, cores: 'split' };
 
 export const trials = [
   {
-    ...{ ...COMMON, id: 'decorator call', title: 'a call, beside the same by hand' },
+    ...{ ...COMMON, id: 'decorator call', title: 'a call, beside the same call by hand' },
     headline: 'addedUs',
     columns: ['decoratedUs', 'plainUs'],
   },
@@ -26,7 +26,7 @@ const METHODS = 10;
 
 export const actions = { calls, starts };
 
-/** In turn, so that what happens beside it does not meet one of them alone. */
+/** In turn, so that other work on the machine affects both. */
 async function calls({ decorated, byHand }, series) {
   const times = { decorated: [], plain: [] };
   for (let i = 0; i < series; i++) {
@@ -43,7 +43,7 @@ async function usPerCall(call) {
   return (user + system) / CALLS;
 }
 
-/** As a process starts once, so that no code of the decorator is warm. That of Nest is. */
+/** Each process starts once: Nest's code is warm, the decorator's code is not. */
 async function starts({ boots }) {
   await boots(CLASSES, METHODS, false);
   const plainMs = await boots(CLASSES, METHODS, false);

@@ -1,4 +1,4 @@
-// How long a lock takes from one process to another.
+// The time in which a lock moves from one process to another.
 import { ALL } from '../lockers/who.mjs';
 
 export { actions, drive } from '../hand-off.mjs';

@@ -17,12 +17,12 @@ export const trials = [
 
 const CYCLES = 1_000;
 const SERIES = 60;
-/** Trials without a listener come first: a channel that once had one is never as fast again. */
+/** Trials without a listener come first: a listener makes a channel slower, even after it has left. */
 const TURNS = [['silent', 'unheard'], ['heard'], ['counted']];
 const WAYS = TURNS.flat();
 
 export const actions = {
-  /** In turn, so that what happens beside it does not meet one of them alone. */
+  /** In turn, so that other work on the machine affects all of them. */
   async cycles(locker, series) {
     const times = Object.fromEntries(WAYS.map((way) => [way, []]));
     for (const ways of TURNS) {
@@ -43,7 +43,7 @@ async function usPerCycle(cycle) {
   return (user + system) / CYCLES;
 }
 
-/** `addedUs`: the cost of the module for possible listeners, while there is none. */
+/** `addedUs`: what events cost while no listener is there. */
 export async function drive(crew, _trial, { pace }) {
   const times = await crew.one(0, 'cycles', SERIES * pace.share);
   const [silentUs, unheardUs, heardUs, countedUs] = WAYS.map((way) => median(times[way]));

@@ -1,4 +1,4 @@
-// One process keeps many locks, and does nothing else.
+// One process holds many locks, and does nothing else.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../clock.mjs';
 import { RENEWING } from '../lockers/who.mjs';
@@ -20,9 +20,9 @@ export const trials = [
   },
 ];
 
-/** Asked for at a time. */
+/** The number of locks that are acquired at a time. */
 const AT_ONCE = 100;
-/** A whole number of periods: most lockers renew all their locks at one moment of each. */
+/** A whole number of periods: most lockers renew all their locks at one moment of a period. */
 const PERIODS = 2;
 const KIB = 1_024;
 
@@ -48,7 +48,7 @@ export async function drive(crew, _trial, { pace, probe }) {
   const before = await crew.one(0, 'hold', pace.locks);
   const after = await crew.one(0, 'memory');
   const periodMs = leaseMs / 3;
-  // Until every lock has been renewed once.
+  // After this time each lock has been renewed once.
   await crew.one(0, 'idle', periodMs);
   const from = now();
   const windowMs = periodMs * Math.ceil(PERIODS * pace.share);

@@ -1,4 +1,4 @@
-// One acquire and release makes promises, timers and garbage, those of the Redis client included.
+// Promises, timers and garbage of one acquisition and its release, including those of the Redis client.
 import { createHook } from 'node:async_hooks';
 import { ALL } from '../lockers/who.mjs';
 import { median } from '../statistics.mjs';
@@ -12,7 +12,7 @@ export const trials = [
     id: 'footprint',
     title: 'one caller, one free key',
     cores: 'split',
-    // In a small young generation most series would meet a collection.
+    // With a small young generation, V8 would collect garbage in most series.
     nodeArgs: ['--min-semi-space-size=16'],
     headline: 'promisesPerOp',
     columns: ['timersPerOp', 'kibPerOp'],
@@ -29,7 +29,7 @@ async function run({ acquire }) {
   for (let i = 0; i < OPS; i++) await (await acquire('own'))();
 }
 
-/** The median of several series is one that met no collection. */
+/** The median of several series is from a series without a collection. */
 async function kibPerOp(locker) {
   const grown = [];
   for (let i = 0; i < SERIES; i++) {
@@ -53,7 +53,7 @@ async function resourcesPerOp(locker) {
   return { promisesPerOp: made.PROMISE / OPS, timersPerOp: made.Timeout / OPS };
 }
 
-/** Bytes first: with the hook, V8 makes more objects. */
+/** Counts bytes first: with the hook, V8 makes more objects. */
 export async function drive(crew) {
   const kib = await crew.one(0, 'kibPerOp');
   return { ...(await crew.one(0, 'resourcesPerOp')), kibPerOp: kib };

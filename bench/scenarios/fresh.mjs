@@ -1,4 +1,4 @@
-// A process that has just begun, and one whose code V8 does not optimise at all.
+// A process that has just started, and a process whose code V8 does not optimise.
 import { actions as contended, costMeasures, driveLoop } from '../contended.mjs';
 import { actions as cycles, measureCycles } from '../cycles.mjs';
 import { now } from '../clock.mjs';
@@ -14,7 +14,7 @@ const WINDOW_MS = 2_000;
 
 const COST = ['commandsPerOp', 'redisUsPerOp', 'clientUsPerOp'];
 
-/** Code that is not optimised is no faster after more than that. */
+/** Code that V8 does not optimise gets no faster after this time. */
 const NOT_OPTIMISED = {
   ...{ cores: 'split', nodeArgs: ['--no-opt', '--no-maglev'], warmUpMs: 1_000 },
   ...{ headline: 'clientUsPerOp', columns: ['opsPerS', 'p50Us', 'commandsPerOp', 'redisUsPerOp'] },

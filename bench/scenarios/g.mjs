@@ -1,4 +1,4 @@
-// A flash sale: the holder reads the stock, and writes it back less one.
+// A flash sale: the holder reads the stock, and writes one less.
 import { Redis } from 'ioredis';
 import { inTime, now, until } from '../clock.mjs';
 import { costMeasures } from '../contended.mjs';
