@@ -127,7 +127,10 @@ describe('what a reader is told to run', () => {
 
 /** The shape of a page is the same in every language. Links lead to the page in the same language. */
 function shapeOf(text: string) {
-  const blocks = [...text.matchAll(/^```.*?^```$/gms)].map(([block]) => block);
+  // Diagrams are translated.
+  const blocks = [...text.matchAll(/^```.*?^```$/gms)].map(([block]) =>
+    block.replace(/^```mermaid.*/s, 'mermaid'),
+  );
   const prose = proseOf(text);
   const pageIn = (target: string) => target.split('#')[0]?.replace('.zh-CN.md', '.md') ?? '';
   return {
