@@ -14,7 +14,7 @@ export const entriesOf = () => {
 };
 
 /**
- * What a program imports.
+ * The entry points of the package.
  * @param {string} entry
  */
 export const importOf = (entry) =>

@@ -35,7 +35,7 @@ export function markdownOf(page, pages) {
   return withMatter(matter, page.name === 'flash-sale' ? withReplay(text, page) : text);
 }
 
-/** The line above the title that leads to the page in the other language; the site has a menu for it. */
+/** The line that leads to the page in the other language. The site has a menu for it. */
 const LANGUAGE_LINK = /(?<=^(?:# .+\n\n)?)\[(?:English|简体中文|中文)\]\([^)]*\)\n\n/;
 
 /** A reader of the site chooses between light and dark on the site. */

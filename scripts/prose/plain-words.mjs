@@ -1,3 +1,5 @@
+import { readable } from './readable.mjs';
+
 /**
  * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
  *
@@ -22,38 +24,7 @@ const OPENING = /^[^\p{L}\d§]*(?:What|Who|Of)\b/u;
 
 const MAX_WORDS = 20;
 
-const SENTENCE = /\S.*?(?:[.!?](?=[)"]*(?:\s|$))|$)/gs;
-
-/** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
-
-/**
- * The text of a block, as long as its source. Each piece of code is one word of `§`. Markup and addresses are spaces.
- *
- * @param {string} source
- * @param {TextNode} block
- */
-function readable(source, block) {
-  const text = source.split('');
-  const cover = (
-    /** @type {number} */ from,
-    /** @type {number} */ to,
-    /** @type {string} */ by,
-  ) => {
-    for (let at = from; at < to; at += 1) if (text[at] !== '\n') text[at] = by;
-  };
-  const read = (/** @type {TextNode} */ node) => {
-    if (node.type === 'Str') return;
-    const [start, end] = [node.range[0] - block.range[0], node.range[1] - block.range[0]];
-    const children = 'children' in node ? node.children : [];
-    const inside =
-      children.length > 0 ? children.map(({ range }) => range) : [[node.range[1], node.range[1]]];
-    cover(start, (inside[0]?.[0] ?? 0) - block.range[0], node.type === 'Code' ? '§' : ' ');
-    cover((inside.at(-1)?.[1] ?? 0) - block.range[0], end, ' ');
-    children.forEach(read);
-  };
-  read(block);
-  return text.join('');
-}
+const SENTENCE = /\S.*?(?:[.!?](?=[)"\u200b]*(?:\s|$))|$)/gs;
 
 /**
  * A rule of textlint: words of the glossary, and short sentences that begin with the actor.
@@ -62,7 +33,7 @@ function readable(source, block) {
  */
 export default function plainWords(context) {
   const { Syntax, RuleError, locator } = context;
-  const check = (/** @type {TextNode} */ node) => {
+  const check = (/** @type {import('./readable.mjs').TextNode} */ node) => {
     const text = readable(context.getSource(node), node);
     const complain = (/** @type {string} */ message, /** @type {number} */ index) => {
       context.report(node, new RuleError(message, { padding: locator.at(index) }));

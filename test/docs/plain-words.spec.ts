@@ -1,17 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { TextlintKernel } from '@textlint/kernel';
-import markdown from '@textlint/textlint-plugin-markdown';
-import plainWords from '../../scripts/prose/plain-words.mjs';
+import { complaintsAbout } from '../../scripts/prose/complaints.mjs';
 import { proseOfCode } from '../../scripts/prose/prose-of-code.mjs';
-
-async function complaintsAbout(text: string): Promise<string[]> {
-  const { messages } = await new TextlintKernel().lintText(text, {
-    ext: '.md',
-    plugins: [{ pluginId: 'markdown', plugin: markdown.default }],
-    rules: [{ ruleId: 'plain-words', rule: plainWords }],
-  });
-  return messages.map(({ message, loc: { start } }) => `${start.line}: ${message}`);
-}
 
 const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ');
 
@@ -32,28 +21,54 @@ describe('the rule of plain words', () => {
     ['The key stays for ever.', 'say until when'],
     ['A process ends his lease.', 'its, or you'],
   ])('refuses: %s', async (sentence, instead) => {
-    expect(await complaintsAbout(sentence)).toEqual([expect.stringContaining(instead)]);
+    expect(await complaintsAbout('page.md', sentence)).toEqual([expect.stringContaining(instead)]);
   });
 
   it.each(['What Redis says counts.', '**Who** waits?', '- Of two callers one waits.'])(
     'refuses the opening: %s',
     async (sentence) => {
-      expect(await complaintsAbout(sentence)).toEqual([expect.stringContaining('begins with')]);
+      expect(await complaintsAbout('page.md', sentence)).toEqual([
+        expect.stringContaining('begins with'),
+      ]);
     },
   );
 
   it('counts the words of a sentence, and a piece of code as one', async () => {
-    expect(await complaintsAbout(`${words(20)}. ${words(18)} \`let a = 1\` [end](a).`)).toEqual([]);
-    expect(await complaintsAbout(`Short.\n\n${words(21)}.`)).toEqual([
-      '3: The sentence has 21 words, of at most 20',
+    expect(
+      await complaintsAbout('page.md', `${words(20)}. ${words(18)} \`let a = 1\` [end](a).`),
+    ).toEqual([]);
+    expect(await complaintsAbout('page.md', `Short.\n\n${words(21)}.`)).toEqual([
+      'page.md:3: The sentence has 21 words, of at most 20',
     ]);
   });
 
   it('reads headings, lists and tables, and no code', async () => {
     const text =
       '# Nobody\n\n- nobody\n\n| nobody |\n| --- |\n| `nobody` |\n\n```sh\nnobody\n```\n';
-    const lines = (await complaintsAbout(text)).map((complaint) => complaint.split(':')[0]);
+    const lines = (await complaintsAbout('page.md', text)).map(
+      (complaint) => complaint.split(':')[1],
+    );
     expect(lines).toEqual(['1', '3', '5']);
+  });
+});
+
+describe('the rule of Chinese text', () => {
+  it.each([
+    ['锁由Redis持有', 2, 'needs a space between'],
+    ['调用`acquire`', 1, 'needs a space between'],
+    ['释放锁 ，然后结束', 1, 'has a space beside'],
+    ['释放锁,然后结束', 1, 'needs a full-width sign'],
+    ['持有者听到消息', 1, 'is a calque'],
+    ['**续期。**看门狗', 1, 'does not end bold text'],
+  ])('refuses: %s', async (text, times, complaint) => {
+    const found = await complaintsAbout('page.zh-CN.md', text);
+    expect(found).toEqual(Array.from({ length: times }, () => expect.stringContaining(complaint)));
+  });
+
+  it('takes a well-set text', async () => {
+    const text =
+      '注意：**续期**：看门狗每 10 秒调用 `renew`（见[锁](lock.zh-CN.md)），不会 *阻塞*。';
+    expect(await complaintsAbout('page.zh-CN.md', text)).toEqual([]);
   });
 });
 

@@ -1,0 +1,46 @@
+import { readable } from './readable.mjs';
+
+const HAN = '\\p{Script=Han}';
+const WIDE = '，。：；？！、（）“”';
+
+/** @type {readonly (readonly [found: RegExp, complaint: string])[]} */
+const FINDINGS = [
+  [RegExp(`${HAN}[A-Za-z0-9§]|[A-Za-z0-9§]${HAN}`, 'gu'), 'needs a space between'],
+  [RegExp(` [${WIDE}]|[${WIDE}] `, 'gu'), 'has a space beside a full-width sign'],
+  [RegExp(`${HAN}[,;:?!()]|[,;:?!()]${HAN}`, 'gu'), 'needs a full-width sign'],
+  [
+    /问 ?Redis|听到|值多久|死去|死掉|说真话|主人|告知|某人/gu,
+    'is a calque: docs/glossary.md has the thing',
+  ],
+];
+
+const OPEN_END = RegExp(`[${WIDE}]\\*\\*[^\\s*${WIDE}]$`, 'u');
+
+/**
+ * A rule of textlint: spaces and signs of Chinese text, and no calques.
+ *
+ * @param {import('@textlint/types').TextlintRuleContext} context
+ */
+export default function chinese(context) {
+  const { Syntax, RuleError } = context;
+  const check = (/** @type {import('./readable.mjs').TextNode} */ node) => {
+    const complain = (/** @type {string} */ found, /** @type {string} */ complaint) => {
+      context.report(node, new RuleError(`"${found}" ${complaint}`));
+    };
+    const text = readable(context.getSource(node), node).replaceAll('\u200b', '');
+    for (const [signs, complaint] of FINDINGS)
+      for (const [found] of text.matchAll(signs)) complain(found, complaint);
+  };
+  /** CommonMark does not end bold text after a sign and before a letter. */
+  const checkEnd = (/** @type {import('./readable.mjs').TextNode} */ node) => {
+    const after = context.getSource(node, 0, 1);
+    if (OPEN_END.test(after))
+      context.report(node, new RuleError(`"${after.slice(-4)}" does not end bold text`));
+  };
+  return {
+    [Syntax.Paragraph]: check,
+    [Syntax.Header]: check,
+    [Syntax.TableCell]: check,
+    [Syntax.Strong]: checkEnd,
+  };
+}

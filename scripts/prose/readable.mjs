@@ -1,0 +1,32 @@
+const MARKUP = '\u200b';
+
+/** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
+
+/**
+ * The text of a block, as long as its source: code is `§`, markup and addresses have no width.
+ *
+ * @param {string} source
+ * @param {TextNode} block
+ */
+export function readable(source, block) {
+  const text = source.split('');
+  const cover = (
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+    /** @type {string} */ by,
+  ) => {
+    for (let at = from; at < to; at += 1) if (text[at] !== '\n') text[at] = by;
+  };
+  const read = (/** @type {TextNode} */ node) => {
+    if (node.type === 'Str') return;
+    const [start, end] = [node.range[0] - block.range[0], node.range[1] - block.range[0]];
+    const children = 'children' in node ? node.children : [];
+    const inside =
+      children.length > 0 ? children.map(({ range }) => range) : [[node.range[1], node.range[1]]];
+    cover(start, (inside[0]?.[0] ?? 0) - block.range[0], node.type === 'Code' ? '§' : MARKUP);
+    cover((inside.at(-1)?.[1] ?? 0) - block.range[0], end, MARKUP);
+    children.forEach(read);
+  };
+  read(block);
+  return text.join('');
+}
