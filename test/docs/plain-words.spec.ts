@@ -59,7 +59,7 @@ describe('the rule of Chinese text', () => {
     ['释放锁 ，然后结束', 1, 'has a space beside'],
     ['释放锁,然后结束', 1, 'needs a full-width sign'],
     ['持有者听到消息', 1, 'is a calque'],
-    ['**续期。**看门狗', 1, 'does not end bold text'],
+    ['**续期。**看门狗', 1, 'is no bold text'],
   ])('refuses: %s', async (text, times, complaint) => {
     const found = await complaintsAbout('page.zh-CN.md', text);
     expect(found).toEqual(Array.from({ length: times }, () => expect.stringContaining(complaint)));
