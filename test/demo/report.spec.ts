@@ -111,7 +111,7 @@ describe('strategyLegend', () => {
     const results = [loadResult({}), naive, loadResult({ processes: 2 })];
     expect(strategyLegend(results, texts.en).split('\n')).toEqual([
       '  naive            no lock',
-      '  redis-lock       this library: waits, renews its lease, looks before it writes',
+      '  redis-lock       this library: waits, renews the lease, checks before the write',
     ]);
   });
 
@@ -198,7 +198,7 @@ describe('checkText', () => {
     const passed = 'check passed: 16 cells as expected, 1 only measured, 31.2 s';
     expect(checkText(report, options())).toBe(passed);
     expect(checkText(report, options('--lang', 'zh'))).toBe(
-      '检查通过：16 格全部符合预期，1 格只测量，31.2 秒',
+      '检查通过：16 格全部符合预期，另有 1 格仅测量，31.2 秒',
     );
   });
 
@@ -270,8 +270,8 @@ describe('texts', () => {
       texts.zh.faultNotes,
       texts.zh.partNotes,
     ];
-    expect(said).toContain('setnx：死在 SETNX 与 EXPIRE 之间');
-    expect(said).toContain('setnx：GET 与 DEL 之间租约到期');
+    expect(said).toContain('setnx：SETNX 与 EXPIRE 之间被杀');
+    expect(said).toContain('setnx：GET 与 DEL 之间租约过期');
     for (const text of said) {
       expect(text).not.toMatch(/[A-Za-z0-9)][\u4e00-\u9fff]|[\u4e00-\u9fff][A-Za-z0-9-]/);
       expect(text).not.toMatch(/[\u4e00-\u9fff] +[\u4e00-\u9fff]/);

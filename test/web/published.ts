@@ -50,7 +50,7 @@ export function differencesOfParts(
 const RIGHT: readonly Outcome[] = ['exact', 'ok', 'refused'];
 
 function inMatrix(outcome: Outcome): string {
-  if (outcome === 'none') return '– not concerned';
+  if (outcome === 'none') return '– not affected';
   return `${RIGHT.includes(outcome) ? '✓' : '✕'} ${inWords(outcome)}`;
 }
 

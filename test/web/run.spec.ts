@@ -95,9 +95,9 @@ describe('a run of the arena', () => {
     await page.cell(SHOWCASE).click();
     const replay = page.page.locator('replay-view');
     await replay.getByText('lua-release: work longer than the lease').waitFor();
-    expect(await replay.locator('code-panel .why').innerText()).toContain('Nobody renews');
+    expect(await replay.locator('code-panel .why').innerText()).toContain('No watchdog renews');
     const table = await replay.locator('holders-timeline tbody').innerText();
-    expect(table).toMatch(/lease over at/);
+    expect(table).toMatch(/lease expired at/);
   });
 
   it(

@@ -6,21 +6,21 @@ import type { Texts } from './texts.js';
 export const english: Texts = {
   privateRedis: (port) => `Private Redis on 127.0.0.1:${port}.`,
   foreignRedis: (prefix) =>
-    `Using the Redis of REDIS_URL under the prefix ${prefix} and removing only those keys. ` +
-    'None of the faults stops Redis, so all of them run.',
+    `Using the Redis at REDIS_URL, under the prefix ${prefix}, and removing only those keys. ` +
+    'No fault stops Redis, so all faults run.',
   cannotRecord: (reason) => `--record cannot write its file: ${reason}`,
   pageAt: (url) => `Watch it at ${url}`,
-  redisUnreachable: (reason) => `the Redis of REDIS_URL cannot be used: ${reason}`,
+  redisUnreachable: (reason) => `the Redis at REDIS_URL cannot be used: ${reason}`,
   privateDatabase: (port) => `Private Postgres on 127.0.0.1:${port}.`,
   foreignDatabase: (schema) =>
-    `Using the Postgres of DATABASE_URL in the new schema ${schema} and removing only that.`,
-  databaseUnreachable: (reason) => `the Postgres of DATABASE_URL cannot be used: ${reason}`,
+    `Using the Postgres at DATABASE_URL, in the new schema ${schema}, and removing only that.`,
+  databaseUnreachable: (reason) => `the Postgres at DATABASE_URL cannot be used: ${reason}`,
   cell: titleOf,
   duelVerdict: ({ strategy, sold, stock, oversold }) =>
     `${strategy}: sold ${sold} of ${stock}${oversold > 0 ? `, ${oversold} oversold` : ''}.`,
 
   loadTitle: (stock, buyers) =>
-    `The rush: ${stock} in stock, ${buyers} buyers at once, each tries once`,
+    `The rush: ${stock} in stock, ${buyers} buyers at once, one attempt each`,
   loadColumns: [
     'strategy',
     'sold',
@@ -35,41 +35,42 @@ export const english: Texts = {
   ],
   processes: (number) => `With ${count(number, 'process', 'es')}:`,
   verdict: verdictOf,
-  loadNotes: `sold: buyers who were told that they got one. oversold: more than there was.
-undersold ("Left 99 unsold"): left over although buyers were sent away. books
-diff: orders on record minus what the stock says was sold. sent away: because it
-was sold out, or somebody else was buying. p50, p99: half of the buyers, and all
-but 1 %, were answered after so long, from the opening of the doors. Where a
-strategy is expected to fail, its first orders are held between read and write
-until the failure is certain.`,
-  costTitle: 'What an order costs Redis, and whether buyers are served as they come:',
+  loadNotes: `sold: buyers whose answer says that they got a piece. oversold: pieces sold
+beyond the stock. undersold ("Left 99 unsold"): pieces left although buyers were
+sent away. books diff: orders on record minus pieces sold by the stock counter.
+sent away: the product was sold out, or another buyer was buying. p50, p99: the
+time, from the opening of the doors, until 50 % and 99 % of the buyers have an
+answer. If a strategy is expected to fail, the arena holds its first orders
+between read and write until the failure is certain.`,
+  costTitle: 'The cost of an order in Redis, and whether buyers buy in order of arrival:',
   costColumns: [
     (processes) => `commands\nper order,\n${count(processes, 'process', 'es')}`,
     (processes) => `overtaken,\n% of pairs,\n${count(processes, 'process', 'es')}`,
   ],
-  costNotes: `commands: all that Redis ran for a buyer, those in scripts included. overtaken:
-pairs of buyers who got one in another order than they came; 0 is a queue, 50
-is chance. -: two have bought the same piece, or fewer than two bought.`,
-  strategyTitle: 'The strategies; up to redis-lock, each mends a flaw of the one before:',
+  costNotes: `commands: all commands that Redis ran for a buyer, including those in scripts.
+overtaken: pairs of buyers who did not buy in their order of arrival; 0 is a
+queue, 50 is chance. -: two buyers bought the same piece, or fewer than two
+bought.`,
+  strategyTitle: 'The strategies; up to redis-lock, each fixes a flaw of the one before:',
   strategies: {
     naive: 'no lock',
     'in-process': 'a mutex in the memory of each process',
-    setnx: 'SETNX; whoever does not get the lock goes away',
+    setnx: 'SETNX; a caller that does not get the lock leaves',
     'setnx-expire': 'SETNX, then EXPIRE',
-    'set-nx-px': 'both in one command, SET with NX and PX',
-    'owner-check': 'the lock names its owner, who looks (GET) before the DEL',
-    'lua-release': 'look and delete in one script',
-    'redis-lock': 'this library: waits, renews its lease, looks before it writes',
-    fair: 'this library, in the order of arrival',
-    'lock-in-tx': 'as redis-lock, but given back before the transaction commits',
-    fenced: 'as redis-lock, and the database refuses who comes too late',
+    'set-nx-px': 'both in one command: SET with NX and PX',
+    'owner-check': 'the key names its owner, who checks it (GET) before the DEL',
+    'lua-release': 'check and delete in one script',
+    'redis-lock': 'this library: waits, renews the lease, checks before the write',
+    fair: 'this library, in order of arrival',
+    'lock-in-tx': 'as redis-lock, but released before the transaction commits',
+    fenced: 'as redis-lock, and the database refuses a late write',
     'sql-update': 'no lock in Redis: UPDATE … WHERE stock > 0',
-    'lua-decrement': 'a counter in Redis before sql-update; no lock',
+    'lua-decrement': 'no lock: a counter in Redis, then sql-update',
     redlock: 'the library redlock 5 (beta), one Redis',
     'redis-semaphore': 'the library redis-semaphore 5, its mutex',
   },
 
-  faultTitle: 'The faults: what became of the sale',
+  faultTitle: 'The faults, and the state of the sale afterwards',
   faultColumn: 'strategy',
   faults: {
     'killed-in-section': 'killed\nin the\nsection',
@@ -89,17 +90,17 @@ is chance. -: two have bought the same piece, or fewer than two bought.`,
     none: '-',
     error: 'ERROR',
   },
-  faultNotes: `STUCK: nobody can ever buy again. FOREIGN DELETE: the late holder deleted the
-lock of whoever was inside. OVERSOLD: more orders than pieces. STALE WRITE: the
-late holder wrote over what others had sold, and the stock is wrong. LOST: sold
-out, and a piece was never sold. refused: the check before the write, or the
-database, kept the late holder from writing; nothing is wrong in the books. -:
-no lock in Redis, or that of redis-lock. A strategy without SETNX and EXPIRE is
-killed right after it took the lock; one without GET and DEL is held right
-before it gives the lock back. sql-update locks a row: while it is frozen,
-others are busy.`,
+  faultNotes: `STUCK: no buyer can ever buy again. FOREIGN DELETE: the late holder deleted the
+lock of the next holder. OVERSOLD: more orders than pieces. STALE WRITE: the
+late holder overwrote a newer stock, and the stock is wrong. LOST: the product
+is sold out, but one piece was never sold. refused: the check before the write,
+or the database, refused the late write; the books are right. -: no lock in
+Redis, or the same lock as redis-lock. A strategy without SETNX and EXPIRE is
+killed right after it acquires the lock. A strategy without GET and DEL is held
+right before it releases the lock. sql-update locks a row: while its process is
+frozen, other buyers get the answer "busy".`,
 
-  partTitle: 'The rest of the sale: what the other locks are for',
+  partTitle: 'The rest of the sale, and the locks for it',
   partColumns: ['part', 'lock', 'without it', 'with it'],
   partLocks: {
     queue: 'fair lock',
@@ -112,17 +113,17 @@ others are busy.`,
     fence: 'fencing token',
   },
   partFigures: figuresOf,
-  partNotes: `queue: 20 buyers come one by one; inverted: pairs of them who bought in another
-order than they came, measured and not promised without the fair lock. opening:
-orders while one process was not ready (early), and after. payment: a gateway
-that takes five at a time; thrown out: whoever was one too many. offer: buyers
-read price and stock while both change; torn: they saw an old price with new
-stock; at once: so many were reading together. cart: one wants A and B, another
-B and A; deadlocked: each had what the other waited for, and nobody bought.
-ticket: a visitor may try five times in ten seconds, and tries at each process.
-report: the moment of a nightly job comes in all processes at once. fence: a
-process freezes between assertHeld() and its write of the price 99; its lease
-ends, and another one writes 49.`,
+  partNotes: `queue: 20 buyers arrive one by one; inverted: pairs of them who did not buy in
+order of arrival, measured and not promised without the fair lock. opening:
+orders sold while one process was not ready (early), and afterwards. payment: a
+gateway that takes five buyers at a time; thrown out: buyers beyond these five.
+offer: buyers read price and stock while both change; torn: buyers who saw an
+old price with new stock; at once: buyers who read at the same time. cart: one
+buyer wants A and B, another B and A; deadlocked: each held the lock that the
+other waited for, and neither bought. ticket: a visitor may try five times in
+ten seconds, and tries in each process. report: a nightly job is due in all
+processes at once. fence: a process freezes between assertHeld() and its write
+of the price 99; its lease expires, and another process writes 49.`,
 
   checkPassed: (compared, measured, seconds) =>
     `check passed: ${compared} cells as expected` +
@@ -132,17 +133,17 @@ ends, and another one writes 49.`,
   mismatch: ({ cell, expected, outcome }) =>
     `  ${titleOf(cell)}: expected "${expected}", saw "${outcome}"`,
 
-  tutorialLines: `10 in stock, 11 buyers. What the log lines say:
+  tutorialLines: `10 in stock, 11 buyers. The log lines mean:
   扣减成功，剩余库存：9    sold, 9 left
-  获取锁失败，请重新尝试   did not get the lock, try again
+  获取锁失败，请重新尝试   lock not acquired, try again
   扣减失败，剩余库存不足   not sold, nothing left`,
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
   serving: ({ url, pids, product, curls }) =>
     `Selling ${product.stock} pieces of product ${product.id} at ${url} (processes ${pids.join(', ')}). Try:\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +
     'Ctrl-C stops everything.',
-  portTaken: (port) => `Port ${port} is taken; another one it is.`,
-  replaced: (pid) => `Process ${pid} ended; a new one takes its place.`,
+  portTaken: (port) => `Port ${port} is in use; the demo takes another port.`,
+  replaced: (pid) => `Process ${pid} ended; a new process replaces it.`,
   stopping: 'Stopping.',
 };
 
@@ -157,7 +158,7 @@ function verdictOf(result: LoadResult): string {
     case 'breaks':
       return `No answer for ${result.failed}.`;
     case 'exact':
-      return result.sold < result.stock ? 'Everybody got one.' : 'Sold out exactly.';
+      return result.sold < result.stock ? 'All buyers got one.' : 'Sold out exactly.';
   }
 }
 

@@ -6,7 +6,7 @@ import type { Texts } from './texts.js';
 export const chinese: Texts = {
   privateRedis: (port) => `私有 Redis：127.0.0.1:${port}。`,
   foreignRedis: (prefix) =>
-    `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。这些故障都不会停掉 Redis，所以全部照跑。`,
+    `使用 REDIS_URL 指定的 Redis，前缀 ${prefix}，结束时只删除这些键。故障测试不会停止 Redis，因此全部照常执行。`,
   cannotRecord: (reason) => `--record 无法写入文件：${reason}`,
   pageAt: (url) => `打开网页观看：${url}`,
   redisUnreachable: (reason) => `REDIS_URL 指定的 Redis 不可用：${reason}`,
@@ -18,7 +18,7 @@ export const chinese: Texts = {
   duelVerdict: ({ strategy, sold, stock, oversold }) =>
     `${strategy}：库存 ${stock}，售出 ${sold}${oversold > 0 ? `，超卖 ${oversold} 件` : ''}。`,
 
-  loadTitle: (stock, buyers) => `抢购：库存 ${stock}，${buyers} 人同时下单，每人只试一次`,
+  loadTitle: (stock, buyers) => `抢购：库存 ${stock}，${buyers} 人同时下单，每人只尝试一次`,
   loadColumns: [
     '策略',
     '售出',
@@ -33,45 +33,45 @@ export const chinese: Texts = {
   ],
   processes: (number) => `${number} 个进程：`,
   verdict: verdictOf,
-  loadNotes: `售出：被告知抢到的人数。超卖：卖得比库存多。少卖（“剩 99 件没卖”）：还有库存
-却把人拒之门外。账实差：订单数减去库存计数器所说的售出数。被拒：已经卖完，或别
-人正在下单。p50、p99：一半的人、99% 的人在这段时间内得到答复，从开门算起。预期
-会出错的策略，最先的订单会停在“读库存”与“写库存”之间，直到错误必然发生。`,
-  costTitle: '一单在 Redis 里的代价，以及是否先来先得：',
+  loadNotes: `售出：下单成功的人数。超卖：售出数超过库存。少卖（“剩 99 件没卖”）：还有库存，
+却有买家被拒。账实差：订单数减去库存计数器记录的售出数。被拒：已售罄，或其他买
+家正在下单。p50、p99：从开门算起，50%、99% 的买家得到响应所用的时间。预期会出
+错的策略，最先到达的订单会停在“读库存”与“写库存”之间，直到错误必然发生。`,
+  costTitle: '每单在 Redis 中的开销，以及是否先到先得：',
   costColumns: [
     (processes) => `每单命令数，\n${processes} 个进程`,
     (processes) => `被插队（%），\n${processes} 个进程`,
   ],
-  costNotes: `每单命令数：Redis 为一位买家执行的全部命令，脚本里的也算。被插队：买到的人
-当中，购买顺序与到达顺序相反的买家对所占的百分比，0 是排队，50 是碰运气。
--：有人买到同一件，或买到的不足两人。`,
-  strategyTitle: '各种策略；到 redis-lock 为止，每一种修补前一种的漏洞：',
+  costNotes: `每单命令数：Redis 为一位买家执行的全部命令，包括脚本中的命令。被插队：在买到
+的买家中，购买顺序与到达顺序相反的买家对所占的百分比，0 是排队，50 是随机。
+-：两位买家买到同一件，或买到的不足两人。`,
+  strategyTitle: '各种策略；到 redis-lock 为止，每一种修复前一种的漏洞：',
   strategies: {
     naive: '不加锁',
-    'in-process': '每个进程内存里的互斥锁',
-    setnx: 'SETNX；没抢到锁的人直接离开',
+    'in-process': '每个进程内存中的互斥锁',
+    setnx: 'SETNX；没有获取到锁就直接返回',
     'setnx-expire': '先 SETNX，再 EXPIRE',
     'set-nx-px': '一条命令完成两步：带 NX 与 PX 的 SET',
-    'owner-check': '锁里记着主人，DEL 之前先看一眼（GET）',
-    'lua-release': '查看与删除放进同一段脚本',
-    'redis-lock': '本库：会等待，会续租，写入之前先确认',
-    fair: '本库，先到先得',
-    'lock-in-tx': '与 redis-lock 相同，但事务还没提交就放了锁',
-    fenced: '与 redis-lock 相同，再由数据库拒绝来迟的写入',
-    'sql-update': 'Redis 里不加锁：UPDATE … WHERE stock > 0',
-    'lua-decrement': '先减 Redis 里的计数，再走 sql-update；不加锁',
-    redlock: '另一个库：redlock 5（beta），单个 Redis',
-    'redis-semaphore': '另一个库：redis-semaphore 5 的互斥锁',
+    'owner-check': '键中记录持有者，DEL 之前先用 GET 校验',
+    'lua-release': '校验与删除放在同一段脚本中',
+    'redis-lock': '本库：排队等待，自动续期，写入前再次确认',
+    fair: '本库的公平锁，先到先得',
+    'lock-in-tx': '与 redis-lock 相同，但在事务提交之前就释放了锁',
+    fenced: '与 redis-lock 相同，再由数据库拒绝迟到的写入',
+    'sql-update': 'Redis 中不加锁：UPDATE … WHERE stock > 0',
+    'lua-decrement': '先扣减 Redis 中的计数器，再执行 sql-update；不加锁',
+    redlock: '第三方库 redlock 5（beta），单个 Redis',
+    'redis-semaphore': '第三方库 redis-semaphore 5 的互斥锁',
   },
 
-  faultTitle: '故障：这场秒杀后来怎样了',
+  faultTitle: '故障：发生之后这场秒杀的结果',
   faultColumn: '策略',
   faults: {
     'killed-in-section': '持锁时\n被杀',
-    'killed-before-expire': '死在 SETNX\n与 EXPIRE\n之间',
-    'slow-work': '业务慢于\n租约',
-    'lease-ends-before-del': 'GET 与 DEL\n之间\n租约到期',
-    frozen: '进程冻结\n超过租约',
+    'killed-before-expire': 'SETNX 与\nEXPIRE 之间\n被杀',
+    'slow-work': '业务耗时\n超过租期',
+    'lease-ends-before-del': 'GET 与 DEL\n之间\n租约过期',
+    frozen: '进程冻结\n超过租期',
   },
   outcomes: {
     ok: '正常',
@@ -84,15 +84,15 @@ export const chinese: Texts = {
     none: '-',
     error: '出错',
   },
-  faultNotes: `卡死：再也没有人能买。误删他人锁：迟到的持有者删掉了正在里面的人的锁。超卖：订
-单比库存多。过期写入：迟到的持有者盖掉了别人卖出的数，库存计数错了。丢一件：显
-示已售罄，却有一件从未卖出。已拦下：写入前的检查或数据库没让迟到的持有者写入，
-账目无误。-：Redis 里没有锁，或者就是 redis-lock 的锁。没有 SETNX 与 EXPIRE 两
-步的策略，在刚拿到锁时被杀；没有 GET 与 DEL 两步的，停在即将放锁之前。
-sql-update 用的是行锁：它冻结多久，别人就得等多久。`,
+  faultNotes: `卡死：此后任何买家都无法下单。误删他人锁：租约过期的持有者删除了下一个持有者的
+锁。超卖：订单数超过库存。过期写入：租约过期的持有者覆盖了更新的库存，库存出错。
+丢一件：已售罄，但有一件从未卖出。已拦下：写入前的检查或数据库拒绝了这次迟到的
+写入，账目无误。-：Redis 中没有锁，或与 redis-lock 是同一把锁。不使用 SETNX 与
+EXPIRE 两步的策略，在刚获取锁之后被杀；不使用 GET 与 DEL 两步的策略，停在即将释
+放锁之前。sql-update 使用行锁：进程冻结期间，其他买家得到“正忙”。`,
 
-  partTitle: '秒杀的其他环节：另外几种锁各管什么',
-  partColumns: ['环节', '锁', '不用它', '用它'],
+  partTitle: '秒杀的其他环节，以及各自需要的锁',
+  partColumns: ['环节', '锁', '不加锁', '加锁'],
   partLocks: {
     queue: '公平锁',
     opening: '闭锁',
@@ -104,16 +104,17 @@ sql-update 用的是行锁：它冻结多久，别人就得等多久。`,
     fence: '围栏令牌',
   },
   partFigures: figuresOf,
-  partNotes: `queue：20 人依次到来；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时只测
-量，不作保证。opening：还有一个进程没准备好时卖出的订单（提前），以及全部就绪
-之后的。payment：支付网关一次只接五人；被赶出：多出来的人。offer：读价格和库存
-时两者正在改；读错：看到旧价格配新库存的人；同时读：一起在读的人数。cart：一个
-买 A 和 B，另一个买 B 和 A；死锁：各自拿着对方要等的，谁也买不成。ticket：每人
-十秒内最多试五次，他在每个进程都试。report：夜间任务的时刻在各进程同时到来。
-fence：进程在 assertHeld() 与写入价格 99 之间冻结，租约到期，另一个进程写入 49。`,
+  partNotes: `queue：20 个买家依次到达；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时
+只测量，不作保证。opening：有一个进程尚未就绪时售出的订单（提前），以及全部就绪
+之后的订单。payment：支付网关最多同时处理五笔付款；被拒：超出的付款。offer：买家
+读取价格和库存时，商家正在修改两者；读错：看到旧价格与新库存的买家；同时读：同
+时读取的买家数。cart：一个买家要 A 和 B，另一个要 B 和 A；死锁：双方都在等待对方
+持有的锁，都没有买成。ticket：每位访客十秒内最多尝试五次，他在每个进程都尝试。
+report：夜间任务在各进程同时触发。fence：进程在 assertHeld() 与写入价格 99 之间
+冻结，租约过期，另一个进程写入 49。`,
 
   checkPassed: (compared, measured, seconds) =>
-    `检查通过：${compared} 格全部符合预期${measured > 0 ? `，${measured} 格只测量` : ''}，${seconds} 秒`,
+    `检查通过：${compared} 格全部符合预期${measured > 0 ? `，另有 ${measured} 格仅测量` : ''}，${seconds} 秒`,
   checkFailed: (mismatches, seconds) => `检查未通过：${mismatches} 格不符合预期，${seconds} 秒`,
   mismatch: ({ cell, expected, outcome }) =>
     `  ${titleOf(cell)}：预期 "${expected}"，实际 "${outcome}"`,
@@ -121,11 +122,11 @@ fence：进程在 assertHeld() 与写入价格 99 之间冻结，租约到期，
   tutorialLines: '教程同款：库存 10，11 人抢购。',
   stage: (number, strategy) => `--- ${number}. ${strategy}`,
   serving: ({ url, pids, product, curls }) =>
-    `商品 ${product.id} 有 ${product.stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。试试：\n` +
+    `商品 ${product.id} 共 ${product.stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。可以尝试：\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +
-    'Ctrl-C 停止一切。',
-  portTaken: (port) => `端口 ${port} 已被占用，另选一个。`,
-  replaced: (pid) => `进程 ${pid} 已退出，正在补上一个新的。`,
+    '按 Ctrl-C 全部停止。',
+  portTaken: (port) => `端口 ${port} 已被占用，改用其他端口。`,
+  replaced: (pid) => `进程 ${pid} 已退出，由新进程接替。`,
   stopping: '正在停止。',
 };
 
@@ -138,7 +139,7 @@ function verdictOf(result: LoadResult): string {
     case 'miscounts':
       return `账目差 ${Math.abs(result.ledgerDifference)} 件。`;
     case 'breaks':
-      return `${result.failed} 人没有答复。`;
+      return `${result.failed} 人没有响应。`;
     case 'exact':
       return result.sold < result.stock ? '人人有份。' : '正好卖完。';
   }
@@ -151,7 +152,7 @@ function figuresOf(result: PartResult): string {
     case 'opening':
       return `提前 ${result.early} 单，之后 ${result.sold} 单`;
     case 'payment':
-      return `付款 ${result.paid}，被赶出 ${result.refused}`;
+      return `付款 ${result.paid}，被拒 ${result.refused}`;
     case 'offer':
       return `读错 ${result.torn}，同时读 ${result.together}`;
     case 'cart':
@@ -161,7 +162,7 @@ function figuresOf(result: PartResult): string {
     case 'report':
       return `执行 ${result.runs} 次，${result.processes} 个进程`;
     case 'fence':
-      return `价格 ${result.price / 100}，${result.outcome === 'refused' ? '保住了' : '被迟到者覆盖'}`;
+      return `价格 ${result.price / 100}，${result.outcome === 'refused' ? '未被覆盖' : '被迟到写入'}`;
   }
 }
 
@@ -174,11 +175,11 @@ function titleOf(cell: Cell): string {
     case 'fault':
       return `${cell.strategy}：${oneLine(chinese.faults[cell.fault])}`;
     case 'part':
-      return `${cell.part}：${cell.withLock ? '用' : '不用'}${chinese.partLocks[cell.part]}`;
+      return `${cell.part}：${cell.withLock ? '使用' : '不用'}${chinese.partLocks[cell.part]}`;
   }
 }
 
-/** Chinese goes on without a space in between, except beside Latin letters. */
+/** Chinese text has no space at a line break, except beside Latin letters. */
 function oneLine(heading: string): string {
   return heading.replace(/(?<=[A-Z])\n|\n(?=[A-Z])/g, ' ').replaceAll('\n', '');
 }

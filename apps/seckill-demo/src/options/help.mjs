@@ -4,7 +4,7 @@ import { FAULT_NAMES, PART_NAMES, SHOP_LOG_LEVELS, STRATEGY_NAMES } from './name
 /** @typedef {import('./names.mjs').Language} Language */
 
 /**
- * The help, and the errors in what was given.
+ * The help, and the errors for wrong options.
  * @typedef {object} OptionTexts
  * @property {(given: string) => string} unknownOption
  * @property {(option: string, value: string, allowed: string) => string} badValue
@@ -52,12 +52,11 @@ const english = {
   needsFile: (option) => `${option} needs the name of a file`,
   notWithTutorial: (option) => `--tutorial is always the same sale; leave ${option} out`,
   checkNeedsARush:
-    '--check needs --stock 2 or more and more --buyers than that: otherwise nothing can be oversold',
+    '--check needs --stock of at least 2, and more --buyers than --stock: otherwise nothing can oversell',
   help: `npm run demo [-- options]
 
 Sells one product in ${STRATEGY_NAMES.length} ways, from no lock to this library, and shows how each
-cheaper way fails; then what the other locks are for. Then keeps serving until
-Ctrl-C.
+simpler way fails. Then shows the other locks, and serves until Ctrl-C.
 
   --stock N         pieces in stock (100)
   --buyers N        buyers who order at the same moment (300)
@@ -65,23 +64,23 @@ Ctrl-C.
   --strategies A,B  ${listed('only these stages, or "none": ', STRATEGY_NAMES)}
   --faults A,B      ${listed('only these faults, or "none": ', FAULT_NAMES)}
   --parts A,B       ${listed('only these other parts of the sale, or "none": ', PART_NAMES)}
-  --check           compares all with the expected matrix, serves nothing, and
-                    exits 0 or 1
+  --check           compares the results with the expected matrix, serves
+                    nothing, and exits with 0 or 1
   --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its
                     log lines
   --json            prints the measurements as JSON instead of tables, serves
-                    nothing. npm prints lines of its own first, unless told not
-                    to: npm run -s demo -- --json
-  --record FILE     writes the steps of the run into a file, as NDJSON
+                    nothing. npm prints its own lines first, -s hides them:
+                    npm run -s demo -- --json
+  --record FILE     writes the steps of the run to a file, as NDJSON
   --no-web          no page, only the terminal
   --no-open         does not open the browser
   --lang en|zh      language (from LC_ALL or LANG)
 
-REDIS_URL          a Redis to use instead of a private one, under a random
-                   prefix that is removed at the end
-DATABASE_URL       a Postgres to use instead of a private one, in a schema of a
-                   random name that is removed at the end
-PORT               the port to serve on (3000, or any free one)
+REDIS_URL          a Redis to use instead of a private one; its keys get a
+                   random prefix, and are removed at the end
+DATABASE_URL       a Postgres to use instead of a private one; its tables get a
+                   schema with a random name, which is removed at the end
+PORT               the port to serve on (3000, or any free port)
 SECKILL_LOG_LEVEL  what the serving processes log: ${SHOP_LOG_LEVELS.join(', ')}
                    (warn); debug shows every lock`,
 };
@@ -96,18 +95,18 @@ const chinese = {
   checkNeedsARush: '--check 要求 --stock 至少为 2，且 --buyers 大于库存：否则不可能超卖',
   help: `npm run demo [-- 选项]
 
-用 ${STRATEGY_NAMES.length} 种方式卖同一件商品，从不加锁到本库，看每一种省事的做法如何出错；
-再看其他几种锁各管什么。然后持续提供服务，直到 Ctrl-C。
+用 ${STRATEGY_NAMES.length} 种方式售卖同一件商品，从不加锁到使用本库，演示每一种简化做法如何出错；
+再演示其他几种锁的用途。最后持续提供服务，直到按下 Ctrl-C。
 
   --stock N         库存（100）
   --buyers N        同时下单的人数（300）
   --instances N     第二轮测量与最后提供服务的进程数（2）
-  --strategies A,B  ${listed('只跑这些阶段，或 none：', STRATEGY_NAMES)}
-  --faults A,B      ${listed('只跑这些故障，或 none：', FAULT_NAMES)}
-  --parts A,B       ${listed('只跑秒杀的这些其他环节，或 none：', PART_NAMES)}
+  --strategies A,B  ${listed('只运行这些阶段，或 none：', STRATEGY_NAMES)}
+  --faults A,B      ${listed('只运行这些故障，或 none：', FAULT_NAMES)}
+  --parts A,B       ${listed('只运行秒杀的这些其他环节，或 none：', PART_NAMES)}
   --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1
   --tutorial        教程同款：库存 10，11 人抢购，单进程，日志与教程一致
-  --json            以 JSON 输出测量结果，不提供服务。npm 会先打印自己的几行，
+  --json            以 JSON 输出测量结果，不提供服务。npm 会先输出自己的几行，
                     加 -s 即可去掉：npm run -s demo -- --json
   --record FILE     把运行的每一步写入文件，格式为 NDJSON
   --no-web          不提供网页，只用终端
@@ -116,9 +115,9 @@ const chinese = {
 
 REDIS_URL          使用这个 Redis，键放在随机前缀下，结束时只删除这些键
 DATABASE_URL       使用这个 Postgres，表放在随机命名的模式里，结束时只删除该模式
-PORT               服务端口（3000，被占用则另选）
+PORT               服务端口（3000，被占用时改用其他端口）
 SECKILL_LOG_LEVEL  服务进程的日志级别：${SHOP_LOG_LEVELS.join('、')}（warn）；
-                   debug 会打印每一次加锁与放锁`,
+                   debug 会打印每一次加锁与释放锁`,
 };
 
 /** @type {Readonly<Record<Language, OptionTexts>>} */

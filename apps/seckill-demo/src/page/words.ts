@@ -1,14 +1,14 @@
 import type { Outcome } from '../arena/cell.js';
 import type { Language } from '../arena/texts.js';
 
-/** The same words in both languages; the compiler sees to it that none is missing. */
+/** The same words in both languages. The compiler reports a missing word. */
 export type InBoth<Words> = Readonly<Record<Language, Words>>;
 
-/** Between two things that are said in one line. */
+/** Separators between two texts in one line. */
 export const comma: InBoth<string> = { en: ', ', zh: '，' };
 export const colon: InBoth<string> = { en: ': ', zh: '：' };
 
-/** Whether an outcome is right, is harm, or tells nothing. */
+/** Whether an outcome is right, is harm, or does not apply. */
 export type Tone = 'right' | 'harm' | 'none';
 
 const RIGHT: readonly Outcome[] = ['exact', 'ok', 'refused'];
@@ -18,7 +18,7 @@ export function toneOf(outcome: Outcome): Tone {
   return RIGHT.includes(outcome) ? 'right' : 'harm';
 }
 
-/** Said beside the colour, for those who do not see it. */
+/** A sign beside the colour, for readers who do not see the colour. */
 export const SIGNS: Readonly<Record<Tone, string>> = { right: '✓', harm: '✕', none: '–' };
 
 export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
@@ -35,7 +35,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     oversold: 'oversold',
     'stale-write': 'stale write',
     'lost-piece': 'lost piece',
-    none: 'not concerned',
+    none: 'not affected',
     error: 'error',
     overtakes: 'overtakes',
     'sells-early': 'sells early',
@@ -51,7 +51,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     oversells: '超卖',
     undersells: '少卖',
     miscounts: '账不平',
-    breaks: '无答复',
+    breaks: '无响应',
     ok: '正常',
     refused: '已拦下',
     stuck: '卡死',
@@ -59,7 +59,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     oversold: '超卖',
     'stale-write': '过期写入',
     'lost-piece': '丢一件',
-    none: '不涉及',
+    none: '不适用',
     error: '出错',
     overtakes: '插队',
     'sells-early': '提前开卖',

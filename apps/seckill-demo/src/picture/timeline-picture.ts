@@ -23,7 +23,7 @@ const TITLES: Readonly<Record<Language, Readonly<Record<(typeof STRATEGIES)[numb
     'lua-release': 'The work takes longer than the lease',
     'redis-lock': 'The same work, with this library',
   },
-  zh: { 'lua-release': '业务执行时间超过租约', 'redis-lock': '同样的业务，用本库加锁' },
+  zh: { 'lua-release': '业务耗时超过租期', 'redis-lock': '同样的业务，用本库加锁' },
 };
 
 /** The holders of two of the locks when their work took longer than the lease. */

@@ -2,7 +2,7 @@ import type { Outcome } from '../../arena/cell.js';
 import type { Language } from '../../arena/texts.js';
 import type { StrategyName } from '../../strategies/strategy.js';
 
-/** The line that decides an outcome, and why. */
+/** The line that decides an outcome, and the reason. */
 export interface Blame {
   /** A text that the line contains. */
   readonly line: string;
@@ -30,8 +30,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['oversells'],
     line: 'this.sale.sellOne(',
     why: {
-      en: 'Nothing keeps the second buyer out between the read and the write.',
-      zh: '从读库存到写库存之间，没有任何东西拦住第二个买家。',
+      en: 'No lock keeps the second buyer out between the read and the write.',
+      zh: '读库存与写库存之间没有锁，第二个买家可以同时进入。',
     },
   },
   {
@@ -39,8 +39,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['oversells'],
     line: 'new Mutex()',
     why: {
-      en: 'The mutex lives in the memory of one process. The other process has its own.',
-      zh: '这把互斥锁只在一个进程的内存里，另一个进程有它自己的一把。',
+      en: 'The mutex is in the memory of one process. The other process has its own mutex.',
+      zh: '互斥锁只存在于单个进程的内存中，另一个进程使用的是自己的互斥锁。',
     },
   },
   {
@@ -48,8 +48,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['undersells'],
     line: 'return this.sale.busy()',
     why: {
-      en: 'A buyer who does not get the lock goes away, although there is stock.',
-      zh: '没抢到锁的买家直接离开，哪怕还有库存。',
+      en: 'A buyer that does not get the lock leaves, although there is stock.',
+      zh: '没有获取到锁的买家直接返回，尽管还有库存。',
     },
   },
   {
@@ -57,8 +57,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['stuck'],
     line: 'this.redis.setnx(',
     why: {
-      en: 'The key has no expiry. Its holder is dead, so nobody ever deletes it.',
-      zh: '这个键没有过期时间。持有者已经死了，再也没有人删它。',
+      en: 'The key has no expiry. Its holder is dead, so no process ever deletes it.',
+      zh: '这个键没有过期时间。持有者已经崩溃，再也不会有进程删除它。',
     },
   },
   {
@@ -67,7 +67,7 @@ const RULES: readonly Rule[] = [
     line: 'this.redis.expire(',
     why: {
       en: 'The process died before this line. The key stays without an expiry.',
-      zh: '进程死在这一行之前，键就永远没有过期时间。',
+      zh: '进程在执行这一行之前崩溃，键永远不会过期。',
     },
   },
   {
@@ -75,8 +75,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['foreign-delete'],
     line: 'await this.redis.del(',
     why: {
-      en: 'The lease was over. This DEL deletes the lock of the next holder.',
-      zh: '租约已经到期，这条 DEL 删掉的是下一个持有者的锁。',
+      en: 'The lease has expired. This DEL deletes the lock of the next holder.',
+      zh: '租约已经过期，这条 DEL 删除的是下一个持有者的锁。',
     },
   },
   {
@@ -84,8 +84,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['foreign-delete'],
     line: '=== clientId) {',
     why: {
-      en: 'Look and DEL are two commands. The lease ended between them.',
-      zh: '查看和 DEL 是两条命令，租约恰好在两者之间到期。',
+      en: 'The check and the DEL are two commands. The lease expired between them.',
+      zh: '校验与 DEL 是两条命令，租约恰好在两者之间过期。',
     },
   },
   {
@@ -93,8 +93,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['oversold'],
     line: "'PX', TUTORIAL_LEASE_MS",
     why: {
-      en: 'Nobody renews this lease. The work takes longer, and the next buyer gets in.',
-      zh: '没有人给这份租约续期。业务还没做完，下一个买家就进来了。',
+      en: 'No watchdog renews this lease. The work takes longer, and the next buyer gets in.',
+      zh: '这个租约没有看门狗续期。业务尚未完成，下一个买家就获取了锁。',
     },
   },
   {
@@ -102,8 +102,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['stale-write'],
     line: 'await this.sale.sellOne(',
     why: {
-      en: 'The process slept beyond its lease, and now writes what it had read before.',
-      zh: '进程一觉睡过了租约，醒来后写回的是睡前读到的库存。',
+      en: 'The process was frozen beyond its lease. Now it writes the stock that it read before.',
+      zh: '进程冻结的时间超过租期，恢复后写回的是冻结之前读到的库存。',
     },
   },
   {
@@ -111,8 +111,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['oversells'],
     line: 'this.db.transaction()',
     why: {
-      en: 'The transaction commits after the lock is given back. The next buyer reads the old stock.',
-      zh: '锁放掉之后事务才提交，下一个买家读到的还是旧库存。',
+      en: 'The transaction commits after the release. The next buyer reads the old stock.',
+      zh: '锁释放之后事务才提交，下一个买家读到的还是旧库存。',
     },
   },
   {
@@ -121,8 +121,8 @@ const RULES: readonly Rule[] = [
     line: 'lease.assertHeld()',
     isHarm: false,
     why: {
-      en: 'assertHeld() sees that the lease is over. The write never happens.',
-      zh: 'assertHeld() 发现租约已经到期，这次写入不会发生。',
+      en: 'assertHeld() throws, because the lease has expired. The write never happens.',
+      zh: '租约已经过期，assertHeld() 抛出错误，这次写入不会发生。',
     },
   },
   {
@@ -131,8 +131,8 @@ const RULES: readonly Rule[] = [
     line: '@WithLock(',
     isHarm: false,
     why: {
-      en: 'Buyers wait for their turn, and a watchdog renews the lease while the work goes on.',
-      zh: '买家排队等锁；业务没做完，看门狗就一直续租。',
+      en: 'Buyers wait in a queue, and a watchdog renews the lease while the work runs.',
+      zh: '买家排队等待锁；业务执行期间，看门狗自动续期。',
     },
   },
   {
@@ -142,7 +142,7 @@ const RULES: readonly Rule[] = [
     isHarm: false,
     why: {
       en: 'All processes share one queue in Redis, and a watchdog renews the lease.',
-      zh: '所有进程共用 Redis 里的一条队，看门狗负责续租。',
+      zh: '所有进程共用 Redis 中的一个队列，看门狗自动续期。',
     },
   },
   {
@@ -151,8 +151,8 @@ const RULES: readonly Rule[] = [
     line: 'this.locks.using(',
     isHarm: false,
     why: {
-      en: 'The lock makes buyers wait for their turn. Its lease has a token, for the write.',
-      zh: '锁让买家排队等候，租约带着一个令牌，写库时要用。',
+      en: 'Buyers wait for the lock in a queue. The lease has a token for the write.',
+      zh: '买家排队等待锁；租约带有令牌，写库时使用。',
     },
   },
   {
@@ -161,8 +161,8 @@ const RULES: readonly Rule[] = [
     line: ".where('stock', '>', 0)",
     isHarm: false,
     why: {
-      en: 'The database takes one off only if there is one. Nobody reads a stock that is old by then.',
-      zh: '有库存，数据库才减一；没有人会用到过时的库存。',
+      en: 'The database takes one piece only if one is left. No buyer works with an old stock.',
+      zh: '有库存时数据库才减一，不会使用过时的库存。',
     },
   },
   {
@@ -171,8 +171,8 @@ const RULES: readonly Rule[] = [
     line: 'this.redis.eval(TAKE',
     isHarm: false,
     why: {
-      en: 'One script looks and takes. Redis runs one script at a time.',
-      zh: '查看和扣减在同一个脚本里，Redis 一次只执行一个脚本。',
+      en: 'One script checks and takes. Redis runs one script at a time.',
+      zh: '检查与扣减在同一个脚本中，Redis 一次只执行一个脚本。',
     },
   },
   {
@@ -181,8 +181,8 @@ const RULES: readonly Rule[] = [
     line: 'redlock.using(',
     isHarm: false,
     why: {
-      en: 'A buyer without the lock asks again, and redlock extends the lease of the holder.',
-      zh: '没抢到锁的人会再来问；业务没做完，redlock 就延长租约。',
+      en: 'A buyer without the lock retries, and redlock extends the lease of the holder.',
+      zh: '没有获取到锁的买家会重试；业务执行期间，redlock 为持有者续期。',
     },
   },
   {
@@ -191,8 +191,8 @@ const RULES: readonly Rule[] = [
     line: 'new Mutex(this.redis',
     isHarm: false,
     why: {
-      en: 'A buyer asks for this mutex every 10 ms, and the holder extends its lease.',
-      zh: '买家每 10 毫秒问一次这把锁，持有者不断延长租约。',
+      en: 'A buyer retries every 10 ms, and the mutex extends the lease of its holder.',
+      zh: '买家每 10 毫秒重试一次，互斥锁为持有者续期。',
     },
   },
   {
@@ -202,7 +202,7 @@ const RULES: readonly Rule[] = [
     isHarm: false,
     why: {
       en: 'The database has seen a higher token. It refuses the write of the late holder.',
-      zh: '数据库见过更大的令牌，于是拒绝迟到者的写入。',
+      zh: '数据库已见过更大的令牌，拒绝这次迟到的写入。',
     },
   },
   {
@@ -210,8 +210,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['lost-piece'],
     line: 'this.redis.eval(TAKE',
     why: {
-      en: 'The piece is off the counter here, and its order comes later. The process died between the two.',
-      zh: '计数器在这里就少了一件，订单要到后面才写。进程恰好死在两者之间。',
+      en: 'This line takes the piece off the counter, and the order follows later. The process died in between.',
+      zh: '这一行先扣减计数器，订单在后面才写入。进程恰好在两者之间崩溃。',
     },
   },
   {
@@ -220,8 +220,8 @@ const RULES: readonly Rule[] = [
     line: 'signal.throwIfAborted()',
     isHarm: false,
     why: {
-      en: 'The signal says that the lock could not be extended. The write never happens.',
-      zh: '信号表明锁没能续期，这次写入不会发生。',
+      en: 'The signal aborts, because redlock could not extend the lock. The write never happens.',
+      zh: '锁续期失败，信号已中止，这次写入不会发生。',
     },
   },
   {
@@ -229,8 +229,8 @@ const RULES: readonly Rule[] = [
     outcomes: ['stale-write'],
     line: 'mutex.isAcquired',
     why: {
-      en: 'The process has just woken up. No answer has told it of the loss, so isAcquired still says yes.',
-      zh: '进程刚刚醒来，还没有答复告诉它锁已丢失，所以 isAcquired 仍然是 true。',
+      en: 'The process has just woken up. It has not received the loss yet, so isAcquired is still true.',
+      zh: '进程刚刚恢复，尚未收到锁已丢失的响应，所以 isAcquired 仍然是 true。',
     },
   },
 ];

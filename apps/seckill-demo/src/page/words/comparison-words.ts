@@ -15,15 +15,15 @@ export interface ComparisonWords {
 
 export const comparisonWords: InBoth<ComparisonWords> = {
   en: {
-    title: 'What an order costs',
+    title: 'Cost of an order',
     columns: ['outcome', 'p50\nms', 'p99\nms', 'Redis\nper\norder', 'over-\ntaken'],
     notes:
-      'p50 and p99: half of the buyers, and 99 % of them, had their answer after so long, from the opening of the doors. Redis per order: the commands that Redis ran for a buyer, those in scripts included. Overtaken: the pairs of buyers who got one in another order than they came. 0 % is a queue, 50 % is chance. A dash: two have bought the same piece, or fewer than two bought.',
+      'p50 and p99: the time from the opening until 50 % and 99 % of the buyers have an answer. Redis per order: the commands that Redis ran for a buyer, including those in scripts. Overtaken: the pairs of buyers who did not buy in order of arrival. 0 % is a queue, 50 % is chance. A dash: two buyers bought the same piece, or fewer than two bought.',
   },
   zh: {
-    title: '一单的代价',
+    title: '每单的开销',
     columns: ['结果', 'p50\nms', 'p99\nms', 'Redis\n命令\n/单', '被\n插队'],
     notes:
-      'p50、p99：一半的买家、99% 的买家在这段时间内得到答复，从开门算起。Redis 命令/单：Redis 为一位买家执行的命令数，脚本里的也算。被插队：买到的人当中，购买顺序与到达顺序相反的买家对所占的百分比，0% 是排队，50% 是碰运气。横线：有人买到同一件，或买到的不足两人。',
+      'p50、p99：从开门算起，50%、99% 的买家得到响应所用的时间。Redis 命令/单：Redis 为一位买家执行的命令数，包括脚本中的命令。被插队：在买到的买家中，购买顺序与到达顺序相反的买家对所占的百分比，0% 是排队，50% 是随机。横线：两位买家买到同一件，或买到的不足两人。',
   },
 };

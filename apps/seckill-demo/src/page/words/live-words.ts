@@ -34,29 +34,30 @@ export interface LiveWords {
 
 export const liveWords: InBoth<LiveWords> = {
   en: {
-    title: 'The sale as it goes',
-    intro: 'Each figure is counted while orders are answered, in the run and in the shop after it.',
+    title: 'The sale, live',
+    intro:
+      'These figures change with each answered order, during the run and in the shop after it.',
     books: {
       title: 'The books',
-      none: 'The books are opened with the shop, after the run.',
+      none: 'The books open with the shop, after the run.',
       stock: 'in stock',
       orders: 'orders on record',
       opening: 'at the opening',
       difference: 'difference',
       states: 'Orders by state',
       agrees: 'stock and orders agree',
-      differs: 'orders that the stock does not know of',
+      differs: 'stock and orders do not agree',
       reconciled: (process, differences) =>
         differences === 0
           ? `Process ${process} has compared the books: they agree.`
           : `Process ${process} has compared the books: ${differences} differences.`,
     },
     queues: {
-      title: 'Who waits',
-      none: 'Nobody waits.',
+      title: 'The queues',
+      none: 'No caller waits.',
       process: (number) => `process ${number}`,
       inside: (count) => `${count} inside`,
-      waiting: (count) => `${count} wait`,
+      waiting: (count) => `${count} waiting`,
       more: (count) => `+ ${count}`,
     },
     chart: {
@@ -69,28 +70,28 @@ export const liveWords: InBoth<LiveWords> = {
   },
   zh: {
     title: '秒杀实况',
-    intro: '每个数字都是边答复边统计的，运行期间如此，之后的商店也如此。',
+    intro: '这些数字随每个订单的响应实时更新，运行期间和之后的商店都是如此。',
     books: {
       title: '账目',
-      none: '运行结束、商店开门后才有账目。',
+      none: '运行结束、商店开门之后才有账目。',
       stock: '库存',
       orders: '订单',
       opening: '开卖时',
       difference: '账实差',
       states: '各状态的订单',
       agrees: '库存与订单一致',
-      differs: '订单比库存所说的多',
+      differs: '库存与订单不一致',
       reconciled: (process, differences) =>
         differences === 0
-          ? `进程 ${process} 对过账：一致。`
-          : `进程 ${process} 对过账：${differences} 处不符。`,
+          ? `进程 ${process} 已对账：一致。`
+          : `进程 ${process} 已对账：${differences} 处不符。`,
     },
     queues: {
-      title: '谁在等',
-      none: '没有人在等。',
+      title: '等待队列',
+      none: '没有等待者。',
       process: (number) => `进程 ${number}`,
-      inside: (count) => `${count} 个在里面`,
-      waiting: (count) => `${count} 个在等`,
+      inside: (count) => `${count} 个持有`,
+      waiting: (count) => `${count} 个等待`,
       more: (count) => `+ ${count}`,
     },
     chart: {

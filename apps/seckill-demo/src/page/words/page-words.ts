@@ -18,13 +18,13 @@ export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks'
 
 export const pageWords: InBoth<PageWords> = {
   en: {
-    headline: (buyers, pieces) => `${buyers} buyers, ${pieces} pieces. Who gets one?`,
-    lead: 'The same flash sale twice, at this moment, on this machine: several processes, one stock.',
-    recordedLead: 'The same flash sale twice, as it was recorded: several processes, one stock.',
+    headline: (buyers, pieces) => `${buyers} buyers want ${pieces} pieces.`,
+    lead: 'The same flash sale twice, live on this machine: several processes, one stock.',
+    recordedLead: 'The same flash sale twice, as a recording: several processes, one stock.',
     connection: {
       connecting: 'connecting …',
       live: 'live',
-      broken: 'connection lost, trying again …',
+      broken: 'connection lost, reconnecting …',
       closed: 'the arena has ended',
       recorded: 'recorded run',
       missing: 'the recording cannot be read',
@@ -51,15 +51,15 @@ export const pageWords: InBoth<PageWords> = {
   },
   zh: {
     headline: (buyers, pieces) => `${buyers}\u00a0人抢 ${pieces}\u00a0件，谁能买到？`,
-    lead: '同一场秒杀跑两遍，就在此刻、就在这台机器上：多个进程，一份库存。',
-    recordedLead: '同一场秒杀跑两遍的录像：多个进程，一份库存。',
+    lead: '同一场秒杀运行两次，在这台机器上实时进行：多个进程，一份库存。',
+    recordedLead: '同一场秒杀运行两次的录像：多个进程，一份库存。',
     connection: {
       connecting: '正在连接……',
       live: '实时',
       broken: '连接断开，正在重连……',
       closed: '擂台已经结束',
       recorded: '录像',
-      missing: '读不到录像',
+      missing: '无法读取录像',
     },
     otherLanguage: 'English',
     dark: '深色',
