@@ -53,7 +53,7 @@ describe('the Redis of REDIS_URL', () => {
     await demo.says(/^\[2\/\d+\]/m);
     await server.stop();
     expect(await demo.exited).toBe(69);
-    expect(demo.stderr).toMatch(/^the Redis of REDIS_URL cannot be used: connect ECONNREFUSED/m);
+    expect(demo.stderr).toMatch(/^the Redis at REDIS_URL cannot be used: connect ECONNREFUSED/m);
     expect(demo.stderr).toMatch(/^keys with seckill-demo:\S+ may be left in Redis/m);
     expect(demo.stderr).not.toContain('    at ');
   });

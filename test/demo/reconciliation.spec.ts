@@ -189,32 +189,32 @@ describe('the reconciliation', () => {
             .set({ stock: 1 })
             .where('id', '=', product)
             .execute(),
-        ['1 in stock, 0 by the ledger', '1 in stock, 2 at first, 2 with orders'],
+        ['1 in stock, 0 in the ledger', '1 in stock, 2 at the opening, 2 ordered'],
       ],
       [
         'an entry that is missing',
         ({ reserved }) =>
           shop.database.deleteFrom('ledger').where('order_id', '=', reserved).execute(),
         [
-          '0 in stock, 1 by the ledger',
-          '1 of its orders, reserved, have 0 in the ledger, and not -1',
+          '0 in stock, 1 in the ledger',
+          '1 of its orders (reserved) with 0 instead of -1 in the ledger',
         ],
       ],
       [
         'an order that is paid without a payment',
         ({ paid }) => shop.database.deleteFrom('payments').where('order_id', '=', paid).execute(),
-        ['1 of its orders, paid, have no payment'],
+        ['1 of its orders (paid) without a payment'],
       ],
       [
         'a payment that was never charged',
         ({ paid }) =>
           shop.database.deleteFrom('gateway_charges').where('reference', '=', paid).execute(),
-        ['1 of its orders, paid, were never charged'],
+        ['1 of its orders (paid) not charged'],
       ],
       [
         'a charge for nothing',
         ({ refused }) => charge(refused),
-        ['1 of its orders, sold-out, were charged'],
+        ['1 of its orders (sold-out) charged'],
       ],
     ])('and reports %s, once', async (_, spoil, differences) => {
       const books = await fullProduct();

@@ -186,14 +186,14 @@ describe('npm run demo', () => {
     const demo = DemoProcess.start([], { DATABASE_URL: 'postgres://127.0.0.1:1/shop' });
     expect(await demo.exited).toBe(69);
     expect(demo.stderr).toMatch(
-      /^the Postgres of DATABASE_URL cannot be used: .*ECONNREFUSED.*\n$/,
+      /^the Postgres at DATABASE_URL cannot be used: .*ECONNREFUSED.*\n$/,
     );
   });
 
   it('says so in one line when the Redis of REDIS_URL is not there', async () => {
     const demo = DemoProcess.start([], { REDIS_URL: 'redis://127.0.0.1:1' });
     expect(await demo.exited).toBe(69);
-    expect(demo.stderr).toMatch(/^the Redis of REDIS_URL cannot be used: .*ECONNREFUSED.*\n$/);
+    expect(demo.stderr).toMatch(/^the Redis at REDIS_URL cannot be used: .*ECONNREFUSED.*\n$/);
   });
 });
 

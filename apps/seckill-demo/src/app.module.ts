@@ -72,7 +72,7 @@ export class AppModule implements OnApplicationShutdown {
         { provide: GATE, useValue: seams.gate },
         { provide: SALE_LOG, useValue: seams.saleLog },
         { provide: APP_PIPE, useClass: StandardSchemaValidationPipe },
-        // Nest asks the filter first that was registered last.
+        // Nest calls the last registered filter first.
         { provide: APP_FILTER, useClass: ErrorBodyFilter },
         { provide: APP_FILTER, useClass: LockExceptionFilter },
         ...[SaleKeys, SaleLedger, Sale, SaleOpening, StockService, CancellationService],

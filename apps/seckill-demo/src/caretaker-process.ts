@@ -6,9 +6,9 @@ import { removeKeys } from './arena/arena-redis.js';
 
 // Watches over the arena; see arena/caretaker.ts.
 
-/** The arena's servers end by themselves when it is gone; until then they may still write. */
+/** The arena's servers end by themselves after the arena. Until then, they may still write. */
 const SERVERS_END_MS = 500;
-/** A server that stands still keeps what was written to it; no process waits for it for ever. */
+/** A frozen server keeps the data that it receives. The caretaker does not wait for it without a limit. */
 const TIDY_LIMIT_MS = 10_000;
 
 // The end of the pipe is what this process waits for, also when the whole terminal goes away.

@@ -34,7 +34,8 @@ class Demo {
   readonly #say;
   readonly #closing = new Closing();
   readonly #steps = new Steps();
-  #carryOut: CarryOut = () => Promise.reject(new RefusedError('the arena is just starting'));
+  #carryOut: CarryOut = () =>
+    Promise.reject(new RefusedError('the arena is starting; try again later'));
   #isServing = false;
 
   constructor(private readonly options: Options) {
@@ -100,7 +101,7 @@ class Demo {
       const report = await this.#measure(redis, care);
       return this.#tell(report) ?? (await this.#serve(redis, care));
     } catch (error) {
-      // A server of the user that is gone explains the failure better than the failure itself.
+      // An unreachable server of the user explains the failure better than the failure itself.
       if (!this.#closing.hasBegun) await redis.assertReachable();
       throw error;
     }
@@ -158,7 +159,7 @@ class Demo {
     return report;
   }
 
-  /** Prints what was measured; undefined when the demo goes on to serve. */
+  /** Prints the results; undefined if the demo then serves. */
   #tell(report: Report): number | undefined {
     const { mode, json } = this.options;
     if (json) print(reportJson(report, this.options));
@@ -205,7 +206,7 @@ class Demo {
     return 'serving';
   }
 
-  /** Texts that are no results go to stderr, so that results can be piped. */
+  /** Texts that are not results go to stderr, so that you can pipe the results. */
   readonly #note = (line: string): void => {
     process.stderr.write(`${line}\n`);
   };

@@ -5,8 +5,8 @@ import { BaseExceptionFilter } from '@nestjs/core';
 import { isOutage as isOutageOfDatabase } from './database/open-database.js';
 
 /**
- * Answers every error with the body that Nest's own exceptions have: `{ message, error, statusCode }`.
- * Without it an exception made from a status and a text, and an error of ours, lack `error`.
+ * Gives every error the body of Nest's own exceptions: `{ message, error, statusCode }`. Otherwise
+ * exceptions made from a status and a text, and errors of the library, lack `error`.
  */
 @Catch()
 export class ErrorBodyFilter extends BaseExceptionFilter<unknown> {

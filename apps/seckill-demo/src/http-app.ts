@@ -8,12 +8,12 @@ import { SHOP_LOG_LEVELS } from './options/names.mjs';
 import { currentOrder } from './seckill/gate.js';
 import type { Settings, ShopLogLevel } from './settings.js';
 
-/** Says which process answered, so that buyers can be spread over all of them. */
+/** Names the process that answered, so that buyers can spread over all processes. */
 export const SERVED_BY = 'x-served-by';
-/** `<product>/<buyer>`: for whom a request is, where neither its path nor its body says so. */
+/** `<product>/<buyer>`: the buyer, if neither path nor body names it. */
 export const VISIT = 'x-visit';
 
-/** Longer than a measurement: a buyer's connection must not be closed under a waiting order. */
+/** Longer than a measurement: the server must not close a connection with a waiting order. */
 const KEEP_ALIVE_MS = 65_000;
 
 export async function createHttpApp(
@@ -25,7 +25,7 @@ export async function createHttpApp(
     {
       logger: levelsOf(settings.logLevel),
       forceCloseConnections: true,
-      // Otherwise Nest ends the process when a database is away, and nobody learns why.
+      // Otherwise Nest ends the process without a reason when a database is unreachable.
       abortOnError: false,
     },
   );

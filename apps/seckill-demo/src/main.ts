@@ -19,7 +19,7 @@ const settings = settingsFrom({
 const app = await createHttpApp(settings, { gate: OPEN_GATE, saleLog: QUIET_LOG });
 
 // Not Nest's shutdown hooks: they end the process as soon as the application is closed. The
-// private servers have to outlive the application, which gives back its locks.
+// private servers have to outlive the application, which releases its locks.
 async function stop(): Promise<void> {
   await app.close();
   await Promise.all([privateRedis?.stop(), privatePostgres?.stop()]);

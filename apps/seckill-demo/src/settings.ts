@@ -5,14 +5,14 @@ import type { ShopLogLevel } from './options/names.mjs';
 export type { ShopLogLevel } from './options/names.mjs';
 
 export const SETTINGS = Symbol('Settings');
-/** The shop's own connection; the lock library keeps its own beside it. */
+/** The shop's own connection; the lock library has another one. */
 export const REDIS = Symbol('Redis');
 
-/** The tutorial's lease, for every stage that has one. */
+/** The tutorial's lease, for every stage with a lease. */
 export const TUTORIAL_LEASE_SECONDS = 10;
 export const TUTORIAL_LEASE_MS = TUTORIAL_LEASE_SECONDS * 1_000;
 
-/** The product that the shop has on its shelf when it opens. */
+/** The product in the shop when it opens. */
 export const FIRST_PRODUCT = { id: '1', stock: 100 } as const;
 
 export interface Settings {
@@ -24,11 +24,11 @@ export interface Settings {
   readonly stockKey?: string | undefined;
   readonly leaseTimeMs: number;
   readonly waitTimeMs: number;
-  /** The sale opens when this number of processes is ready; undefined: it is open. */
+  /** The sale opens when this number of processes is ready. Undefined: it is open. */
   readonly processes?: number | undefined;
-  /** Whether this process takes orders by the queue. Those that only measure do not. */
+  /** Whether this process takes orders through the queue. Processes for measurements do not. */
   readonly realSale: boolean;
-  /** After that an order that is not paid loses its piece. */
+  /** An unpaid order loses its piece after this time. */
   readonly payWithinMs: number;
   readonly port: number;
   readonly logLevel: ShopLogLevel;

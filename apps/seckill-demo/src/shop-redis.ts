@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 
-/** A buyer gets the news of an outage within a second, and does not wait it out. */
+/** A buyer gets an error within a second of an outage, and does not wait for its end. */
 const IMPATIENT = {
   maxRetriesPerRequest: 3,
   retryStrategy: (attempt: number) => Math.min(50 * attempt, 250),

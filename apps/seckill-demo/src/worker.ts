@@ -37,7 +37,7 @@ const saleLog =
       })
     : QUIET_LOG;
 
-/** Neither timers nor answers of Redis get their turn meanwhile. */
+/** No timer and no answer of Redis runs meanwhile. */
 function block(ms: number): void {
   const until = Date.now() + ms;
   while (Date.now() < until);

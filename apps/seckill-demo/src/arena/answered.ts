@@ -3,7 +3,7 @@ import { contentOf } from './buyer.js';
 import type { Answer } from './buyer.js';
 import type { OrderAnswered } from './step.js';
 
-/** A buyer's answer as a step. */
+/** An answer to a buyer, as a step. */
 export function answered(
   cell: string,
   buyer: string,
@@ -28,7 +28,7 @@ export function answered(
   };
 }
 
-/** When it came, by the clock of all processes. */
+/** The time of the answer, by the clock that all processes share. */
 export function epochOf({ at }: Answer): number {
   return performance.timeOrigin + at;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { startPostgresServer } from '../../../../scripts/postgres-server.mjs';
 
-/** The Postgres that the arena works on, and the way to leave it as it was. */
+/** The Postgres that the arena works on. */
 export interface ArenaDatabase {
   readonly url: string;
   readonly schema: string;
@@ -10,18 +10,18 @@ export interface ArenaDatabase {
   readonly privatePort?: number;
   /** Such as `18.4`. */
   version(): Promise<string>;
-  /** Rejects with a `DatabaseUnreachableError` if the server of the user cannot be used any more. */
+  /** Rejects with `DatabaseUnreachableError` if the user's server can no longer be used. */
   assertReachable(): Promise<void>;
-  /** Removes whatever this run has written. */
+  /** Removes everything that this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
 export class DatabaseUnreachableError extends Error {}
 
-/** A server that is there answers within this. */
+/** A running server answers within this time. */
 const PATIENCE_MS = 5_000;
-/** The schema of a private server, which ends with all that is in it. */
+/** The schema of a private server. It ends with the server. */
 const SHARED_SCHEMA = 'public';
 
 export async function openArenaDatabase(environment: NodeJS.ProcessEnv): Promise<ArenaDatabase> {
@@ -44,9 +44,9 @@ async function privateDatabase(): Promise<ArenaDatabase> {
 
 async function foreignDatabase(url: string): Promise<ArenaDatabase> {
   if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseUnreachableError('no postgres:// URL');
-  // Long and random: whatever is in it was written by this run.
+  // Long and random: this run has written everything in it.
   const schema = `seckill_${randomBytes(8).toString('hex')}`;
-  // The servers would make it as well; here it is seen whether that is allowed.
+  // The servers would create it as well; this call checks the permission.
   await reach(url, `CREATE SCHEMA ${schema}`);
   const clear = (): Promise<void> => removeSchema(url, schema);
   const close = async (): Promise<void> => {
@@ -69,7 +69,7 @@ async function reach(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Leaves a private server alone: it has no schema of one run. */
+/** Does nothing for a private server, which has no schema of its own for a run. */
 export async function removeForeignSchema({
   DATABASE_URL: url,
   SECKILL_DATABASE_SCHEMA: schema,
@@ -84,7 +84,7 @@ async function versionOf(url: string): Promise<string> {
   return row?.['server_version']?.split(' ')[0] ?? '?';
 }
 
-/** The next process that connects makes it anew. */
+/** The next process that connects creates the schema again. */
 async function removeSchema(url: string, schema: string): Promise<void> {
   await run(url, `DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(schema)} CASCADE`);
 }

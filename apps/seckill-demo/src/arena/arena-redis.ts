@@ -2,27 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { RedisOperator } from './redis-operator.js';
 
-/** The Redis that the arena works on, and the way to leave it as it was. */
+/** The Redis that the arena works on. */
 export interface ArenaRedis {
   readonly url: string;
   readonly keyPrefix: string;
   readonly client: Redis;
-  /** For the private server alone; undefined for a server of the user. */
+  /** Only for the private server; undefined for a server of the user. */
   readonly operator?: RedisOperator;
-  /** The server's own name and number, such as `7.0.15`. */
+  /** The name and version that the server reports, such as `7.0.15`. */
   version(): Promise<string>;
-  /** How many commands the server has run. */
+  /** The number of commands that the server has run. */
   commands(): Promise<number>;
-  /** Rejects with a `RedisUnreachableError` if the server of the user cannot be used any more. */
+  /** Rejects with `RedisUnreachableError` if the user's server can no longer be used. */
   assertReachable(): Promise<void>;
-  /** Removes whatever this run has written. */
+  /** Removes everything that this run has written. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
 export class RedisUnreachableError extends Error {}
 
-/** A server that is there answers within this. */
+/** A running server answers within this time. */
 const PATIENCE_MS = 5_000;
 
 export async function openArenaRedis(environment: NodeJS.ProcessEnv): Promise<ArenaRedis> {
@@ -53,7 +53,7 @@ async function privateRedis(): Promise<ArenaRedis> {
 }
 
 async function foreignRedis(url: string): Promise<ArenaRedis> {
-  // Long and random: whatever contains it was written by this run.
+  // Long and random: this run has written every key that contains it.
   const keyPrefix = `seckill-demo:${randomBytes(8).toString('hex')}:`;
   const client = await connectForeign(url);
   const clear = (): Promise<void> => removeKeys(client, keyPrefix);
@@ -102,11 +102,13 @@ function readAddress(url: string): Redis {
   }
 }
 
-/** Resolves once the server has answered, in the database of the url. */
+/** Resolves when the server has answered, in the database of the url. */
 async function reach(client: Redis): Promise<void> {
   const { keyPrefix = '', db = 0 } = client.options;
   if (keyPrefix !== '') {
-    throw new RedisUnreachableError('locks go by no ?keyPrefix= of ioredis; leave it out');
+    throw new RedisUnreachableError(
+      'the library does not use ?keyPrefix= of ioredis; leave it out',
+    );
   }
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
@@ -118,7 +120,7 @@ async function reach(client: Redis): Promise<void> {
   }, PATIENCE_MS);
   try {
     await client.connect();
-    // When it connects, ioredis goes on in database 0 if Redis has no other.
+    // When it connects, ioredis continues in database 0 if Redis has no other.
     await client.select(db);
   } catch (error) {
     client.disconnect();
@@ -139,7 +141,7 @@ async function versionOf(client: Redis): Promise<string> {
   return /^(?:valkey|redis)_version:(\S+)/m.exec(info)?.[1] ?? '?';
 }
 
-/** The library puts names of its own around ours, so the prefix may stand anywhere in a key. */
+/** The library adds its own names around ours, so the prefix may be anywhere in a key. */
 export async function removeKeys(client: Redis, keyPrefix: string): Promise<void> {
   for await (const keys of client.scanStream({ match: `*${keyPrefix}*`, count: 1_000 })) {
     const found = keys as string[];

@@ -3,7 +3,7 @@ import type { ArenaDatabase } from './arena-database.js';
 import { openArenaRedis } from './arena-redis.js';
 import type { ArenaRedis } from './arena-redis.js';
 
-/** Everything that the arena works on: a Redis, and a database beside it. */
+/** All servers of the arena: a Redis and a database. */
 export interface ArenaServers extends ArenaRedis {
   readonly database: ArenaDatabase;
 }
@@ -29,7 +29,7 @@ export async function openArenaServers(environment: NodeJS.ProcessEnv): Promise<
   }
 }
 
-/** The failure of one must not keep the other from being left as it was. */
+/** A failure of one server must not prevent the clean-up of the other. */
 async function both(...steps: Array<Promise<void>>): Promise<void> {
   for (const step of await Promise.allSettled(steps)) {
     if (step.status === 'rejected') throw step.reason as Error;

@@ -17,20 +17,20 @@ import { Reporter } from './reporter.js';
 import { sourcesOf } from './sources.js';
 import type { Steps } from './steps.js';
 
-/** Short enough to be outlived in seconds, long enough for a noisy machine to renew it in time. */
+/** Short, so that a run outlives it within seconds; long enough that a noisy machine renews in time. */
 const FAULT_LEASE_MS = 1_800;
-/** Longer than that lease, and soon over for a buyer whom a frozen process keeps waiting. */
+/** Longer than the lease, but short for a buyer that waits for a frozen process. */
 const FAULT_WAIT_MS = 5_000;
-/** Every buyer of a rush is answered within this time: no buyer is busy for lack of time. */
+/** Every buyer of a rush gets an answer within this time: no buyer is busy for lack of time. */
 const RUSH_WAIT_MS = 60_000;
-/** Long enough for a buyer without others before it. */
+/** Long enough for a buyer that has no other buyers before it. */
 const HASTY_WAIT_MS = 800;
-/** The first thing to see: everybody sells, and nobody sells too many. */
+/** The first scene: the sale without a lock and with this library. */
 const DUELLISTS: readonly StrategyName[] = ['naive', 'redis-lock'];
 
 /**
- * Plays every strategy through the rush and the faults, and the other parts of the sale; each on
- * products of its own. All that happens becomes steps.
+ * Plays every strategy through the rush and the faults, and then the other parts of the sale. Each
+ * cell has its own products. Every event becomes a step.
  */
 export class Arena {
   readonly #reporter: Reporter;
@@ -40,13 +40,13 @@ export class Arena {
     private readonly options: Options,
     private readonly redis: ArenaServers,
     private readonly steps: Steps,
-    /** Gets every fleet and every frozen process. */
+    /** Registers every fleet and every frozen process. */
     private readonly care: Pick<FleetOptions, 'onFleet' | 'onFrozen'>,
   ) {
     this.#reporter = new Reporter(steps, redis);
   }
 
-  /** Every cell of this run, in the order in which they are shown. */
+  /** All cells of this run, in display order. */
   get cells(): readonly Cell[] {
     const { strategies, faults, instances } = this.options;
     return [
@@ -62,7 +62,7 @@ export class Arena {
     ];
   }
 
-  /** Resolves when all cells are played, or the rest of them is skipped. */
+  /** Resolves when all cells are played, or when the rest is skipped. */
   async play(): Promise<void> {
     const { stock, buyers, instances: processes, strategies } = this.options;
     const startedAt = Date.now();
@@ -83,7 +83,7 @@ export class Arena {
     this.steps.add({ kind: 'run-ended', tookMs: Date.now() - startedAt });
   }
 
-  /** Ends the run after the present cell. */
+  /** Ends the run after the current cell. */
   skip(): void {
     this.#skipped.abort();
   }
@@ -95,7 +95,7 @@ export class Arena {
     return isWatched && isComplete ? DUELLISTS : [];
   }
 
-  /** Without a strategy there is only the shop. */
+  /** Without a strategy, the run has only the shop. */
   #chosen(scenes: readonly PartScene[]): PartScene[] {
     const { strategies, parts } = this.options;
     return scenes.filter(({ part }) => strategies.length > 0 && parts.includes(part));

@@ -18,14 +18,14 @@ export interface Answer {
 const CONNECTING_AT_ONCE = 32;
 const ANSWER_LIMIT_MS = 90_000;
 /**
- * Longer than the wait for a lock. A connection that was just dealt to a process that died stays
- * open, and nobody serves it.
+ * Longer than the wait for a lock. The kernel may deal a connection to a process that has just
+ * died; it then stays open without an answer.
  */
 const ASK_LIMIT_MS = 15_000;
-/** node:cluster deals connections out in turn, so a few attempts meet every process. */
+/** node:cluster deals connections out in turn, so a few attempts reach every process. */
 const ATTEMPTS_TO_MEET = 64;
 
-/** A buyer with a connection of its own, open before the sale begins. */
+/** A buyer with its own connection, which opens before the sale begins. */
 export class Buyer {
   /** All buyers in the shop at once, spread over its processes. */
   static async crowd(url: string, count: number): Promise<Buyer[]> {
@@ -37,7 +37,7 @@ export class Buyer {
     return crowd;
   }
 
-  /** One whose connection leads to the given process. */
+  /** A buyer whose connection leads to the given process. */
   static async at(url: string, pid: number): Promise<Buyer> {
     for (let attempt = 0; attempt < ATTEMPTS_TO_MEET; attempt += 1) {
       const buyer = await Buyer.enter(url);
@@ -47,7 +47,7 @@ export class Buyer {
     throw new Error(`no connection reached process ${pid}`);
   }
 
-  /** By a connection of its own, to whichever process takes it. */
+  /** Over its own connection, to any process. */
   static async enter(url: string): Promise<Buyer> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const { servedBy } = await send(agent, 'GET', url);
@@ -65,7 +65,7 @@ export class Buyer {
     return this.ask('POST', path, { buyer: name });
   }
 
-  /** `visit`: for whom, where the request does not say so. */
+  /** `visit`: the buyer, if the request does not name it. */
   ask(
     method: 'GET' | 'POST' | 'PUT',
     path: string,
@@ -95,7 +95,7 @@ export async function stateOf(
   return JSON.parse(answer.body) as ProductState;
 }
 
-/** By a connection of its own, to whichever process takes it. Never rejects. */
+/** Over its own connection, to any process. Never rejects. */
 export async function ask(
   method: 'GET' | 'POST' | 'PUT',
   url: string,
@@ -111,7 +111,7 @@ export async function ask(
 
 interface Asked {
   readonly body?: object | undefined;
-  /** For whom, where the request does not say so. */
+  /** The buyer, if the request does not name it. */
   readonly visit?: OrderRef | undefined;
   readonly limitMs?: number | undefined;
 }
@@ -125,7 +125,7 @@ interface Content {
   readonly ran?: boolean;
 }
 
-/** Empty, if it is no JSON. */
+/** Empty if the body is not JSON. */
 export function contentOf({ body }: Answer): Content {
   try {
     return JSON.parse(body) as Content;
@@ -139,7 +139,7 @@ function refusalIn(answer: Answer): string {
   return typeof message === 'string' ? message : answer.body;
 }
 
-/** Never rejects: to a buyer, a broken connection is an answer as well. */
+/** Never rejects: for a buyer, a broken connection is also an answer. */
 function send(
   agent: Agent,
   method: string,

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** The way of one process to Redis: a proxy on the loopback interface that can be cut. */
+/** The connection of one process to Redis: a proxy on the loopback interface, which can be cut. */
 export class Cable {
   readonly #sockets = new Set<Socket>();
   #isCut = false;
@@ -30,19 +30,19 @@ export class Cable {
     return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Both ends stay connected, and hear nothing: as behind a switch without power. */
+  /** Both ends stay connected but receive no data, as behind a switch without power. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Bytes sent meanwhile arrive now. */
+  /** Data sent in the meantime arrives now. */
   mend(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.resume();
   }
 
-  /** Ends all connections; the next ones lead to another server. */
+  /** Ends all connections. New connections lead to another server. */
   turnTo(port: number): void {
     this.port = port;
     for (const socket of this.#sockets) socket.destroy();

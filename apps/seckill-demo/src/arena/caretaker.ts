@@ -8,9 +8,9 @@ export type FreezeNote = `frozen ${number}` | `thawed ${number}`;
 const PROGRAM = fileURLToPath(new URL('../caretaker-process.js', import.meta.url));
 
 /**
- * A process beside the arena that holds a pipe from it. The arena may end without a goodbye, by
- * SIGKILL for example. Then the caretaker thaws frozen processes, which cannot see that their
- * parent died. It also removes what was written to servers that are not ours.
+ * A process beside the arena, connected by a pipe. The arena may end without clean-up, for example
+ * by SIGKILL. Then the caretaker thaws frozen processes, which cannot notice that their parent
+ * died. It also removes the data of this run from the user's servers.
  */
 export class Caretaker {
   readonly #child: ChildProcessByStdio<Writable, null, null>;
@@ -30,7 +30,7 @@ export class Caretaker {
     this.#child.stdin.write(`${note}\n`);
   }
 
-  /** Resolves when the caretaker has gone, so that no process is left behind. */
+  /** Resolves when the caretaker has exited, so that no process stays behind. */
   dismiss(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#child.exitCode !== null) {

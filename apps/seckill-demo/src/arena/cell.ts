@@ -4,8 +4,8 @@ import type { LoadOutcome, LoadResult } from './load-result.js';
 import type { PartName, PartOutcome, PartResult } from './parts/part.js';
 
 /**
- * One scene of the arena, with one verdict. The duel is the rush of two strategies side by side: it
- * is watched, and not measured.
+ * One scene of the arena, with one verdict. The duel is the rush of two strategies side by side.
+ * You watch it; it is not measured.
  */
 export type Cell = RushCell | FaultCell | PartCell;
 
@@ -21,7 +21,7 @@ export type PartCell = CellOf<'part'> & { readonly part: PartName; readonly with
 
 interface CellOf<Kind extends string> {
   readonly kind: Kind;
-  /** Unique in a run, and the same in every run: `rush/naive/2`, `fault/fair/frozen`, `part/cart/with`. */
+  /** Unique in a run, and equal in every run: `rush/naive/2`, `fault/fair/frozen`, `part/cart/with`. */
   readonly id: string;
 }
 
@@ -48,10 +48,10 @@ export function partCell(part: PartName, withLock: boolean): PartCell {
   return { kind: 'part', id: `part/${part}/${withLock ? 'with' : 'without'}`, part, withLock };
 }
 
-/** Stands for a cell in the steps of the shop that serves after the run. */
+/** The cell of the shop's steps, after the run. */
 export const LIVE = 'live';
 
-/** The cell that a result is of. */
+/** The cell that a result belongs to. */
 export function cellOf(result: CellResult): Cell {
   switch (result.kind) {
     case 'duel':

@@ -1,6 +1,6 @@
 type Step = () => Promise<void> | void;
 
-/** The steps to undo at the end, last first. They run once, also after several calls. */
+/** The steps to undo at the end, last step first. They run once, even after several calls. */
 export class Closing {
   readonly #steps: Step[] = [];
   #run: Promise<void> | undefined;
@@ -18,7 +18,7 @@ export class Closing {
     return this.#run;
   }
 
-  /** A step that fails must not keep the earlier ones from being undone. */
+  /** The failure of a step must not prevent the undo of earlier steps. */
   async #undo(): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       try {

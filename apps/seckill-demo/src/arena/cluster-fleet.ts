@@ -13,14 +13,14 @@ import type { FromWorker } from './worker-messages.js';
 export interface FleetOptions {
   readonly size: number;
   readonly environment: Readonly<Record<string, string>>;
-  /** Taken if it is free; otherwise any port is. */
+  /** The port to use if it is free; otherwise any port. */
   readonly preferredPort?: number | undefined;
-  /** Each process gets a way to Redis of its own, instead of the address in its environment. */
+  /** Gives each process its own connection to Redis, instead of the address in its environment. */
   readonly layCable?: (() => Promise<Cable>) | undefined;
   readonly onLine?: (line: string) => void;
   readonly onNotes?: (pid: number, notes: readonly Note[]) => void;
   readonly onProcess?: (pid: number, state: 'started' | 'ended') => void;
-  /** Gets the fleet before its first process starts, so that it is stopped whatever happens. */
+  /** Receives the fleet before its first process starts, so that it is stopped in every case. */
   readonly onFleet?: (fleet: ClusterFleet) => void;
   readonly onFrozen?: (note: FreezeNote) => void;
 }
@@ -31,13 +31,13 @@ const PORT_ATTEMPTS = 5;
 
 class PortTakenError extends Error {}
 
-/** A fleet of node:cluster workers: the kernel sees one port, the arena deals the connections out. */
+/** A fleet of node:cluster workers: the kernel sees one port, and the arena deals connections out. */
 export class ClusterFleet implements Fleet {
   readonly #listeners = new Set<() => void>();
   #members: ClusterMember[] = [];
   #isStopping = false;
 
-  /** Between the choice of a free port and its use another program may take it: then once more. */
+  /** Another program may take a free port between its choice and its use. Then the arena tries again. */
   static async start(options: FleetOptions): Promise<ClusterFleet> {
     for (let attempt = 1; ; attempt += 1) {
       const port = await freePort(attempt === 1 ? options.preferredPort : undefined);
@@ -73,12 +73,12 @@ export class ClusterFleet implements Fleet {
     };
   }
 
-  /** Puts a new process in the place of each that was killed. The sale has opened before. */
+  /** Replaces each killed process with a new one. The sale has opened before. */
   refill(): Promise<void> {
     return this.#fill({});
   }
 
-  /** From now on a process that dies is replaced, as a process manager would do it. */
+  /** From now on, the fleet replaces a process that dies, as a process manager does. */
   supervise(onReplaced: (pid: number) => void): void {
     cluster.on('exit', (worker) => {
       if (this.#isStopping || !this.#members.some(({ pid }) => pid === worker.process.pid)) return;

@@ -13,10 +13,10 @@ export interface MemberListener {
   onFrozen(note: FreezeNote): void;
 }
 
-/** A process that is blocked does not tell what it holds. */
+/** A blocked process does not report its holds. */
 const FLUSH_LIMIT_MS = 100;
 
-/** A worker of node:cluster as the arena sees it. */
+/** A node:cluster worker, as the arena sees it. */
 export class ClusterMember implements Member {
   readonly pid: number;
   readonly #held = new Map<GatePoint, number>();
@@ -29,7 +29,7 @@ export class ClusterMember implements Member {
   constructor(
     private readonly worker: Worker,
     private readonly listener: MemberListener,
-    /** Its way to Redis, where that can be cut. */
+    /** Its connection to Redis, if it can be cut. */
     readonly cable?: Cable,
   ) {
     if (worker.process.pid === undefined) throw new Error('the worker did not start');
@@ -65,7 +65,7 @@ export class ClusterMember implements Member {
     return this.#held.get(point) ?? 0;
   }
 
-  /** Keeps its event loop busy for so long. */
+  /** Blocks its event loop for this time. */
   block(ms: number): void {
     this.#send({ kind: 'block', ms });
   }
@@ -75,12 +75,12 @@ export class ClusterMember implements Member {
     return this.#exited;
   }
 
-  /** A holder tells of its locks before its process stands still. */
+  /** A holder reports its locks before its process is frozen. */
   async freeze(): Promise<void> {
     this.#isFrozen = true;
     this.listener.onFrozen(`frozen ${this.pid}`);
     await this.#flush().then(() => {
-      // It may be thawed, or told to end, by now.
+      // It may be thawed, or ordered to end, by now.
       if (this.#isFrozen) this.worker.process.kill('SIGSTOP');
     });
   }
@@ -91,7 +91,7 @@ export class ClusterMember implements Member {
     this.listener.onFrozen(`thawed ${this.pid}`);
   }
 
-  /** Lets the application close, for as long as the limit says. */
+  /** Lets the application close, within the limit. */
   async stop(limitMs: number): Promise<void> {
     // A process that is just starting gets no messages yet.
     if (!this.#isServing) return this.isAlive ? this.kill() : undefined;
@@ -112,7 +112,7 @@ export class ClusterMember implements Member {
     clearTimeout(timer);
   }
 
-  /** A member that dies takes its channel with it; that is seen by its exit, not here. */
+  /** A member that dies closes its channel too. Its exit event handles that, not this code. */
   #send(message: ToWorker): void {
     if (this.worker.isConnected()) this.worker.send(message, () => undefined);
   }

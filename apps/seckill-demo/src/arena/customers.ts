@@ -9,15 +9,15 @@ import type { OrderMoved } from './step.js';
 import type { Steps } from './steps.js';
 
 const ROBOT = 'robot-';
-/** Every fifth robot never pays: its piece is on sale again when the time to pay is over. */
+/** Every fifth robot never pays. Its piece is on sale again after the time to pay. */
 const FORGETFUL = 5;
-/** A kernel refuses connections when too many come at once. */
+/** A kernel refuses connections when too many arrive at once. */
 const CONNECTIONS = 64;
 const TRIES_AGAIN_AFTER_MS = 500;
-/** A robot stops after one of these: paid, no such order, paid before, too late. */
+/** A robot stops after one of these answers: paid, no such order, paid before, too late. */
 const FINAL = [201, 404, 409, 410];
 
-/** The callers of the real sale: visitors of the page by their names, and robots. */
+/** The callers of the real sale: visitors of the page, by name, and robots. */
 export class Customers {
   #robots = 0;
 
@@ -28,7 +28,7 @@ export class Customers {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Resolves with the shop's answer. An order that is accepted moves on by steps. */
+  /** Resolves with the shop's answer. Steps report the progress of an accepted order. */
   async order(buyer: string): Promise<Answer> {
     const sentAt = performance.now();
     const order = { product: this.product, buyer };
@@ -46,7 +46,7 @@ export class Customers {
     return this.#payFor((JSON.parse(found.body) as OrderAnswer).id);
   }
 
-  /** Robots that have no order yet. They share some connections. */
+  /** Robots without an order so far. They share a few connections. */
   async callRobots(count: number): Promise<void> {
     const first = this.#robots + 1;
     this.#robots += count;
@@ -57,14 +57,14 @@ export class Customers {
     await Promise.all(Array.from({ length: CONNECTIONS }, orderInTurn));
   }
 
-  /** Robots that learn of their piece pay for it, until the signal aborts. */
+  /** A robot that learns of its piece pays for it, until the signal aborts. */
   async letRobotsPay(): Promise<void> {
     for await (const { steps } of this.steps.batches(0, this.signal)) {
       for (const step of steps) if (step.kind === 'order' && pays(step)) void this.#insist(step);
     }
   }
 
-  /** A process that dies, or a gateway that is full, keeps no robot from paying. */
+  /** A robot retries if a process dies or the gateway is full. */
   async #insist({ order }: OrderMoved): Promise<void> {
     const { signal } = this;
     while (!signal.aborted && !FINAL.includes((await this.#payFor(order)).status)) {

@@ -2,8 +2,8 @@ import type { Fleet } from './fleet.js';
 import { ordersHeld } from './fleet.js';
 
 /**
- * Where all buyers stand until everybody is there. Rushes that go on side by side share their doors: the
- * gates of a process are the same for all orders, and one rush would open those of the other.
+ * All buyers wait at the doors until the last one has arrived. Rushes that run side by side share
+ * their doors. The gates of a process are the same for all orders: one rush would open the other's.
  */
 export class Doors {
   #buyers = 0;
@@ -16,13 +16,13 @@ export class Doors {
 
   constructor(
     private readonly fleet: Fleet,
-    /** How many rushes there are. */
+    /** The number of rushes. */
     rushes: number,
   ) {
     this.#awaited = rushes;
   }
 
-  /** Resolves when they are closed, for the buyers of every rush. */
+  /** Resolves when the doors are closed, for the buyers of every rush. */
   async close(buyers: number): Promise<void> {
     this.#buyers += buyers;
     this.#awaited -= 1;

@@ -28,10 +28,7 @@ function expectation(
 
 const NOT_PLAYED: FiveOutcomes = ['none', 'none', 'none', 'none', 'none'];
 
-/**
- * The verdict on every stage of the tutorial, right or wrong; the faults in the order of
- * FAULT_NAMES.
- */
+/** The verdict on every stage of the tutorial, right or wrong. The faults are in the order of FAULT_NAMES. */
 export const EXPECTED: Readonly<Record<StrategyName, Expectation>> = {
   naive: expectation(['oversells', 'oversells'], NOT_PLAYED),
   'in-process': expectation(['exact', 'oversells'], NOT_PLAYED),
@@ -62,7 +59,7 @@ export const EXPECTED: Readonly<Record<StrategyName, Expectation>> = {
   'redis-semaphore': expectation(['exact', 'exact'], ['ok', 'ok', 'ok', 'ok', 'stale-write']),
 };
 
-/** The outcome of each part with its lock and without; undefined: not played, or not certain. */
+/** The outcome of each part with its lock and without. Undefined: not played, or not certain. */
 export const EXPECTED_PARTS: Readonly<
   Record<PartName, { readonly withoutLock?: PartOutcome; readonly withLock: PartOutcome }>
 > = {
@@ -76,7 +73,7 @@ export const EXPECTED_PARTS: Readonly<
   fence: { withoutLock: 'stale-write', withLock: 'refused' },
 };
 
-/** The published outcome of a cell; undefined: it is measured, and nothing is promised. */
+/** The published outcome of a cell. Undefined: the cell is measured only. */
 export function expectedOf(cell: Cell): Outcome | undefined {
   switch (cell.kind) {
     case 'duel':

@@ -5,15 +5,15 @@ import { isBusy, isSold, isSoldOut, ledgerDifference } from './load-result.js';
 
 export interface Evidence {
   readonly stock: number;
-  /** The holder's answer; undefined when it was killed. */
+  /** The holder's answer; undefined if it was killed. */
   readonly first?: Answer;
   readonly next: Answer;
   readonly state: ProductState;
-  /** The lock was gone while the next one was still inside. */
+  /** The lock disappeared while the next holder was still inside. */
   readonly foreignDelete?: boolean;
 }
 
-/** The worst proved fault comes first; `ok` needs a buyer that was served rightly. */
+/** The worst proven fault comes first. `ok` requires a buyer that was served correctly. */
 export function judge({ stock, first, next, state, foreignDelete }: Evidence): FaultOutcome {
   if (foreignDelete === true) return 'foreign-delete';
   if (state.orders > stock) return 'oversold';

@@ -12,38 +12,38 @@ import { isStaleWrite } from './load-result.js';
 import type { Struck } from './step.js';
 import type { Fleet, Member } from './fleet.js';
 
-/** A holder stands at one of these. */
+/** A holder stops at one of these points. */
 const HOLDING: readonly GatePoint[] = ['before-write', 'before-delete'];
 
 export interface FaultPlan {
   readonly fleet: Fleet;
-  /** The arena's own connection, to look at the lock key and to end fixed leases. */
+  /** The arena's own connection. It reads the lock key and ends fixed leases. */
   readonly redis: Redis;
   readonly lockKey: string;
   readonly strategy: StrategyName;
   readonly productId: string;
-  /** The lease time of the locks that are renewed, in this fleet. */
+  /** The lease time of renewed locks in this fleet. */
   readonly leaseTimeMs: number;
-  /** Told of each answer. */
+  /** Receives each answer. */
   readonly onAnswer: (buyer: string, answer: Answer, sentAt: number) => void;
-  /** Told what befalls a process, or the lock. */
+  /** Receives each event of a process or of the lock. */
   readonly onStruck: (what: Struck['what'], process?: number) => void;
 }
 
-/** Two buyers in two processes: `first` holds the lock when the fault strikes, `next` comes after. */
+/** Two buyers in two processes: `first` holds the lock during the fault, `next` comes afterwards. */
 interface Scene extends FaultPlan {
   readonly firstMember: Member;
   readonly nextMember: Member;
   readonly stock: number;
-  /** The order that is held at the gate. */
+  /** The order that waits at the gate. */
   readonly first: Promise<Answer>;
   readonly orderNext: () => Promise<Answer>;
 }
 
-/** Two have no lock in Redis, and the third that of `redis-lock`: the rush alone shows what they lack. */
+/** Two have no lock in Redis; the third has the lock of `redis-lock`. The rush shows their flaws. */
 const UNHURT: readonly StrategyName[] = ['naive', 'in-process', 'lock-in-tx'];
 
-/** Their holds have no end that could be brought forward: a lease that is renewed, or a row's lock. */
+/** The arena cannot end these holds early: a renewed lease, or the lock of a row. */
 const LASTING: readonly StrategyName[] = [
   ...(['redis-lock', 'fair', 'fenced', 'redlock', 'redis-semaphore'] as const),
   'sql-update',
@@ -111,7 +111,7 @@ async function killed(scene: Scene): Promise<FaultOutcome> {
   return judge({ stock: scene.stock, next, state });
 }
 
-/** The holder goes on when its lease is over, while the next one is inside, if it can get in. */
+/** The holder continues after its lease, while the next holder is inside, if it can get in. */
 async function outlived(scene: Scene): Promise<FaultOutcome> {
   const { fleet, redis, lockKey, nextMember } = scene;
   await nextMember.closeGate('before-write', 1);
@@ -127,7 +127,7 @@ async function outlived(scene: Scene): Promise<FaultOutcome> {
   return judge({ stock: scene.stock, first, next, state, foreignDelete });
 }
 
-/** The holder stands still until the next one has bought. */
+/** The holder is frozen until the next buyer has bought. */
 async function frozen(scene: Scene): Promise<FaultOutcome> {
   const { firstMember, onStruck } = scene;
   const next = await whileFrozen(firstMember, HOLDING, onStruck, async () => {
@@ -140,7 +140,7 @@ async function frozen(scene: Scene): Promise<FaultOutcome> {
   return judge({ stock: scene.stock, first, next, state });
 }
 
-/** Resolves once the next order is inside, is answered, or has waited longer than the lease. */
+/** Resolves when the next order is inside, has an answer, or has waited longer than the lease. */
 async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<Answer> }> {
   if (LASTING.includes(scene.strategy)) {
     // Here time must really pass.
@@ -162,8 +162,8 @@ async function orderNextAfterTheLease(scene: Scene): Promise<{ answer: Promise<A
 }
 
 /**
- * Ends a lease without renewals now. A key without one stays for ever. A renewed lease is left alone:
- * it expires by itself when its holder is dead or frozen.
+ * Ends a lease that nothing renews. A key without a lease stays. A renewed lease is not changed: it
+ * expires by itself when its holder is dead or frozen.
  */
 async function endFixedLease({ redis, lockKey, strategy, onStruck }: Scene): Promise<void> {
   if (LASTING.includes(strategy) || (await redis.pttl(lockKey)) <= 0) return;

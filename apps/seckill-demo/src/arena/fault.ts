@@ -5,14 +5,14 @@ export type { FaultName } from '../options/names.mjs';
 
 /**
  * - `ok`: the next buyer was served, and every figure is right.
- * - `refused`: the late holder was kept from writing; every figure is right.
+ * - `refused`: the late write was refused, and every figure is right.
  * - `stuck`: no buyer can ever buy again.
  * - `foreign-delete`: a process deleted the lock of another holder.
  * - `oversold`: more orders than pieces.
- * - `stale-write`: the counter differs from the orders.
- * - `lost-piece`: all is sold out, and one piece was never sold.
- * - `none`: the stage has no lock in Redis that the fault could hurt, or that of another stage.
- * - `error`: the fault could not be played through.
+ * - `stale-write`: the stock counter differs from the orders.
+ * - `lost-piece`: the product is sold out, but one piece was never sold.
+ * - `none`: the stage has no lock in Redis that the fault can break, or the lock of another stage.
+ * - `error`: the fault could not be played to its end.
  */
 export type FaultOutcome =
   | 'ok'

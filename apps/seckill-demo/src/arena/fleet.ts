@@ -1,16 +1,16 @@
 import type { GatePoint } from '../seckill/gate.js';
 import type { Struck } from './step.js';
 
-/** One process that serves, and the strings by which the arena holds it. */
+/** One process that serves, and the means of the arena to control it. */
 export interface Member {
   readonly pid: number;
-  /** Resolves once the process will hold the next `count` orders that reach the point. */
+  /** Resolves when the process will hold the next `count` orders that reach the point. */
   closeGate(point: GatePoint, count: number): Promise<void>;
   openGate(point: GatePoint): void;
-  /** How many orders were held at the point since it was last closed. */
+  /** The number of orders held at the point since its gate was last closed. */
   held(point: GatePoint): number;
   kill(): Promise<void>;
-  /** Stops the process as a whole, timers included: SIGSTOP. */
+  /** Stops the whole process, including its timers: SIGSTOP. */
   freeze(): Promise<void>;
   thaw(): void;
 }
@@ -19,18 +19,18 @@ export interface Member {
 export interface Fleet {
   readonly url: string;
   readonly members: readonly Member[];
-  /** Calls back at every order that is held anywhere, until the returned function is called. */
+  /** Calls back for every order that any process holds, until you call the returned function. */
   onHeld(listener: () => void): () => void;
-  /** Puts a new process in the place of each that was killed. */
+  /** Replaces each killed process with a new one. */
   refill(): Promise<void>;
 }
 
-/** A step of a run takes less on any working machine, however slow. */
+/** A step of a run takes less time on any working machine, even a slow one. */
 export const STEP_LIMIT_MS = 20_000;
 
 /**
- * Waits until this number of orders stands at a point, in the given members together. False when
- * they do not come in time, or after an abort of the signal.
+ * Waits until this number of orders has stopped at a point, in the given members together. Resolves
+ * with false if they do not arrive in time, or after an abort.
  */
 export function ordersHeld(
   fleet: Fleet,
@@ -57,8 +57,8 @@ export function ordersHeld(
 }
 
 /**
- * The member stands still meanwhile, timers included. These gates are open when it wakes up: it goes
- * on where it stood, before any timer or answer could tell it anything.
+ * The member is frozen meanwhile, including its timers. These gates are open when it wakes up. It
+ * continues before any timer or answer runs.
  */
 export async function whileFrozen<T>(
   member: Member,

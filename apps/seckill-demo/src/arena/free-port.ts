@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** The preferred port of the loopback interface if it is free, otherwise another free one. */
+/** The preferred port of the loopback interface if it is free, otherwise another free port. */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined) {
     const port = await tryPort(preferred);

@@ -3,13 +3,13 @@ import type { Redis } from 'ioredis';
 import type { KeySeen } from './step.js';
 
 const LOOKS_EVERY_MS = 40;
-/** A TTL that differs by more from the last one, less the time since, has been set anew. */
+/** If a TTL differs from the expected rest by more than this, it was set again. */
 const SET_ANEW_MS = 80;
 
 type Fields = Readonly<Record<string, string>>;
 export type Seen = Omit<KeySeen, 'kind' | 'cell'>;
 
-/** Looks at a lock in Redis, and tells when it has changed in another way than by the clock. */
+/** Reads a lock in Redis, and reports changes other than the passing of its TTL. */
 export class KeyWatch {
   readonly #stopped = new AbortController();
   readonly #looking: Promise<void>;
@@ -17,7 +17,7 @@ export class KeyWatch {
 
   constructor(
     private readonly redis: Redis,
-    /** The lock's key, once it is known. */
+    /** The key of the lock, when it is known. */
     private readonly nameOf: () => string | undefined,
     private readonly onSeen: (seen: Seen) => void,
     private readonly everyMs = LOOKS_EVERY_MS,
@@ -25,7 +25,7 @@ export class KeyWatch {
     this.#looking = this.#lookOnAndOn();
   }
 
-  /** Resolves after a last look: the end is what everybody sees afterwards. */
+  /** Resolves after a last read: the page shows this state at the end. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#looking;

@@ -16,12 +16,12 @@ import { Reporter } from './reporter.js';
 import type { BooksSeen, Command, SaleOpened, Struck } from './step.js';
 import type { Steps } from './steps.js';
 
-/** A frozen, cut or blocked process, and a paused Redis, come back after that. */
+/** A frozen, cut or blocked process and a paused Redis recover after this time. */
 const FAULT_MS = 10_000;
 const LOOKS_EVERY_MS = 250;
-/** A process that dies may take the question with it. */
+/** A process may die without an answer. */
 const LOOK_LIMIT_MS = 2_000;
-/** The lock of a dead process is free after that. The 30 s of a real shop are long to look at. */
+/** The lock of a dead process expires after this time. The 30 s of a real shop are long to watch. */
 const LEASE_MS = 6_000;
 
 type Care = Pick<FleetOptions, 'onFleet' | 'onFrozen'> & {
@@ -31,13 +31,13 @@ type Care = Pick<FleetOptions, 'onFleet' | 'onFrozen'> & {
 /** A command that cannot be carried out; the message is for the visitor. */
 export class RefusedError extends Error {}
 
-/** The shop that serves, and what a visitor may do to it. */
+/** The shop that serves, and the commands of a visitor. */
 export class LiveSale {
   readonly #stopped = new AbortController();
   readonly #customers: Customers;
   #isOperating = false;
 
-  /** Starts the processes, puts the pieces on the shelf, and tells how the books stand from then on. */
+  /** Starts the processes, sets the stock, and reports the books from then on. */
   static async start(
     { instances, port, logLevel }: Pick<Options, 'instances' | 'port' | 'logLevel'>,
     redis: ArenaServers,
@@ -90,7 +90,7 @@ export class LiveSale {
     this.#stopped.abort();
   }
 
-  /** Resolves with what the page shows. A fault is begun then, and ends by itself. */
+  /** Resolves with the text for the page. A fault has begun by then, and ends by itself. */
   async carryOut(command: Command): Promise<object> {
     const reason = this.#forbidden()[command.kind];
     if (reason !== undefined) throw new RefusedError(reason);
@@ -149,10 +149,11 @@ export class LiveSale {
     }
   }
 
-  /** One thing at a time: two visitors cannot both replace the one server. */
+  /** One command at a time: two visitors cannot both replace the one server. */
   async #operate(what: 'redis-pause' | 'redis-restart' | 'redis-fail-over'): Promise<void> {
     const { operator } = this.redis;
-    if (this.#isOperating) throw new RefusedError('this Redis is being worked on; try again later');
+    if (this.#isOperating)
+      throw new RefusedError('another command is running on this Redis; try again later');
     this.#isOperating = true;
     try {
       switch (what) {
@@ -184,7 +185,7 @@ export class LiveSale {
     }
   }
 
-  /** The orders of an earlier sale are forgotten. */
+  /** The shop forgets the orders of an earlier sale. */
   async #open(stock: number): Promise<void> {
     const { url } = this.fleet;
     const product = FIRST_PRODUCT.id;
@@ -214,11 +215,11 @@ export class LiveSale {
 
   #member(pid: number): ClusterMember {
     const member = this.fleet.members.find((one) => one.pid === pid && one.isAlive);
-    if (member === undefined) throw new RefusedError(`there is no process ${pid}`);
+    if (member === undefined) throw new RefusedError(`no process has the pid ${pid}`);
     return member;
   }
 
-  /** A process may have died, or the shop have closed, in the meantime. */
+  /** A process may have died, or the shop may have closed, in the meantime. */
   async #later(member: ClusterMember, what: Struck['what'], end?: () => void): Promise<void> {
     await elapse(FAULT_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
     end?.();

@@ -4,31 +4,31 @@ import type { Answer } from './buyer.js';
 
 export type LoadOutcome = 'exact' | 'oversells' | 'undersells' | 'miscounts' | 'breaks';
 
-/** One strategy under the rush of all buyers. */
+/** One strategy during the rush of all buyers. */
 export interface LoadResult {
   readonly strategy: StrategyName;
   readonly processes: number;
   readonly stock: number;
   readonly buyers: number;
-  /** Buyers with the answer that they got one. */
+  /** Buyers whose answer says that they got a piece. */
   readonly sold: number;
   readonly oversold: number;
-  /** Pieces that stayed in stock although a buyer that wanted one was turned away. */
+  /** Pieces left in stock although a buyer was refused. */
   readonly undersold: number;
-  /** Orders on record minus what the stock counter says was sold. */
+  /** Orders on record minus the sold pieces of the stock counter. */
   readonly ledgerDifference: number;
-  /** Buyers who were turned away: sold out, or busy. */
+  /** Refused buyers: sold out, or busy. */
   readonly refused: number;
-  /** Buyers who got neither an order nor a refusal. */
+  /** Buyers with neither an order nor a refusal. */
   readonly failed: number;
   readonly ordersPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Commands that Redis has run for each buyer, those in scripts included. */
+  /** Commands that Redis has run per buyer, including those in scripts. */
   readonly commandsPerOrder?: number | undefined;
   /**
-   * The percentage of all pairs of buyers with a piece that bought in another order than they came: 0
-   * in a queue, 50 by chance. Undefined where two have bought the same piece.
+   * The percentage of pairs of buyers with a piece that did not buy in order of arrival. 0: a
+   * queue; 50: chance. Undefined if two buyers bought the same piece.
    */
   readonly overtaken?: number | undefined;
   readonly outcome: LoadOutcome;
@@ -38,9 +38,9 @@ export interface LoadRun {
   readonly strategy: StrategyName;
   readonly processes: number;
   readonly stock: number;
-  /** When the doors opened, by the clock of the answers. */
+  /** The time when the doors opened, by the clock of the answers. */
   readonly openedAt: number;
-  /** In the order in which the buyers came. */
+  /** In order of arrival. */
   readonly answers: readonly Answer[];
   readonly state: ProductState;
   /** Commands that Redis has run meanwhile. */
@@ -55,7 +55,7 @@ export function isBusy(answer: Answer): boolean {
   return answer.status === BUSY;
 }
 
-/** The database has kept a late holder from writing. */
+/** The database has refused the write of a late holder. */
 export function isStaleWrite({ body }: Answer): boolean {
   return body.includes('STALE_WRITE');
 }
@@ -100,7 +100,7 @@ export function summarise(run: LoadRun): LoadResult {
   };
 }
 
-/** The number of pairs in the wrong order: the earlier buyer left less than the later one. */
+/** The number of pairs in the wrong order: the earlier buyer left less stock than the later one. */
 export function inversionsIn(left: readonly number[]): number {
   return left.reduce((sum, mine, place) => {
     return sum + left.slice(place + 1).filter((later) => later > mine).length;
@@ -121,12 +121,12 @@ export function ledgerDifference(state: ProductState): number {
   return state.orders - (state.openingStock - state.stock);
 }
 
-/** Nearest rank, so that every figure shown is one that a buyer really saw. */
+/** Nearest rank: each figure is the time of one buyer. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
-/** One run is no more accurate than that. */
+/** One run is not more accurate than this. */
 function oneDecimal(figure: number): number {
   return Math.round(figure * 10) / 10;
 }

@@ -14,20 +14,20 @@ export interface Rush {
   readonly productId: string;
   readonly stock: number;
   readonly buyers: number;
-  /** All have read before anybody writes: whoever reads without a lock then sells. */
+  /** All buyers have read before the first one writes: a buyer that reads without a lock then sells. */
   readonly allRead?: boolean;
-  /** Shared with the rushes that go on at the same time. */
+  /** Shared with rushes that run at the same time. */
   readonly doors?: Doors | undefined;
-  /** Answers how many commands Redis has run so far. */
+  /** Resolves with the number of commands that Redis has run so far. */
   readonly countCommands?: () => Promise<number>;
-  /** Told of each answer. */
+  /** Receives each answer. */
   readonly onAnswer?: (buyer: string, answer: Answer, sentAt: number) => void;
 }
 
 /**
- * All buyers stand at the doors, the doors open, and all are answered. The known fault of a
- * strategy is made certain: orders are held between their read and their write until it has
- * happened. A strategy without that fault is not held at all.
+ * All buyers wait at the doors, the doors open, and each buyer gets an answer. The run makes the
+ * known fault of a strategy certain. It holds orders between read and write until the fault has
+ * happened. It does not hold orders of a strategy without that fault.
  */
 export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
   const { strategy, productId, stock, buyers, doors = new Doors(fleet, 1) } = plan;
@@ -70,10 +70,10 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
 }
 
 interface Certainty {
-  /** Where orders are held meanwhile. */
+  /** The point where orders are held meanwhile. */
   readonly point: GatePoint;
   onAnswer(answer: Answer): void;
-  /** Resolves once the expected failure cannot be missed any more, or never showed. */
+  /** Resolves when the expected failure is certain, or never showed. */
   reached(): Promise<unknown>;
 }
 
@@ -103,7 +103,7 @@ function certaintyFor(strategy: StrategyName, fleet: Fleet, rush: Rush): Certain
   }
 }
 
-/** Two orders that have read the same stock sell the same piece, whatever comes after. */
+/** Two orders that have read the same stock sell the same piece in any case. */
 function haveRead(fleet: Fleet, point: GatePoint, orders: number): Certainty {
   return {
     point,

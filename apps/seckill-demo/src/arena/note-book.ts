@@ -17,7 +17,7 @@ const WATCHED = new Set<string>([
 
 type Unstamped = Note extends infer One ? (One extends Note ? Omit<One, 'at'> : never) : never;
 
-/** Collects what this process sees, and sends it in batches: a message for each would slow the sale. */
+/** Collects the events of this process, and sends them in batches. Single messages slow the sale down. */
 export class NoteBook {
   #notes: Note[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +29,7 @@ export class NoteBook {
     });
     subscribe(orderMoved.name, (message) => {
       this.#add({ kind: 'order', ...(message as OrderNotice) });
-      // A process that is killed tells nothing more, and its buyers wait for this.
+      // A killed process sends nothing more, and its buyers wait for this.
       this.flush();
     });
     subscribe(reconciled.name, (message) => {
@@ -42,7 +42,7 @@ export class NoteBook {
     if (order !== undefined) this.#add({ kind: 'passed', point, ...order });
   }
 
-  /** Notes how many wait and hold here, when that has changed. */
+  /** Notes the numbers of waiters and holders here, if they have changed. */
   watch(monitor: LockMonitor): void {
     let last = '0 0';
     this.#look = () => {
@@ -54,13 +54,13 @@ export class NoteBook {
     setInterval(this.#look, LOOKS_EVERY_MS).unref();
   }
 
-  /** Before a process stands still: it can tell nothing meanwhile. */
+  /** Call this before a process is frozen: it can send nothing meanwhile. */
   tellAll(): void {
     this.#look();
     this.flush();
   }
 
-  /** Before a process is held, the arena has to know all that went before. */
+  /** Before the arena holds a process, it needs all earlier events. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -2,7 +2,7 @@ import type { OrderNotice, ReconciledNotice } from '../orders/order-notice.js';
 import type { GatePoint, OrderRef } from '../seckill/gate.js';
 import type { LockReported } from './step.js';
 
-/** A process of the shop tells this to the arena. `at`: ms since the epoch, by its own clock. */
+/** An event that a process of the shop sends to the arena. `at`: ms since the epoch, by its own clock. */
 export type Note = { readonly at: number } & (
   | ({ readonly kind: 'passed'; readonly point: GatePoint } & OrderRef)
   | ({ readonly kind: 'lock' } & Pick<LockReported, 'event' | 'name' | 'reason'> &

@@ -5,8 +5,8 @@ import type { Steps } from './steps.js';
 export class RecordingError extends Error {}
 
 /**
- * Writes all steps into a file, one a line, until there are no more; the page replays it. Resolves with
- * the end of it once the file is open, and rejects when it cannot be.
+ * Writes all steps to a file, one per line, until the end; the page replays the file. Resolves when
+ * the file is open, with a promise of its end. Rejects if it cannot be opened.
  */
 export async function record(
   steps: Steps,

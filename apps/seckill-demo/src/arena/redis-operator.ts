@@ -8,7 +8,7 @@ type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 const SYNC_LIMIT_MS = 10_000;
 const ASKS_EVERY_MS = 20;
 
-/** Does to the arena's own Redis what happens to one in production. */
+/** Does to the arena's own Redis the things that happen to a Redis in production. */
 export class RedisOperator {
   readonly #cables = new Set<Cable>();
 
@@ -26,14 +26,14 @@ export class RedisOperator {
     return this.server.port;
   }
 
-  /** A way to the master, whichever server that is. */
+  /** The address of the present master. */
   async layCable(): Promise<Cable> {
     const cable = await Cable.lay(this.server.port);
     this.#cables.add(cable);
     return cable;
   }
 
-  /** The server stands still, and answers all that was asked afterwards. */
+  /** The server stands still. Afterwards it answers all pending requests. */
   async pause(ms: number): Promise<void> {
     this.server.pause();
     await elapse(ms, undefined, { ref: false });
@@ -47,7 +47,7 @@ export class RedisOperator {
     this.server = await startRedisServer({ port });
   }
 
-  /** A replica takes over. It lacks whatever had not reached it yet. */
+  /** A replica takes over. It lacks all data that it has not received yet. */
   async failOver(): Promise<void> {
     const args = ['--replicaof', '127.0.0.1', `${this.server.port}`];
     const replica = await startRedisServer({ args });

@@ -10,16 +10,16 @@ import type { Steps } from './steps.js';
 import { costTable, faultTable, loadTable, partTable, strategyLegend } from './tables.js';
 import { texts } from './texts.js';
 
-/** All measures of one run of the arena. */
+/** All results of one run of the arena. */
 export interface Report {
   readonly loads: readonly LoadResult[];
   readonly faults: readonly FaultResult[];
   readonly parts: readonly PartResult[];
-  /** How many cells were compared with what is published. */
+  /** The number of cells with a published outcome. */
   readonly compared: number;
-  /** Cells that were measured, and of which nothing is published. */
+  /** The number of cells that are measured only. */
   readonly measured: number;
-  /** A failure that was expected and did not show is one, too: the demo then demonstrates nothing. */
+  /** Also an expected failure that did not show: the demo then demonstrates nothing. */
   readonly mismatches: readonly Mismatch[];
   readonly tookMs: number;
 }
@@ -30,7 +30,7 @@ export interface Mismatch {
   readonly outcome: Outcome;
 }
 
-/** Resolves when the run has ended, or the steps have. */
+/** Resolves when the run or its steps have ended. */
 export async function reportOf(steps: Steps): Promise<Report> {
   const ended: CellEnded[] = [];
   let tookMs = 0;

@@ -8,19 +8,19 @@ import type { Note } from './note.js';
 import type { Struck } from './step.js';
 import type { Steps } from './steps.js';
 
-/** Cells in which the lock itself is looked at; elsewhere that would cost those who are measured. */
+/** In these cells the arena reads the lock itself; elsewhere these reads would slow the measurement. */
 const WATCHED: ReadonlyArray<Cell['kind']> = ['duel', 'fault', 'part'];
 
-/** Two holders may come and go within a few ms, and nothing is measured there. */
+/** Two holders may change within a few ms, and nothing is measured there. */
 const LOOKS_AT_A_FAULT_EVERY_MS = 5;
-/** The lock of a sale that serves for days is looked at so long after it was last heard of. */
+/** In a sale that serves for days, the arena reads the lock for this time after its last event. */
 const LINGERS_MS = 1_000;
 
-/** Makes steps of what processes, buyers and the lock in Redis show of the cells that are played. */
+/** Makes steps of the events of processes, buyers and the lock in Redis, for the cells in play. */
 export class Reporter {
-  /** A product belongs to one cell, so orders are known by it. */
+  /** A product belongs to one cell, so it identifies the orders. */
   readonly #cells: Map<string, string>;
-  /** When an order, or its lock, was last heard of. */
+  /** The time of the last event of an order or of its lock. */
   #heardAt = 0;
 
   constructor(
@@ -37,7 +37,7 @@ export class Reporter {
     return productId;
   }
 
-  /** The lock of the cell's first product is looked at while the cell is played. */
+  /** The arena reads the lock of the cell's first product while it plays the cell. */
   async watching<T>(cell: Cell, play: () => Promise<T>): Promise<T> {
     const everyMs = cell.kind === 'fault' ? LOOKS_AT_A_FAULT_EVERY_MS : undefined;
     const lock = (): string | undefined => this.#lockOf(cell.id);
@@ -51,7 +51,7 @@ export class Reporter {
     }
   }
 
-  /** The lock of a cell without an end is looked at while it is held, and while orders move. */
+  /** In a cell without an end, the arena reads the lock while it is held, and while orders move. */
   readonly watch = (cell: string, signal: AbortSignal): void => {
     this.#heardAt = Date.now();
     let isHeld = false;
@@ -120,7 +120,7 @@ export class Reporter {
     }
   }
 
-  /** The buyer of an order by the queue is answered by the process that took it. */
+  /** The process that took an order from the queue answers its buyer. */
   #moved(process: number, note: Note & { readonly kind: 'order' }): void {
     const { at, kind, productId, buyer, state, payUntil, isAnswer, ageMs: tookMs } = note;
     const cell = this.#cells.get(productId);
@@ -145,7 +145,7 @@ export class Reporter {
   }
 }
 
-/** Events of a lock that come from timers belong to no order. */
+/** Lock events that come from timers belong to no order. */
 function lockedProduct(name: string | undefined): string | undefined {
   return name === undefined ? undefined : /product_(\w+)$/.exec(name)?.[1];
 }

@@ -1,7 +1,7 @@
 import { FIRST_PRODUCT } from '../settings.js';
 import type { ServingBanner } from './texts.js';
 
-/** Examples that work when pasted into a shell. */
+/** Examples that work when you paste them into a shell. */
 export function bannerFor(url: string, pids: readonly number[]): ServingBanner {
   const product = `${url}/api/products/${FIRST_PRODUCT.id}`;
   const json = `-H 'content-type: application/json'`;

@@ -6,7 +6,7 @@ import type { StrategyName } from '../strategies/strategy.js';
 
 const FOLDER = 'apps/seckill-demo/src/strategies';
 
-/** The code of each strategy as it was written, and not as it was compiled. */
+/** The code of each strategy as it is in its source file, not as it is compiled. */
 export async function sourcesOf(
   strategies: readonly StrategyName[],
 ): Promise<Partial<Record<StrategyName, string>>> {
@@ -18,11 +18,11 @@ export async function sourcesOf(
   return sources;
 }
 
-/** The build lies in a folder of the repository, which contains the sources. */
+/** The build lies in a folder of the repository, next to the sources. */
 function findFolder(): string {
   let above = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(above, FOLDER, 'naive.ts'))) {
-    if (dirname(above) === above) throw new Error(`${FOLDER} is not there`);
+    if (dirname(above) === above) throw new Error(`${FOLDER} is missing`);
     above = dirname(above);
   }
   return join(above, FOLDER);

@@ -4,9 +4,9 @@ import type { StrategyName } from '../strategies/strategy.js';
 import type { Cell, CellResult, Outcome } from './cell.js';
 
 /**
- * All that happens in the arena, one step after the other. The terminal, the page, `--json` and
- * recordings read the same steps; nobody else knows more. `at`: ms since the run began. Steps of
- * another process arrive up to 50 ms late, so `at` may go back by that.
+ * All events of the arena, as a sequence of steps. The terminal, the page, `--json` and recordings
+ * read the same steps. `at`: ms since the run began. Steps of another process arrive up to 50 ms
+ * late, so `at` may decrease by that much.
  */
 export type Step = { readonly at: number } & Happening;
 
@@ -33,14 +33,14 @@ export interface RunBegan {
   readonly stock: number;
   readonly buyers: number;
   readonly processes: number;
-  /** In the order in which they are shown, with what is published of each. */
+  /** In display order, with the published outcome of each. */
   readonly cells: readonly (Cell & { readonly expected?: Outcome | undefined })[];
-  /** The lines of code of each strategy that plays, as its file has them. */
+  /** The lines of code of each strategy in this run, as in its source file. */
   readonly sources: Readonly<Partial<Record<StrategyName, string>>>;
   readonly versions: { readonly node: string; readonly redis: string; readonly postgres?: string };
 }
 
-/** All cells have been played. A shop may still serve. */
+/** All cells have been played. The shop may still serve. */
 export interface RunEnded {
   readonly kind: 'run-ended';
   readonly tookMs: number;
@@ -67,8 +67,8 @@ export interface ProcessChanged {
 }
 
 /**
- * An order has come to a point of its strategy; it may be held there. A section begins at
- * `lock-set`, or at `before-read` without a lock in Redis, and ends with the answer or the release.
+ * An order has reached a point of its strategy, where the arena may hold it. A section begins at
+ * `lock-set`, or at `before-read` without a lock in Redis. It ends with the answer or the release.
  */
 export interface OrderPassed {
   readonly kind: 'passed';
@@ -78,22 +78,22 @@ export interface OrderPassed {
   readonly point: GatePoint;
 }
 
-/** The answer to an order, or to what else a part of the sale asks for: then `sold` means that it was done. */
+/** The answer to an order, or to another request of a part. There, `sold` means success. */
 export interface OrderAnswered {
   readonly kind: 'answered';
   readonly cell: string;
   readonly buyer: string;
-  /** 0: the connection was cut, and nobody knows what became of the order. */
+  /** 0: the connection was cut, and the fate of the order is unknown. */
   readonly process: number;
   readonly answer: 'sold' | 'sold-out' | 'busy' | 'duplicate' | 'refused' | 'cut';
   /** The pieces left after it, by the process that sold. */
   readonly remaining?: number | undefined;
-  /** Why it was refused: `token 33 < 34`, `LEASE_LOST`. */
+  /** The reason of a refusal: `token 33 < 34`, `LEASE_LOST`. */
   readonly reason?: string | undefined;
   readonly tookMs: number;
 }
 
-/** An event of the library about its locks in one process. `renewed` is about all of them at once. */
+/** An event of the library about its locks in one process. `renewed` covers all of them at once. */
 export interface LockReported {
   readonly kind: 'lock';
   readonly process: number;
@@ -110,27 +110,27 @@ export interface LockReported {
   readonly cell?: string | undefined;
   readonly buyer?: string | undefined;
   readonly name?: string | undefined;
-  /** Why it was lost. */
+  /** The reason of the loss. */
   readonly reason?: string | undefined;
 }
 
-/** The lock in Redis, when it has changed in another way than by the clock. */
+/** The lock in Redis, after a change other than the passing of its TTL. */
 export interface KeySeen {
   readonly kind: 'key';
   readonly cell: string;
   readonly name: string;
-  /** Absent: the key does not exist. A text is a field without a name. */
+  /** Absent: the key does not exist. A string value is a field without a name. */
   readonly fields?: Readonly<Record<string, string>> | undefined;
-  /** Absent: it does not expire. */
+  /** Absent: the key does not expire. */
   readonly ttlMs?: number | undefined;
-  /** The waiters in Redis, the next one first: buyers of a fair lock, processes of others. */
+  /** The waiters in Redis, next one first: buyers for a fair lock, processes for other locks. */
   readonly queue: readonly string[];
   /** The claims of the queue, by process. */
   readonly claims?: Readonly<Record<string, string>> | undefined;
   readonly token?: string | undefined;
 }
 
-/** The arena, or a visitor, has done this to the shop. */
+/** A fault that the arena or a visitor has caused. */
 export interface Struck {
   readonly kind: 'struck';
   readonly cell?: string | undefined;
@@ -152,17 +152,17 @@ export interface Struck {
     | 'redis-failed-over';
 }
 
-/** Stock against orders, as the database has them. */
+/** The stock and the orders in the database. */
 export interface BooksSeen {
   readonly kind: 'books';
   readonly product: string;
   readonly openingStock: number;
   readonly stock: number;
-  /** Those that have a piece. */
+  /** Orders with a piece. */
   readonly orders: number;
-  /** How many orders are in each state. */
+  /** The number of orders in each state. */
   readonly states: Readonly<Partial<Record<OrderState, number>>>;
-  /** Orders on record minus what the stock says was sold. */
+  /** Orders on record minus the sold pieces of the stock counter. */
   readonly difference: number;
 }
 
@@ -173,17 +173,17 @@ export interface WaitersSeen {
   readonly held: number;
 }
 
-/** The shop serves now, and may be played with. */
+/** The shop serves now, and takes commands. */
 export interface SaleOpened {
   readonly kind: 'sale-opened';
   readonly url: string;
   readonly product: string;
   readonly stock: number;
-  /** Each command that the page may not give, and why. */
+  /** The commands that the page may not give, each with its reason. */
   readonly forbidden: Readonly<Partial<Record<CommandKind, 'foreign-redis' | 'platform'>>>;
 }
 
-/** An order of the real sale is in another state now. */
+/** An order of the real sale has a new state. */
 export interface OrderMoved {
   readonly kind: 'order';
   readonly order: string;
@@ -192,14 +192,14 @@ export interface OrderMoved {
   readonly payUntil?: string | undefined;
 }
 
-/** One round of the books: by which process, and what did not agree. */
+/** One round of the reconciliation: the process, and the differences. */
 export interface Reconciled {
   readonly kind: 'reconciled';
   readonly process: number;
   readonly differences: readonly string[];
 }
 
-/** A wish of a visitor; the page sends it by POST. */
+/** A command of a visitor; the page sends it by POST. */
 export type Command =
   | { readonly kind: 'kill' | 'freeze' | 'cut' | 'block'; readonly process: number }
   | { readonly kind: 'redis-pause' | 'redis-restart' | 'redis-fail-over' }

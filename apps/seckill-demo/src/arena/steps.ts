@@ -1,25 +1,25 @@
 import { performance } from 'node:perf_hooks';
 import type { Happening, Step } from './step.js';
 
-/** A shop that serves for days keeps so many of its first steps, which are the run, and of its latest. */
+/** A shop that serves for days keeps this number of its first steps (the run) and of its latest steps. */
 const KEPT = 100_000;
-/** Kept of those between: a page that is opened later could make nothing of the latest without them. */
+/** Steps in between that stay: without them, a page that opens later cannot show the latest ones. */
 const LANDMARKS: ReadonlySet<Step['kind']> = new Set([
   ...(['run-began', 'run-ended', 'cell-began', 'cell-ended'] as const),
   ...(['process', 'sale-opened'] as const),
 ]);
 
-/** The steps of a run: the arena adds to them, and any number of readers reads them from any place. */
+/** The steps of a run. The arena adds steps, and any number of readers reads them from any position. */
 export class Steps {
   readonly #startedAt = performance.timeOrigin + performance.now();
   #kept: Step[] = [];
-  /** How many of those that are kept come before one that is not. */
+  /** The number of kept steps before the first dropped one. */
   #early = 0;
   #added = 0;
   #isClosed = false;
   #wake: Array<() => void> = [];
 
-  /** `epochMs`: when it happened, if another process saw it. */
+  /** `epochMs`: the time of the event, if another process reports it. */
   add(happening: Happening, epochMs = performance.timeOrigin + performance.now()): void {
     if (this.#isClosed) return;
     const at = Math.round((epochMs - this.#startedAt) * 10) / 10;
@@ -29,15 +29,15 @@ export class Steps {
     this.#wakeReaders();
   }
 
-  /** No step comes any more: readers end when they have read all. */
+  /** No more steps follow: readers end when they have read all. */
   close(): void {
     this.#isClosed = true;
     this.#wakeReaders();
   }
 
   /**
-   * Yields the steps in batches, with their number so far, from the step after `read` on. Waits for
-   * more until the steps are closed or the signal aborts.
+   * Yields the steps in batches, each with its count so far, from the step after `read` on. Waits
+   * for more until the steps are closed or the signal aborts.
    */
   async *batches(
     read = 0,
@@ -65,7 +65,7 @@ export class Steps {
     this.#early = early.length;
   }
 
-  /** All that is kept, for a reader who has missed steps. */
+  /** All kept steps, for a reader that has missed some. */
   #since(place: number): Step[] {
     const latest = this.#added - this.#kept.length + this.#early;
     return this.#kept.slice(place < latest ? 0 : place - latest + this.#early);

@@ -5,8 +5,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 1_000;
 
 /**
- * The first signal closes everything in order, the second one ends the process at once. Stopping a
- * shop that serves is its regular end, exit code 0; anything earlier is an interruption.
+ * The first signal closes everything in order; the second one ends the process at once. For a shop
+ * that serves, this is the regular end with exit code 0. Earlier, it is an interruption.
  */
 export function obeyStopSignals(
   closing: Closing,
@@ -35,9 +35,7 @@ export function obeyStopSignals(
   if (process.env['npm_lifecycle_event'] !== undefined) stopWithoutParent(stop);
 }
 
-/**
- * A shell that npm started dies of a signal without passing it on; no signal could stop us then.
- */
+/** A shell started by npm dies of a signal without forwarding it, so no signal could stop this process. */
 function stopWithoutParent(stop: (code: number) => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

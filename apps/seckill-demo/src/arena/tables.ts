@@ -10,7 +10,7 @@ import type { Texts } from './texts.js';
 const RULE = '─';
 const LONGEST_NAME = Math.max(...STRATEGY_NAMES.map((name) => name.length));
 
-/** A rule below the headings and nothing else: a frame would not fit into 80 columns. */
+/** A rule below the headings and nothing else: a frame does not fit into 80 columns. */
 function plain(gap: string): Table.TableConstructorOptions {
   return {
     chars: {
@@ -63,7 +63,7 @@ function loadRow(result: LoadResult, say: Texts): Array<string | number> {
   ];
 }
 
-/** The cost of a buyer's order for Redis, and how far the buyers were served as they came. */
+/** The cost of an order in Redis, and how well buyers are served in order of arrival. */
 export function costTable(results: readonly LoadResult[], say: Texts): string {
   const sizes = [...new Set(results.map(({ processes }) => processes))].sort((a, b) => a - b);
   const table = new Table({
@@ -89,7 +89,7 @@ export function costTable(results: readonly LoadResult[], say: Texts): string {
   return trimmed(table);
 }
 
-/** A line for each strategy that was measured. */
+/** One line for each measured strategy. */
 export function strategyLegend(results: readonly LoadResult[], say: Texts): string {
   const measured = new Set(results.map(({ strategy }) => strategy));
   return STRATEGY_NAMES.filter((strategy) => measured.has(strategy))
@@ -117,7 +117,7 @@ export function faultTable(
   return trimmed(table);
 }
 
-/** One row for each part: its measures without its lock, and with it. */
+/** One row for each part: its figures without its lock and with it. */
 export function partTable(results: readonly PartResult[], say: Texts): string {
   const table = new Table({ ...plain('  '), head: [...say.partColumns] });
   for (const part of PART_NAMES) {
@@ -137,12 +137,12 @@ function inOrder(results: readonly LoadResult[]): LoadResult[] {
   return [...results].sort((a, b) => place(a) - place(b));
 }
 
-/** Three digits or more say enough, and keep the column narrow on a slow machine. */
+/** Three digits are enough, and keep the column narrow on a slow machine. */
 function milliseconds(value: number): string {
   return value < 100 ? value.toFixed(1) : value.toFixed(0);
 }
 
-/** The last column is filled up with invisible blanks, which a copy of the text would contain. */
+/** The last column is padded with spaces, which a copy of the text would contain. */
 function trimmed(table: Table.Table): string {
   return table.toString().replace(/ +$/gm, '');
 }

@@ -3,14 +3,14 @@ import type { CellEnded, RunBegan, Step } from './step.js';
 import type { Steps } from './steps.js';
 import type { Texts } from './texts.js';
 
-/** Nothing is silent for longer. */
+/** The longest time without a new line. */
 const SAYS_EVERY_MS = 2_000;
 const DRAWS_EVERY_MS = 200;
 const BAR_WIDTH = 20;
 
 /**
- * Tells the steps on stderr while they come: a line for the verdict of each duellist, and one that says
- * what is being played. On a terminal that one is written over and over, with a bar.
+ * Prints the steps to stderr as they arrive. Each duellist gets a line with its verdict, and each
+ * cell a line while it is in play. On a terminal, the latter is overwritten in place, with a bar.
  */
 export class Terminal {
   #cells: ReadonlyMap<string, Cell> = new Map();

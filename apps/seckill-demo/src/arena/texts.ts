@@ -10,7 +10,7 @@ import { chinese } from './texts.zh.js';
 
 export type { Language } from '../options/names.mjs';
 
-/** Everything that the arena says to people, once its options are known. */
+/** All texts of the arena for its readers, after its options are known. */
 export interface Texts {
   privateRedis(port: number): string;
   foreignRedis(prefix: string): string;
@@ -20,7 +20,7 @@ export interface Texts {
   privateDatabase(port: number): string;
   foreignDatabase(schema: string): string;
   databaseUnreachable(reason: string): string;
-  /** The cell that is being played. */
+  /** The cell in play. */
   cell(cell: Cell): string;
   duelVerdict(result: LoadResult): string;
 
@@ -37,9 +37,9 @@ export interface Texts {
     p99: string,
     verdict: string,
   ];
-  /** The headline of the rows that were measured with this number of processes. */
+  /** The headline of the rows for this number of processes. */
   processes(number: number): string;
-  /** A sentence of at most 19 columns: that is what 80 leave for it. */
+  /** A sentence of at most 19 columns, the rest of an 80-column line. */
   verdict(result: LoadResult): string;
   readonly loadNotes: string;
   readonly costTitle: string;

@@ -4,7 +4,7 @@ import { rush } from './load-run.js';
 
 export const TUTORIAL = { productId: '1', stockKey: 'miaosha', stock: 10, buyers: 11 } as const;
 
-/** The tutorial's sale of one stage; the servers print its log lines while it goes on. */
+/** The tutorial's sale for one stage. The servers print its log lines as they sell. */
 export async function tutorialSale(fleet: Fleet, strategy: StrategyName): Promise<void> {
   const { productId, stock, buyers } = TUTORIAL;
   await rush(fleet, { strategy, productId, stock, buyers });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Buyer, ProductId } from '../seckill/seckill.schemas.js';
 
-/** `one-by-one` takes the locks in the order of the cart. */
+/** `one-by-one` acquires the locks in the order of the cart. */
 export const CartQuery = z.object({
   strategy: z.enum(['one-by-one', 'multi-lock']).default('multi-lock'),
 });

@@ -8,7 +8,7 @@ import { SaleLedger } from '../seckill/sale-ledger.js';
 export type CartOutcome =
   { readonly kind: 'sold'; readonly remaining: ReadonlyMap<string, number> } | Refusal;
 
-/** One piece of each of several products, or nothing. */
+/** Orders one piece of each of several products, or nothing. */
 @Injectable()
 export class CartService {
   constructor(
@@ -17,10 +17,7 @@ export class CartService {
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
-  /**
-   * All locks as one: whatever the order of the cart, no buyer holds a lock that another one waits
-   * for.
-   */
+  /** All locks at once: in any order of the cart, no buyer holds a lock that another buyer waits for. */
   order(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
     return this.locks.multi(productIds.map(nameOf)).using(async (lease) => {
       await this.gate.reach('before-read');
@@ -30,7 +27,7 @@ export class CartService {
     });
   }
 
-  /** How not to do it: A then B here and B then A there wait for each other until one gives up. */
+  /** The wrong way: A then B here, and B then A there, wait for each other until one gives up. */
   orderOneByOne(productIds: readonly string[], buyer: string): Promise<CartOutcome> {
     return this.#holding(productIds, (assertHeld) => this.#sellAll(productIds, buyer, assertHeld));
   }
@@ -41,7 +38,7 @@ export class CartService {
   ): Promise<CartOutcome> {
     if (next === undefined) return work(() => undefined);
     return this.locks.using(nameOf(next), async (lease) => {
-      // It has one of several locks; 'lock-set' is said of an order that needs no other.
+      // It holds one of several locks; 'lock-set' is for an order that needs no other lock.
       await this.gate.reach('before-read');
       return this.#holding(later, (assertLater) =>
         work(() => {

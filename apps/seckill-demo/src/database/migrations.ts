@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely, Migration } from 'kysely';
 import { LEDGER_REASONS, ORDER_STATES, OVER } from './tables.js';
 
-/** The index has the last word on who may order. */
+/** The index decides who may order. */
 export const ONE_ORDER_EACH = 'orders_one_each';
 
 type Schema = Kysely<unknown>;
@@ -71,7 +71,7 @@ async function createLedger(db: Schema): Promise<void> {
   await db.schema.createIndex('ledger_product').on('ledger').column('product_id').execute();
 }
 
-/** For orders that go through a queue, and for their payments. */
+/** For orders through a queue, and for their payments. */
 async function prepareRealSale(db: Schema): Promise<void> {
   await db.schema
     .alterTable('orders')
@@ -102,7 +102,7 @@ async function createReconciliations(db: Schema): Promise<void> {
     .execute();
 }
 
-/** By name, in the order of their names. */
+/** In the order of their names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-shop': {
     up: async (db: Schema) => {

@@ -8,18 +8,18 @@ import type { Database, Tables } from './tables.js';
 export const DATABASE = Symbol('Database');
 
 const CONNECTIONS = 10;
-/** A connection to a database that is there takes less on any working machine. */
+/** A running database accepts a connection within this time, on any working machine. */
 const SHORTEST_PATIENCE_MS = 5_000;
 
 type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databaseSchema' | 'waitTimeMs'>;
 
-/** Connects to the schema of the settings, with the tables as they are today. */
+/** Connects to the schema of the settings, and creates missing tables. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   await migrate(settings);
   const lockTimeoutMs = Math.max(1, settings.waitTimeMs);
   const dialect = new PostgresDialect({
     pool: poolOf(settings),
-    // A buyer waits for a row no longer than for a lock. 0 would be for ever.
+    // A buyer waits for a row no longer than for a lock. 0 would be no limit.
     onCreateConnection: async (connection) => {
       await connection.executeQuery(CompiledQuery.raw(`SET lock_timeout = ${lockTimeoutMs}`));
     },
@@ -28,8 +28,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
 }
 
 /**
- * Makes the tables that are missing. Processes that start together wait for the first of them,
- * however short the wait of their buyers is: these connections have no lock timeout.
+ * Creates the missing tables. Processes that start together wait for the first of them. These
+ * connections have no lock timeout, so they may wait longer than buyers.
  */
 async function migrate(settings: DatabaseSettings): Promise<void> {
   const { databaseSchema: schema } = settings;
@@ -69,7 +69,7 @@ const NO_SERVER = /^(08...|53300|57P0.)$/;
 /** Messages of pg that come without a code. */
 const CUT_OFF = /^(Connection terminated|timeout exceeded when trying|Client has encountered)/;
 
-/** The database is away, or was while it was asked. */
+/** The database is unreachable, or was during the query. */
 export function isOutage(error: unknown): boolean {
   const { code, message } = Object(error) as {
     readonly code?: unknown;
@@ -79,17 +79,17 @@ export function isOutage(error: unknown): boolean {
   return NO_NETWORK.test(code) || NO_SERVER.test(code);
 }
 
-/** The index has refused a row that would be the second of its kind. */
+/** The index has refused a second row for the same key. */
 export function isDuplicate(error: unknown, index: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === index;
 }
 
-/** Another transaction has kept the row for too long. */
+/** Another transaction has locked the row for too long. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '55P03';
 }
 
-/** The row refers to another one that is not there. */
+/** The row refers to a row that does not exist. */
 export function isUnknownReference(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '23503';
 }

@@ -1,16 +1,16 @@
 import type { ColumnType, Generated, Kysely } from 'kysely';
 
-/** An order goes from left to right, and may leave from each of the first three to one of the last. */
+/** An order moves from left to right. From each of the first three states it may move to one of the last. */
 export const ORDER_STATES = [
   ...(['queued', 'reserved', 'paying', 'paid'] as const),
   ...(['sold-out', 'expired', 'cancelled'] as const),
 ] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 
-/** These orders have no piece and want none: the buyer may order again. */
+/** An order without a piece that needs none: the buyer may order again. */
 export const OVER = ['sold-out', 'expired', 'cancelled'] as const satisfies OrderState[];
 
-/** These orders have taken a piece off the stock. */
+/** An order that has taken a piece off the stock. */
 export const HAVE_A_PIECE = ['reserved', 'paying', 'paid'] as const satisfies OrderState[];
 
 export const LEDGER_REASONS = ['opened', 'sold', 'cancelled', 'expired'] as const;
@@ -22,7 +22,7 @@ interface ProductTable {
   stock: number;
   /** In cents. */
   price: number | null;
-  /** The newest fencing token that has written; to pg a bigint is a text. */
+  /** The newest fencing token of a write. pg returns a bigint as a string. */
   fence: Generated<string>;
 }
 
@@ -34,9 +34,9 @@ export interface OrderTable {
   /** The stock after this order. */
   remaining: number | null;
   created_at: Generated<Date>;
-  /** When it came to its state, of orders that go through the queue. */
+  /** The time of its last move, for orders through the queue. */
   moved_at: Generated<Date>;
-  /** Null: there is no hurry. */
+  /** Null: no deadline. */
   pay_until: Date | null;
 }
 
@@ -45,7 +45,7 @@ interface PaymentTable {
   paid_at: Generated<Date>;
 }
 
-/** Every change of a stock, with its reason: the sum of a product is what should be in stock. */
+/** Every change of a stock, with its reason. The sum of a product's entries is its correct stock. */
 interface LedgerTable {
   id: Generated<string>;
   product_id: string;
@@ -56,18 +56,18 @@ interface LedgerTable {
 }
 
 /**
- * The memory of the payment gateway. It plays the database of another company: no row of the shop
- * refers to it, and no transaction of the shop writes to it.
+ * The memory of the payment gateway. It stands for the database of another company. No row of the
+ * shop refers to it, and no transaction of the shop writes to it.
  */
 interface GatewayChargeTable {
   /** The shop's name for the payment: the id of an order. */
   reference: string;
-  /** `closed`: not charged, and never will be. */
+  /** `closed`: not charged, and no later attempt can charge. */
   state: 'charged' | 'closed';
   at: Generated<Date>;
 }
 
-/** Whenever the books began to differ in another way, or to agree again. */
+/** A change in the differences of the books, or their end. */
 interface ReconciliationTable {
   id: Generated<string>;
   at: Generated<Date>;
@@ -85,5 +85,5 @@ export interface Tables {
   reconciliations: ReconciliationTable;
 }
 
-/** The shop's tables: by themselves, or as one transaction sees them. */
+/** The shop's tables, directly or within one transaction. */
 export type Database = Kysely<Tables>;

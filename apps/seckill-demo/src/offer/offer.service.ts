@@ -13,7 +13,7 @@ export interface Offer {
 
 /**
  * Price and stock belong together. They are written and read one after the other, as if they were
- * in two systems. Any number of readers read them at once; a writer is alone.
+ * in two systems. Any number of readers may read them at once; a writer works alone.
  */
 @Injectable()
 export class OfferService {
@@ -36,7 +36,7 @@ export class OfferService {
     return this.readUnlocked(productId);
   }
 
-  /** How not to do it: the offer may change between the two reads. */
+  /** The wrong way: the offer may change between the two reads. */
   async readUnlocked(productId: string): Promise<Offer | null> {
     const price = await this.ledger.priceOf(productId);
     await this.gate.reach('between-reads');

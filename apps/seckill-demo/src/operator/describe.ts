@@ -6,14 +6,14 @@ import type { z } from 'zod';
 
 // The decorators of Swagger are not in the controllers: processes that only measure would load it.
 
-/** A value as JSON has it. */
+/** A value, in its JSON form. */
 type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 
 export interface Route<T> {
   readonly summary: string;
   readonly answer: readonly [status: number, description: string, body: z.ZodType<Json<T>>];
   readonly refusals: Readonly<Record<number, string>>;
-  /** Whether the lock library may refuse it, with answers of its own. */
+  /** Whether the lock library may refuse it, with its own answers. */
   readonly locks?: boolean;
 }
 
@@ -35,7 +35,7 @@ const ERROR_BODY = {
   },
 };
 
-/** Swagger itself reads the schemas that the input of a route is checked by. */
+/** Swagger does not read the schemas that check the input of a route, so the route passes them here. */
 export function describe<C>(controller: Type<C>, tag: string, routes: Routes<C>): void {
   const prototype = controller.prototype as object;
   ApiTags(tag)(controller);

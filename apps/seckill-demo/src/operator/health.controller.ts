@@ -14,7 +14,7 @@ const Health = z.object({
   details: Checks,
 });
 
-/** For readiness, and never for liveness: a restart brings neither Redis nor Postgres back. */
+/** For readiness, never for liveness: a restart restores neither Redis nor Postgres. */
 @Controller('health')
 @ApiTags('operation')
 export class HealthController {
@@ -31,7 +31,11 @@ export class HealthController {
     description: 'It can; `degraded`: the books differ',
     standardSchema: Health,
   })
-  @ApiResponse({ status: 503, description: 'It cannot; `error` says why', standardSchema: Health })
+  @ApiResponse({
+    status: 503,
+    description: 'It cannot; `error` has the reason',
+    standardSchema: Health,
+  })
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   check(): Promise<HealthCheckResult> {
     return this.health.check([

@@ -5,11 +5,11 @@ import './routes.js';
 const ABOUT = new DocumentBuilder()
   .setTitle('seckill-demo')
   .setDescription(
-    'A flash sale. `x-served-by` names the process that answered. An error of the lock library has its `code`.',
+    'A flash sale. `x-served-by` names the process that answered. Errors of the lock library have a `code`.',
   )
   .build();
 
-/** Swagger at /api, and its document at /api-json. The document is made when it is first asked for. */
+/** Swagger at /api, and its document at /api-json. The first request creates the document. */
 export function serveInterface(app: NestExpressApplication): void {
   SwaggerModule.setup('api', app, () => SwaggerModule.createDocument(app, ABOUT));
 }

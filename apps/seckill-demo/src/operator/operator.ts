@@ -6,7 +6,7 @@ import { MetricsController } from './metrics.controller.js';
 import { ShopHealth } from './shop-health.js';
 import { ShopMetrics } from './shop-metrics.js';
 
-/** Health and metrics, for an operator of the shop. */
+/** Health and metrics, for the operator of the shop. */
 export const OPERATOR: RealSale = {
   imports: [TerminusModule],
   controllers: [HealthController, MetricsController],

@@ -11,10 +11,10 @@ import { TicketController } from '../ticket/ticket.controller.js';
 import { describe } from './describe.js';
 
 const OUTAGE = { 503: 'Redis or Postgres cannot be reached' };
-const INPUT = { 400: 'Input that makes no sense', ...OUTAGE };
-const BODY = { ...INPUT, 413: 'A body over 100 kB' };
+const INPUT = { 400: 'The input is wrong', ...OUTAGE };
+const BODY = { ...INPUT, 413: 'The body is larger than 100 kB' };
 const NO_PRODUCT = { 404: 'No such product' };
-const TOO_EARLY = { 425: 'Not every process is ready yet' };
+const TOO_EARLY = { 425: 'Not every process is ready' };
 const SALE = { 409: 'This buyer has an order', 410: 'Sold out', ...NO_PRODUCT, ...TOO_EARLY };
 const NO_ORDER = { 404: 'No such order' };
 
@@ -39,13 +39,13 @@ const Order = z.object({
 
 describe(SeckillController, 'sale by the stages', {
   order: {
-    summary: 'Order a piece, by the stage of the tutorial that `strategy` names',
+    summary: 'Order a piece, with the stage of the tutorial in `strategy`',
     answer: [201, 'Sold; what remains', Remaining],
     refusals: { ...BODY, ...SALE, 423: 'Busy' },
     locks: true,
   },
   cancel: {
-    summary: 'Cancel an order: its piece is on sale again',
+    summary: 'Cancel an order, and put its piece back in stock',
     answer: [200, 'Cancelled; what remains', Remaining],
     refusals: { ...INPUT, ...NO_ORDER },
     locks: true,
@@ -56,7 +56,7 @@ describe(SeckillController, 'sale by the stages', {
     refusals: { ...INPUT, ...NO_PRODUCT },
   },
   openSale: {
-    summary: 'Open a new sale, without any orders',
+    summary: 'Open a new sale without orders',
     answer: [200, 'Opened', Product],
     refusals: BODY,
     locks: true,
@@ -64,16 +64,16 @@ describe(SeckillController, 'sale by the stages', {
 });
 describe(PaymentController, 'sale by the stages', {
   pay: {
-    summary: 'Pay for an order, of those that have no time to pay',
-    answer: [201, 'Paid; how many were in the gateway', z.object({ inside: Count })],
+    summary: 'Pay for an order without a deadline',
+    answer: [201, 'Paid; the number of payments in the gateway', z.object({ inside: Count })],
     refusals: { ...INPUT, ...NO_ORDER, 409: 'Paid already' },
     locks: true,
   },
 });
 describe(OfferController, 'other locks', {
   read: {
-    summary: 'Show price and stock, which belong together',
-    answer: [200, 'Both of one moment', Offer],
+    summary: 'Show price and stock',
+    answer: [200, 'Both at the same moment', Offer],
     refusals: { ...INPUT, 404: 'No such offer' },
     locks: true,
   },
@@ -97,7 +97,7 @@ describe(CartController, 'other locks', {
     summary: 'Order one piece of each product, or nothing',
     answer: [
       201,
-      'Sold; what remains of each',
+      'Sold; the remaining pieces of each',
       z.object({ remaining: z.record(z.string(), Count) }),
     ],
     refusals: { ...BODY, ...SALE },
@@ -108,34 +108,34 @@ describe(TicketController, 'other locks', {
   take: {
     summary: 'Take a ticket: five in ten seconds',
     answer: [201, 'Let in', z.object({ visitor: z.string() })],
-    refusals: { ...BODY, 429: 'Too many attempts; `Retry-After` says how long' },
+    refusals: { ...BODY, 429: 'Too many attempts; `Retry-After` is the time to wait' },
   },
 });
 describe(ReportController, 'other locks', {
   run: {
-    summary: 'Run the report of the day, unless a process has',
+    summary: 'Run the daily report, unless another process has run it',
     answer: [200, 'Whether this process ran it', z.object({ ran: z.boolean() })],
     refusals: INPUT,
   },
 });
 describe(OrdersController, 'real sale', {
   place: {
-    summary: 'Order a piece: noted at once, taken when its turn has come',
+    summary: 'Order a piece: stored at once, decided in its turn',
     answer: [202, 'Queued; `Location` shows it', z.object({ id: z.uuid(), state: State })],
     refusals: { ...BODY, ...NO_PRODUCT, ...TOO_EARLY, 409: SALE[409] },
   },
   showLatest: {
     summary: 'Show the latest order of a buyer',
-    answer: [200, 'Its state, and until when it may be paid', Order],
+    answer: [200, 'Its state, and its deadline for the payment', Order],
     refusals: { ...INPUT, ...NO_ORDER },
   },
   show: {
     summary: 'Show an order',
-    answer: [200, 'Its state, and until when it may be paid', Order],
+    answer: [200, 'Its state, and its deadline for the payment', Order],
     refusals: { ...INPUT, ...NO_ORDER },
   },
   pay: {
-    summary: 'Pay for an order, within its time',
+    summary: 'Pay for an order before its deadline',
     answer: [201, 'Paid', Order],
     refusals: { ...INPUT, ...NO_ORDER, 409: 'It cannot be paid now', 410: 'It has no piece' },
     locks: true,

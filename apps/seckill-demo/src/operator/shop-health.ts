@@ -5,10 +5,10 @@ import { DATABASE } from '../database/open-database.js';
 import type { Database } from '../database/tables.js';
 import { lastDifferences } from '../orders/reconciler.js';
 
-/** Less than a load balancer or Prometheus waits for an answer. */
+/** Less than the time that a load balancer or Prometheus waits for an answer. */
 export const PATIENCE_MS = 1_000;
 
-/** Whether Postgres answers, and what the last reconciliation has found there. */
+/** Whether Postgres answers, and the result of the last reconciliation. */
 @Injectable()
 export class ShopHealth {
   constructor(
@@ -16,7 +16,7 @@ export class ShopHealth {
     @Inject(DATABASE) private readonly db: Database,
   ) {}
 
-  /** A difference in the books needs a person, and no other process: it is degraded, and not down. */
+  /** A difference in the books needs a person, not another process: status degraded, not down. */
   async isHealthy(): Promise<HealthIndicatorResult> {
     let differences: readonly string[] = [];
     const postgres = await this.health

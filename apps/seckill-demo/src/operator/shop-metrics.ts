@@ -22,14 +22,18 @@ const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 @Injectable()
 export class ShopMetrics implements OnApplicationShutdown {
   readonly #register = new Registry();
-  readonly #sources = this.#gauge('source_up', 'Whether it has answered this scrape', 'source');
+  readonly #sources = this.#gauge(
+    'source_up',
+    'Whether the source has answered this scrape',
+    'source',
+  );
   readonly #orders = this.#gauge('orders', 'Orders in Postgres', 'state');
   readonly #stock = this.#gauge('stock', 'Pieces in stock in Postgres', 'product');
-  readonly #differences = this.#gauge('book_differences', 'By the last reconciliation');
+  readonly #differences = this.#gauge('book_differences', 'Differences at the last reconciliation');
   readonly #jobs = this.#gauge('queue_jobs', 'Jobs of the order queue in Redis', 'state');
   readonly #answers = new Histogram({
     name: 'seckill_order_answer_seconds',
-    help: 'From an order to its piece or refusal, of those that this process has answered',
+    help: 'From an order to its piece or refusal, for orders that this process has answered',
     buckets: BUCKETS_S,
     registers: [this.#register],
   });
@@ -43,7 +47,7 @@ export class ShopMetrics implements OnApplicationShutdown {
     subscribe(orderMoved.name, this.#onOrder);
   }
 
-  /** Postgres and Redis are asked now: a metric of one that does not answer is left out. */
+  /** Reads Postgres and Redis now. The metrics of a source that does not answer are left out. */
   async text(): Promise<string> {
     await Promise.all([
       this.#ask('postgres', [this.#orders, this.#stock, this.#differences], () => this.#readShop()),
@@ -57,7 +61,7 @@ export class ShopMetrics implements OnApplicationShutdown {
     this.#stopLocks();
   }
 
-  /** `read` resolves with what sets its gauges, all in one turn: two scrapes may overlap. */
+  /** `read` resolves with a function that sets its gauges, all in one turn: two scrapes may overlap. */
   async #ask(
     source: string,
     gauges: readonly Gauge[],

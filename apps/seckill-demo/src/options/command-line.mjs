@@ -4,8 +4,7 @@ import { parseOptions } from './parse.mjs';
 const USAGE = 2;
 
 /**
- * The options of this process, or undefined: then help or an error has been printed, and the exit
- * code is set.
+ * The options of this process. Undefined: the help or an error is printed, and the exit code is set.
  */
 export function readCommandLine() {
   const parsed = parseOptions(process.argv.slice(2), process.env);

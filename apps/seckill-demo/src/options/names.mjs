@@ -1,8 +1,8 @@
 // Read before anything is installed or built: no imports.
 
 /**
- * Each is one answer to "who may sell now?": the tutorial's stages in its order, what else this library
- * has or may be misused for, what works without a lock, and other libraries.
+ * Each strategy decides which buyer may sell now. First come the tutorial's stages, in its order. Then
+ * come other uses and a misuse of this library, ways without a lock, and other libraries.
  */
 export const STRATEGY_NAMES = /** @type {const} */ ([
   'naive',
@@ -30,7 +30,7 @@ export const FAULT_NAMES = /** @type {const} */ ([
   'frozen',
 ]);
 
-/** The parts of a sale besides the one lock around the stock; each shows another kind of lock. */
+/** The parts of a sale besides the stock; each shows another kind of lock. */
 export const PART_NAMES = /** @type {const} */ ([
   'queue',
   'opening',

@@ -13,12 +13,12 @@ import { FAULT_NAMES, LANGUAGES, PART_NAMES, SHOP_LOG_LEVELS, STRATEGY_NAMES } f
  * @property {readonly import('./names.mjs').PartName[]} parts
  * @property {Language} language
  * @property {boolean} json
- * @property {boolean} web whether the run is shown on a page as well
+ * @property {boolean} web whether a page shows the run as well
  * @property {boolean} open whether a browser opens the page
  * @property {string} [record] the file that gets the steps of the run
- * @property {number} port the port to serve on if it is free; 0: any
+ * @property {number} port the port to serve on, if it is free; 0: any port
  * @property {import('./names.mjs').ShopLogLevel} logLevel the log level of the processes that serve
- *   in the end; the arena is silent while it measures
+ *   at the end; the arena logs nothing while it measures
  * @property {'serve' | 'check' | 'tutorial'} mode
  */
 
@@ -85,7 +85,7 @@ export function parseOptions(args, environment) {
 }
 
 /**
- * English, unless the surroundings or `--lang` say Chinese. Known first: errors speak it as well.
+ * English, unless the environment or `--lang` chooses Chinese. Known first, because errors need it.
  * @param {readonly string[]} args
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Language}

@@ -11,21 +11,21 @@ import type { OrderJob, OrderTask } from './order-queue.js';
 
 export type Order = Selectable<OrderTable>;
 
-/** A process that stood still has come back, after another one has taken the lock. */
+/** A process that was frozen continues after another process has acquired the lock. */
 export class StaleHolderError extends Error {
   constructor(productId: string, token: string) {
     super(`token ${token} is too old to sell product ${productId}`);
   }
 }
 
-/** Somebody else has moved the order: the transaction must not be committed. */
+/** Another process has moved the order: the transaction must not be committed. */
 export class OrderMovedError extends Error {
   constructor(id: string) {
-    super(`order ${id} has been moved by somebody else`);
+    super(`another process has moved order ${id}`);
   }
 }
 
-/** Where the piece of an order goes, and how that is noted. */
+/** The new owner of an order's piece, and the entry for it. */
 interface Piece {
   readonly change: 1 | -1;
   readonly reason: LedgerReason;
@@ -34,22 +34,22 @@ interface Piece {
   readonly token: string;
 }
 
-/** A process that works for an order takes less. */
+/** A process works on an order for less than this time. */
 const LEFT_AFTER = '3 seconds';
 const AT_ONCE = 500;
-/** An order with a piece that is not sold for good. */
+/** An order with a piece that is not finally sold. */
 const PAYABLE = ['reserved', 'paying'] as const satisfies OrderState[];
 const OVERDUE = sql<boolean>`pay_until <= now()`;
 
 /**
- * The orders of the real sale in Postgres. Each moves by an UPDATE that says from which state, so
- * that of two who want to move it one succeeds.
+ * The orders of the real sale in Postgres. Each move is an UPDATE that names the state before it:
+ * if two processes move an order, one succeeds.
  */
 @Injectable()
 export class OrderBook {
   constructor(@Inject(DATABASE) private readonly db: Database) {}
 
-  /** The order is safe from here on, whatever becomes of Redis. */
+  /** From here on, the order is safe, even without Redis. */
   async queue(productId: string, buyer: string): Promise<Order> {
     try {
       const order = await this.db
@@ -81,7 +81,7 @@ export class OrderBook {
       .executeTakeFirst();
   }
 
-  /** The tasks for orders that no process seems to work for; the oldest come first. */
+  /** The tasks for orders that no process seems to work on, oldest first. */
   async leftBehind(): Promise<OrderJob[]> {
     const orders = await this.db
       .selectFrom('orders')
@@ -108,8 +108,8 @@ export class OrderBook {
   }
 
   /**
-   * Notes the token first, and reads the stock then: from now on, no holder with an older token
-   * can write. A plain read would leave a late write of such a holder unseen.
+   * Notes the token first, and then reads the stock. From now on, no holder with an older token can
+   * write. A plain read would miss a late write of such a holder.
    */
   async claimStock(productId: string, token: string): Promise<number> {
     const claimed = await this.db
@@ -139,18 +139,18 @@ export class OrderBook {
     await this.#movePiece(order, piece, { from: PAYABLE, to: 'expired', where: OVERDUE });
   }
 
-  /** Resolves with false unless it waits for its payment, in time. */
+  /** Resolves with false unless the order waits for its payment, in time. */
   async startPayment(id: string): Promise<boolean> {
     const where = sql<boolean>`pay_until > now()`;
     return this.#move(id, { from: ['reserved'], to: 'paying', where });
   }
 
-  /** Nothing was charged, and there is still time. */
+  /** Nothing was charged, and time is left. */
   async stopPayment(id: string): Promise<boolean> {
     return this.#move(id, { from: ['paying'], to: 'reserved' });
   }
 
-  /** The gateway has the money. Resolves with false if somebody else has noted that already. */
+  /** The gateway has the money. Resolves with false if another process has already noted that. */
   async settle(id: string): Promise<boolean> {
     const step: Step = { from: PAYABLE, to: 'paid' };
     const order = await this.db.transaction().execute(async (transaction) => {
@@ -166,7 +166,7 @@ export class OrderBook {
     return tell(await move(this.db, id, step), step);
   }
 
-  /** Stock, ledger and order in one transaction. The product comes first, as in all of them. */
+  /** Stock, ledger and order in one transaction. The product comes first, as in all transactions. */
   async #movePiece(
     { id, product_id }: Order,
     { change, reason, stock, token }: Piece,
@@ -219,7 +219,7 @@ function taskOf(state: OrderState): OrderTask {
   return state === 'paying' ? 'settle' : 'expire';
 }
 
-/** Not before the commit: a notice cannot be taken back. */
+/** Only after the commit: a notice cannot be withdrawn. */
 function tell(order: Order | undefined, { from }: Step): boolean {
   if (order === undefined) return false;
   const { id: orderId, product_id: productId, buyer, state, pay_until, remaining } = order;

@@ -10,15 +10,12 @@ import type { Order } from './order-book.js';
 import { OrderQueue } from './order-queue.js';
 import type { OrderTask } from './order-queue.js';
 
-/** A job waits for a moment, then makes room for jobs of other products. */
+/** A job waits for this time, then makes room for jobs of other products. */
 const JOB_LOCK = { fenced: true, waitTimeMs: 2_000 } as const;
 
 export type PaymentOutcome = { readonly kind: 'paid' | 'refused'; readonly order: Order };
 
-/**
- * Moves an order of the real sale on. Every step may be repeated, and may end with its process at any
- * point.
- */
+/** Moves an order of the real sale on. You can repeat every step. The process may die at any point. */
 @Injectable()
 export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise<void>> {
   constructor(
@@ -30,7 +27,7 @@ export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
-  /** Into the database first, so that no order is lost with Redis. */
+  /** Writes to the database first, so that no order is lost with Redis. */
   async place(productId: string, buyer: string): Promise<Order> {
     const order = await this.book.queue(productId, buyer);
     this.queue.add({ task: 'take', orderId: order.id });
@@ -50,7 +47,7 @@ export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise
     if (order !== undefined) await currentOrder.run(refOf(order), () => this.putBack(order));
   }
 
-  /** Nobody knows what became of this payment, except the gateway. */
+  /** Only the gateway knows the result of this payment. */
   async settle(orderId: string): Promise<void> {
     if (await this.gateway.hasCharged(orderId)) {
       await this.book.settle(orderId);
@@ -61,7 +58,7 @@ export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise
     else await currentOrder.run(refOf(order), () => this.putBack(order));
   }
 
-  /** Waits for one of the five permits before anything is written. Undefined: no such order. */
+  /** Waits for one of the five permits before it writes. Undefined: no such order. */
   async pay(orderId: string): Promise<PaymentOutcome | undefined> {
     const order = await this.book.find(orderId);
     if (order?.state !== 'reserved') return order && { kind: 'refused', order };
@@ -76,7 +73,7 @@ export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise
     return order && { kind: isMine && order.state === 'paid' ? 'paid' : 'refused', order };
   }
 
-  /** The lock is around the transaction: it is given back after the commit. */
+  /** The lock encloses the transaction: it is released after the commit. */
   @WithLock('product_<0.product_id>', JOB_LOCK)
   protected async takePiece(order: Order): Promise<boolean> {
     await this.gate.reach('lock-set');
@@ -91,7 +88,7 @@ export class OrderDesk implements Record<OrderTask, (orderId: string) => Promise
     return stock > 0;
   }
 
-  /** The gateway is closed for the order first: from then on nobody can pay for a piece of others. */
+  /** First closes the gateway for the order. From then on, no buyer can pay for a piece of another buyer. */
   @WithLock('product_<0.product_id>', JOB_LOCK)
   protected async putBack(order: Order): Promise<void> {
     if (await this.gateway.closeFor(order.id)) {

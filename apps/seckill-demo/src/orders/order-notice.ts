@@ -1,9 +1,9 @@
 import { channel } from 'node:diagnostics_channel';
 import type { OrderState } from '../database/tables.js';
 
-// Anybody in this process may subscribe; while nobody does, it costs nothing.
+// Any code in this process may subscribe. Without a subscriber it costs nothing.
 
-/** An order has come to a state, and the database has it. */
+/** An order has reached a state, and the database has stored it. */
 export interface OrderNotice {
   readonly orderId: string;
   readonly productId: string;
@@ -20,7 +20,7 @@ export interface OrderNotice {
 
 export const orderMoved = channel('seckill-demo:order');
 
-/** A round of the reconciliation is over. */
+/** A round of the reconciliation has ended. */
 export interface ReconciledNotice {
   readonly differences: readonly string[];
 }

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 export const ORDER_QUEUE = 'orders';
 export const QUEUE_REDIS = Symbol('QueueRedis');
 
-/** A task for an order; doing it twice does no harm. */
+/** A task for an order; a second run does no harm. */
 export const ORDER_TASKS = ['take', 'expire', 'settle'] as const;
 export type OrderTask = (typeof ORDER_TASKS)[number];
 
@@ -17,7 +17,7 @@ export interface OrderJob {
   readonly delayMs?: number;
 }
 
-/** A finished job leaves at once, so that the same job may be added again. */
+/** A finished job is removed at once, so that you can add the same job again. */
 const ALWAYS = {
   attempts: 5,
   backoff: { type: 'exponential', delay: 100 },
@@ -25,7 +25,7 @@ const ALWAYS = {
   removeOnFail: true,
 } satisfies JobsOptions;
 
-/** Work in Redis, which may be lost: the orders themselves say what is to be done. */
+/** Jobs in Redis, which may be lost: the orders themselves contain the work to do. */
 @Injectable()
 export class OrderQueue implements OnApplicationShutdown {
   readonly #logger = new Logger('OrderQueue');
@@ -41,8 +41,8 @@ export class OrderQueue implements OnApplicationShutdown {
   }
 
   /**
-   * Nobody waits for it: without Redis it takes until Redis is back. The reconciliation adds what
-   * was lost meanwhile.
+   * Do not wait for it: without Redis it takes until Redis is back. The reconciliation adds jobs
+   * that were lost meanwhile.
    */
   add(...jobs: readonly OrderJob[]): void {
     this.#addAll(jobs).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export class OrderQueue implements OnApplicationShutdown {
     });
   }
 
-  /** By itself BullMQ would wait for a Redis that is away. */
+  /** By default, BullMQ waits for an unreachable Redis. */
   onApplicationShutdown(): void {
     this.redis.disconnect();
   }
@@ -66,12 +66,12 @@ export class OrderQueue implements OnApplicationShutdown {
   }
 }
 
-/** One job of a kind for each order: to add it twice is harmless. */
+/** One job of a kind for each order: a second one is harmless. */
 function jobIdOf(task: OrderTask, orderId: string): string {
   return task === 'take' ? orderId : `${task}-${orderId}`;
 }
 
-/** BullMQ's workers take no other: their commands wait for as long as Redis is away. */
+/** BullMQ's workers need this connection: their commands wait as long as Redis is unreachable. */
 export function connectQueue(url: string): Redis {
   return new Redis(url, {
     maxRetriesPerRequest: null,

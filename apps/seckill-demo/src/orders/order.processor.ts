@@ -9,9 +9,9 @@ import { OrderDesk } from './order-desk.js';
 import { ORDER_QUEUE } from './order-queue.js';
 import type { OrderTask } from './order-queue.js';
 
-/** A busy product is tried again after that, unless its lock ends before. */
+/** The worker tries a busy product again after this time, or at the end of its lock. */
 const PUT_OFF_MS = 1_000;
-/** Longer than a job takes that has its lock. */
+/** Longer than a job takes that holds its lock. */
 const PATIENCE_MS = 1_000;
 
 @Processor(ORDER_QUEUE, {
@@ -45,7 +45,7 @@ export class OrderProcessor extends WorkerHost implements OnModuleDestroy {
     this.#logger.warn(`${job?.name ?? 'a job'} of order ${job?.id ?? '?'}: ${error.message}`);
   }
 
-  /** Without a listener BullMQ prints what it cannot do while Redis is away. */
+  /** Without a listener, BullMQ prints each error while Redis is unreachable. */
   @OnWorkerEvent('error')
   onError(error: Error): void {
     this.#logger.debug(error.message);
@@ -58,7 +58,7 @@ export class OrderProcessor extends WorkerHost implements OnModuleDestroy {
   }
 }
 
-/** Nothing is wrong with a job that did not get its lock: it is put off, which costs no attempt. */
+/** A job that did not get its lock is not wrong: it is delayed, at no cost of an attempt. */
 function delayAfter(error: unknown): number | undefined {
   if (error instanceof LockTimeoutError) return Math.min(error.retryAfterMs, PUT_OFF_MS);
   return error instanceof LockShutdownError ? PUT_OFF_MS : undefined;

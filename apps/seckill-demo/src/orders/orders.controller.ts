@@ -27,11 +27,11 @@ export interface OrderAnswer {
   readonly product: string;
   readonly buyer: string;
   readonly state: OrderState;
-  /** Null: it has no piece yet, or does not get one. */
+  /** Null: it has no piece yet, or will not get one. */
   readonly payUntil: Date | null;
 }
 
-/** The real sale: an order is noted at once, and answered when its turn has come. */
+/** The real sale: an order is stored at once, and decided when its turn comes. */
 @Controller('api/orders')
 export class OrdersController {
   constructor(
@@ -82,9 +82,9 @@ function refusePayment({ state }: Order): never {
     case 'queued':
       throw new ConflictException('this order has no piece yet');
     case 'paying':
-      throw new ConflictException('this order is just being paid');
+      throw new ConflictException('this order is being paid now');
     case 'paid':
-      throw new ConflictException('this order is paid already');
+      throw new ConflictException('this order is already paid');
     case 'sold-out':
       throw new GoneException('sold out');
     case 'reserved':

@@ -12,7 +12,7 @@ import { ShopBooks } from './shop-books.js';
 
 export type RealSale = Required<Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'>>;
 
-/** The parts of the shop that serve orders by the queue. Loaded only where it is wanted: it takes 0.2 s. */
+/** The parts of the shop for orders through the queue. Loaded only on demand: loading takes 0.2 s. */
 export function realSale({ redisUrl, keyPrefix }: Settings): RealSale {
   const redis = connectQueue(redisUrl);
   return {

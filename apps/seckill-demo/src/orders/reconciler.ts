@@ -10,8 +10,8 @@ import { OrderQueue } from './order-queue.js';
 import { ShopBooks } from './shop-books.js';
 
 /**
- * Looks every three seconds for orders that were left behind, and whether the books agree. One process
- * of all does it. Redis may have lost every job: what is to be done stands in the orders.
+ * Every three seconds, one process looks for orders without a job, and compares the books. Redis
+ * may have lost every job: the orders contain the work to do.
  */
 @Injectable()
 export class Reconciler {
@@ -27,7 +27,7 @@ export class Reconciler {
     @Inject(DATABASE) private readonly db: Database,
   ) {}
 
-  /** A round that loses its lock, or its database, is over: the next one finds what it has left. */
+  /** A round that loses its lock or its database ends: the next round does the rest. */
   @Cron('*/3 * * * * *', { waitForCompletion: true })
   async onTick(): Promise<void> {
     try {
@@ -39,7 +39,7 @@ export class Reconciler {
     }
   }
 
-  // Without Redis there is no round; the library has said why.
+  // Without Redis there is no round; the library has logged the reason.
   @CronLock('reconciliation', { per: 3_000, atMostMs: 10_000, onBackendError: () => undefined })
   protected async onSlot(): Promise<void> {
     await this.reconcile();
@@ -54,7 +54,7 @@ export class Reconciler {
     reconciled.publish({ differences } satisfies ReconciledNotice);
   }
 
-  /** A row and a line for each change, and not for each round. */
+  /** A row and a log line for each change, not for each round. */
   async #record(differences: readonly string[]): Promise<void> {
     const text = JSON.stringify(differences);
     if (text === JSON.stringify(await lastDifferences(this.db))) return;
@@ -65,7 +65,7 @@ export class Reconciler {
   }
 }
 
-/** The differences of the last round, by whichever process. */
+/** The differences of the last round, of any process. */
 export async function lastDifferences(db: Database): Promise<readonly string[]> {
   const last = await db
     .selectFrom('reconciliations')

@@ -11,11 +11,11 @@ interface ProductLine {
   readonly ledger: number;
 }
 
-/** Orders that are alike in all that is compared, and how many there are. */
+/** A group of orders that are equal in all compared fields, and their number. */
 interface OrderLine {
   readonly product_id: string;
   readonly state: OrderState;
-  /** False: it was sold by the tutorial, and not by the queue. */
+  /** False: the tutorial sold it, not the queue. */
   readonly is_queued: boolean;
   readonly ledger: number;
   readonly is_recorded: boolean;
@@ -29,7 +29,7 @@ export class ShopBooks {
   constructor(@Inject(DATABASE) private readonly db: Database) {}
 
   /**
-   * All differences, of one moment. Only products with orders by the queue are compared: stages of
+   * All differences at one moment. Compares only products with orders through the queue: stages of
    * the tutorial break the books of their products on purpose.
    */
   differences(): Promise<string[]> {
@@ -108,27 +108,27 @@ function wrongOf(product: ProductLine, lines: readonly OrderLine[]): string[] {
     .filter(({ product_id, state }) => product_id === id && hasPiece(state))
     .reduce((sum, { count }) => sum + count, 0);
   const wrong = [];
-  if (stock !== ledger) wrong.push(`product ${id}: ${stock} in stock, ${ledger} by the ledger`);
+  if (stock !== ledger) wrong.push(`product ${id}: ${stock} in stock, ${ledger} in the ledger`);
   if (stock !== opening - sold) {
-    wrong.push(`product ${id}: ${stock} in stock, ${opening} at first, ${sold} with orders`);
+    wrong.push(`product ${id}: ${stock} in stock, ${opening} at the opening, ${sold} ordered`);
   }
   return wrong;
 }
 
 function wrongOfOrders(orders: OrderLine): string[] {
   const { product_id: id, state, is_queued, ledger, is_recorded, charge, count } = orders;
-  const them = `product ${id}: ${count} of its orders, ${state},`;
+  const them = `product ${id}: ${count} of its orders (${state})`;
   const pieces = hasPiece(state) ? -1 : 0;
   const wrong = [];
-  if (ledger !== pieces) wrong.push(`${them} have ${ledger} in the ledger, and not ${pieces}`);
+  if (ledger !== pieces) wrong.push(`${them} with ${ledger} instead of ${pieces} in the ledger`);
   if (is_recorded !== (state === 'paid')) {
-    wrong.push(`${them} have ${is_recorded ? 'a' : 'no'} payment`);
+    wrong.push(`${them} ${is_recorded ? 'with' : 'without'} a payment`);
   }
   if (state === 'paid' && is_queued && charge !== 'charged') {
-    wrong.push(`${them} were never charged`);
+    wrong.push(`${them} not charged`);
   }
   // An order that is just being paid may have been charged a moment before the shop notes it.
-  if (charge === 'charged' && !hasPiece(state)) wrong.push(`${them} were charged`);
+  if (charge === 'charged' && !hasPiece(state)) wrong.push(`${them} charged`);
   return wrong;
 }
 

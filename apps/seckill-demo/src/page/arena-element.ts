@@ -8,7 +8,7 @@ import type { PageState } from './state.js';
 import { store } from './store.js';
 import type { InBoth } from './words.js';
 
-/** Drawn again whenever steps have come, a cell was chosen, or the language has changed. */
+/** Renders again after new steps, a chosen cell, or a change of language. */
 export abstract class ArenaElement extends LitElement {
   readonly #subscriptions: Array<() => void> = [];
 
@@ -35,7 +35,7 @@ export abstract class ArenaElement extends LitElement {
     return preferences.language;
   }
 
-  /** The words of the terminal for strategies, faults and outcomes; the page says the same. */
+  /** The terminal's words for strategies, faults and outcomes. The page uses the same words. */
   protected get texts(): Texts {
     return texts[preferences.language];
   }

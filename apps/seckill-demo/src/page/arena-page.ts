@@ -20,7 +20,7 @@ import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
 
 const PARTS: readonly PagePart[] = ['duel', 'matrix', 'replay', 'live', 'hands', 'locks'];
-/** The cells that a part is about. A part without cells in this run is left out. */
+/** The cells of a part. The page leaves out a part without cells in this run. */
 const CELLS_OF: Readonly<Partial<Record<PagePart, ReadonlyArray<Cell['kind']>>>> = {
   duel: ['duel'],
   matrix: ['rush', 'fault'],
@@ -28,7 +28,7 @@ const CELLS_OF: Readonly<Partial<Record<PagePart, ReadonlyArray<Cell['kind']>>>>
   locks: ['part'],
 };
 
-/** The whole page: the duel first, then the matrix, and what a visitor may do. */
+/** The whole page: first the duel, then the matrix, then the commands of a visitor. */
 @customElement('arena-page')
 export class ArenaPage extends ArenaElement {
   static override readonly styles = [look, pageStyles];
@@ -100,7 +100,7 @@ export class ArenaPage extends ArenaElement {
     `;
   }
 
-  /** The parts lie in a shadow tree, where the browser finds no fragment. */
+  /** The parts are in a shadow tree, where the browser does not find a fragment. */
   readonly #goTo = (event: MouseEvent): void => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLAnchorElement)) return;

@@ -19,7 +19,7 @@ export interface Palette {
   readonly font: string;
 }
 
-/** Clears the canvas, and makes it as sharp as the screen is. */
+/** Clears the canvas, and adapts it to the resolution of the screen. */
 export function surfaceOf(canvas: HTMLCanvasElement): Surface | undefined {
   const context = canvas.getContext('2d');
   const { clientWidth: width, clientHeight: height } = canvas;

@@ -1,6 +1,6 @@
 import { css } from 'lit';
 
-/** The look that all parts of the page have in common. The colours are variables of the document. */
+/** The style that all parts of the page share. The colours are variables of the document. */
 export const look = css`
   :host {
     display: block;

@@ -1,8 +1,8 @@
-/** Something that the page shows, and that tells when it has changed. */
+/** A value that the page shows, and that reports its changes. */
 export class Observable {
   readonly #listeners = new Set<() => void>();
 
-  /** Returns what ends the subscription. */
+  /** Returns the function that ends the subscription. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {

@@ -1,4 +1,4 @@
-/** How the modules of the page are found; relative, so that they also work from any folder. */
+/** The import map of the page's modules; relative, so that they work from any folder. */
 export const PAGE_IMPORTS: Readonly<Record<string, string>> = {
   lit: './modules/lit/index.js',
   'lit/': './modules/lit/',
@@ -35,11 +35,11 @@ const STYLE = `
   noscript { display: block; padding: 24px; }`;
 
 export interface PageOptions {
-  /** A recorded run that the page plays when its address names none. */
+  /** A recorded run that the page plays if its address names none. */
   readonly run?: string;
 }
 
-/** The whole document; everything in it is drawn by `page/main.ts`. */
+/** The whole document; `page/main.ts` draws its contents. */
 export function pageHtml({ run }: PageOptions = {}): string {
   return `<!doctype html>
 <html lang="en"${run === undefined ? '' : ` data-run="${encodeURI(run)}"`}>

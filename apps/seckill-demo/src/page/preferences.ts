@@ -3,7 +3,7 @@ import { Observable } from './observable.js';
 
 export type Theme = 'light' | 'dark';
 
-/** Storage is refused in some private windows; then nothing is remembered. */
+/** Some private windows refuse storage; then the page remembers nothing. */
 function remembered(key: string): string | null {
   try {
     return localStorage.getItem(key);
@@ -20,7 +20,7 @@ function remember(key: string, value: string): void {
   }
 }
 
-/** How this visitor wants the page; kept for the next visit. */
+/** The visitor's settings for the page, kept for the next visit. */
 export class Preferences extends Observable {
   #language: Language;
   #theme: Theme | undefined;
@@ -44,7 +44,7 @@ export class Preferences extends Observable {
     this.changed();
   }
 
-  /** The theme that is seen: the chosen one, or that of the system. */
+  /** The visible theme: the chosen one, or that of the system. */
   get theme(): Theme {
     return this.#theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   }
@@ -67,7 +67,7 @@ export class Preferences extends Observable {
   }
 }
 
-/** `?lang=` wins over what was chosen before: a link says what it shows. */
+/** `?lang=` overrides the earlier choice: a link decides what it shows. */
 function firstLanguage(): Language {
   const wish =
     new URLSearchParams(location.search).get('lang') ??

@@ -1,6 +1,6 @@
 import { Observable } from './observable.js';
 
-/** The cell that somebody wants to see; without one, the page follows the run. */
+/** The cell that the visitor has chosen; without one, the page follows the run. */
 class Selection extends Observable {
   #cell: string | undefined;
 

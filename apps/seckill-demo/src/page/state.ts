@@ -8,15 +8,15 @@ import type { ProcessState } from './state/processes.js';
 import { noSale, saleAfter } from './state/sale.js';
 import type { SaleState } from './state/sale.js';
 
-/** All that the page shows, apart from the steps of each cell, which the log keeps. */
+/** The whole state of the page, without the steps of each cell, which the log keeps. */
 export interface PageState {
   /** By the clock of the steps. */
   readonly now: number;
   readonly run: RunBegan | undefined;
-  /** How long the run took, once it is over. */
+  /** The length of the run, after its end. */
   readonly tookMs: number | undefined;
   readonly cells: CellStates;
-  /** In the order in which they started. */
+  /** In the order of their start. */
   readonly processes: readonly ProcessState[];
   readonly figures: Figures;
   readonly sale: SaleState;
@@ -32,7 +32,7 @@ export const initialState: PageState = {
   sale: noSale,
 };
 
-/** A run that begins clears the page: the arena has been started anew. */
+/** A run that begins clears the page: the arena has restarted. */
 export function reduce(state: PageState, step: Step): PageState {
   if (step.kind === 'run-began') {
     return { ...initialState, processes: state.processes, now: step.at, run: step };

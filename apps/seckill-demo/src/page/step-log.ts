@@ -3,12 +3,12 @@ import type { Step } from '../arena/step.js';
 /** The cell of the shop that serves: it is in no matrix, and has no end. */
 export const SALE = 'live';
 
-/** The shop serves for hours; only the last of its steps are looked at. */
+/** The shop serves for hours; the page shows only its last steps. */
 const SALE_KEPT = 4_000;
 
 const OF_A_PROCESS: ReadonlyArray<Step['kind']> = ['process', 'lock', 'struck', 'waiters'];
 
-/** The steps by cell, to play a cell again. It only grows, until a run begins anew. */
+/** The steps by cell, for replays. It only grows, until a new run begins. */
 export class StepLog {
   readonly #steps = new Map<string, Step[]>();
   readonly #open = new Set<string>();
@@ -27,10 +27,10 @@ export class StepLog {
     return this.#steps.get(cell) ?? [];
   }
 
-  /** A step of a process may concern every cell that is being played. */
+  /** A step of a process may belong to every cell in play. */
   #cellsOf(step: Step): readonly string[] {
     if ('cell' in step && step.cell !== undefined) return [step.cell];
-    // In the duel nobody knows which side they wait on.
+    // In the duel, the side of a waiter is unknown.
     if (step.kind === 'waiters' && this.#open.size > 1) return [];
     if (!OF_A_PROCESS.includes(step.kind)) return [];
     return this.#open.size === 0 ? [SALE] : [...this.#open];

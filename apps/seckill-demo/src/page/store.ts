@@ -4,7 +4,7 @@ import { initialState, reduce } from './state.js';
 import type { PageState } from './state.js';
 import { StepLog } from './step-log.js';
 
-/** The steps as they have come, and the state that they lead to. */
+/** The steps in order of arrival, and the state that results from them. */
 export class Store extends Observable {
   readonly log = new StepLog();
   #state = initialState;
@@ -24,12 +24,12 @@ export class Store extends Observable {
     this.changed();
   }
 
-  /** The present, by the clock of the steps; it runs on while none comes. */
+  /** The present, by the clock of the steps; it continues without steps. */
   get clock(): number {
     return this.#state.now + performance.now() - this.#seenAt;
   }
 
-  /** A recording is played from its beginning again. */
+  /** A recording starts again from its beginning. */
   reset(): void {
     this.log.clear();
     this.#state = initialState;

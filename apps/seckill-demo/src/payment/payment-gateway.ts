@@ -9,11 +9,11 @@ import { SaleKeys } from '../seckill/sale-keys.js';
 import { REDIS, SETTINGS } from '../settings.js';
 import type { Settings } from '../settings.js';
 
-/** The contract with the gateway. */
+/** The interface of the gateway. */
 export const AT_ONCE = 5;
 const TAKES_MS = 20;
 
-/** Takes the time of the server, so that all processes of the shop see one gateway. */
+/** Takes its time on the server, so that all processes of the shop see one gateway. */
 const ENTER = /* lua */ `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,15 +24,15 @@ const ENTER = /* lua */ `
 `;
 
 export interface Charge {
-  /** How many were inside, this customer among them. */
+  /** The number of payments inside, including this one. */
   readonly inside: number;
   /** False: the gateway was closed for this payment before. */
   readonly isCharged: boolean;
 }
 
 /**
- * A stand-in for an external service, which fails loudly when a sixth customer is inside. It
- * charges once for each reference, however often it is asked.
+ * Stands for an external service. It fails when a sixth customer is inside. It charges each
+ * reference at most once, for any number of calls.
  */
 @Injectable()
 export class PaymentGateway {
@@ -59,7 +59,7 @@ export class PaymentGateway {
     }
   }
 
-  /** Resolves with false if it has been charged. Otherwise it never will be. */
+  /** Resolves with false if it has been charged. Otherwise it can no longer be charged. */
   async closeFor(reference: string): Promise<boolean> {
     return (await this.#decide(reference, 'closed')) === 'closed';
   }
@@ -68,7 +68,7 @@ export class PaymentGateway {
     return (await this.#stateOf(reference)) === 'charged';
   }
 
-  /** The first one decides, and everybody learns what was decided. */
+  /** The first call decides, and all calls get the same result. */
   async #decide(reference: string, state: 'charged' | 'closed'): Promise<'charged' | 'closed'> {
     await this.db
       .insertInto('gateway_charges')

@@ -11,7 +11,7 @@ import { PaymentQuery } from './payment.schemas.js';
 import { PaymentService } from './payment.service.js';
 
 export interface PaymentAnswer {
-  /** How many were in the gateway, this one among them. */
+  /** The number of payments in the gateway, including this one. */
   readonly inside: number;
 }
 
@@ -34,7 +34,7 @@ export class PaymentController {
       case 'no-order':
         throw new NotFoundException('this buyer has no order');
       case 'paid-before':
-        throw new ConflictException('this order is paid already');
+        throw new ConflictException('this order is already paid');
     }
   }
 }

@@ -15,14 +15,14 @@ export class PaymentService {
     private readonly ledger: SaleLedger,
   ) {}
 
-  /** Waits for one of the five permits that all processes share; a crashed payer's comes back. */
+  /** Waits for one of the five permits that all processes share. The permit of a crashed payer expires. */
   async pay(productId: string, buyer: string): Promise<PaymentOutcome> {
     // The first one sets their number, whichever process that is.
     const permits = this.semaphores.get('payments', { capacity: AT_ONCE });
     return permits.using(() => this.payAtOnce(productId, buyer));
   }
 
-  /** How not to do it: as many at once as there are buyers. Only one order is not paid twice. */
+  /** The wrong way: any number of payments at once. The order itself is still paid only once. */
   @WithLock('payment_<id>_<buyer>')
   async payAtOnce(
     @LockKey('id') productId: string,

@@ -4,14 +4,14 @@ import { dotsAt } from '../page/duel/layout.js';
 import type { Crowd, Dot, Layout } from '../page/duel/layout.js';
 import { fixed } from './svg.js';
 
-/** The crowd is seen before the first one goes. */
+/** The crowd is visible for this time before the first buyer goes. */
 const LEAD_MS = 700;
-/** The end is seen for so long before it begins again. */
+/** The end is visible for this time before the motion begins again. */
 const REST_MS = 4_000;
-/** Dots that land within this fly together. */
+/** Dots that land within this time fly together. */
 const BEAT_MS = 120;
 
-/** Then it stands still: nobody wants it to move for ever. */
+/** The number of repetitions; then the picture stands still. */
 export const TIMES = 3;
 
 /** Dots that fly at the same time. */
@@ -48,7 +48,7 @@ function offset(end: Dot, dot: Dot, rounded: (number: number) => number | string
   return `${rounded(dot.x - end.x)}px ${rounded(dot.y - end.y)}px`;
 }
 
-/** How many were sold after each beat, as far as that changes. */
+/** The number of sold pieces after each beat with a change. */
 export function countsOf(lane: Lane): Array<{ readonly at: number; readonly sold: number }> {
   const slowness = slownessOf(lane);
   const counts = [{ at: 0, sold: 0 }];
@@ -59,17 +59,17 @@ export function countsOf(lane: Lane): Array<{ readonly at: number; readonly sold
   return counts;
 }
 
-/** When a lane has come to its end, and its verdict is shown. */
+/** The end of a lane, when its verdict appears. */
 export function verdictAt(lane: Lane): number {
   return LEAD_MS + endOf(lane, slownessOf(lane)) + BEAT_MS;
 }
 
-/** Whole seconds, for all lanes the same. */
+/** Whole seconds, the same for all lanes. */
 export function durationOf(lanes: readonly Lane[]): number {
   return Math.ceil((Math.max(...lanes.map(verdictAt)) + REST_MS) / 1_000) * 1_000;
 }
 
-/** Says a moment as the share of the whole, in percent. */
+/** A moment as a share of the whole, in percent. */
 export type Share = (ms: number) => string;
 
 export function shareOf(durationMs: number): Share {

@@ -32,7 +32,7 @@ interface Side {
   readonly share: Share;
 }
 
-/** The duel as it was played: it moves three times, and stands at its end. */
+/** The duel of the run: it moves three times, and stops at its end. */
 export function duelPicture(run: readonly Step[], language: Language, theme: Theme): string {
   const began = run.find((step) => step.kind === 'run-began');
   if (began === undefined) throw new Error('the run has no beginning');
@@ -183,7 +183,7 @@ function dotsOf({ id, lane, stock, buyers, share }: Side, layout: Layout): Part 
   return { body: groups.flat().join('\n'), moves: rules.join('\n') };
 }
 
-/** A strip of numbers behind a window as high as one of them. */
+/** A strip of numbers behind a window with the height of one number. */
 function counterOf({ id, lane, stock, share }: Side): Part {
   const counts = countsOf(lane);
   const last = counts.length - 1;

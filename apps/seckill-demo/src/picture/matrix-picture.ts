@@ -54,7 +54,7 @@ function linesOf(column: Column, language: Language): string[] {
   return heading.split('\n');
 }
 
-/** The last line stands right above the cells. */
+/** The last line is right above the cells. */
 function headingOf(column: Column, x: number, language: Language): string {
   const lines = linesOf(column, language);
   const first = HEAD - 12 - (lines.length - 1) * LINE;

@@ -1,6 +1,6 @@
 import { escaped, fixed, widthOf } from './svg.js';
 
-/** As much of a canvas as the timeline draws with, written down as SVG. */
+/** The canvas functions that the timeline uses, written as SVG. */
 export class SvgContext {
   fillStyle = '';
   strokeStyle = '';

@@ -22,7 +22,7 @@ export function paletteOf(theme: Theme): Palette {
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** For those who do not see it. */
+  /** For readers who do not see the picture. */
   readonly title: string;
   readonly style: string;
   readonly body: string;
@@ -40,12 +40,12 @@ export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
-/** One digit after the point, which nobody sees the rest of. */
+/** One digit after the point: more digits are not visible. */
 export function fixed(number: number): string {
   return String(Math.round(number * 10) / 10);
 }
 
-/** An estimate, as there is no font to ask: a Chinese letter is as wide as it is high. */
+/** An estimate, because no font is available: a Chinese character is as wide as it is high. */
 export function widthOf(text: string, size: number, isBold = false): number {
   const ems = Array.from(text, (letter) => {
     if (/[\u2e80-\uffef]/.test(letter)) return 1;

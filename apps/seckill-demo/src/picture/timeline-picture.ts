@@ -70,7 +70,7 @@ function panelOf(
   return { body, height: full, title: `${title} (${strategy}): ${verdict}. ${label}` };
 }
 
-/** Drawn as the page draws it. */
+/** Drawn as on the page. */
 function timelineIn(
   steps: readonly Step[],
   {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OfferBody } from '../offer/offer.schemas.js';
 
-/** `unfenced` trusts the lock alone. */
+/** `unfenced` relies on the lock alone. */
 export const PriceQuery = z.object({
   strategy: z.enum(['unfenced', 'fenced']).default('fenced'),
 });

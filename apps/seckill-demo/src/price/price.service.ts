@@ -11,7 +11,7 @@ interface PriceChanged {
   readonly kind: 'changed';
 }
 
-/** The price alone, under the lock of the product. The last one who took the lock has the last word. */
+/** Sets only the price, under the lock of the product. The last holder of the lock decides it. */
 @Injectable()
 export class PriceService {
   constructor(
@@ -20,7 +20,7 @@ export class PriceService {
     @Inject(GATE) private readonly gate: Gate,
   ) {}
 
-  /** Each holder has a higher token than the one before; the database refuses a lower one. */
+  /** Each holder has a higher token than the holder before; the database refuses a lower one. */
   change(productId: string, price: number): Promise<PriceChanged> {
     return this.#holding(productId, (token) =>
       this.db
@@ -32,7 +32,7 @@ export class PriceService {
     );
   }
 
-  /** How not to do it: whoever stood still after the check writes over what others wrote since. */
+  /** The wrong way: a process that was frozen after the check overwrites newer writes. */
   changeUnfenced(productId: string, price: number): Promise<PriceChanged> {
     return this.#holding(productId, () =>
       this.db.updateTable('products').set({ price }).where('id', '=', productId).executeTakeFirst(),

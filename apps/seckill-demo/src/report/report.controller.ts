@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Query } from '@nestjs/common';
 import { ReportQuery } from './report.schemas.js';
 import { SalesReport } from './sales-report.js';
 
-/** Stands for the clock: the arena wants the moment to come when it says so. */
+/** Stands for the clock: the arena decides the moment. */
 @Controller('api/reports')
 export class ReportController {
   constructor(private readonly report: SalesReport) {}

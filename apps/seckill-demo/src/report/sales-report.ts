@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { CronLock } from 'nestjs-redis-lock';
 
-/** The result of a nightly job. It says which process has run it. */
+/** The result of a nightly job. It names the process that ran it. */
 export interface Run {
   readonly process: number;
 }
 
-/** The same moment comes in every process, so a schedule alone runs the job in all of them. */
+/** The job is due in every process at once, so a schedule alone runs it in all of them. */
 @Injectable()
 export class SalesReport {
   @CronLock('sales-report', { per: 'day' })
@@ -14,7 +14,7 @@ export class SalesReport {
     return this.run();
   }
 
-  /** How not to do it: as many reports as there are processes. */
+  /** The wrong way: one report for each process. */
   run(): Promise<Run> {
     return Promise.resolve({ process: process.pid });
   }

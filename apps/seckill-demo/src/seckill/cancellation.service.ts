@@ -6,7 +6,7 @@ import { SaleLedger } from './sale-ledger.js';
 export class CancellationService {
   constructor(private readonly ledger: SaleLedger) {}
 
-  /** Puts the piece back; resolves with what is in stock then. The caller holds the product's lock. */
+  /** Puts the piece back, and resolves with the new stock. The caller holds the product's lock. */
   async cancel(productId: string, buyer: string): Promise<number | null> {
     const lease = CurrentLock.lease();
     if ((await this.ledger.orderStateOf(productId, buyer)) === null) return null;

@@ -1,7 +1,7 @@
 import type { Database } from '../database/tables.js';
 import { OrderRefusedError } from './order-outcome.js';
 
-/** Why nothing was written behind the fence: the database has seen a newer holder. */
+/** The reason of a refusal by the fence: the database has seen a newer holder. */
 export async function overtaken(
   db: Database,
   productId: string,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The places where the arena may hold a process or a request, in the order in which it passes them. */
+/** The points where the arena may hold a process or a request, in the order in which it passes them. */
 export const GATE_POINTS = [
   'warm-up',
   'doors',
@@ -15,18 +15,18 @@ export const GATE_POINTS = [
 ] as const;
 export type GatePoint = (typeof GATE_POINTS)[number];
 
-/** The order that the code works for. */
+/** The order that the code works on. */
 export interface OrderRef {
   readonly productId: string;
   readonly buyer: string;
 }
 
-/** Those who watch the shop learn by it who passes a gate, or holds a lock. */
+/** Observers of the shop learn here which order passes a gate or holds a lock. */
 export const currentOrder = new AsyncLocalStorage<OrderRef>();
 
 /**
- * The seam through which faults are forced instead of hoped for: the arena lets an order run up to
- * a point, does its harm, and lets it go on. In the plain server every gate stands open.
+ * Faults are forced here, and not left to chance. The arena lets an order run up to a point, causes
+ * the fault, and lets the order continue. In the plain server, every gate is open.
  */
 export interface Gate {
   reach(point: GatePoint): Promise<void>;

@@ -13,7 +13,7 @@ export interface OrderAnswer {
 
 export const NO_SUCH_PRODUCT = 'no such product; PUT its stock first';
 
-/** The outcome in HTTP: an answer, or the exception that carries the refusal. */
+/** The outcome in HTTP: an answer, or the exception with the refusal. */
 export function answerTo(outcome: OrderOutcome): OrderAnswer {
   return outcome.kind === 'sold' ? { remaining: outcome.remaining } : refuse(outcome);
 }
@@ -25,7 +25,7 @@ export function refuse(refusal: Refusal): never {
     case 'duplicate':
       throw new ConflictException('this buyer has an order already');
     case 'busy':
-      throw new HttpException('somebody else is buying; try again', HttpStatus.LOCKED);
+      throw new HttpException('another buyer is buying; try again', HttpStatus.LOCKED);
     case 'unknown-product':
       throw new NotFoundException(NO_SUCH_PRODUCT);
     case 'lease-lost':
@@ -35,7 +35,7 @@ export function refuse(refusal: Refusal): never {
   }
 }
 
-/** As the library's filter answers when a lease is lost. */
+/** The same answer as the library's filter gives for a lost lease. */
 function failure(message: string, code: string): HttpException {
   const { INTERNAL_SERVER_ERROR: status } = HttpStatus;
   const body = HttpException.createBody(message, 'Internal Server Error', status);

@@ -12,14 +12,14 @@ export type Refusal =
   /** The database has seen a newer holder. */
   | { readonly kind: 'stale-write'; readonly reason: string };
 
-/** Rolls a transaction back in which it turns out that the order cannot be taken. */
+/** Rolls back a transaction that cannot take the order. */
 export class OrderRefusedError extends Error {
   constructor(readonly refusal: Refusal) {
     super(refusal.kind);
   }
 }
 
-/** A refusal is an outcome, also when it came as an error. */
+/** A refusal is an outcome, even if it was thrown as an error. */
 export async function withRefusals<T>(work: Promise<T>): Promise<T | Refusal> {
   try {
     return await work;

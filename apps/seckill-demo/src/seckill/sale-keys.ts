@@ -2,17 +2,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS } from '../settings.js';
 import type { Settings } from '../settings.js';
 
-/** Every Redis key of the shop. The lock's name is the tutorial's: `product_<id>`. */
+/** Every Redis key of the shop. The lock has the tutorial's name: `product_<id>`. */
 @Injectable()
 export class SaleKeys {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  /** The library puts the same prefix before its own names, so all stages share one key. */
+  /** The library adds the same prefix to its own names, so all stages share one key. */
   lock(productId: string): string {
     return `${this.settings.keyPrefix}product_${productId}`;
   }
 
-  /** The counter of `lua-decrement`; the other stages have their stock in Postgres. */
+  /** The counter of `lua-decrement`; the other stages keep their stock in Postgres. */
   stock(productId: string): string {
     return `${this.settings.keyPrefix}${this.settings.stockKey ?? `miaosha:${productId}`}`;
   }

@@ -10,16 +10,16 @@ export interface ProductState {
   readonly id: string;
   readonly stock: number;
   readonly openingStock: number;
-  /** Those that have a piece. */
+  /** Orders with a piece. */
   readonly orders: number;
-  /** All orders, those without a piece too. */
+  /** All orders, including those without a piece. */
   readonly states: Readonly<Partial<Record<OrderState, number>>>;
 }
 
 /** The books that a sale reads and writes. */
 export type SaleBook = Pick<SaleLedger, 'lookUp' | 'recordSale'>;
 
-/** The records of the sale in Postgres. It knows no lock. */
+/** The records of the sale in Postgres. It uses no lock. */
 @Injectable()
 export class SaleLedger {
   constructor(@Inject(DATABASE) private readonly db: Database) {}
@@ -56,8 +56,8 @@ export class SaleLedger {
   }
 
   /**
-   * The state of the order that counts; null: there is none. Orders of the real sale are not meant:
-   * they have a time to pay, and are moved by their id alone.
+   * The state of the order that counts; null: none. Leaves out orders of the real sale: they have a
+   * time to pay, and move by their id alone.
    */
   async orderStateOf(productId: string, buyer: string): Promise<OrderState | null> {
     const order = await this.db
@@ -71,12 +71,12 @@ export class SaleLedger {
     return order?.state ?? null;
   }
 
-  /** One transaction, so that a crash cannot leave a missing piece without its order. */
+  /** One transaction: a crash cannot take a piece without its order. */
   async recordSale(productId: string, buyer: string, remaining: number): Promise<void> {
     await this.recordSales(new Map([[productId, remaining]]), buyer);
   }
 
-  /** One piece of each product; `remaining` says what is left of it. */
+  /** One piece of each product; `remaining` is the stock left of each. */
   async recordSales(remaining: ReadonlyMap<string, number>, buyer: string): Promise<void> {
     await this.#atomically(async (transaction, ledger) => {
       for (const [productId, stock] of remaining) {
@@ -86,7 +86,7 @@ export class SaleLedger {
     });
   }
 
-  /** The order and its entry; whoever calls it has taken the piece off the stock. */
+  /** Writes the order and its entry; the caller has taken the piece off the stock. */
   async addOrder(productId: string, buyer: string, remaining: number): Promise<void> {
     try {
       const { id } = await this.db
@@ -119,7 +119,7 @@ export class SaleLedger {
     });
   }
 
-  /** Resolves with false when there is no such order, or no longer. */
+  /** Resolves with false if there is no such order, or no longer. */
   async recordPayment(productId: string, buyer: string): Promise<boolean> {
     return this.#atomically(async (transaction) => {
       const order = await transaction
@@ -144,7 +144,7 @@ export class SaleLedger {
       .execute();
   }
 
-  /** The earlier orders are forgotten; the price and the fence stay. */
+  /** Forgets the earlier orders. The price and the fence stay. */
   async openSale(productId: string, stock: number): Promise<void> {
     const opening = { stock, opening_stock: stock };
     await this.#atomically(async (transaction, ledger) => {
@@ -197,7 +197,7 @@ export class SaleLedger {
     await this.db.insertInto('ledger').values(entry).execute();
   }
 
-  /** Within the transaction that there is, or in one of its own. */
+  /** Within the present transaction, or in its own. */
   #atomically<T>(work: (transaction: Database, ledger: SaleLedger) => Promise<T>): Promise<T> {
     if (this.db.isTransaction) return work(this.db, this);
     return this.db

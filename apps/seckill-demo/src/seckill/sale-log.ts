@@ -1,4 +1,4 @@
-/** The tutorial's three log lines. `--tutorial` prints them; the plain server keeps quiet. */
+/** The tutorial's three log lines. `--tutorial` prints them; the plain server does not. */
 export interface SaleLog {
   sold(remaining: number): void;
   soldOut(): void;

@@ -11,8 +11,8 @@ const LATCH = 'sale_opening';
 const TOO_EARLY = 425;
 
 /**
- * The sale opens when every process is ready: each counts a latch down once, and orders wait for
- * it. A process that replaces a dead one does not wait for an opening.
+ * The sale opens when every process is ready. Each process counts a latch down once, and orders
+ * wait for it. A process that replaces a dead one does not wait for an opening.
  */
 @Injectable()
 export class SaleOpening implements OnApplicationBootstrap {
@@ -27,7 +27,7 @@ export class SaleOpening implements OnApplicationBootstrap {
     this.#isOpen = settings.processes === undefined;
   }
 
-  /** The count is set before the first order: a latch without a count stands open. */
+  /** Sets the count before the first order: a latch without a count is open. */
   async onApplicationBootstrap(): Promise<void> {
     const { processes } = this.settings;
     if (processes === undefined) return;
@@ -37,14 +37,14 @@ export class SaleOpening implements OnApplicationBootstrap {
     });
   }
 
-  /** Resolves once the sale is open, and rejects when that takes longer than buyers wait. */
+  /** Resolves when the sale is open. Rejects if that takes longer than buyers wait. */
   async opened(): Promise<void> {
     const { waitTimeMs } = this.settings;
     this.#isOpen ||= await this.latches.get(LATCH).wait({ waitTimeMs });
     if (!this.#isOpen) throw new HttpException('the sale is not open yet', TOO_EARLY);
   }
 
-  /** Where a real shop fills its caches. It serves meanwhile, but sells nothing. */
+  /** A real shop fills its caches here. Meanwhile it answers, but sells nothing. */
   async #getReady(): Promise<void> {
     await this.gate.reach('warm-up');
     await this.latches.get(LATCH).countDown();

@@ -7,17 +7,17 @@ import type { SaleBook } from './sale-ledger.js';
 import { SALE_LOG } from './sale-log.js';
 import type { SaleLog } from './sale-log.js';
 
-/** How one sale is made. */
+/** The course of one sale. */
 export interface SellOptions {
-  /** Asked immediately before the write: a hold may have ended since the read. */
+  /** Called right before the write: a hold may have ended since the read. */
   readonly assertHeld?: () => void;
-  /** Where the stock is read and the sale is written: the ledger, or a transaction of it. */
+  /** The source of the stock and the target of the sale: the ledger, or one of its transactions. */
   readonly book?: SaleBook;
 }
 
 /**
- * The tutorial's body, the same under every strategy: read the stock, take one off, write it back.
- * It is only right for one order at a time: the strategy has to keep others out.
+ * The tutorial's code, the same for every strategy: read the stock, take one, write it back. It is
+ * correct for one order at a time only: the strategy has to keep other orders out.
  */
 @Injectable()
 export class Sale {
@@ -48,7 +48,7 @@ export class Sale {
     return { kind: 'sold', remaining };
   }
 
-  /** Why there was no piece for this buyer, by the books. */
+  /** The reason of a refusal, by the books. */
   async refusal(productId: string, buyer: string): Promise<OrderOutcome> {
     return this.#refusalFor(await this.ledger.lookUp(productId, buyer));
   }

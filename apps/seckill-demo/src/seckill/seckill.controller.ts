@@ -25,7 +25,7 @@ import { SaleOpening } from './sale-opening.js';
 import { OrderBody, OrderParams, OrderQuery, ProductParams, StockBody } from './seckill.schemas.js';
 import { StockService } from './stock.service.js';
 
-/** A refusal of the tutorial's stages says nothing about the lease, so it names the shortest wait. */
+/** A refusal of the tutorial's stages contains no lease time, so the answer names the shortest wait. */
 const RETRY_AFTER_SECONDS = '1';
 
 @Controller('api/products/:id')
@@ -54,7 +54,7 @@ export class SeckillController {
     return answerTo(outcome);
   }
 
-  /** The interceptor takes the lock before the pipes run: the name is built from the raw path. */
+  /** The interceptor acquires the lock before the pipes run: its name comes from the raw path. */
   @Delete('orders/:buyer')
   @WithLock('product_<params.id>', { via: 'interceptor' })
   async cancel(@Param({ schema: OrderParams }) { id, buyer }: OrderParams): Promise<OrderAnswer> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { STRATEGY_NAMES } from '../strategies/strategy.js';
 
-/** Every input becomes part of a Redis key or field, so it is short and plain. */
+/** Each input becomes part of a Redis key or field, so it is short and plain. */
 export const ProductId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "_" or "-"');

@@ -15,7 +15,7 @@ export class StockService {
     private readonly keys: SaleKeys,
   ) {}
 
-  /** Opens a new sale: earlier orders are forgotten. Waits for a sale that is just being made. */
+  /** Opens a new sale and forgets earlier orders. Waits for a sale in progress. */
   async openSale(productId: string, stock: number): Promise<void> {
     await this.locks.using(`product_${productId}`, async (lease) => {
       lease.assertHeld();

@@ -4,8 +4,8 @@ import { SaleLedger } from './sale-ledger.js';
 import type { SaleBook } from './sale-ledger.js';
 
 /**
- * A transaction as Hibernate or MikroORM has it. It reads at once, keeps back what is to be written,
- * and writes that right before the commit.
+ * A transaction like those of Hibernate and MikroORM. It reads at once, keeps the writes back, and
+ * sends them right before the commit.
  */
 export class UnitOfWork implements SaleBook {
   readonly #ledger: SaleLedger;

@@ -7,8 +7,8 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * After the tutorial: the same sale in the order of arrival. Every buyer stands in one queue in
- * Redis from the moment of asking, whichever process they came to.
+ * After the tutorial: the same sale in order of arrival. All buyers of all processes wait in one
+ * queue in Redis, from the moment of their request.
  */
 @Injectable()
 export class FairStrategy implements Strategy {

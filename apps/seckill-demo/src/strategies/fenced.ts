@@ -13,9 +13,9 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * After the tutorial: each holder gets a higher number than the one before, and the database refuses
- * a lower number than it has seen. No order asks assertHeld() here: a process may stand still right
- * after it has asked. The fence stops such a process as well.
+ * After the tutorial: each holder gets a higher number than the holder before. The database refuses
+ * a lower number than it has seen. The orders do not call assertHeld() here, because a process may
+ * freeze right after the call. The fence stops such a process as well.
  */
 @Injectable()
 export class FencedStrategy implements Strategy {

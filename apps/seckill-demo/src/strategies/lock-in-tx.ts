@@ -10,9 +10,10 @@ import { UnitOfWork } from '../seckill/unit-of-work.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * After the tutorial: this library's lock, in the wrong place. It is taken inside the transaction, as
- * with @Transactional() above @WithLock(…), and so given back before the commit: the next buyer reads
- * the stock as it was. Stage 8 has them the right way round: the lock outside, the commit inside it.
+ * After the tutorial: this library's lock in the wrong place. The strategy acquires it inside the
+ * transaction, as with @Transactional() above @WithLock(…). So it releases the lock before the
+ * commit, and the next buyer reads the old stock. Stage 8 has the right order: the commit is inside
+ * the lock.
  */
 @Injectable()
 export class LockInTxStrategy implements Strategy {

@@ -17,9 +17,9 @@ const TAKE = /* lua */ `
 `;
 
 /**
- * After the tutorial: no lock at all. A counter in Redis, set when the sale opens, lets as many
- * buyers through as there are pieces. The database never meets the crowd. But the two are two
- * systems. A process that dies between them has taken a piece off the counter, and nobody gets it.
+ * After the tutorial: no lock at all. A counter in Redis is set when the sale opens. It lets one
+ * buyer through for each piece, and keeps the crowd away from the database. But these are two
+ * systems. A process that dies between them takes a piece off the counter, and no buyer gets it.
  */
 @Injectable()
 export class LuaDecrementStrategy implements Strategy {

@@ -15,8 +15,8 @@ const RELEASE = /* lua */ `
 `;
 
 /**
- * Stage 7: look and delete in one script. It deletes only its own lock. But when the work takes
- * longer than the lease, or the process stands still, two holders sell at the same time.
+ * Stage 7: check and delete in one script. It deletes only its own lock. But if the work takes
+ * longer than the lease, or the process freezes, two holders sell at the same time.
  */
 @Injectable()
 export class LuaReleaseStrategy implements Strategy {

@@ -10,8 +10,8 @@ import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 6: the lock carries its owner's UUID, and the owner looks before it deletes. The lease may
- * still end between the look and the DEL.
+ * Stage 6: the key contains its owner's UUID, and the owner checks it before the DEL. The lease may
+ * still expire between the check and the DEL.
  */
 @Injectable()
 export class OwnerCheckStrategy implements Strategy {

@@ -12,8 +12,8 @@ import type { Settings } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Another library: `redis-semaphore` 5, its mutex. It refreshes its lock while the work goes on, and
- * `isAcquired` says whether that still succeeds. A buyer asks again every 10 ms.
+ * Another library: `redis-semaphore` 5, its mutex. It refreshes its lock while the work runs.
+ * `isAcquired` shows whether that still succeeds. A buyer retries every 10 ms.
  */
 @Injectable()
 export class RedisSemaphoreStrategy implements Strategy {
@@ -29,7 +29,7 @@ export class RedisSemaphoreStrategy implements Strategy {
     const mutex = new Mutex(this.redis, this.keys.lock(productId), {
       lockTimeout: this.settings.leaseTimeMs,
       acquireTimeout: this.settings.waitTimeMs,
-      // As shipped it throws, where nobody can catch it; the write asks instead.
+      // By default it throws where no code can catch it; the write checks the lock instead.
       onLockLost: () => undefined,
     });
     if (!(await mutex.tryAcquire())) return this.sale.busy();

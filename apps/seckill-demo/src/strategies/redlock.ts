@@ -10,12 +10,12 @@ import { REDIS, SETTINGS } from '../settings.js';
 import type { Settings } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
-/** The longest pause between two attempts as shipped: 200 ms, and 100 ms of jitter. */
+/** The longest pause between two attempts by default: 200 ms, and 100 ms of jitter. */
 const LONGEST_PAUSE_MS = 300;
 
 /**
- * Another library: `redlock` 5 (beta), on one Redis. `using` extends its lock while the work goes on,
- * and its signal says when that has failed. A buyer asks again every 100 to 300 ms.
+ * Another library: `redlock` 5 (beta), on one Redis. `using` extends its lock while the work runs,
+ * and its signal reports a failure. A buyer retries every 100 to 300 ms.
  */
 @Injectable()
 export class RedlockStrategy implements Strategy {
@@ -27,7 +27,7 @@ export class RedlockStrategy implements Strategy {
     private readonly sale: Sale,
   ) {}
 
-  /** As long as the buyer waits, one round of attempts comes after the other. */
+  /** Rounds of attempts follow each other for as long as the buyer waits. */
   async order(productId: string, buyer: string): Promise<OrderOutcome> {
     const { leaseTimeMs, waitTimeMs } = this.settings;
     // A lease counts from the first attempt, so the attempts must not take more than a part of it.

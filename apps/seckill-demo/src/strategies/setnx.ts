@@ -9,8 +9,8 @@ import { REDIS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 3: SETNX. All processes see the key, and a buyer that does not get it gives up at once:
- * buyers go away while there is stock. If the holder dies, the key stays for ever.
+ * Stage 3: SETNX. All processes see the key. A buyer that does not get it gives up at once, even if
+ * there is stock. If the holder dies, the key is never deleted.
  */
 @Injectable()
 export class SetnxStrategy implements Strategy {

@@ -9,9 +9,9 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * After the tutorial: no lock in Redis. The database takes one off the stock if there is one, and
- * notes the order in the same transaction. That is enough for work on one row. It is not for work
- * that spans systems, and the row stays locked until the commit: slow work makes all others wait.
+ * After the tutorial: no lock in Redis. The database takes one piece if one is left, and stores the
+ * order in the same transaction. This is enough for work on one row, but not for work across
+ * several systems. The row is locked until the commit: slow work makes all others wait.
  */
 @Injectable()
 export class SqlUpdateStrategy implements Strategy {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage, ThrottlerStorageService } from '@nestjs/throttler';
 import { RedisThrottlerStorage } from 'nestjs-redis-lock/throttler';
 
-/** A visitor may try so often in this time; who tries more is a program. */
+/** The attempts that a visitor may make in this time; a visitor with more is a program. */
 export const ATTEMPTS = 5;
 const PER_MS = 10_000;
 const NAME = 'tickets';
@@ -11,7 +11,7 @@ export type TicketOutcome =
   { readonly kind: 'let-in' } | { readonly kind: 'too-many'; readonly retryAfterSeconds: number };
 
 /**
- * A visitor takes a ticket before an order, and gets few of them. Both ways count with
+ * A visitor needs a ticket before an order, and gets few of them. Both ways count with
  * `@nestjs/throttler`; they differ in where they count.
  */
 @Injectable()
@@ -25,7 +25,7 @@ export class TicketService {
     return attempt(this.shared, visitor);
   }
 
-  /** How not to do it: each process counts for itself, so the limit grows with every process. */
+  /** The wrong way: each process counts for itself, so the limit grows with each process. */
   async takeHere(visitor: string): Promise<TicketOutcome> {
     // Not above: Jest loads this package only from Node 24 on.
     const { ThrottlerStorageService } = await import('@nestjs/throttler');

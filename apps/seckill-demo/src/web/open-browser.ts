@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Opens the address in the visitor's browser, where there is one; the terminal shows it as well. */
+/** Opens the address in the visitor's browser, if there is one. The terminal shows the address as well. */
 export function openBrowser(url: string, environment: NodeJS.ProcessEnv): void {
   const command = commandOn(process.platform, environment);
   if (command === undefined || environment['CI'] !== undefined) return;

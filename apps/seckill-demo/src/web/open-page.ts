@@ -7,7 +7,7 @@ import { pageFiles } from './page-files.js';
 import { WebModule } from './web.module.js';
 import type { WebOptions } from './web.module.js';
 
-/** The page while it is served. */
+/** The page while the demo serves it. */
 export interface Page {
   /** With the token. */
   readonly url: string;
@@ -15,9 +15,9 @@ export interface Page {
 }
 
 type Options = Omit<WebOptions, 'token'> & {
-  /** Taken if it is free; 0: any. */
+  /** The port to use if it is free; 0: any. */
   readonly port: number;
-  /** The folder of the compiled modules, if this one is not compiled itself. */
+  /** The folder of the compiled modules, if this module is not compiled itself. */
   readonly modules?: string;
 };
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const OWN = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 
-/** Another site can make a browser come here under its own name; nothing is answered under such a name. */
+/** Another site can lead a browser here under its own host name. Such requests get no answer. */
 export function ownHostOnly(
   { headers }: IncomingMessage,
   response: ServerResponse,

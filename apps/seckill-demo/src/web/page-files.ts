@@ -9,8 +9,8 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const PACKAGE = /^\.\/modules\/((?:@[^/]+\/)?[^/]+)\/(.+)$/;
 
 /**
- * The files that the page loads, by their addresses: its first module, and what each of them imports.
- * Nothing else is served.
+ * The files that the page loads, by their addresses: its first module, and all modules that it
+ * imports. The server serves no other files.
  */
 export async function pageFiles(sources = SOURCES): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
@@ -27,7 +27,7 @@ export async function pageFiles(sources = SOURCES): Promise<ReadonlyMap<string, 
   return files;
 }
 
-/** As a browser resolves it, by the import map. Texts that only look like an import lead nowhere. */
+/** Resolved as in a browser, by the import map. Texts that only look like an import lead nowhere. */
 function addressOf(name: string, importer: string): string | undefined {
   if (name.startsWith('.')) return `./${posix.join(dirname(importer), name)}`;
   const exact = PAGE_IMPORTS[name];
@@ -43,7 +43,7 @@ function fileOf(address: string, sources: string): string {
   return join(folderOf(name), path);
 }
 
-/** A package may keep its manifest to itself, but not the file that is imported by its name. */
+/** A package may hide its manifest, but not the file that its name resolves to. */
 function folderOf(name: string): string {
   const { resolve } = createRequire(import.meta.url);
   let folder = dirname(resolve(name));

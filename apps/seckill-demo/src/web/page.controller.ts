@@ -29,10 +29,10 @@ import { VisitorGuard } from './visitor.guard.js';
 export const STEPS = Symbol('Steps');
 export const COMMANDS = Symbol('Commands');
 
-/** Carries a command out; rejects with a RefusedError when that cannot be. */
+/** Carries out a command. Rejects with a RefusedError if that is not possible. */
 export type CarryOut = (command: Command) => Promise<object>;
 
-/** Steps are sent together that happen within this time. */
+/** Steps within this time are sent together. */
 const BATCH_MS = 50;
 
 @Controller()
@@ -48,7 +48,7 @@ export class PageController {
     return pageHtml();
   }
 
-  /** All steps from the first one, or from where a cut connection was. */
+  /** All steps from the first one, or from the end of a cut connection. */
   @Sse('steps')
   @UseGuards(VisitorGuard)
   watch(
@@ -80,7 +80,7 @@ export class PageController {
     for await (const batch of this.steps.batches(read, signal)) {
       yield { id: `${batch.read}`, data: batch.steps };
       await elapse(BATCH_MS, undefined, { signal }).catch(() => undefined);
-      // The messages to a visitor who does not read them would pile up in the memory of the arena.
+      // Unread messages to a visitor would pile up in the memory of the arena.
       if (response.writableNeedDrain) {
         await once(response, 'drain', { signal }).catch(() => undefined);
       }

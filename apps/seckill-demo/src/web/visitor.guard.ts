@@ -4,12 +4,12 @@ import { Inject, Injectable, UnauthorizedException } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 
 export const TOKEN = Symbol('Token');
-/** The header of commands; an EventSource sends none, so it has the token in its address. */
+/** The header of commands. An EventSource sends no header, so its address contains the token. */
 const TOKEN_HEADER = 'x-arena-token';
 
 type Asked = IncomingMessage & { readonly query: Readonly<Record<string, unknown>> };
 
-/** Lets in who knows the token of the printed address. A page of another site does not. */
+/** Lets in requests with the token of the printed address. Pages of other sites do not have it. */
 @Injectable()
 export class VisitorGuard implements CanActivate {
   constructor(@Inject(TOKEN) private readonly token: string) {}
@@ -18,7 +18,7 @@ export class VisitorGuard implements CanActivate {
     const { headers, query } = context.switchToHttp().getRequest<Asked>();
     const given = headers[TOKEN_HEADER] ?? query['token'];
     if (typeof given === 'string' && isSame(given, this.token)) return true;
-    throw new UnauthorizedException('use the address that the terminal shows: it has the token');
+    throw new UnauthorizedException('use the address from the terminal: it contains the token');
   }
 }
 

@@ -28,7 +28,7 @@ export async function cart(plan: PartPlan): Promise<CartResult> {
   });
 }
 
-/** The same without the multi lock: both have taken their first lock before either asks for more. */
+/** The same without the multi lock: both hold their first lock before either waits for its second. */
 export async function cartOneByOne(plan: PartPlan): Promise<CartResult> {
   const { fleet } = plan;
   return withPair(plan, async (buyers, [a, b]) => {
@@ -81,7 +81,7 @@ async function withPair(
   }
 }
 
-/** In a process of its own, where there is more than one. */
+/** In its own process, if there are several. */
 function buyerAt({ url, members }: Fleet, place: number): Promise<Buyer> {
   return Buyer.at(url, members[place % members.length]?.pid ?? 0);
 }

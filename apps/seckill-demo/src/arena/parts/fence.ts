@@ -10,16 +10,16 @@ const NEWER = 4_900;
 const OK = 200;
 
 export interface FenceEvidence {
-  /** Answers to the one who stood still, and to the one who came after. */
+  /** The answers to the frozen process and to the one that wrote in the meantime. */
   readonly late: Answer;
   readonly newer: Answer;
-  /** The price in the end. */
+  /** The price at the end. */
   readonly price: number;
 }
 
 /**
- * The first one stands still between its check and its write, timers included. Its lease ends, the
- * next one writes, and the first one goes on where it stood.
+ * The first process is frozen between its check and its write, including its timers. Its lease
+ * expires, the next process writes, and the first one continues.
  */
 export async function fence(plan: PartPlan, strategy: 'unfenced' | 'fenced'): Promise<FenceResult> {
   const { fleet, redis, keyPrefix, onStruck } = plan;
@@ -41,7 +41,7 @@ export async function fence(plan: PartPlan, strategy: 'unfenced' | 'fenced'): Pr
     const pending = write(0, LATE);
     await ordersHeld(fleet, 'before-write', 1, { members: [first] });
     const newer = await whileFrozen(first, ['before-write'], onStruck, async () => {
-      // Nobody renews the lease now; waiting for the rest of its thirty seconds would show no more.
+      // No process renews the lease now; the rest of its thirty seconds would show nothing more.
       await redis.pexpire(`${keyPrefix}product_${productId}`, 0);
       onStruck('lease-ended');
       return write(1, NEWER);

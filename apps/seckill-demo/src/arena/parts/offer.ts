@@ -12,15 +12,15 @@ const OK = 200;
 const BUSY = 423;
 
 export interface OfferEvidence {
-  /** How many readers stood between their two reads at the same moment. */
+  /** The number of readers that were between their two reads at the same moment. */
   readonly together: number;
   readonly read: readonly Answer[];
-  /** The merchant's change while all readers stood there, and the one after they had gone. */
+  /** The merchant's change during these reads, and the one after them. */
   readonly changedWithin: Answer;
   readonly changedAfter: Answer;
 }
 
-/** All readers have read the price and not yet the stock; then the merchant changes both. */
+/** All readers have read the price but not the stock. Then the merchant changes both. */
 export async function offer(
   plan: PartPlan,
   strategy: 'naive' | 'read-write-lock',

@@ -8,7 +8,7 @@ import { askFor } from './visit.js';
 
 const TOO_EARLY = 425;
 
-/** A fleet that started cold: all processes but one get ready, then the last one does. */
+/** A fleet that starts cold: all processes but one get ready, then the last one. */
 export async function opening(plan: PartPlan): Promise<OpeningResult> {
   const { fleet, redis } = plan;
   const latch = `${plan.keyPrefix}sale_opening`;

@@ -7,18 +7,18 @@ export { PART_NAMES } from '../../options/names.mjs';
 export type { PartName } from '../../options/names.mjs';
 
 /**
- * - `ok`: all buyers were served, and rightly.
- * - `overtakes`: a buyer bought before one that had come earlier.
- * - `sells-early`: a process sold while another one was not ready.
- * - `overloads`: the payment gateway was given more than it takes.
+ * - `ok`: all buyers were served, and correctly.
+ * - `overtakes`: a buyer bought before one that came earlier.
+ * - `sells-early`: a process sold while another process was not ready.
+ * - `overloads`: the payment gateway received more than it takes.
  * - `torn`: a reader got an old price with new stock.
  * - `deadlock`: carts waited for each other until one gave up.
- * - `partial`: a cart was sold by halves.
- * - `leaks`: a visitor got in more often than the limit says.
+ * - `partial`: only half of a cart was sold.
+ * - `leaks`: a visitor got in more often than the limit allows.
  * - `repeats`: more than one process ran the job.
- * - `stale-write`: a late holder wrote over a newer price.
- * - `refused`: the late holder was kept from writing.
- * - `error`: the part could not be played through.
+ * - `stale-write`: a late holder overwrote a newer price.
+ * - `refused`: the late write was refused.
+ * - `error`: the part could not be played to its end.
  */
 export type PartOutcome =
   | 'ok'
@@ -36,20 +36,20 @@ export type PartOutcome =
 
 type Played<Part extends PartName, Figures> = Readonly<Figures> & {
   readonly part: Part;
-  /** Whether the part's lock was used, or the way that does without it. */
+  /** Whether the part used its lock, or the way without it. */
   readonly withLock: boolean;
   readonly outcome: PartOutcome;
 };
 
 export type QueueResult = Played<'queue', { buyers: number; inversions: number }>;
 export type OpeningResult = Played<'opening', { processes: number; early: number; sold: number }>;
-/** `inside` is the most that the gateway has seen at once and taken. */
+/** `inside`: the highest number of payments that the gateway has accepted at once. */
 export type PaymentResult = Played<'payment', { paid: number; refused: number; inside: number }>;
 export type OfferResult = Played<'offer', { readers: number; together: number; torn: number }>;
 export type CartResult = Played<'cart', { sold: number; soldOut: number; stuck: number }>;
 export type TicketResult = Played<'ticket', { limit: number; letIn: number; sentAway: number }>;
 export type ReportResult = Played<'report', { processes: number; runs: number }>;
-/** `price`: what stands in the end, in cents. */
+/** `price`: the price at the end, in cents. */
 export type FenceResult = Played<'fence', { price: number }>;
 export type PartResult =
   | QueueResult
@@ -61,10 +61,10 @@ export type PartResult =
   | ReportResult
   | FenceResult;
 
-/** Where a part is played. */
+/** The place where a part is played. */
 export interface PartPlan extends ReturnType<Reporter['of']> {
   readonly fleet: Fleet;
-  /** The arena's own connection, to see who waits where. */
+  /** The arena's own connection. It reads who waits where. */
   readonly redis: Redis;
   readonly keyPrefix: string;
   readonly newProduct: () => string;

@@ -11,7 +11,7 @@ const BUYERS = 20;
 const PAID = 201;
 const OVERLOADED = 502;
 
-/** All pay at the same moment, and the first five stay in the gateway until it is full. */
+/** All buyers pay at the same moment. The first five stay in the gateway until it is full. */
 export async function payment(
   plan: PartPlan,
   strategy: 'naive' | 'semaphore',

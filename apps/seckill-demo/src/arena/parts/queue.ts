@@ -9,8 +9,8 @@ import { until } from './until.js';
 const BUYERS = 20;
 
 /**
- * One buyer is inside, the others come one by one, to each process in turn. The stock after an
- * order tells the order of purchase.
+ * One buyer is inside, and the others arrive one by one, at each process in turn. The stock after
+ * an order shows the order of purchase.
  */
 export async function queue(plan: PartPlan, strategy: 'redis-lock' | 'fair'): Promise<QueueResult> {
   const productId = plan.newProduct();
@@ -48,7 +48,7 @@ async function lineUp({ url, members }: Fleet): Promise<Array<{ buyer: Buyer; me
   return line.slice(0, BUYERS);
 }
 
-/** Resolves once the order has gone on from the doors and asked for its lock. */
+/** Resolves when the order has left the doors and waits for its lock. */
 async function atTheDoors(fleet: Fleet, member: Member, order: () => void): Promise<void> {
   await member.closeGate('doors', 1);
   order();
@@ -58,7 +58,7 @@ async function atTheDoors(fleet: Fleet, member: Member, order: () => void): Prom
   await member.closeGate('doors', 0);
 }
 
-/** Which of two processes reaches Redis first is known when it is seen there. */
+/** The queue in Redis shows which of two processes arrived first. */
 function stoodInLine(plan: PartPlan, productId: string, waiters: number): Promise<boolean> {
   const key = `redisson_lock_queue:{${plan.keyPrefix}product_${productId}}`;
   return until(async () => (await plan.redis.llen(key)) >= waiters);

@@ -5,7 +5,7 @@ import { askFor } from './visit.js';
 
 const OK = 200;
 
-/** The moment of the job comes in all processes at once. */
+/** The job is due in all processes at once. */
 export async function report(
   plan: PartPlan,
   strategy: 'everywhere' | 'cron-lock',

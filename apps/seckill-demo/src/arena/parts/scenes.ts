@@ -15,7 +15,7 @@ export interface PartScene {
   readonly play: (plan: PartPlan) => Promise<PartResult>;
 }
 
-/** In a fleet that starts cold and soon gives up waiting: there a refusal is what has to be seen. */
+/** For a fleet that starts cold and gives up waiting soon: this scene needs to see refusals. */
 export const HASTY_SCENES: readonly PartScene[] = [
   { part: 'opening', withLock: true, play: opening },
   { part: 'offer', withLock: false, play: (plan) => offer(plan, 'naive') },

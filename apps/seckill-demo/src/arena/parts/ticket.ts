@@ -7,7 +7,7 @@ import { askFor } from './visit.js';
 const OK = 201;
 const TOO_MANY = 429;
 
-/** One visitor tries at every process in turn, each time as often as is allowed, and once more. */
+/** One visitor tries at every process in turn, once more each time than the limit allows. */
 export async function ticket(
   plan: PartPlan,
   strategy: 'per-process' | 'shared',

@@ -3,10 +3,7 @@ import { STEP_LIMIT_MS } from '../fleet.js';
 
 const ASK_EVERY_MS = 2;
 
-/**
- * Asks until the answer is true; resolves with false after a time that no step takes on any
- * machine.
- */
+/** Polls until the check is true. Resolves with false after a time that no step needs on any machine. */
 export async function until(isSo: () => Promise<boolean>): Promise<boolean> {
   const limit = Date.now() + STEP_LIMIT_MS;
   while (!(await isSo())) {

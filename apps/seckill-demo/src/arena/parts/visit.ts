@@ -3,7 +3,7 @@ import type { OrderRef } from '../../seckill/gate.js';
 import type { Answer, Buyer } from '../buyer.js';
 import type { PartPlan } from './part.js';
 
-/** Asks for somebody; the answer, and what the process sees meanwhile, become steps of the part. */
+/** Sends a request for a buyer. The answer and the events of the process become steps of the part. */
 export async function askFor(
   { onAnswer }: Pick<PartPlan, 'onAnswer'>,
   visit: OrderRef,

@@ -1,7 +1,7 @@
 import type { Surface } from '../canvas.js';
 import type { Box, Dot, Layout } from './layout.js';
 
-/** The text above the boxes. */
+/** The height of the text above the boxes. */
 export interface BoxNames {
   readonly crowd: string;
   readonly stock: string;
@@ -43,7 +43,7 @@ function write({ context, ink }: Surface, box: Box, name: string, colour: string
   context.fillText(name, box.x, box.y - 7, box.width);
 }
 
-/** An oversold piece is a square as well as red; a buyer who was sent away is hollow. */
+/** An oversold piece is also a square; a buyer that was sent away is hollow. */
 function drawDot({ context, ink }: Surface, { x, y, kind }: Dot, radius: number): void {
   context.beginPath();
   if (kind === 'oversold') {

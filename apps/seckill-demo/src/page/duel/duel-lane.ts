@@ -16,7 +16,7 @@ import { dotsAt, layoutOf } from './layout.js';
 
 const NOBODY: Counts = { sold: 0, turnedAway: 0 };
 
-/** One side of the duel, shown on a clock of its own. */
+/** One side of the duel, with its own clock. */
 @customElement('duel-lane')
 export class DuelLane extends ArenaElement {
   static override readonly styles = [look, laneStyles];
@@ -98,7 +98,7 @@ export class DuelLane extends ArenaElement {
       : html`${words.soFar}${away}`;
   }
 
-  /** For those who want nothing to fly. */
+  /** For visitors who want no motion. */
   #bar(): TemplateResult {
     const { buyers, stock } = this.#crowd;
     const share = (pieces: number): string => `${((100 * pieces) / buyers).toFixed(1)}%`;
@@ -127,7 +127,7 @@ export class DuelLane extends ArenaElement {
     this.counts = countsAt(this.#lane, Infinity, this.#slowness);
   }
 
-  /** Draws the next frame. What has been shown slowly keeps its pace while more steps come. */
+  /** Draws the next frame. A slowed lane keeps its pace while more steps arrive. */
   readonly #tick = (now: number): void => {
     this.#frame = requestAnimationFrame(this.#tick);
     if (this.#startedAt === undefined && this.#lane.answers.length > 0) {
@@ -142,7 +142,7 @@ export class DuelLane extends ArenaElement {
     this.#draw(shownMs);
   };
 
-  /** Whether the picture differs from the last one; a lane at rest is not drawn again and again. */
+  /** Whether the picture differs from the last one; a lane at rest is not drawn again. */
   #isAnew(shownMs: number, { clientWidth }: HTMLCanvasElement): boolean {
     const shown = Math.min(shownMs, endOf(this.#lane, this.#slowness));
     const { language, theme } = preferences;

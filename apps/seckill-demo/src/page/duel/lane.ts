@@ -1,15 +1,15 @@
 import type { Step } from '../../arena/step.js';
 
-/** One answer of the duel, by the ms since the first one. */
+/** One answer of the duel, in ms since the first answer. */
 export interface LaneAnswer {
   readonly at: number;
   readonly isSold: boolean;
-  /** Its place among those that were sold, or among those that were not. */
+  /** Its position among the sold pieces, or among the refusals. */
   readonly place: number;
 }
 
 export interface Lane {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly answers: readonly LaneAnswer[];
   /** From the first answer to the last one. */
   readonly spanMs: number;
@@ -21,11 +21,11 @@ export interface Counts {
   readonly turnedAway: number;
 }
 
-/** A person can follow a duel that takes so long. */
+/** The time in which a person can follow a duel. */
 const SHOWN_MS = 4_000;
-/** How long a dot flies; it lands when its answer is shown. */
+/** The time that a dot flies; it lands when its answer is shown. */
 export const FLIGHT_MS = 450;
-/** A lane is shown at once, while its answers come. */
+/** A lane is shown at once, while its answers arrive. */
 const SLOWNESS_MEANWHILE = 2;
 
 export function laneOf(steps: readonly Step[]): Lane {
@@ -44,13 +44,13 @@ export function laneOf(steps: readonly Step[]): Lane {
   };
 }
 
-/** How many times slower than real a lane is shown; a whole number. */
+/** The factor by which a lane is slowed down; a whole number. */
 export function slownessOf({ spanMs, isOver }: Lane): number {
   if (!isOver) return SLOWNESS_MEANWHILE;
   return Math.max(1, Math.round(SHOWN_MS / Math.max(spanMs, 10)));
 }
 
-/** When an answer is shown, by the ms since the lane began to be shown. */
+/** When an answer is shown, in ms since the lane began to be shown. */
 export function shownAt(answer: LaneAnswer, slowness: number): number {
   return FLIGHT_MS + answer.at * slowness;
 }

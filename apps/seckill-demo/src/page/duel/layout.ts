@@ -13,13 +13,13 @@ export interface Spot {
   readonly y: number;
 }
 
-/** Where the dots of a lane stand. */
+/** The positions of a lane's dots. */
 export interface Layout {
   readonly crowd: Box;
   readonly stock: Box;
   readonly beyond: Box;
   readonly away: Box;
-  /** Dots are as large as their box has room for. */
+  /** Dots are as large as their box allows. */
   readonly radii: Readonly<Record<DotKind, number>>;
 }
 
@@ -30,10 +30,10 @@ export interface Dot extends Spot {
 }
 
 const GAP = 14;
-/** Above each box there is its name. */
+/** The name of each box is above it. */
 const NAME = 22;
 
-/** The crowd on the left, the stock in the middle, on the right what is too much and the sent away. */
+/** The crowd is on the left, the stock in the middle, the oversold and the sent away on the right. */
 export function layoutOf(width: number, height: number, buyers: number): Layout {
   const column = (width - 2 * GAP) / 10;
   const full = height - NAME;
@@ -62,7 +62,7 @@ function radiusIn(box: Box, count: number): number {
   return Math.min(4, 0.34 * pitch);
 }
 
-/** The place of one of `count` dots, which fill a box row by row from the bottom. */
+/** The position of one of `count` dots, which fill a box row by row from the bottom. */
 export function spotIn(box: Box, index: number, count: number): Spot {
   const columns = Math.max(1, Math.ceil(Math.sqrt((count * box.width) / box.height)));
   const rows = Math.max(1, Math.ceil(count / columns));
@@ -79,7 +79,7 @@ export interface Crowd {
   readonly stock: number;
 }
 
-/** All dots at this moment. A buyer whose answer is not yet known waits. */
+/** All dots at this moment. A buyer without an answer so far waits. */
 export function dotsAt(
   layout: Layout,
   lane: Lane,
@@ -113,7 +113,7 @@ function flying(layout: Layout, answer: LaneAnswer, crowd: Crowd, start: Spot, f
   return { ...between(start, spot, flown), kind: 'oversold' };
 }
 
-/** To the door of the stock, and from there to where the sent away stand. */
+/** To the door of the stock, and from there to the sent away. */
 function bounced(start: Spot, { x, y, height }: Box, spot: Spot, flown: number): Spot {
   const door = { x: x - 6, y: y + height / 2 + (start.y - y - height / 2) * 0.4 };
   return flown < 0.5 ? between(start, door, flown * 2) : between(door, spot, flown * 2 - 1);

@@ -30,7 +30,7 @@ function nameOfThisTab(): string {
   }
 }
 
-/** The visitor buys, pays, and calls a crowd of robots. */
+/** The visitor buys, pays, and calls robots. */
 @customElement('buyer-panel')
 export class BuyerPanel extends ArenaElement {
   static override readonly styles = [
@@ -64,7 +64,7 @@ export class BuyerPanel extends ArenaElement {
 
   @state() private buyer = nameOfThisTab();
   @state() private refusal: Refusal | undefined;
-  /** The time to pay runs. */
+  /** Runs during the time to pay. */
   #timer: ReturnType<typeof setInterval> | undefined;
 
   override connectedCallback(): void {

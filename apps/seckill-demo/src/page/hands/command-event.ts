@@ -1,6 +1,6 @@
 import type { Command } from '../../arena/step.js';
 
-/** Somebody has pressed the button of a command. */
+/** The visitor has pressed the button of a command. */
 export class CommandEvent extends Event {
   static readonly type = 'arena-command';
 

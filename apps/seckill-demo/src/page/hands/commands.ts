@@ -6,7 +6,7 @@ export type Reply =
 
 const token = new URLSearchParams(location.search).get('token') ?? '';
 
-/** Asks the arena to do something; never rejects. */
+/** Sends a command to the arena; never rejects. */
 export async function send(command: Command): Promise<Reply> {
   try {
     const response = await fetch('./commands', {

@@ -18,11 +18,11 @@ import { send } from './commands.js';
 import './process-panel.js';
 
 const WINDOW_MS = 15_000;
-/** The timeline moves on by itself so often. */
+/** The timeline moves on by itself at this interval. */
 const MOVES_EVERY_MS = 100;
 const JUMPS_EVERY_MS = 2_000;
 
-/** The shop that serves: the visitor buys in it, and breaks it. */
+/** The shop that serves: the visitor buys from it, and breaks it. */
 @customElement('hands-view')
 export class HandsView extends ArenaElement {
   static override readonly styles = [

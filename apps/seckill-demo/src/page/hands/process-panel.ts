@@ -111,7 +111,7 @@ export class ProcessPanel extends ArenaElement {
     </button>`;
   }
 
-  /** A reason that concerns the whole page stands once, above. */
+  /** The page shows a reason for all commands once, above them. */
   #why(kinds: readonly CommandKind[]): TemplateResult[] {
     const obstacles = kinds.map((kind) => obstacleTo(kind, this.page, connection.state));
     const own = obstacles.filter((one) => one === 'foreign-redis' || one === 'platform');

@@ -4,8 +4,8 @@ export type Refusal =
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * The shop's answer to an order or a payment, as the arena hands it on: its status and its body.
- * Undefined: the steps of the order tell the rest, which is paid, too late to be paid, and so on.
+ * The shop's answer to an order or a payment, as the arena passes it on: its status and its body.
+ * Undefined: the steps of the order show the rest, such as paid or too late.
  */
 export function refusalOf(
   asked: 'buy' | 'pay',

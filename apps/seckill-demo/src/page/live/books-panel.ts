@@ -7,7 +7,7 @@ import { look } from '../look.js';
 import { handsWords } from '../words/hands-words.js';
 import { liveWords } from '../words/live-words.js';
 
-/** An order goes from left to right. */
+/** An order moves from left to right. */
 const STATES = [
   'queued',
   'reserved',
@@ -18,7 +18,7 @@ const STATES = [
   'cancelled',
 ] as const;
 
-/** Stock against orders. Whatever is broken, both must tell the same. */
+/** The stock and the orders. Both must agree after every fault. */
 @customElement('books-panel')
 export class BooksPanel extends ArenaElement {
   static override readonly styles = [
@@ -113,7 +113,7 @@ export class BooksPanel extends ArenaElement {
     `;
   }
 
-  /** Where the orders of the real sale are. */
+  /** The states of the orders of the real sale. */
   #states(counts: BooksSeen['states']): TemplateResult | typeof nothing {
     const shown = STATES.filter((state) => counts[state] !== undefined);
     if (shown.length === 0) return nothing;

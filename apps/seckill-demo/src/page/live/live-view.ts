@@ -8,7 +8,7 @@ import './books-panel.js';
 import './queues-panel.js';
 import './rate-chart.js';
 
-/** The figures of the sale, as it goes. */
+/** The figures of the sale, live. */
 @customElement('live-view')
 export class LiveView extends ArenaElement {
   static override readonly styles = [

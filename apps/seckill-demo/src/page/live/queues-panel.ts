@@ -9,7 +9,7 @@ import { liveWords } from '../words/live-words.js';
 
 const DRAWN = 24;
 
-/** Those who wait in each process; with the fair lock everybody has a number. */
+/** The waiters in each process. With the fair lock, each has a number. */
 @customElement('queues-panel')
 export class QueuesPanel extends ArenaElement {
   static override readonly styles = [

@@ -45,7 +45,7 @@ export class SeriesPlot extends ArenaElement {
 
   #Plot: Plot | undefined;
   #plot: uPlot | undefined;
-  /** Colours are fixed in a plot; another theme needs another one. */
+  /** The colours of a plot are fixed; another theme needs a new plot. */
   #theme = '';
   readonly #resized = new ResizeObserver(() => {
     if (this.place !== null) this.#plot?.setSize({ width: this.place.clientWidth, height: HEIGHT });
@@ -80,7 +80,7 @@ export class SeriesPlot extends ArenaElement {
     this.#plot?.setData([[...this.seconds], [...this.values]]);
   }
 
-  /** It throws where the language of the browser is none; then the figures and the table are left. */
+  /** It throws if the browser's language is invalid; then the figures and the table remain. */
   async #load(): Promise<void> {
     try {
       this.#Plot ??= (await import('uplot')).default;

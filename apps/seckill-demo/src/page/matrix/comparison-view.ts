@@ -13,7 +13,7 @@ import type { ComparedRow, Comparison } from './comparison.js';
 
 const ABSENT = '–';
 
-/** Callers of each strategy: how long they wait, what Redis runs for them, and who overtakes whom. */
+/** The callers of each strategy: their waiting time, their Redis commands, and the overtaken buyers. */
 @customElement('comparison-view')
 export class ComparisonView extends ArenaElement {
   static override readonly styles = [
@@ -144,7 +144,7 @@ export class ComparisonView extends ArenaElement {
   }
 }
 
-/** A tenth of a ms tells something only where there are few of them. */
+/** A tenth of a ms is useful only for small values. */
 function milliseconds(value: number | undefined): string {
   if (value === undefined) return ABSENT;
   return value < 10 ? value.toFixed(1) : value.toFixed(0);

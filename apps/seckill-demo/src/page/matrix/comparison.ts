@@ -17,7 +17,7 @@ export interface ComparedRow extends Pick<Row, 'strategy'> {
   readonly figures: LoadResult | undefined;
 }
 
-/** One for each number of processes, the fewest first. */
+/** One for each number of processes, in ascending order. */
 export function comparisonsOf({ run, cells }: Pick<PageState, 'run' | 'cells'>): Comparison[] {
   const { columns, rows } = matrixOf(run?.cells ?? []);
   return columns.flatMap((column, place) => {

@@ -20,12 +20,12 @@ const ARROWS: Readonly<Record<string, readonly [down: number, right: number]>> =
   ArrowRight: [0, 1],
 };
 
-/** Strategies against what may go wrong; the cells fill in as they are played. */
+/** Strategies in rows, the rush and the faults in columns. The cells fill during the run. */
 @customElement('matrix-view')
 export class MatrixView extends ArenaElement {
   static override readonly styles = [look, matrixStyles];
 
-  /** The cell that the tab key reaches; arrows lead to the others. */
+  /** The cell that the tab key reaches; the arrow keys lead to the others. */
   #entry: string | undefined;
 
   protected override render(): TemplateResult {
@@ -127,7 +127,7 @@ export class MatrixView extends ArenaElement {
     </div>`;
   }
 
-  /** Back to the cell that was left. */
+  /** Returns to the cell that the visitor left. */
   focusCell(): void {
     this.renderRoot.querySelector<HTMLElement>('button[tabindex="0"]')?.focus();
   }

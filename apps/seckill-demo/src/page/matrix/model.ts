@@ -12,7 +12,7 @@ export type MatrixCell = RunBegan['cells'][number];
 
 export interface Row {
   readonly strategy: StrategyName;
-  /** One for each column; undefined where nothing is played. */
+  /** One for each column; undefined if that cell is not played. */
   readonly cells: ReadonlyArray<MatrixCell | undefined>;
 }
 
@@ -21,7 +21,7 @@ export interface Matrix {
   readonly rows: readonly Row[];
 }
 
-/** Strategies against the rush and the faults, in the order of the run. */
+/** Strategies in rows, the rush and the faults in columns, in the order of the run. */
 export function matrixOf(cells: RunBegan['cells']): Matrix {
   const columns = columnsOf(cells);
   const strategies = [...new Set(cells.flatMap((cell) => (isInMatrix(cell) ? cell.strategy : [])))];

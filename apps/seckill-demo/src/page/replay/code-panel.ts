@@ -10,7 +10,7 @@ import { blameOf } from './blame.js';
 import type { Blame } from './blame.js';
 import { codeLines } from './code.js';
 
-/** The strategy as its file has it, with the line that decides the outcome. */
+/** The strategy as in its source file, with the line that decides the outcome. */
 @customElement('code-panel')
 export class CodePanel extends ArenaElement {
   static override readonly styles = [

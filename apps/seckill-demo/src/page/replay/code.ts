@@ -3,7 +3,7 @@ export interface CodeLine {
   readonly text: string;
 }
 
-/** The lines that matter: no imports, no comments, and not what is injected. */
+/** The important lines: without imports, comments, and injected services. */
 export function codeLines(source: string): CodeLine[] {
   const lines = blanked(source, /\/\*\*[\s\S]*?\*\//g, /^ {2}constructor\([\s\S]*?\) \{\}$/gm)
     .split('\n')

@@ -10,7 +10,7 @@ import { colon } from '../words.js';
 import { timelineWords } from '../words/timeline-words.js';
 import { replayWords } from '../words/replay-words.js';
 
-/** The lock as Redis has it at one moment, its TTL running. */
+/** The lock in Redis at one moment, with its running TTL. */
 @customElement('key-panel')
 export class KeyPanel extends ArenaElement {
   static override readonly styles = [
@@ -103,7 +103,7 @@ function fact(name: unknown, value: unknown): TemplateResult {
     <dd>${value}</dd>`;
 }
 
-/** A UUID is told by its first digits, and by what follows it. */
+/** Shortens a UUID to its first digits and the text after it. */
 function short(text: string): string {
   return text
     .replace(/\b([0-9a-f]{6})[0-9a-f]{2}-[0-9a-f-]{27}/g, '$1…')

@@ -1,13 +1,13 @@
 import type { TimeScale } from '../timeline/time-scale.js';
 
-/** `slow`: a cell takes some seconds, and its pauses are as short as they are drawn. */
+/** `slow`: a cell takes a few seconds, and its pauses are as short as they are drawn. */
 export type Pace = 'slow' | number;
 
 export const PACES: readonly Pace[] = ['slow', 1, 0.25, 0.05];
 
 const SLOW_MS = 6_000;
 
-/** Where the playhead is, `sinceMs` after it was at `from`. */
+/** The position of the playhead, `sinceMs` after it was at `from`. */
 export function playedTo(from: number, sinceMs: number, pace: Pace, scale: TimeScale): number {
   if (pace !== 'slow') return from + sinceMs * pace;
   return scale.timeOf(Math.min(1, scale.shareOf(from) + sinceMs / SLOW_MS));

@@ -22,12 +22,12 @@ import './timeline-legend.js';
 /** The visitor wants to choose another cell. */
 export const BACK_TO_MATRIX = 'back-to-matrix';
 
-/** One cell, live or again: its timeline, its key, and the code of its strategy. */
+/** One cell, live or replayed: its timeline, its key, and the code of its strategy. */
 @customElement('replay-view')
 export class ReplayView extends ArenaElement {
   static override readonly styles = [look, replayStyles];
 
-  /** Where the playhead stands; undefined: at the latest step. */
+  /** The position of the playhead; undefined: at the latest step. */
   @state() private now: number | undefined;
   @state() private isPlaying = false;
   @state() private pace: Pace = 'slow';
@@ -108,7 +108,7 @@ export class ReplayView extends ArenaElement {
     </header>`;
   }
 
-  /** The same harm to the library, beside a strategy that it hurts. */
+  /** The same fault with the library, beside a strategy that it breaks. */
   #compare(id: string): TemplateResult | typeof nothing {
     const [kind, strategy, ...rest] = id.split('/');
     const other = [kind, strategy === 'redis-lock' ? 'lua-release' : 'redis-lock', ...rest].join(
@@ -206,7 +206,7 @@ export class ReplayView extends ArenaElement {
     selection.choose(undefined);
   };
 
-  /** Somebody looks closely at this cell: the run must not take it away. */
+  /** The visitor looks closely at this cell: the run must not replace it. */
   #pin(): void {
     if (selection.cell !== undefined) return;
     this.#chosen = shownCell(this.page, undefined);

@@ -4,10 +4,10 @@ import type { PageState } from '../state.js';
 import { runningCells } from '../state/cells.js';
 import type { ReplayWords } from '../words/replay-words.js';
 
-/** The cell that explains the library best: a Lua release alone does not save a holder that is slow. */
+/** The cell that explains the library best: a Lua release alone does not protect a slow holder. */
 const SHOWCASE = 'fault/lua-release/slow-work';
 
-/** The chosen cell, else the one that is being played, else the one that is worth a look. */
+/** The chosen cell, or else the cell in play, or else the most instructive one. */
 export function shownCell(page: PageState, chosen: string | undefined): string | undefined {
   if (chosen !== undefined && page.cells[chosen] !== undefined) return chosen;
   const running = runningCells(page.cells).at(-1);
@@ -29,7 +29,7 @@ export function titleOf(cell: Cell, words: ReplayWords, texts: Texts): string {
   }
 }
 
-/** Headings of the terminal are broken into lines; Chinese goes on without a space. */
+/** Headings of the terminal contain line breaks. Chinese text has no space there. */
 export function oneLine(heading: string): string {
   return heading
     .replace(/(?<=[^\x20-\x7e])\n(?=[^\x20-\x7e])|(?<=，)\n/g, '')

@@ -2,7 +2,7 @@ import { Observable } from '../observable.js';
 
 export type ConnectionState = 'connecting' | 'live' | 'broken' | 'closed' | 'recorded' | 'missing';
 
-/** Where the steps come from, and whether they do. */
+/** The source of the steps, and whether they arrive. */
 class Connection extends Observable {
   #state: ConnectionState = 'connecting';
 

@@ -8,7 +8,7 @@ import { recording } from './recording.js';
 
 const SPEEDS = [0.25, 1, 4, 16] as const;
 
-/** Plays a recorded run, as fast as somebody likes. */
+/** Plays a recorded run, at the chosen speed. */
 @customElement('recording-bar')
 export class RecordingBar extends ArenaElement {
   static override readonly styles = [

@@ -3,13 +3,13 @@ import { Observable } from '../observable.js';
 import { store } from '../store.js';
 import { connection } from './connection.js';
 
-/** How often new steps are handed on, as a live arena does. */
+/** The interval at which new steps are passed on, as in a live arena. */
 const BATCH_MS = 50;
 
-/** A run that was recorded, played by its own clock. */
+/** A recorded run, played by its own clock. */
 export class Recording extends Observable {
   #steps: readonly Step[] = [];
-  /** The number of steps that have been played. */
+  /** The number of steps played so far. */
   #played = 0;
   #now = 0;
   #speed = 1;
@@ -17,7 +17,7 @@ export class Recording extends Observable {
   #timer: ReturnType<typeof setInterval> | undefined;
   #lastTick = 0;
 
-  /** Steps that arrived late are put where they belong. */
+  /** Sorts late steps by their time. */
   load(steps: readonly Step[]): void {
     this.#steps = [...steps].sort((a, b) => a.at - b.at);
     this.seek(this.start);
@@ -36,7 +36,7 @@ export class Recording extends Observable {
     return this.#now;
   }
 
-  /** Before the first cell there is nothing to be seen. */
+  /** Before the first cell, there is nothing to see. */
   get start(): number {
     return this.#steps.find(({ kind }) => kind === 'cell-began')?.at ?? 0;
   }
@@ -71,7 +71,7 @@ export class Recording extends Observable {
     this.changed();
   }
 
-  /** Backwards, everything is played anew up to there. */
+  /** To go back, it plays everything again up to there. */
   seek(at: number): void {
     if (at < this.#now) {
       store.reset();

@@ -1,6 +1,6 @@
 import type { Trace } from '../timeline/trace.js';
 
-/** For each buyer, in the order of arrival: the place among those who bought; undefined: still waiting. */
+/** For each buyer, by arrival: the position among the buyers with a piece. Undefined: still waiting. */
 export function orderOf(traces: readonly Trace[]): Array<number | undefined> {
   const by = (point: 'doors' | 'lock-set') => (a: Trace, b: Trace) =>
     (a.points.get(point) ?? 0) - (b.points.get(point) ?? 0);

@@ -8,7 +8,7 @@ const ROWS = { first: 31, second: 91 } as const;
 type Cart = keyof typeof ROWS;
 const CARTS = ['first', 'second'] as const;
 
-/** Two carts, two products: who has what, and who waits for it. */
+/** Two carts and two products: the holder of each, and its waiter. */
 export const cartPicture: Picture = {
   isMovedBy: (step) => isAnswer(step) || hasLock(step),
   draw: ({ steps, withLock }) => svg`
@@ -18,7 +18,7 @@ export const cartPicture: Picture = {
     ${withLock ? together(steps) : oneByOne(steps)}`,
 };
 
-/** Each has one, and then waits for what the other has. */
+/** Each cart holds one product, and then waits for the product of the other. */
 function oneByOne(steps: Scene['steps']): SVGTemplateResult {
   const holders = CARTS.filter((cart) =>
     steps.some((step) => step.kind === 'passed' && step.buyer === cart),
@@ -30,7 +30,7 @@ function oneByOne(steps: Scene['steps']): SVGTemplateResult {
     ${isStuck ? svg`<text class="big harm-text" x="125" y="118">✕</text>` : ''}`;
 }
 
-/** The one that has its locks has both; the other one comes after. */
+/** The cart with the locks holds both; the other cart follows. */
 function together(steps: Scene['steps']): SVGTemplateResult {
   const latest = steps.findLast((step) => step.kind === 'passed');
   if (latest?.kind !== 'passed') return svg``;

@@ -6,7 +6,7 @@ import type { Picture } from './scene.js';
 
 const FENCE = 176;
 
-/** Two processes write one price, 99 and then 49; the first one stands still before its write. */
+/** Two processes write one price, 99 and then 49. The first one is frozen before its write. */
 export const fencePicture: Picture = {
   isMovedBy: (step) => step.kind === 'struck' || step.kind === 'passed',
   draw: ({ steps, withLock }) => {
@@ -41,7 +41,7 @@ function lateWrite(fate: 'written' | 'refused'): SVGTemplateResult {
     ${isRefused ? svg`<text class="big harm-text" x=${FENCE - 10} y="22">✕</text>` : ''}`;
 }
 
-/** Its answer says less: the lock is missed once the write is done. */
+/** Its answer shows less: the process notices the loss only after the write. */
 function hasWritten(office: 'first' | 'next', steps: readonly Step[]): boolean {
   return steps.some(
     (step) => step.kind === 'passed' && step.buyer === office && step.point === 'after-write',

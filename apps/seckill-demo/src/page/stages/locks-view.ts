@@ -40,7 +40,7 @@ export class LocksView extends ArenaElement {
     `;
   }
 
-  /** Those of the run, or all of them before it begins. */
+  /** The parts of the run, or all parts before it begins. */
   #parts(): readonly PartName[] {
     const { run } = this.page;
     if (run === undefined) return PART_NAMES;

@@ -7,7 +7,7 @@ import type { Picture, Scene } from './scene.js';
 const COLUMNS = 4;
 const MERCHANT = 'merchant';
 
-/** Each reader saw this: a price and a stock. Old and old fit together; old and new are torn. */
+/** Each reader saw this price and stock. Old and old fit together; old and new are torn. */
 export const offerPicture: Picture = {
   isMovedBy: (step) => isAnswer(step) || isReading(step),
   draw: ({ result, steps, withLock }) => {
@@ -24,7 +24,7 @@ export const offerPicture: Picture = {
   },
 };
 
-/** The new offer at the right, once the merchant got in; until then he is kept out. */
+/** The new offer is on the right after the merchant got in. Until then, the merchant is outside. */
 function merchant(steps: Scene['steps']): SVGTemplateResult {
   const answers = steps.filter(isAnswer).filter(({ buyer }) => buyer === MERCHANT);
   const hasChanged = answers.some(({ answer }) => answer === 'sold');

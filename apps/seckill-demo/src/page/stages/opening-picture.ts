@@ -2,7 +2,7 @@ import { svg } from 'lit';
 import { isAnswer, WIDTH } from './scene.js';
 import type { Picture } from './scene.js';
 
-/** A lamp for each process; the doors open when the last one is lit. Those who came too early stay outside. */
+/** A lamp for each process. The doors open when the last lamp is on. Early buyers stay outside. */
 export const openingPicture: Picture = {
   isMovedBy: isAnswer,
   draw: ({ steps, processes }) => {

@@ -7,7 +7,7 @@ import type { Picture, Scene } from './scene.js';
 const LAMPS = 5;
 const COLUMNS = 10;
 
-/** The gateway with its five lamps, and what became of those who paid at once. */
+/** The gateway with its five lamps, and the results of the payments. */
 export const paymentPicture: Picture = {
   isMovedBy: (step) => isAnswer(step) || isInside(step),
   draw: ({ result, steps }) => {
@@ -23,7 +23,7 @@ export const paymentPicture: Picture = {
   },
 };
 
-/** How many lamps are lit: those who have come in, and not yet gone out. */
+/** The number of lamps that are on: payments that have come in and not left yet. */
 export function insideAfter(steps: Scene['steps']): number {
   const inside = new Set<string>();
   for (const step of steps) {

@@ -8,10 +8,10 @@ import type { Picture } from './scene.js';
 const TOP = 30;
 const BOTTOM = 96;
 const EDGE = 12;
-/** As many as come; their places are fixed before all are there. */
+/** The number of buyers; their positions are fixed before all have arrived. */
 const BUYERS = 20;
 
-/** A line from the place of each buyer's arrival to the place of the purchase: crossings are overtakings. */
+/** A line from each buyer's arrival to its purchase. A crossing is an overtaking. */
 export const queuePicture: Picture = {
   isMovedBy: (step) =>
     step.kind === 'passed' && (step.point === 'doors' || step.point === 'lock-set'),

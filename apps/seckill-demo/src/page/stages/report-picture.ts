@@ -4,7 +4,7 @@ import type { Picture } from './scene.js';
 
 const MOST = 8;
 
-/** A box for each process; those that ran the job are filled, and more than one is too many. */
+/** A box for each process. Filled: the process ran the job; more than one filled box is a fault. */
 export const reportPicture: Picture = {
   isMovedBy: isAnswer,
   draw: (scene) => {

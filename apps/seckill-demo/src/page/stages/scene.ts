@@ -5,7 +5,7 @@ import type { OrderAnswered, Step } from '../../arena/step.js';
 
 /** One half of a stage: a part of the sale with its lock, or without. */
 export interface Scene {
-  /** Undefined until all of it is shown. */
+  /** Undefined until all moves are shown. */
   readonly result: PartResult | undefined;
   readonly withLock: boolean;
   /** All processes of the shop in which it is played. */
@@ -26,7 +26,7 @@ export const HEIGHT = 120;
 const SCENE_MS = 4_000;
 const [SHORTEST_MS, LONGEST_MS] = [40, 700];
 
-/** How long a move is shown: many take about as long together as few. */
+/** The time of a move: many moves together take about as long as a few. */
 export function moveMs(moves: number): number {
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SCENE_MS / Math.max(1, moves)));
 }
@@ -35,7 +35,7 @@ export function isAnswer(step: Step): step is OrderAnswered & { readonly at: num
   return step.kind === 'answered';
 }
 
-/** The head of an arrow; ids are known within one picture only. */
+/** The head of an arrow; ids are valid within one picture only. */
 export function head(id: string, look: string): SVGTemplateResult {
   return svg`<marker id=${id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
     <path class=${look} d="M0 0 L8 4 L0 8 z" />

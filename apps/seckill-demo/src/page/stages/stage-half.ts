@@ -18,21 +18,21 @@ import { PICTURES } from './stages.js';
 
 const TICK_MS = 50;
 
-/** The lock of the stock is what these are about; the timeline knows no other. */
+/** These parts use the lock of the stock; the timeline shows no other lock. */
 const ON_THE_TIMELINE: readonly PartName[] = ['queue', 'opening', 'cart', 'fence'];
 
-/** A part of the sale with its lock, or without. It is over in no time, and shown slowly. */
+/** A part of the sale with its lock, or without. It takes almost no time, so it is shown slowly. */
 @customElement('stage-half')
 export class StageHalf extends ArenaElement {
   static override readonly styles = [look, stageStyles];
 
   @property() partName: PartName = 'queue';
   @property() which: 'without' | 'with' = 'without';
-  /** How many moves are shown. */
+  /** The number of shown moves. */
   @state() private shown = Infinity;
 
   #timer: ReturnType<typeof setInterval> | undefined;
-  /** It has been seen before it was played. */
+  /** The visitor saw it before it was played. */
   #wasAwaited = false;
 
   override disconnectedCallback(): void {
@@ -65,7 +65,7 @@ export class StageHalf extends ArenaElement {
     return this.page.cells[this.#id];
   }
 
-  /** The moves of the picture, in the order in which they happened. */
+  /** The moves of the picture, in order of time. */
   #moves(): readonly Step[] {
     const { isMovedBy } = PICTURES[this.partName];
     return store.log

@@ -6,7 +6,7 @@ import type { Picture } from './scene.js';
 
 const LIMIT = 5;
 
-/** A row for each process: the visitor is let in within the limit, let in beyond it, or sent away. */
+/** A row for each process. An attempt is within the limit, beyond it but let in, or refused. */
 export const ticketPicture: Picture = {
   isMovedBy: isAnswer,
   draw: ({ steps }) => {

@@ -39,12 +39,12 @@ export function isRunning(cell: CellState | undefined): boolean {
   return cell !== undefined && cell.endedAt === undefined;
 }
 
-/** The ids of the cells that are being played, the latest last. */
+/** The ids of the cells in play, the latest last. */
 export function runningCells(cells: CellStates): string[] {
   return Object.keys(cells).filter((id) => isRunning(cells[id]));
 }
 
-/** Another outcome than the published one. */
+/** The outcome differs from the published one. */
 export function isSurprise(cell: CellState): boolean {
   return (
     cell.outcome !== undefined && cell.expected !== undefined && cell.outcome !== cell.expected

@@ -10,7 +10,7 @@ export interface Second {
 
 export interface Figures {
   readonly books: BooksSeen | undefined;
-  /** The latest ones; a second without an answer is missing. */
+  /** The latest seconds; a second without an answer is missing. */
   readonly seconds: readonly Second[];
 }
 
@@ -50,11 +50,11 @@ function secondsAfter(
 export interface Point {
   readonly second: number;
   readonly ordersPerSecond: number;
-  /** Nothing was answered: there is no latency. */
+  /** Without answers there is no latency. */
   readonly p99Ms: number | null;
 }
 
-/** Every second up to now, those without an answer too. */
+/** Every second up to now, including those without an answer. */
 export function pointsOf({ seconds }: Figures, nowMs: number, count: number): Point[] {
   const bySecond = new Map(seconds.map((second) => [second.second, second]));
   const last = Math.floor(nowMs / 1_000);

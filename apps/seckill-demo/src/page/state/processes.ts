@@ -5,7 +5,7 @@ export type Condition = 'up' | 'frozen' | 'cut' | 'blocked' | 'ended';
 export interface ProcessState {
   readonly process: number;
   readonly condition: Condition;
-  /** Orders that wait for a lock in this process, and those that hold one. */
+  /** The numbers of orders that wait for a lock in this process, and that hold one. */
   readonly waiting: number;
   readonly held: number;
 }
@@ -56,7 +56,7 @@ function withProcess(
   return place < 0 ? [...processes, changed] : processes.with(place, changed);
 }
 
-/** A new process takes the place of one that has ended, so that the others keep theirs. */
+/** A new process takes the position of an ended one, so that the others keep theirs. */
 function started(processes: readonly ProcessState[], process: number): readonly ProcessState[] {
   const fresh = { process, condition: 'up', waiting: 0, held: 0 } as const;
   const place = processes.findIndex(

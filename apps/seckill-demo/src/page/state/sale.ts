@@ -1,6 +1,6 @@
 import type { OrderMoved, Reconciled, SaleOpened, Step } from '../../arena/step.js';
 
-/** The sale that serves after the run, and may be played with. A new sale forgets earlier orders. */
+/** The sale after the run, which takes commands. A new sale forgets earlier orders. */
 export interface SaleState {
   readonly opened: SaleOpened | undefined;
   /** The latest first. */
@@ -40,12 +40,12 @@ function ordersAfter(orders: readonly OrderMoved[], moved: OrderMoved): readonly
   return [moved, ...others.slice(0, ORDERS_KEPT - 1)];
 }
 
-/** The order of a buyer, if the shop has told of one. */
+/** The order of a buyer, if the shop has reported one. */
 export function orderOf({ orders }: SaleState, buyer: string): OrderMoved | undefined {
   return orders.find((order) => order.buyer === buyer);
 }
 
-/** Which one of those who wait it is, the next one being 1; 0: it does not wait. */
+/** The position in the queue; the next waiter is 1. 0: it does not wait. */
 export function placeInLine({ orders }: SaleState, { order }: OrderMoved): number {
   const line = orders.filter(({ state }) => state === 'queued').map((queued) => queued.order);
   return line.includes(order) ? line.length - line.indexOf(order) : 0;

@@ -1,23 +1,23 @@
 import type { Step } from '../../arena/step.js';
 import type { Wait } from './timeline.js';
 
-/** So many waited in a process at once that a line for each has no room. */
+/** The waiters of a process, if they are too many for a line each. */
 export interface Crowd {
   readonly process: number;
   readonly from: number;
   readonly to: number;
-  /** The most of them at once. */
+  /** Their highest number at once. */
   readonly most: number;
 }
 
 interface Change {
   readonly process: number;
   readonly at: number;
-  /** How many wait from then on. */
+  /** The number of waiters from then on. */
   readonly waiting: number;
 }
 
-/** As the processes themselves count those who wait; else by the orders that came to the doors. */
+/** Uses the counts of the processes; without them, the orders that came to the doors. */
 export function crowdsIn(steps: readonly Step[], waits: readonly Wait[], end: number): Crowd[] {
   const counted = steps.some(({ kind }) => kind === 'waiters');
   return crowdsOf(counted ? countedIn(steps) : changesBy(waits), end);

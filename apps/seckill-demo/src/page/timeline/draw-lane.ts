@@ -39,7 +39,7 @@ export function drawLane(surface: Surface, picture: Picture, lane: LaneBox): voi
   }
 }
 
-/** It lies over the bars: whoever was inside did nothing meanwhile. */
+/** It lies over the bars: holders did nothing meanwhile. */
 function drawGap(surface: Surface, { scale, words }: Picture, lane: LaneBox, gap: Gap): void {
   const { context, ink } = surface;
   const box = { ...spanBox(surface, scale, gap), y: lane.body, height: lane.bodyHeight };
@@ -78,7 +78,7 @@ function drawCrowd(surface: Surface, picture: Picture, lane: LaneBox, crowd: Cro
   inside(surface, picture.words.crowd(crowd.most), box, { colour, ground, isAtEnd: true });
 }
 
-/** Solid while it may do harm, hatched since its lease is over, pale once its write is done. */
+/** Solid while it may do harm, hatched after its lease, pale after its write. */
 function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): void {
   const { context, ink } = surface;
   const { scale, timeline } = picture;
@@ -131,7 +131,7 @@ function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox,
   });
 }
 
-/** A word in a box, on a ground of its own; none if there is no room. */
+/** A word in a box with its own background; nothing if there is no room. */
 function inside(
   { context, ink }: Surface,
   text: string,

@@ -7,7 +7,7 @@ import { line, spanBox } from './picture.js';
 import type { Picture } from './picture.js';
 
 const TICKS = 6;
-/** A pause that is drawn narrower is not named. */
+/** A narrower pause has no label. */
 const PAUSE_WIDTH = 56;
 const HARMLESS: ReadonlyArray<Mark['kind']> = [
   'busy',
@@ -55,7 +55,7 @@ function drawBand(
   context.fillRect(box.x, box.y, box.width, box.height);
 }
 
-/** Over the lines of the flags: it can be read. */
+/** Over the lines of the flags, so that it is readable. */
 function drawName({ context, ink }: Surface, picture: Picture, lane: LaneBox): void {
   const { layout, words, numbered } = picture;
   const number = layout.lanes.indexOf(lane) + 1;

@@ -1,6 +1,6 @@
 import type { Step, Struck } from '../../arena/step.js';
 
-/** A time in which a process did nothing, or was not heard of. */
+/** A time in which a process did nothing, or sent nothing. */
 export interface Gap {
   readonly process: number;
   readonly from: number;
@@ -37,7 +37,7 @@ export function gapsOf(steps: readonly Step[], end: number): Gap[] {
   });
 }
 
-/** While the library doubted its hold. */
+/** While the library suspected its hold. */
 export function suspectsOf(steps: readonly Step[], end: number): Gap[] {
   return steps.flatMap((step, index) => {
     if (step.kind !== 'lock' || step.event !== 'suspect') return [];

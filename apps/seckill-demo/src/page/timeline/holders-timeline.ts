@@ -16,7 +16,7 @@ import type { Crowd } from './crowds.js';
 import type { Mark } from './marks.js';
 import type { Bar, Timeline } from './timeline.js';
 
-/** A table with more rows is of no use to anybody. */
+/** A table with more rows is too long to read. */
 const ROWS_SHOWN = 60;
 
 /** The holders of the lock over time: a lane for each process, drawn up to a moment. */
@@ -32,12 +32,12 @@ export class HoldersTimeline extends ArenaElement {
   ];
 
   @property({ attribute: false }) steps: readonly Step[] = [];
-  /** Only its number tells that steps were added. */
+  /** A change of their number means new steps. */
   @property({ attribute: false }) count = 0;
   @property({ attribute: false }) now = Infinity;
-  /** The last so many ms, each of the same width; otherwise all of them, with pauses shortened. */
+  /** The last milliseconds, to scale. Undefined: the whole time, with shortened pauses. */
   @property({ attribute: false }) window: number | undefined;
-  /** They have a lane each, in this order, whether they do anything or not. */
+  /** Each has a lane, in this order, even without events. */
   @property({ attribute: false }) processes: readonly number[] = [];
   @query('canvas') private readonly canvas!: HTMLCanvasElement | null;
 

@@ -2,7 +2,7 @@ import type { KeySeen, Step } from '../../arena/step.js';
 
 /** The lock in Redis at one moment. */
 export interface KeyNow extends Omit<KeySeen, 'kind' | 'cell'> {
-  /** It runs on between two looks; undefined: the key does not expire, or is not there. */
+  /** It runs on between two reads. Undefined: the key does not expire, or does not exist. */
   readonly ttlMs: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export function keyAt(steps: readonly Step[], at: number): KeyNow | undefined {
   return { ...seen, ttlMs };
 }
 
-/** How Redis is asked for the lock of this cell, and what it answers when there is none. */
+/** The command that reads the lock of this cell, and its answer without a lock. */
 export function lookAt(steps: readonly Step[]): {
   readonly command: string;
   readonly none: string;

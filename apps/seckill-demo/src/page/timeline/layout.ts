@@ -14,11 +14,11 @@ export interface Flag {
 export interface LaneBox {
   readonly process: number;
   readonly top: number;
-  /** Where the bars are; the name is above, the flags are below. */
+  /** The position of the bars; the name is above, the flags are below. */
   readonly body: number;
   readonly bodyHeight: number;
   readonly rowHeight: number;
-  /** Where the flags begin: a crowd that waits has a line of its own above them. */
+  /** The top of the flags: a waiting crowd has its own line above them. */
   readonly below: number;
   readonly flags: readonly Flag[];
 }
@@ -46,7 +46,7 @@ const ROW_HEIGHT = 26;
 const HIGHEST_BODY = 108;
 export const CROWD_HEIGHT = 18;
 
-/** The words below a lane stand beside each other where there is room, else one below the other. */
+/** The words below a lane are beside each other if there is room, or else one below the other. */
 export function layoutTimeline(timeline: Timeline, measure: Measure): TimelineLayout {
   const flagsOf = (process: number | undefined): Flag[] =>
     placed(

@@ -10,9 +10,9 @@ export type MarkKind =
   | 'lost'
   | 'renewal-failed';
 
-/** Something that needs a word. */
+/** An event with a word. */
 export interface Mark {
-  /** Undefined: it befell the lock, or Redis. */
+  /** Undefined: an event of the lock, or of Redis. */
   readonly process: number | undefined;
   readonly at: number;
   readonly kind: MarkKind;
@@ -40,7 +40,7 @@ export function struckMarks(steps: readonly Step[]): Mark[] {
   });
 }
 
-/** Those who went away without a piece, or were kept from writing. */
+/** Buyers that left without a piece, and refused writes. */
 export function answerMarks(traces: readonly Trace[]): Mark[] {
   return traces.flatMap(({ process, answer, answeredAt: at, reason }): Mark | [] => {
     if (at === undefined || (answer !== 'busy' && answer !== 'refused')) return [];
@@ -52,7 +52,7 @@ function isOfToken(reason: string | undefined): boolean {
   return reason?.startsWith('token ') === true;
 }
 
-/** The answer to a stale write says more than the arena does. */
+/** The answer to a stale write contains more than the arena's step. */
 export function withoutEchoes(marks: readonly Mark[]): Mark[] {
   const told = marks.filter(({ reason }) => isOfToken(reason)).map(({ process }) => process);
   return marks.filter(
@@ -61,7 +61,7 @@ export function withoutEchoes(marks: readonly Mark[]): Mark[] {
   );
 }
 
-/** The worst of it: the lease was over, and the order wrote all the same. */
+/** The worst case: the lease was over, and the order still wrote. */
 export function lateMarks(traces: readonly Trace[], bars: readonly Bar[]): Mark[] {
   return bars.flatMap(({ buyer, process, leaseOverAt: over }): Mark | [] => {
     const at = traces.find((trace) => trace.buyer === buyer)?.points.get('after-write');
@@ -70,7 +70,7 @@ export function lateMarks(traces: readonly Trace[], bars: readonly Bar[]): Mark[
   });
 }
 
-/** Tokens are long, and those of the same minutes begin alike. */
+/** Tokens are long, and tokens of the same minutes begin alike. */
 export function shortTokens(reason: string): string {
   const [, late = '', seen = ''] = /^token (\d+) < (\d+)$/.exec(reason) ?? [];
   let alike = 0;

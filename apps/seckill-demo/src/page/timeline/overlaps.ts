@@ -4,14 +4,14 @@ import type { Bar } from './timeline.js';
 export interface Overlap {
   readonly from: number;
   readonly to: number;
-  /** The most of them at once. */
+  /** Their highest number at once. */
   readonly holders: number;
 }
 
-/** Clocks of two processes differ by about that. */
+/** The clocks of two processes differ by about this much. */
 const TOLERANCE_MS = 0.8;
 
-/** Two who were inside at once and could both write; reading alone harms nobody. */
+/** Two holders that were inside at once and could both write; reads alone do no harm. */
 export function overlapsOf(bars: readonly Bar[]): Overlap[] {
   const edges = bars
     .filter(({ mayWrite }) => mayWrite)

@@ -4,13 +4,13 @@ import type { TimelineLayout } from './layout.js';
 import type { TimeScale } from './time-scale.js';
 import type { Timeline } from './timeline.js';
 
-/** All that a timeline is drawn from. */
+/** All data of a drawn timeline. */
 export interface Picture {
   readonly timeline: Timeline;
   readonly layout: TimelineLayout;
   readonly scale: TimeScale;
   readonly words: TimelineWords;
-  /** So many of the first lanes are of processes that have a number; the others have been replaced. */
+  /** The number of lanes at the top whose process has a number; the other processes have been replaced. */
   readonly numbered: number;
   /** Nothing later than this is drawn. */
   readonly now: number;
@@ -18,7 +18,7 @@ export interface Picture {
   readonly origin: number;
 }
 
-/** At least so wide that it can be seen. */
+/** The least width that is visible. */
 export function spanBox(
   { width }: Surface,
   scale: TimeScale,

@@ -2,23 +2,23 @@ import type { Timeline } from './timeline.js';
 
 /** A pause longer than this is drawn shorter than it was. */
 const KNEE_MS = 4;
-/** A pause is marked if it is drawn less than this of its length. */
+/** A pause is marked if it is drawn with less than this share of its length. */
 const MARKED_BELOW = 0.35;
 
 export interface Pause {
-  /** Between the edges, as `shareOf` has it. */
+  /** Between the edges, as in `shareOf`. */
   readonly from: number;
   readonly to: number;
   readonly ms: number;
 }
 
 /**
- * Where a time lies between the left edge, 0, and the right edge, 1. A second without any event takes
- * little more room than the milliseconds in which everything happens.
+ * The position of a time between the left edge, 0, and the right edge, 1. A second without events
+ * takes little more room than the milliseconds with all the events.
  */
 export class TimeScale {
   readonly #times: readonly number[];
-  /** The place of each time, not yet divided by the whole length. */
+  /** The position of each time, before the division by the whole length. */
   readonly #places: readonly number[];
   readonly pauses: readonly Pause[];
 
@@ -94,7 +94,7 @@ function drawnLength(ms: number, knee: number): number {
   return Number.isFinite(knee) ? knee * Math.log2(1 + ms / knee) : ms;
 }
 
-/** The index of the first of the sorted numbers that is not below `value`, or their count. */
+/** The index of the first sorted number that is not below `value`, or their count. */
 function firstNotBelow(sorted: readonly number[], value: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

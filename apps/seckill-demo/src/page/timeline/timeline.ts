@@ -16,7 +16,7 @@ export interface Bar {
   readonly buyer: string;
   readonly from: number;
   readonly to: number;
-  /** Since then the process believes in vain that it holds the lock. */
+  /** From then on, the process wrongly assumes that it holds the lock. */
   readonly leaseOverAt: number | undefined;
   readonly answer: Trace['answer'];
   readonly reason: Trace['reason'];
@@ -40,27 +40,27 @@ export interface Timeline {
   readonly lanes: ReadonlyArray<{ readonly process: number; readonly rows: number }>;
   readonly bars: readonly Bar[];
   readonly waits: readonly Wait[];
-  /** Instead of the waits where they are many, or only their number is known. */
+  /** Replaces the waits if they are many, or if only their number is known. */
   readonly crowds: readonly Crowd[];
   readonly renewals: ReadonlyArray<{ readonly process: number; readonly at: number }>;
-  /** While the library doubted its hold. */
+  /** While the library suspected its hold. */
   readonly suspects: readonly Gap[];
   readonly gaps: readonly Gap[];
   readonly marks: readonly Mark[];
   readonly overlaps: readonly Overlap[];
 }
 
-/** A picture with more orders has no room for a line for each that waits. */
+/** A picture with more orders has no room for a line for each waiter. */
 const FEW = 12;
 
 export interface TimelineOptions {
-  /** They have a lane each, also if nothing was seen of them. */
+  /** Each has a lane, even without events. */
   readonly processes?: readonly number[];
-  /** An open bar lasts until then; otherwise until the last step. */
+  /** An open bar lasts until then; without it, until the last step. */
   readonly until?: number | undefined;
 }
 
-/** Everything that a cell shows of its holders. */
+/** The complete timeline of a cell's holders. */
 export function timelineOf(
   unordered: readonly Step[],
   { processes = [], until }: TimelineOptions = {},
@@ -96,7 +96,7 @@ export function timelineOf(
   };
 }
 
-/** The preparations of a cell are not shown: nobody has come to the doors yet. */
+/** Leaves out the preparations of a cell: no buyer has come to the doors yet. */
 function isSeen(step: Step): boolean {
   if (step.kind === 'lock') return step.buyer !== undefined || AFTER_HOLD.includes(step.event);
   return SEEN.includes(step.kind);
@@ -139,7 +139,7 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
     const { process, buyer, answer, reason, points } = trace;
     const released = points.has('before-commit') ? undefined : trace.releasedAt;
     const death = deathOf(process, from, around);
-    // The buyer may see that the connection is cut before the arena tells of the death.
+    // The buyer may see the cut connection before the arena reports the death.
     const answered = answer === 'cut' ? death : trace.answeredAt;
     const to = earliest(released, answered, death) ?? around.to;
     return {
@@ -162,7 +162,7 @@ function deathOf(process: number, from: number, { gaps }: Surroundings): number 
     ?.from;
 }
 
-/** The lease was ended, or somebody else got the lock before this holder had given it back. */
+/** The lease ended, or another owner got the lock before this holder released it. */
 function leaseOverAt(
   trace: Trace,
   to: number,
@@ -170,7 +170,7 @@ function leaseOverAt(
   { steps }: Surroundings,
 ): number | undefined {
   const set = trace.points.get('lock-set') ?? 0;
-  // A release is told of when Redis has answered; by then the next one may be inside.
+  // A release is reported when Redis has answered; the next holder may be inside by then.
   const doneAt = earliest(trace.releasedAt, trace.points.get('before-delete')) ?? to;
   const isWithin = (at: number | undefined): at is number =>
     at !== undefined && at > set && at < to;

@@ -1,10 +1,10 @@
 import type { GatePoint } from '../../seckill/gate.js';
 import type { OrderAnswered, Step } from '../../arena/step.js';
 
-/** The way of one order through its cell, by the times at which it was seen. */
+/** The course of one order through its cell, by the times of its steps. */
 export interface Trace {
   readonly buyer: string;
-  /** Where it began: another one may take its money. 0 as long as no process has told of it. */
+  /** The process where it began; another process may take its payment. 0 until a process reports it. */
   readonly process: number;
   readonly points: ReadonlyMap<GatePoint, number>;
   readonly releasedAt: number | undefined;
@@ -25,7 +25,7 @@ interface Draft {
   reason: string | undefined;
 }
 
-/** The orders of a cell; `steps` are in the order of their times. */
+/** The orders of a cell; `steps` are in order of time. */
 export function tracesOf(steps: readonly Step[]): Trace[] {
   const drafts = new Map<string, Draft>();
   for (const step of steps) {
@@ -74,19 +74,19 @@ function newDraft(buyer: string): Draft {
   };
 }
 
-/** When it was inside: from its lock, or from its read if no lock in Redis is told of. */
+/** The start of its time inside: its lock, or its read without a lock in Redis. */
 export function beganAt({ points }: Trace): number | undefined {
   return points.get('lock-set') ?? points.get('before-read');
 }
 
-/** The first of several times. */
+/** The earliest of several times. */
 export function earliest(...times: ReadonlyArray<number | undefined>): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /**
- * When it could do no more harm: its write was done, or it was answered. An order whose commit comes
+ * The time after which it could do no more harm: its write, or its answer. An order that commits
  * after the release may do harm until its answer.
  */
 export function harmlessAt(trace: Trace): number | undefined {
@@ -95,7 +95,7 @@ export function harmlessAt(trace: Trace): number | undefined {
   return earliest(points.get('after-write'), points.get('before-delete'), releasedAt, answeredAt);
 }
 
-/** Whether it wrote, or was about to, and nothing kept it from that. */
+/** Whether it wrote, or was about to write without an obstacle. */
 export function mayWrite({ points, answer }: Trace): boolean {
   // A lock may be missed after the write, and the order be refused all the same.
   if (points.has('after-write')) return true;
