@@ -10,8 +10,8 @@ import { LIBRARY } from './surface.mjs';
 
 /** In bytes. Raise one only after a look at the growth. */
 const BUDGET = {
-  /** The size of the download from npm; a third of it is the docs. */
-  tarball: 490_000,
+  /** The size of the download from npm. Almost half of it is the docs, in English and Chinese. */
+  tarball: 560_000,
   /** The files of this package that `import 'nestjs-redis-lock'` loads, after gzip. */
   root: 123_000,
 };
