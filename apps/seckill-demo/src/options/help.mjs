@@ -101,7 +101,7 @@ const chinese = {
   --stock N         库存（100）
   --buyers N        同时下单的人数（300）
   --instances N     第二轮测量与最后提供服务的进程数（2）
-  --strategies A,B  ${listed('只运行这些阶段，或 none：', STRATEGY_NAMES)}
+  --strategies A,B  ${listed('只运行这些策略，或 none：', STRATEGY_NAMES)}
   --faults A,B      ${listed('只运行这些故障，或 none：', FAULT_NAMES)}
   --parts A,B       ${listed('只运行秒杀的这些其他环节，或 none：', PART_NAMES)}
   --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1

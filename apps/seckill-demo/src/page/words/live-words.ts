@@ -70,7 +70,7 @@ export const liveWords: InBoth<LiveWords> = {
   },
   zh: {
     title: '秒杀实况',
-    intro: '这些数字随每个订单的响应实时更新，运行期间和之后的商店都是如此。',
+    intro: '这些数字随每个订单的响应实时更新，演示运行期间和商店营业期间都是如此。',
     books: {
       title: '账目',
       none: '运行结束、商店开门之后才有账目。',

@@ -57,7 +57,7 @@ export const pageWords: InBoth<PageWords> = {
       connecting: '正在连接……',
       live: '实时',
       broken: '连接断开，正在重连……',
-      closed: '擂台已经结束',
+      closed: '演示已经结束',
       recorded: '录像',
       missing: '无法读取录像',
     },

@@ -93,7 +93,7 @@ export const replayWords: InBoth<ReplayWords> = {
       forever: '无：永不过期',
       queue: '等待队列',
       emptyQueue: '空',
-      claims: '排队登记',
+      claims: '排队记录',
       token: '令牌',
     },
     code: '策略代码',

@@ -123,7 +123,7 @@ export const stageWords: InBoth<StagesWords> = {
     measured: '仅测量，不作保证',
     timeline: '查看时间线',
     again: '慢放',
-    unlike: (expected) => `与公布的结果不符：${expected}`,
+    unlike: (expected) => `与预期不符：${expected}`,
     parts: {
       queue: {
         title: '先到先得',
@@ -135,7 +135,7 @@ export const stageWords: InBoth<StagesWords> = {
       },
       opening: {
         title: '全部就绪之后才开卖',
-        why: '最后一个进程完成倒数之后，闭锁才打开。',
+        why: '最后一个进程就绪、计数减到零之后，闭锁才打开。',
         pictures: {
           without: '未运行。',
           with: '每个进程一盏灯，最后一盏亮起才开门；提前到达的买家（○）被拒。',
