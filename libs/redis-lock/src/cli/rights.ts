@@ -11,7 +11,7 @@ const CONNECT_MS = 4_000;
 
 type Group = keyof typeof COMMANDS;
 
-/** The loss without the rights of a group. */
+/** The effect of a group of missing rights. */
 const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
   messages: 'waiters are not notified, and find out by polling',
   replicas: 'minReplicas cannot be used',

@@ -81,7 +81,7 @@ const OPTIONS = {
 const KINDS = new Map<string, Kind>(Object.entries(OPTIONS));
 const NAMES = [...KINDS.keys()];
 
-/** The problem of the options of a connection, as the end of a sentence about it. */
+/** The problem with a connection's options, worded as the end of a sentence. */
 export function optionsProblem(options: object): string | undefined {
   const unknown = Reflect.ownKeys(options).find((name) => !NAMES.includes(name as string));
   if (unknown !== undefined) return unknownName(unknown);

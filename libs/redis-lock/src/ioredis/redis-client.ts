@@ -139,7 +139,7 @@ function unusable(options: RedisOptions): string | undefined {
     return 'its keyPrefix changes the keys but not the channels; remove it and set keyPrefix of the locks';
   }
   if (options.autoResendUnfulfilledCommands === false) {
-    return 'autoResendUnfulfilledCommands: false leaves commands pending after a cut; remove it, it is safe to send locks again';
+    return 'autoResendUnfulfilledCommands: false leaves commands pending after a cut; remove it: lock commands may safely be sent again';
   }
   const problem = problemOfValue('db', options.db);
   if (problem !== undefined) return problem;

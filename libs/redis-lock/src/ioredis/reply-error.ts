@@ -172,7 +172,7 @@ export function isMovingSlot(error: unknown): boolean {
   return ['TRYAGAIN', 'ASK', 'MOVED'].includes(firstWord(refusal));
 }
 
-/** Redis refused a script before it ran, because of one key or for the moment. */
+/** Redis refused a script before it ran, because of one key or temporarily. */
 export function isRefusedUnrun(error: unknown): boolean {
   const words = ['NOPERM', 'CROSSSLOT', 'BUSY', 'OOM'];
   const isRefused = isReply(error) && words.includes(firstWord(messageOf(error)));

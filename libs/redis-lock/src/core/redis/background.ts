@@ -9,7 +9,7 @@ interface Surroundings {
   readonly settings: { readonly observer?: LockObserver | undefined };
 }
 
-/** Requests without a waiting caller: it stopped waiting, or left before the grant came. */
+/** Requests whose caller stopped waiting, or left before the grant came. */
 export class Background {
   private readonly running = new Set<Promise<unknown>>();
   private isClosed = false;

@@ -34,7 +34,7 @@ const COUNTED: Partial<Record<EventType, [name: string, labels: readonly string[
     'messages-failed': ['message_failures_total', CONNECTION, 'Subscriptions that were refused'],
   };
 
-/** Whether Redis is available, by the event that shows it. */
+/** The events that show whether Redis is available. */
 const SIGNS: Partial<Record<EventType, 0 | 1>> = {
   ...{ acquired: 1, renewed: 1, 'connection-restored': 1 },
   'connection-failed': 0,

@@ -195,8 +195,8 @@ export class CountingSemaphores {
 }
 
 /**
- * One call for permits. No lease in Redis ends what it may have acquired. So it takes back
- * everything that it leaves undecided.
+ * One call for permits. They have no lease and never expire. So a call that ends without a
+ * certain answer releases the permits that it may have acquired.
  */
 class CountingRequest implements Asker {
   readonly key: string;

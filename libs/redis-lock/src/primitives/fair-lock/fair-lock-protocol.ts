@@ -108,7 +108,7 @@ export class FairLockProtocol extends HashProtocol implements LockProtocol {
     return reply.value === 'done' ? { ...reply, value: 'yielded' } : reply;
   }
 
-  /** Runs when the slot has arrived. Until then, one owner of each key checks whether it has. */
+  /** Runs when the slot has arrived. Until then, one owner of each key checks for it. */
   #leaveQueue(key: string, owner: OwnerId): void {
     const others = this.#strays.get(key);
     if (others !== undefined) {

@@ -33,7 +33,7 @@ export async function acquireReadingAlone(
   return merged([leased, entered], entered.value);
 }
 
-/** The lock comes first. Leases that stay expire by themselves. */
+/** Releases the lock before it deletes the leases. Leases that remain expire by themselves. */
 export async function releaseReadingAlone(
   connection: RedisConnection,
   { key, owner }: Owned,

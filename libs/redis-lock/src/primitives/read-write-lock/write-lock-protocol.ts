@@ -45,7 +45,7 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     this.#openEveryMs = openEveryMs(context.settings);
   }
 
-  /** @throws {LockStateError} a reader would wait for itself, and two of them for each other */
+  /** @throws {LockStateError} the caller holds the read lock, and would wait for itself */
   companion(key: string, name: string): undefined {
     if (!this.isUpgrade(key)) return undefined;
     throw new LockStateError(

@@ -46,7 +46,7 @@ export interface Semaphore {
    */
   addPermits(permits: number): Promise<void>;
 
-  /** Permits that are free at this moment. Negative when more are in use than there are in all. */
+  /** Permits that are free at this moment. Negative if more are in use than exist. */
   availablePermits(): Promise<number>;
 
   /** Permits that are in use at this moment. */
