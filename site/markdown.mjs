@@ -153,5 +153,5 @@ export function sentenceOf(text) {
   const below = text.split(/^# .+$/m)[1] ?? '';
   const paragraphs = below.split(/\n{2,}/).map((paragraph) => paragraph.trim());
   const prose = plain(paragraphs.find((one) => /^(?!```)[\p{L}`*]/u.test(one)) ?? '');
-  return prose.replace(/(?<=[.:]) .*$|(?<=。).*$/s, '');
+  return prose.replace(/(?<=[.!?]) .*$|(?<=。).*$/s, '').replace(/:$/, '.');
 }

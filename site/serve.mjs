@@ -13,6 +13,15 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 };
 
+/** @param {string} path */
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A server for the built site on loopback, as hosts of static files are.
  * @param {string} site its folder
@@ -21,9 +30,9 @@ const TYPES = {
 export function serverOf(site, base = '/') {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://site');
-    const path = decodeURIComponent(pathname);
+    const path = decoded(pathname);
     const found =
-      path.startsWith(base) && !path.includes('..')
+      path?.startsWith(base) && !path.includes('..')
         ? fileOf(site, path.slice(base.length))
         : undefined;
     const file = found ?? fileOf(site, '404');

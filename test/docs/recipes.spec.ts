@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService, RedisLockModule } from 'nestjs-redis-lock';
 import { doctor } from '../cli/command.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, useRedis, useWorkers, watch } from '../support/set-up.js';
+import { Checkout, PaymentProvider, Payments } from './examples/recipes/charge-once.js';
 import type { Api as KubernetesApi } from './kubernetes.worker.js';
 import type { Api as LeaderApi } from './leader.worker.js';
 
@@ -12,6 +14,47 @@ const redis = useRedis();
 const workers = useWorkers();
 
 afterEach(() => redis.admin.flushall());
+
+@Module({})
+class ShopModule {}
+
+describe('charge once', () => {
+  it('answers a repeated call with the first receipt, and charges once', async () => {
+    const receipts = new Map<string, string>();
+    const charges: string[] = [];
+    const app = await NestFactory.createApplicationContext(
+      {
+        module: ShopModule,
+        imports: [RedisLockModule.forRoot({ connection: redis.url })],
+        providers: [
+          Checkout,
+          {
+            provide: Payments,
+            useValue: {
+              find: async (order: string) => receipts.get(order),
+              insert: async (order: string, receipt: string) => void receipts.set(order, receipt),
+            },
+          },
+          {
+            provide: PaymentProvider,
+            useValue: {
+              charge: async (order: string, key: string) => {
+                await redis.admin.ping();
+                return `receipt ${charges.push(key)} of ${order}`;
+              },
+            },
+          },
+        ],
+      },
+      { logger: false },
+    );
+    const checkout = app.get(Checkout);
+    const clicks = await Promise.all([checkout.charge('order_1'), checkout.charge('order_1')]);
+    expect(clicks).toEqual(['receipt 1 of order_1', 'receipt 1 of order_1']);
+    expect(charges).toEqual(['order_1']);
+    await app.close();
+  });
+});
 
 describe('leader election', () => {
   /** The first one leads, and the second one waits. */
