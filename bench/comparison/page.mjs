@@ -1,10 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import * as prettier from 'prettier';
-
-const PAGE = join(import.meta.dirname, '../../docs/comparison.md');
-const SECTION = /(<!-- npm run bench:comparison -->\n)(.*?)(<!-- end -->)/s;
-
 /** @type {(versions: Versions) => Record<string, string>} */
 const rowsFor = ({ nest, ioredis }) => ({
   guards: 'a guard, an interceptor or another decorator survives the locking decorator',
@@ -56,12 +49,4 @@ function circumstances(columns, { nest, ioredis }) {
       ` The other rows of ${Object.keys(packages)[0]} are tried with NestJS ${nest}.`,
   );
   return `Tried on ${today} with ${where}.${others.join('')}`;
-}
-
-/** @param {string} table */
-export async function writeTable(table) {
-  const page = await readFile(PAGE, 'utf8');
-  const written = page.replace(SECTION, (_, begin, __, end) => `${begin}\n${table}\n\n${end}`);
-  const options = await prettier.resolveConfig(PAGE);
-  await writeFile(PAGE, await prettier.format(written, { ...options, parser: 'markdown' }));
 }

@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { packLibrary } from '../../scripts/library/pack.mjs';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
-import { majorOf, tableOf, writeTable } from './page.mjs';
+import { writeSections } from '../write-sections.mjs';
+import { majorOf, tableOf } from './page.mjs';
 import { newestOf, provide, versionIn } from './provide.mjs';
 
 const TRY_TIMEOUT_MS = 300_000;
 const OURS = 'nestjs-redis-lock';
+const PAGE = join(import.meta.dirname, '../../docs/comparison.md');
 
 /** Each file of `libraries/`, and its packages: the newest, or the version that is named here. */
 const LIBRARIES = {
@@ -87,7 +89,7 @@ async function main() {
     const columns = [];
     for (const name of Object.keys(LIBRARIES)) columns.push(await tryLibrary(name, work, versions));
     const table = tableOf(columns, versions);
-    if (values.write) await writeTable(table);
+    if (values.write) await writeSections(PAGE, { 'npm run bench:comparison': table });
     else console.log(table);
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { HOST, WAIT_MS } from '../terms.mjs';
 
 export const label = 'nestjs-redis-lock';
 
-const VARIANTS = { lock, fair, readers, permits, latch };
+const VARIANTS = { lock, fenced, fair, readers, permits, latch };
 
 /**
  * The library as an application uses it. The watchdog renews the leases.
@@ -26,6 +26,11 @@ const acquiring = (acquire) => ({
 
 function lock(locks) {
   const hold = (key) => locks.lock.acquire(key);
+  return { ...acquiring(hold), hold };
+}
+
+function fenced(locks) {
+  const hold = (key) => locks.lock.acquire(key, { fenced: true });
   return { ...acquiring(hold), hold };
 }
 

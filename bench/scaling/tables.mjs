@@ -1,0 +1,230 @@
+import { table } from '../table.mjs';
+
+/** The share of a core that a master may use, so that it still answers at once. */
+const USABLE = 0.7;
+const SECOND_US = 1e6;
+const WORK_MS = 10;
+const MORE_MASTERS = [3, 6, 12, 24];
+const PROCESSES = 100;
+const LOCKS = 10_000;
+/** With the default lease of 30 s, each lock is renewed every 10 s. */
+const RENEWALS_PER_S = LOCKS / 10;
+const KIB = 1_024;
+
+const count = (value) => Math.round(value).toLocaleString('en-US');
+const tenths = (value) => value.toFixed(1);
+const percent = (value) => `${value < 10 ? tenths(value) : Math.round(value)} %`;
+/** A computed figure has two digits. */
+const about = (value) => count(Number(value.toPrecision(2)));
+const pairsPerS = (redisUs, masters = 1) => (masters * USABLE * SECOND_US) / redisUs;
+
+/**
+ * The tables of docs/scaling.md, by the names of their sections.
+ * @param {{ single: any, clusters: any[] }} measured
+ * @param {ReturnType<typeof import('../machine.mjs').describeMachine>} machine
+ * @param {import('./trials.mjs').Pace} pace
+ */
+export function sectionsOf({ single, clusters }, machine, pace) {
+  return {
+    'npm run bench:scaling': circumstances(machine, pace),
+    'one master': oneMaster(single, clusters[0]),
+    'one key': oneKey(single, clusters.at(-1)),
+    masters: several(clusters),
+    messages: messages(clusters),
+    'more masters': more(clusters.at(-1)),
+    connections: connections(single, clusters.at(-1)),
+    'held locks': heldLocks(single),
+  };
+}
+
+function circumstances({ cpu, node, redis, versions, pinned }, { windows, windowMs }) {
+  const date = new Date().toISOString().slice(0, 10);
+  const where = pinned
+    ? 'All masters share one core, and all processes share another.'
+    : 'The system moves masters and processes between the cores.';
+  const software = `Node ${node.slice(1)}, Redis ${redis}, ioredis ${versions.ioredis}`;
+  const method = `Each figure is the median of ${windows} windows of ${windowMs / 1e3} s.`;
+  return `Measured on ${date}: ${cpu}, ${software}. ${where} ${method}`;
+}
+
+function oneMaster({ inOne, inFour, kinds }, cluster) {
+  const rows = {
+    'lock, 1 caller': inOne.alone,
+    'lock, 64 callers of one process': inOne.many,
+    'lock, 4 processes × 16 callers': inFour.many,
+    'the same, in a Cluster of one master': cluster.sharded.spread,
+    'lock with a fencing token, 64 callers': kinds.fenced,
+    'fair lock, 64 callers': kinds.fair,
+    'read lock, 64 callers': kinds.readers,
+    'permit of a semaphore, 64 callers': kinds.permits,
+  };
+  return table(
+    [
+      'load',
+      'pairs/s here',
+      'Redis busy',
+      'client µs/pair',
+      'scripts/pair',
+      'Redis µs/pair',
+      'pairs/s of a master (computed)',
+    ],
+    Object.entries(rows).map(([load, its]) => [
+      load,
+      count(its.perS),
+      percent(its.busyPct),
+      tenths(its.clientUs),
+      its.scripts.toFixed(2),
+      tenths(its.redisUs),
+      about(pairsPerS(its.redisUs)),
+    ]),
+  );
+}
+
+function oneKey({ inOne, inFour }, cluster) {
+  const rows = {
+    '100 callers of one process': inOne.hot,
+    '4 processes × 25 callers': inFour.hot,
+    [`the same, in a Cluster of ${cluster.masters} masters`]: cluster.sharded.hot,
+    '4 processes × 1 caller': inFour.hotAlone,
+  };
+  return table(
+    [
+      'callers',
+      'sections/s here',
+      'hand-over µs',
+      'Redis busy',
+      'client µs/section',
+      'Redis µs/section',
+      `sections/s with ${WORK_MS} ms of work (computed)`,
+    ],
+    Object.entries(rows).map(([callers, its]) => {
+      const handOverUs = SECOND_US / its.perS;
+      return [
+        callers,
+        count(its.perS),
+        count(handOverUs),
+        percent(its.busyPct),
+        count(its.clientUs),
+        count(its.redisUs),
+        tenths(SECOND_US / (1e3 * WORK_MS + handOverUs)),
+      ];
+    }),
+  );
+}
+
+function several(clusters) {
+  return table(
+    [
+      'masters',
+      'pairs/s here',
+      'share of each master',
+      'Redis µs/pair, all masters',
+      'pairs/s (computed)',
+    ],
+    clusters.map(({ masters, sharded: { spread } }) => [
+      String(masters),
+      count(spread.perS),
+      each(masters, (i) => percent(100 * spread[`share${i}`])).join(', '),
+      tenths(spread.redisUs),
+      about(pairsPerS(spread.redisUs, masters)),
+    ]),
+  );
+}
+
+const each = (masters, of) => Array.from({ length: masters }, (_, i) => of(i));
+
+function messages(clusters) {
+  const rows = clusters
+    .filter(({ masters }) => masters > 1)
+    .flatMap(({ masters, ...modes }) =>
+      ['sharded', 'plain'].map((mode) => {
+        const { onFirst, spread } = modes[mode];
+        const ofOthers = (measure) =>
+          each(masters - 1, (i) => onFirst[`${measure}${i + 1}`]).reduce((sum, it) => sum + it, 0) /
+          (masters - 1);
+        return [
+          `${masters}, ${mode}`,
+          ofOthers('received').toFixed(2),
+          tenths(ofOthers('redisUs')),
+          tenths(onFirst.redisUs0),
+          tenths(spread.redisUs),
+        ];
+      }),
+    );
+  return table(
+    [
+      'masters, messages',
+      'messages/release to each other master',
+      'µs/pair of each other master',
+      "µs/pair of the key's master",
+      'all masters, keys spread: µs/pair',
+    ],
+    rows,
+  );
+}
+
+/** The formula of the page, from what the largest Cluster costs. */
+function more({ masters: measured, sharded, plain }) {
+  const pairUs = sharded.spread.redisUs;
+  const messageUs = Math.max(0, plain.spread.redisUs - pairUs) / (measured - 1);
+  return table(
+    ['masters (computed)', 'sharded: pairs/s', 'plain: pairs/s', 'plain ÷ sharded'],
+    MORE_MASTERS.map((masters) => {
+      const byShards = pairsPerS(pairUs, masters);
+      const toAll = pairsPerS(pairUs + (masters - 1) * messageUs, masters);
+      return [String(masters), about(byShards), about(toAll), (toAll / byShards).toFixed(2)];
+    }),
+  );
+}
+
+function connections(single, cluster) {
+  const rows = {
+    'one server': single.connections,
+    [`Cluster of ${cluster.masters}, sharded`]: cluster.connections.sharded,
+    [`Cluster of ${cluster.masters}, plain`]: cluster.connections.plain,
+  };
+  const sum = (counts) => counts.reduce((total, its) => total + its, 0);
+  return table(
+    [
+      'connections of a process',
+      'at rest',
+      'more while its callers wait',
+      'Redis KiB/connection',
+      `on each master, ${PROCESSES} processes (computed)`,
+    ],
+    Object.entries(rows).map(([topology, { resting, listening, kib }]) => [
+      topology,
+      String(sum(resting)),
+      String(sum(listening)),
+      count(kib),
+      count((PROCESSES * sum([...resting, ...listening])) / resting.length),
+    ]),
+  );
+}
+
+function heldLocks({ held, heldFenced }) {
+  const mib = (kib) => tenths((LOCKS * kib) / KIB);
+  const load = (us) => percent((100 * RENEWALS_PER_S * us) / SECOND_US);
+  return table(
+    [
+      `${count(LOCKS)} held`,
+      'Redis MiB',
+      'heap MiB',
+      'RSS MiB',
+      'Redis µs/renewal',
+      'client µs/renewal',
+      'Redis busy, lease of 30 s (computed)',
+      'process busy (computed)',
+    ],
+    Object.entries({ locks: held, 'locks with a token': heldFenced }).map(([kind, its]) => [
+      kind,
+      mib(its.redisKiBPerLock),
+      mib(its.heapKiBPerLock),
+      mib(its.rssKiBPerLock),
+      tenths(its.redisUsPerRenewal),
+      tenths(its.clientUsPerRenewal),
+      load(its.redisUsPerRenewal),
+      load(its.clientUsPerRenewal),
+    ]),
+  );
+}
