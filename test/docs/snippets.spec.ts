@@ -25,7 +25,7 @@ const LISTS = [
     'guarantees',
     'keys-and-scripts',
   ],
-  'performance',
+  ...['performance', 'scaling'],
 ];
 
 /** The TypeScript of a page, each block as a file of its own, with its line in the page. */
