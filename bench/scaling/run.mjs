@@ -8,6 +8,7 @@ import { sectionsOf } from './tables.mjs';
 import {
   countConnections,
   measureHolds,
+  measureInTurn,
   measurePairs,
   measureSections,
   withCrew,
@@ -68,31 +69,24 @@ async function measureSingle(setting, masters) {
 
 /** @param {import('./trials.mjs').Setting} setting */
 async function measureCluster(setting, masters) {
-  const { pace } = setting;
   const { processes } = FLEET;
-  // The load of each master is the same in each Cluster.
-  const callers = FLEET.callers * masters.ports.length;
-  const load = { processes, callers, masters };
-  const onFirst = (crew) => measurePairs(crew, pace, { ...load, isOnFirst: true });
-  const sharded = await withCrew(
-    masters,
-    setting,
-    { locker: SHARDED, processes },
-    async (crew) => ({
-      spread: await measurePairs(crew, pace, load),
-      onFirst: await onFirst(crew),
-      hot: await measureSections(crew, pace, { callers: 25 }),
-    }),
-  );
-  const plain = await withCrew(masters, setting, { locker: PLAIN, processes }, async (crew) => ({
-    spread: await measurePairs(crew, pace, load),
-    onFirst: await onFirst(crew),
+  const count = masters.ports.length;
+  // A master has the same load in each Cluster, and in both measurements.
+  const spread = { processes, callers: FLEET.callers * count, masters };
+  const onFirst = { ...FLEET, masters, isOnFirst: true };
+  const crewOf = (locker, work) => withCrew(masters, setting, { locker, processes }, work);
+  const messagesBeside = (sharded) =>
+    crewOf(PLAIN, (plain) => measureInTurn([sharded, plain], setting.pace, onFirst));
+  const measured = await crewOf(SHARDED, async (crew) => ({
+    spread: await measurePairs(crew, setting.pace, spread),
+    hot: await measureSections(crew, setting.pace, { callers: 25 }),
+    messages: count > 1 ? await messagesBeside(crew) : [],
   }));
   const connections = {
     sharded: await countConnections(masters, setting, SHARDED),
     plain: await countConnections(masters, setting, PLAIN),
   };
-  return { masters: masters.ports.length, sharded, plain, connections };
+  return { masters: count, ...measured, connections };
 }
 
 async function main() {

@@ -52,7 +52,7 @@ function oneMaster({ inOne, inFour, kinds }, cluster) {
     'lock, 1 caller': inOne.alone,
     'lock, 64 callers of one process': inOne.many,
     'lock, 4 processes × 16 callers': inFour.many,
-    'the same, in a Cluster of one master': cluster.sharded.spread,
+    'the same, in a Cluster of one master': cluster.spread,
     'lock with a fencing token, 64 callers': kinds.fenced,
     'fair lock, 64 callers': kinds.fair,
     'read lock, 64 callers': kinds.readers,
@@ -84,7 +84,7 @@ function oneKey({ inOne, inFour }, cluster) {
   const rows = {
     '100 callers of one process': inOne.hot,
     '4 processes × 25 callers': inFour.hot,
-    [`the same, in a Cluster of ${cluster.masters} masters`]: cluster.sharded.hot,
+    [`the same, in a Cluster of ${cluster.masters} masters`]: cluster.hot,
     '4 processes × 1 caller': inFour.hotAlone,
   };
   return table(
@@ -121,7 +121,7 @@ function several(clusters) {
       'Redis µs/pair, all masters',
       'pairs/s (computed)',
     ],
-    clusters.map(({ masters, sharded: { spread } }) => [
+    clusters.map(({ masters, spread }) => [
       String(masters),
       count(spread.perS),
       each(masters, (i) => percent(100 * spread[`share${i}`])).join(', '),
@@ -133,46 +133,46 @@ function several(clusters) {
 
 const each = (masters, of) => Array.from({ length: masters }, (_, i) => of(i));
 
+const MODES = ['sharded', 'plain'];
+
 function messages(clusters) {
-  const rows = clusters
-    .filter(({ masters }) => masters > 1)
-    .flatMap(({ masters, ...modes }) =>
-      ['sharded', 'plain'].map((mode) => {
-        const { onFirst, spread } = modes[mode];
-        const ofOthers = (measure) =>
-          each(masters - 1, (i) => onFirst[`${measure}${i + 1}`]).reduce((sum, it) => sum + it, 0) /
-          (masters - 1);
-        return [
-          `${masters}, ${mode}`,
-          ofOthers('received').toFixed(2),
-          tenths(ofOthers('redisUs')),
-          tenths(onFirst.redisUs0),
-          tenths(spread.redisUs),
-        ];
-      }),
-    );
+  const rows = clusters.flatMap(({ masters, messages }) =>
+    messages.map((its, mode) => [
+      `${masters}, ${MODES[mode]}`,
+      ofOthers(its, masters, 'received').toFixed(2),
+      tenths(ofOthers(its, masters, 'redisUs')),
+      tenths(its.redisUs0),
+      tenths(its.redisUs),
+    ]),
+  );
   return table(
     [
       'masters, messages',
       'messages/release to each other master',
-      'µs/pair of each other master',
-      "µs/pair of the key's master",
-      'all masters, keys spread: µs/pair',
+      'Redis µs/pair, each other master',
+      'Redis µs/pair, the master of the key',
+      'Redis µs/pair, all masters',
     ],
     rows,
   );
 }
 
-/** The formula of the page, from what the largest Cluster costs. */
-function more({ masters: measured, sharded, plain }) {
-  const pairUs = sharded.spread.redisUs;
-  const messageUs = Math.max(0, plain.spread.redisUs - pairUs) / (measured - 1);
+/** The mean of all masters but the first. */
+function ofOthers(figures, masters, measure) {
+  const values = each(masters - 1, (i) => figures[`${measure}${i + 1}`]);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The formula of the page, with the figures of the largest Cluster. */
+function more({ masters: measured, spread, messages: [bySlot, byAll] }) {
+  const pairUs = spread.redisUs;
+  const messageUs = (byAll.redisUs - bySlot.redisUs) / (measured - 1);
   return table(
     ['masters (computed)', 'sharded: pairs/s', 'plain: pairs/s', 'plain ÷ sharded'],
     MORE_MASTERS.map((masters) => {
-      const byShards = pairsPerS(pairUs, masters);
-      const toAll = pairsPerS(pairUs + (masters - 1) * messageUs, masters);
-      return [String(masters), about(byShards), about(toAll), (toAll / byShards).toFixed(2)];
+      const sharded = pairsPerS(pairUs, masters);
+      const plain = pairsPerS(pairUs + (masters - 1) * messageUs, masters);
+      return [String(masters), about(sharded), about(plain), (plain / sharded).toFixed(2)];
     }),
   );
 }

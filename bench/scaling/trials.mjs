@@ -49,19 +49,34 @@ export async function withCrew(masters, { cores, pace }, order, work) {
 
 /**
  * Callers of all processes acquire and release free locks, each on names of its own.
- * @param {{ callers: number, processes: number, masters: import('./masters.mjs').Masters, isOnFirst?: boolean }} load
+ * @typedef {object} Load
+ * @property {number} processes
+ * @property {number} callers of each process
+ * @property {import('./masters.mjs').Masters} masters
+ * @property {boolean} [isOnFirst] whether all names belong to the first master
  */
-export async function measurePairs(crew, { windows, windowMs }, load) {
+
+/** @param {Load} load */
+export async function measurePairs(crew, pace, load) {
+  const [figures] = await measureInTurn([crew], pace, load);
+  return figures;
+}
+
+/** In each window the crews take turns, so that noise of the machine reaches all of them. */
+export async function measureInTurn(crews, { windows, windowMs }, load) {
   const names = await namesOf(load);
-  await Promise.all(names.map((own, i) => crew.one(i, 'prepare', own)));
-  const samples = [];
+  const samples = crews.map(() => []);
+  for (const crew of crews)
+    await Promise.all(names.map((own, process) => crew.one(process, 'prepare', own)));
   for (let i = 0; i < windows; i++) {
-    const order = { callers: load.callers, forMs: windowMs, startAt: now() + HEAD_START_MS };
-    const work = (own, process) => crew.one(process, 'pairs', { ...order, names: own });
-    const { result, cost } = await crew.measured(() => Promise.all(names.map(work)));
-    samples.push(pairSample(result, cost));
+    for (const [number, crew] of crews.entries()) {
+      const order = { callers: load.callers, forMs: windowMs, startAt: now() + HEAD_START_MS };
+      const work = (own, process) => crew.one(process, 'pairs', { ...order, names: own });
+      const { result, cost } = await crew.measured(() => Promise.all(names.map(work)));
+      samples[number].push(pairSample(result, cost));
+    }
   }
-  return medians(samples);
+  return samples.map(medians);
 }
 
 async function namesOf({ callers, processes, masters, isOnFirst }) {
