@@ -22,7 +22,7 @@ const QUICK = { windows: 1, windowMs: 300, warmUpMs: 300, locks: 1_000 };
 const SHARDED = 'our-cluster:sharded';
 const PLAIN = 'our-cluster:plain';
 const CLUSTERS = [1, 2, 3];
-const FLEET = { processes: 4, callers: 16 };
+const FLEET = { processes: 4, callers: 64 };
 
 const say = (line) => process.stderr.write(`${line}\n`);
 

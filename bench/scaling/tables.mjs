@@ -51,7 +51,7 @@ function oneMaster({ inOne, inFour, kinds }, cluster) {
   const rows = {
     'lock, 1 caller': inOne.alone,
     'lock, 64 callers of one process': inOne.many,
-    'lock, 4 processes × 16 callers': inFour.many,
+    'lock, 4 processes × 64 callers': inFour.many,
     'the same, in a Cluster of one master': cluster.spread,
     'lock with a fencing token, 64 callers': kinds.fenced,
     'fair lock, 64 callers': kinds.fair,

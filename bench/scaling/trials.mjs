@@ -9,7 +9,7 @@ import { LEASE_MS } from '../terms.mjs';
 import { eventually } from './masters.mjs';
 
 const HEAD_START_MS = 20;
-const NAMES_OF_CALLER = 16;
+const NAMES_OF_CALLER = 8;
 /** More than slots are between two masters, so that each master has some. */
 const AWAITED = 48;
 /** For what ends a little later than the processes that it belongs to. */
