@@ -15,7 +15,7 @@ import {
 } from './trials.mjs';
 
 const PAGE = join(import.meta.dirname, '../../docs/scaling.md');
-const FULL = { windows: 3, windowMs: 1_000, warmUpMs: 6_000, locks: 10_000 };
+const FULL = { windows: 5, windowMs: 1_000, warmUpMs: 6_000, locks: 10_000 };
 /** Only to see that everything works. */
 const QUICK = { windows: 1, windowMs: 300, warmUpMs: 300, locks: 1_000 };
 
