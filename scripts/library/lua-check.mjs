@@ -113,7 +113,7 @@ class Walk {
   #read(node) {
     const local = this.#local(node);
     if (local) local.isRead = true;
-    else if (!GLOBALS.has(node.name)) this.#say(lineOf(node), `nobody declares ${node.name}`);
+    else if (!GLOBALS.has(node.name)) this.#say(lineOf(node), `nothing declares ${node.name}`);
   }
 
   /** @param {Node} target */

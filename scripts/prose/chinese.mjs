@@ -35,5 +35,7 @@ export default function chinese(context) {
     [Syntax.Paragraph]: check,
     [Syntax.Header]: check,
     [Syntax.TableCell]: check,
+    [Syntax.Image]: check,
+    [Syntax.Html]: check,
   };
 }

@@ -5,7 +5,7 @@ import { globSync } from 'tinyglobby';
 import { complaintsAbout } from './complaints.mjs';
 
 const READ = [
-  '*.md',
+  '{.github/,}*.md',
   'docs/*.md',
   '{apps,bench,examples}/**/*.md',
   'libs/redis-lock/{CHANGELOG.md,.changeset/*.md}',
@@ -14,7 +14,8 @@ const READ = [
 ];
 const NOT_READ = ['**/{node_modules,dist}/**', '**/*.spec.ts', 'docs/conformance.md'];
 
-const paths = argv.length > 2 ? argv.slice(2) : globSync(READ, { ignore: NOT_READ }).sort();
+const paths =
+  argv.length > 2 ? argv.slice(2) : globSync(READ, { ignore: NOT_READ, dot: true }).sort();
 const complaints = await Promise.all(
   paths.map(async (path) => complaintsAbout(path, await readFile(path, 'utf8'))),
 );

@@ -7,16 +7,16 @@ import { readable } from './readable.mjs';
  */
 const WORDS = [
   [/\b(?:who|what|which)ever\b/gi, 'name the actor or the thing'],
-  [/\b(?:some|no|any|every)body\b|\b(?:some|any|every|no )one\b/gi, 'name the actor'],
+  [/\b(?:some|no|any|every)body\b|\b(?:some|any|every|no\s+)one\b/gi, 'name the actor'],
   [/\bask(?:s|ed|ing)?\b/gi, 'send, request, check or call'],
   [/\b(?:tells|told|telling)\b/gi, 'report, notify, say or show'],
   [/\b(?:hears?|heard|hearing)\b/gi, 'receive, or be notified'],
-  [/\bg(?:ives?|iving|ave|iven)(?: \S+){0,3} back\b/gi, 'release or return'],
+  [/\bg(?:ives?|iving|ave|iven)(?:\s+\S+){0,3}\s+back\b/gi, 'release or return'],
   [/\bhad\b/gi, 'hold, held or has'],
-  [/\bat it\b/gi, 'name what the actor does'],
-  [/\bof (?:no )?use\b/gi, 'useful, or say what for'],
-  [/\bone too many\b/gi, 'one more than …'],
-  [/\bfor ever\b/gi, 'say until when'],
+  [/\bat\s+it\b/gi, 'name what the actor does'],
+  [/\bof\s+(?:no\s+)?use\b/gi, 'useful, or say what for'],
+  [/\bone\s+too\s+many\b/gi, 'one more than …'],
+  [/\bfor\s+ever\b/gi, 'say until when'],
   [/\b(?:he|him|his|she|hers?)\b/gi, 'it, its, or you'],
 ];
 
@@ -48,5 +48,11 @@ export default function plainWords(context) {
         complain(`The sentence has ${count} words, of at most ${MAX_WORDS}`, index);
     }
   };
-  return { [Syntax.Paragraph]: check, [Syntax.Header]: check, [Syntax.TableCell]: check };
+  return {
+    [Syntax.Paragraph]: check,
+    [Syntax.Header]: check,
+    [Syntax.TableCell]: check,
+    [Syntax.Image]: check,
+    [Syntax.Html]: check,
+  };
 }

@@ -1,9 +1,9 @@
 import ts from 'typescript';
 
-/** Literals that are code: Lua, SQL, HTML, CSS, and what has fewer than four words. */
+/** Literals that are code: Lua, SQL, HTML, CSS, and what has fewer than three words. */
 const CODE =
-  /redis\.call|\bKEYS\[|\blocal \w+ =|^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|BEGIN)\b|<\/?\w+[ >]|[{};]\s*$/;
-const PROSE = /(?:\p{L}[\p{L}',.:;-]*\s+(?:`[^`]*`\s+)?){3}/u;
+  /redis\.call|\bKEYS\[|\blocal \w+ =|^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|BEGIN)\b|<\/\w|<\w+ [\w-]+=|[{};]\s*$/;
+const PROSE = /(?:\p{L}[\p{L}',.:;-]*\s+(?:`[^`]*`\s+)?){2}/u;
 
 /** @param {ts.Expression} node @returns {string | undefined} */
 function textOf(node) {
@@ -15,6 +15,15 @@ function textOf(node) {
     if (left !== undefined || right !== undefined) return (left ?? '`x`') + (right ?? '`x`');
   }
   return undefined;
+}
+
+/** The expressions in a text that are no text. @param {ts.Node} node @returns {ts.Expression[]} */
+function partsOf(node) {
+  if (ts.isTemplateExpression(node)) return node.templateSpans.map(({ expression }) => expression);
+  if (!ts.isBinaryExpression(node)) return [];
+  return [node.left, node.right].flatMap((side) =>
+    textOf(side) === undefined ? [side] : partsOf(side),
+  );
 }
 
 const SPOKEN_TAGS = ['param', 'property', 'throws', 'returns', 'publicApi', 'internal'];
@@ -70,8 +79,8 @@ export function proseOfCode(path, code) {
     }
     if (ts.isImportDeclaration(node)) return;
     const text = ts.isExpression(node) ? textOf(node) : undefined;
-    if (text === undefined) ts.forEachChild(node, visit);
-    else if (PROSE.test(text) && !CODE.test(text))
+    if (text === undefined) return ts.forEachChild(node, visit);
+    if (PROSE.test(text) && !CODE.test(text))
       emit(
         text
           .split('\n')
@@ -79,6 +88,7 @@ export function proseOfCode(path, code) {
           .map((line) => ({ text: line, index: 0 })),
         node.getStart(),
       );
+    partsOf(node).forEach(visit);
   };
   visit(file);
   return { markdown: lines.join('\n'), places };

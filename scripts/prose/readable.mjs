@@ -2,13 +2,18 @@ const MARKUP = '\u200b';
 
 /** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
 
+/** The text in place of a picture, in Markdown or in HTML. */
+const ALT = /(?<=^!\[)[^\]]+|(?<=\salt=")[^"]+/;
+
 /**
- * The text of a block, as long as its source: code is `§`, markup and addresses have no width.
+ * The text of a block, as long as its source: code is `§`, markup and addresses have no width. A
+ * picture is its `alt`.
  *
  * @param {string} source
  * @param {TextNode} block
  */
 export function readable(source, block) {
+  if (['Image', 'Html'].includes(block.type)) return ALT.exec(source)?.[0] ?? '';
   const text = source.split('');
   const cover = (
     /** @type {number} */ from,

@@ -42,6 +42,16 @@ describe('the rule of plain words', () => {
     ]);
   });
 
+  it('finds words that the end of a line parts', async () => {
+    const text = 'A process is at\n  it. A key stays for\never, and the permit is given\nback.';
+    expect(await complaintsAbout('page.md', text)).toHaveLength(3);
+  });
+
+  it('reads the texts of pictures', async () => {
+    const text = '![nobody](a.svg)\n\n<picture>\n  <img src="a.svg" alt="Nobody" />\n</picture>\n';
+    expect(await complaintsAbout('page.md', text)).toHaveLength(2);
+  });
+
   it('reads headings, lists and tables, and no code', async () => {
     const text =
       '# Nobody\n\n- nobody\n\n| nobody |\n| --- |\n| `nobody` |\n\n```sh\nnobody\n```\n';
@@ -91,6 +101,19 @@ const lua = "local a = redis.call('get', KEYS[1]) or a b c d";
       'when it is busy',
       'nothing reached Redis within `x` ms',
     ]);
+  });
+
+  it('is in the expressions of a text, too', () => {
+    const code =
+      "log(`busy ${held ? 'as one holder stays' : rest} now ` + (late && 'and a waiter left'));";
+    const { markdown: text } = proseOfCode('a.ts', code);
+    expect(text).toContain('as one holder stays');
+    expect(text).toContain('and a waiter left');
+  });
+
+  it('has names of arguments in angle brackets, and no HTML', () => {
+    const code = "a('the key is product_<id>'); b('<p class=\"a\">a text of three words</p>');";
+    expect(proseOfCode('a.ts', code).markdown.trim()).toBe('the key is product_<id>');
   });
 
   it('knows the line of each', () => {

@@ -10,15 +10,15 @@ const said = (lua: string) => findingsIn(lua).map(({ line, says }) => `${String(
 
 describe('the check of the Lua scripts', () => {
   it.each([
-    ['a global that nobody declares', `local a = 1\nreturn a + b`, '2: nobody declares b'],
-    ['a function of no sandbox', `return dofile(KEYS[1])`, '1: nobody declares dofile'],
+    ['a global that nothing declares', `local a = 1\nreturn a + b`, '2: nothing declares b'],
+    ['a function of no sandbox', `return dofile(KEYS[1])`, '1: nothing declares dofile'],
     [
       'a local beyond its block',
       `do local a = 1; redis.log(a) end\nreturn a`,
-      '2: nobody declares a',
+      '2: nothing declares a',
     ],
-    ['a local before its declaration', `local a = a\nreturn a`, '1: nobody declares a'],
-    ['a local in its own bounds', `for i = 1, i do redis.log(i) end`, '1: nobody declares i'],
+    ['a local before its declaration', `local a = a\nreturn a`, '1: nothing declares a'],
+    ['a local in its own bounds', `for i = 1, i do redis.log(i) end`, '1: nothing declares i'],
     ['a set global', `count = 1`, '1: count is set as a global'],
     ['a set global of Redis', `KEYS = {}`, '1: KEYS is set as a global'],
     ['a global function', `function count() end`, '1: count is set as a global'],

@@ -97,7 +97,7 @@ function sourceOf(
   function unclear(why: string): LockConfigurationError {
     return new LockConfigurationError(
       `${where}: <${placeholder.text}> cannot be filled: ${why}. Found ${described(method)}. ` +
-        `Mark one parameter with its own @LockKey("…"), use its position as in <0>, ` +
+        'Put @LockKey("…") on one parameter, use its position as in <0>, ' +
         'or make the key a function (...args) => string',
     );
   }

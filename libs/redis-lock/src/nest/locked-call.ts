@@ -187,7 +187,7 @@ function asynchronous(returned: unknown, where: string): PromiseLike<unknown> {
   if (isThenable(returned)) return returned;
   throw new LockConfigurationError(
     isObservable(returned)
-      ? `${where} returned an Observable that it does not declare: write its return type, as in ` +
+      ? `${where} returned an Observable that it does not declare. Write its return type, as in ` +
           'find(): Observable<Item>, and set the compiler option emitDecoratorMetadata'
       : `${where} returned neither a Promise nor an Observable, and acquiring a lock takes time: ` +
           'make the method async',

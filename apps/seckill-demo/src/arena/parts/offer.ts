@@ -29,7 +29,7 @@ export async function offer(
   const productId = plan.newProduct();
   const path = `/api/products/${productId}/offer`;
   const [merchant, ...readers] = await Buyer.crowd(fleet.url, READERS + 1);
-  if (merchant === undefined) throw new Error('nobody is there');
+  if (merchant === undefined) throw new Error('there is no merchant');
   try {
     await merchant.ask('PUT', path, OLD);
     await closeEverywhere(fleet, 'between-reads', READERS);
