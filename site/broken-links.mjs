@@ -12,12 +12,11 @@ export function brokenLinksIn(site, base = '/') {
   const idsOf = remembered(
     (/** @type {string} */ file) => new Set(idsIn(readFileSync(file, 'utf8'))),
   );
-  const isBroken = (/** @type {URL} */ { pathname, hash }) => {
-    const file = fileOf(site, decodeURIComponent(pathname).slice(base.length));
-    if (file === undefined || !pathname.startsWith(base)) return true;
-    return (
-      hash !== '' && file.endsWith('.html') && !idsOf(file).has(decodeURIComponent(hash.slice(1)))
-    );
+  const isBroken = (/** @type {URL} */ url) => {
+    const file = fileAt(site, url, base);
+    if (file === undefined) return true;
+    const id = decoded(url.hash.slice(1));
+    return id !== '' && file.endsWith('.html') && !idsOf(file).has(id);
   };
   return pages.flatMap((page) => {
     const address = new URL(base + page.replace(/(index)?\.html$/, ''), 'http://site');
@@ -33,13 +32,26 @@ export function brokenLinksIn(site, base = '/') {
 /**
  * The file that a static server answers with: a page has no `.html` in its address.
  * @param {string} site
- * @param {string} path
+ * @param {URL} url
+ * @param {string} base
  */
-export function fileOf(site, path) {
+export function fileAt(site, { pathname }, base) {
+  const address = decoded(pathname);
+  if (!address.startsWith(base) || address.includes('..')) return undefined;
+  const path = address.slice(base.length);
   const names = path === '' || path.endsWith('/') ? [`${path}index.html`] : [path, `${path}.html`];
   return names
     .map((name) => join(site, name))
     .find((file) => existsSync(file) && statSync(file).isFile());
+}
+
+/** @param {string} text as it is, if it is not encoded well */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** @param {string} html */

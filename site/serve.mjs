@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
-import { fileOf } from './broken-links.mjs';
+import { fileAt } from './broken-links.mjs';
+
+const HOST = 'http://site';
 
 /** @type {Record<string, string>} */
 const TYPES = {
@@ -13,15 +15,6 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 };
 
-/** @param {string} path */
-function decoded(path) {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * A server for the built site on loopback, as hosts of static files are.
  * @param {string} site its folder
@@ -29,13 +22,10 @@ function decoded(path) {
  */
 export function serverOf(site, base = '/') {
   return createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://site');
-    const path = decoded(pathname);
-    const found =
-      path?.startsWith(base) && !path.includes('..')
-        ? fileOf(site, path.slice(base.length))
-        : undefined;
-    const file = found ?? fileOf(site, '404');
+    const { url: address = '' } = request;
+    const url = URL.canParse(address, HOST) ? new URL(address, HOST) : undefined;
+    const found = url && fileAt(site, url, base);
+    const file = found ?? fileAt(site, new URL(`${base}404`, HOST), base);
     if (file === undefined) return response.writeHead(404).end();
     const type = TYPES[extname(file)] ?? 'text/plain';
     response.writeHead(found ? 200 : 404, { 'content-type': `${type}; charset=utf-8` });

@@ -61,11 +61,15 @@ describe('the site of the docs', () => {
     writeFileSync(
       join(folder, 'index.html'),
       `<a href="/lock#in-redis"></a> <a href="lock#in-java"></a> <a href="#top"></a>
-      <a href="/latch"></a> <img src="lock.svg"> <a href="https://redis.io/docs"></a>`,
+      <a href="/latch"></a> <img src="lock.svg"> <a href="/%"></a> <a href="https://redis.io/docs"></a>`,
     );
     expect(brokenLinksIn(folder)).toEqual(
-      ['lock#in-java', '#top', '/latch', 'lock.svg'].map((link) => `index.html: ${link}`),
+      ['lock#in-java', '#top', '/latch', 'lock.svg', '/%'].map((link) => `index.html: ${link}`),
     );
+  });
+
+  it.each(['/gone', '/%', '//', '/..%2Fpackage.json'])('answers 404 to %s', async (address) => {
+    expect((await fetch(host + address)).status).toBe(404);
   });
 
   it('has each page in no more than the width of a phone', async () => {
