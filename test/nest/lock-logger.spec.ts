@@ -29,12 +29,12 @@ const EVENTS: [LockEvent, string, string][] = [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
     'Lock "x" lost: Redis no longer stores this holder: it expired, was deleted or was force-released; ' +
-      'another process may hold it now',
+      'another owner may hold it now',
   ],
   [
     { type: 'lost', ...LOCK, reason: 'expired', heldMs: 1, error: UNRENEWED },
     'error',
-    'ms ago); another process may hold it now; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
+    'ms ago); another owner may hold it now; a renewal failed at 2026-05-04T03:02:01.000Z: no answer',
   ],
   [{ type: 'suspect', ...LOCK, error }, 'warn', 'Lock "x" may soon be lost: no answer'],
   [{ type: 'waiting', ...LOCK, waitedMs: 1_000, error }, 'warn', 'after 1000 ms: no answer'],

@@ -195,8 +195,7 @@ export class ReplicatedConnection {
     const client = this.open({
       ...{ lazyConnect: true, db: 0, enableOfflineQueue: false, enableAutoPipelining: false },
       ...{ connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS },
-      // The connection is replaced, not repaired: otherwise WAIT would count scripts of the former
-      // one.
+      // The connection is replaced, not repaired: WAIT covers only scripts of its own connection.
       ...{ retryStrategy: () => null, sentinelRetryStrategy: () => null, reconnectOnError: null },
     });
     this.#client = client;

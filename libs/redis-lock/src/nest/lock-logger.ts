@@ -70,7 +70,7 @@ function textOf(event: LockEvent): string {
     case 'recovered':
       return `${lock} is safe again: Redis confirmed the lease`;
     case 'lost':
-      return `${event.error.message}; another process may hold it now${failedRenewal(event.error)}`;
+      return `${event.error.message}; another owner may hold it now${failedRenewal(event.error)}`;
     case 'late-grant':
       return `${lock} was granted after its caller stopped waiting; it is released again`;
     case 'force-released':

@@ -15,8 +15,8 @@ export interface Lease extends AsyncDisposable {
    */
   readonly state: 'held' | 'suspect' | 'lost' | 'released';
   /**
-   * The rest of the lease by the local clock, in milliseconds since the request was sent. 0 once it
-   * is over.
+   * The rest of the lease in milliseconds, by the local clock. The lease counts from the moment in
+   * which the request was sent. 0 once it is over.
    */
   readonly remainingMs: number;
   /**

@@ -68,7 +68,7 @@ export interface LockSettings extends LockTuning {
    */
   readonly name: string;
   /**
-   * The beginning of every key. End it with `:`, so that no application's prefix begins another's.
+   * Put before every name. End it with `:`, so that no application's prefix begins another's.
    * @default ''
    */
   readonly keyPrefix: string;

@@ -49,7 +49,7 @@ export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease
 export const CurrentLock = {
   /**
    * The lease of the innermost `using` or `@WithLock` that surrounds the caller.
-   * @throws {LockStateError} none does, or its method runs without its lock (`onBackendError`)
+   * @throws {LockStateError} there is none, or its method runs without its lock (`onBackendError`)
    */
   lease(): Lease {
     const lease = scopes.getStore()?.lease;

@@ -228,7 +228,8 @@ export class RedLockProtocol implements LockProtocol {
     if (leaseTimeMs <= longestLeaseMs) return;
     throw new LockArgumentError(
       `leaseTimeMs of a red lock must be at most ${String(longestLeaseMs)}, not ` +
-        `${String(leaseTimeMs)}; raise redLock.longestLeaseMs`,
+        `${String(leaseTimeMs)}; raise redLock.longestLeaseMs. ` +
+        'A restarted node does not vote for that time',
     );
   }
 }
