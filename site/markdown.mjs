@@ -52,9 +52,10 @@ export function withMatter(matter, text) {
   return Object.keys(matter).length === 0 ? text : `---\n${JSON.stringify(matter)}\n---\n\n${text}`;
 }
 
-/** Blocks and spans of code, which have no links. */
-const CODE = /(^```.*?^```$)/gms;
-const LINK = /(!?)\[((?:`[^`]*`|[^\][])*)\]\((?![a-z]+:)([^)\s]+)\)/g;
+/** Blocks of code, which have no links. */
+const CODE = /(^ *```.*?^ *```$)/gms;
+/** A link, or a span of code, which has none. */
+const LINK = /`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\][])*)\]\((?![a-z]+:)([^)\s]+)\)/g;
 const PICTURE = / (src|srcset)="(?![a-z]+:)([^"]+)"/g;
 
 /**
@@ -68,7 +69,7 @@ export function withLinks(text, file, pages) {
     part
       .replace(PICTURE, (_, name, path) => ` ${name}="/files/${resolve(path)}"`)
       .replace(LINK, (link, picture, shown, target) => {
-        const [path, anchor] = target.split('#');
+        const [path, anchor] = target?.split('#') ?? [''];
         if (path === '') return link;
         if (picture) return `![${shown}](/files/${resolve(path)})`;
         const address = addressOf(resolve(path), pages);
@@ -77,7 +78,7 @@ export function withLinks(text, file, pages) {
       });
   return text
     .split(CODE)
-    .map((part) => (part.startsWith('```') ? part : prose(part)))
+    .map((part) => (part.trimStart().startsWith('```') ? part : prose(part)))
     .join('');
 }
 

@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  */
 
 /** The replay is at /arena/, so no page is. */
-const OTHER_NAMES = new Map(Object.entries({ usage: 'guide', arena: 'the-arena' }));
+const OTHER_NAMES = new Map([['arena', 'the-arena']]);
 
 /** The pages outside of `docs`, those in Chinese beside them. */
 const OUTSIDE = new Map(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { brokenLinksIn } from '../../site/broken-links.mjs';
+import { withLinks } from '../../site/markdown.mjs';
 import { findPages } from '../../site/pages.mjs';
 import { serverOf } from '../../site/serve.mjs';
 import { eventually } from '../support/eventually.js';
@@ -66,6 +67,13 @@ describe('the site of the docs', () => {
     expect(brokenLinksIn(folder)).toEqual(
       ['lock#in-java', '#top', '/latch', 'lock.svg', '/%'].map((link) => `index.html: ${link}`),
     );
+  });
+
+  it('leaves code as it is, and turns links into those of the site', () => {
+    const code = ['`[a](b)`', '- one\n\n  ```ts\n  const a = b[c](d);\n  ```\n'];
+    expect(code.map((text) => withLinks(text, 'docs/lock.md', findPages()))).toEqual(code);
+    const link = '[`acquire`](guide.md#by-hand)';
+    expect(withLinks(link, 'docs/lock.md', findPages())).toBe('[`acquire`](/guide#by-hand)');
   });
 
   it.each(['/gone', '/%', '//', '/..%2Fpackage.json'])('answers 404 to %s', async (address) => {
