@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MEASURES } from './measures.mjs';
 
@@ -32,6 +32,7 @@ const HEAD = 34;
  * @param {string} run the machine and the method, in one line
  */
 export async function writeCharts(folder, comparisons, run) {
+  await mkdir(folder, { recursive: true });
   for (const [theme, colours] of Object.entries(THEMES))
     await writeFile(join(folder, `bench.${theme}.svg`), chart(comparisons, run, colours));
 }
@@ -68,7 +69,7 @@ function barsOf({ trial: { headline }, rows }) {
 }
 
 function draw({ title, unit, bars }, left, top, colours) {
-  const longest = Math.max(...bars.map(({ value }) => value));
+  const longest = Math.max(...bars.map(({ value }) => value)) || 1;
   const rows = bars.flatMap(({ locker, label, value }, index) => {
     const y = top + HEAD + index * ROW;
     const width = Math.max(1, (BARS * value) / longest).toFixed(1);

@@ -17,9 +17,6 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * @property {boolean} hasPair whether the other language has this page, too
  */
 
-/** The replay is at /arena/, so no page is. */
-const OTHER_NAMES = new Map([['arena', 'the-arena']]);
-
 /** The pages outside of `docs`, those in Chinese beside them. */
 const OUTSIDE = new Map(
   Object.entries({
@@ -33,12 +30,17 @@ const OUTSIDE = new Map(
   }),
 );
 
-/** A page of `docs` that is not in a section is in the last one. */
+const isExample = (/** @type {string} */ name) => name.startsWith('example-');
+/** With the page of each example. */
+const EXAMPLES = { ...{ en: 'Examples', zh: '示例' }, names: ['examples'] };
+
+/** A page that is not in a section is in the last one. */
 const SECTIONS = [
   {
     ...{ en: 'Begin', zh: '入门' },
-    names: ['quick-start', 'guide', 'examples', 'testing', 'troubleshooting', 'compatibility'],
+    names: ['quick-start', 'guide', 'testing', 'troubleshooting', 'compatibility'],
   },
+  EXAMPLES,
   {
     ...{ en: 'Locks', zh: '各种锁' },
     names: [
@@ -68,7 +70,7 @@ const SECTIONS = [
       ...['migrating-from-redis-semaphore', 'migrating-from-murlock'],
     ],
   },
-  { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale', 'the-arena'] },
+  { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale'] },
   {
     ...{ en: 'The project', zh: '项目' },
     names: ['architecture', 'contributing', 'report-a-vulnerability', 'benchmark', 'changelog'],
@@ -98,9 +100,9 @@ export function sectionsOf(pages, language) {
     pages.find((page) => page.name === name && page.language === language) ??
     pages.find((page) => page.name === name);
   const known = SECTIONS.flatMap(({ names }) => names);
-  const rest = pages.filter(({ file, name }) => file.startsWith('docs/') && !known.includes(name));
+  const rest = pages.map(({ name }) => name).filter((name) => !['index', ...known].includes(name));
   return SECTIONS.map((section) => {
-    const more = section === SECTIONS.at(-1) ? rest.map(({ name }) => name) : [];
+    const more = rest.filter((name) => section === (isExample(name) ? EXAMPLES : SECTIONS.at(-1)));
     const names = new Set([...section.names, ...more]);
     return {
       title: section[language],
@@ -142,6 +144,5 @@ function titleOf(name, text) {
 function nameOf(file) {
   const [, example] = /^examples\/(.+)\/README\.md$/.exec(file) ?? [];
   if (example !== undefined) return `example-${example}`;
-  const name = OUTSIDE.get(file) ?? basename(file, '.md');
-  return OTHER_NAMES.get(name) ?? name;
+  return OUTSIDE.get(file) ?? basename(file, '.md');
 }
