@@ -179,11 +179,11 @@ export class RedisServer {
 
 /**
  * The 'exit' event does not come when a signal ends this process. So a shell holds a pipe from it,
- * and ends the server when the pipe closes.
+ * and ends the other process when the pipe closes.
  * @param {number} pid
  * @param {string} folder
  */
-function watch(pid, folder) {
+export function watch(pid, folder) {
   const script = 'trap "" INT TERM HUP; read -r _; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
   const watcher = spawn('/bin/sh', ['-c', script, 'redis-watcher', String(pid), folder], {
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -1,6 +1,7 @@
 import { fork, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { compiled } from '../compile.mjs';
+import { watch } from '../redis-server.mjs';
 
 /** Longer than the shutdown of any example takes. */
 const END_TIMEOUT_MS = 20_000;
@@ -36,7 +37,10 @@ export class Instance {
    */
   static java(name, file, classPath, env) {
     const args = [...QUICK_START, '-cp', classPath, file];
-    return new Instance(name, spawn('java', args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    const child = spawn('java', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const watcher = child.pid === undefined ? undefined : watch(child.pid, '');
+    child.once('exit', () => watcher?.kill('SIGKILL'));
+    return new Instance(name, child);
   }
 
   /**

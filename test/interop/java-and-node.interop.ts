@@ -13,4 +13,11 @@ describe('the example java-and-node', () => {
     await example.keepsPromises();
     await example.endsCleanly(example.exited);
   });
+
+  it('ends with its command, however that ends', async () => {
+    const example = await Example.start('java-and-node');
+    await example.finds(/^\[java\] sells/, 1);
+    expect(await example.signal('SIGKILL')).toBe('SIGKILL');
+    await example.leavesNothing();
+  });
 });
