@@ -24,10 +24,10 @@ export function writeTextsForModels(pages, sources, site) {
   const head = `# ${home?.title}\n\n> ${sentenceOf(home?.text ?? '')}\n`;
   const sections = sectionsOf(pages, 'en');
   const lists = sections.map(({ title, pages: listed }) => {
-    const lines = listed.map(
-      ({ title: name, address, text }) =>
-        `- [${name}](${BASE}${fileOf(address)}): ${sentenceOf(text)}`,
-    );
+    const lines = listed.map(({ title: name, address, text }) => {
+      const sentence = sentenceOf(text);
+      return `- [${name}](${BASE}${fileOf(address)})${sentence && `: ${sentence}`}`;
+    });
     return `## ${title}\n\n${lines.join('\n')}\n`;
   });
   cpSync(API, join(site, 'api'), { recursive: true });

@@ -96,6 +96,15 @@ function addressOf(file, pages) {
 }
 
 /**
+ * The anchor of a heading, as GitHub makes it.
+ * @param {string} heading
+ */
+export function anchorOf(heading) {
+  const letters = heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '');
+  return letters.replaceAll(' ', '-');
+}
+
+/**
  * The README with its title and its first paragraph as the head of the page.
  * @param {string} text
  * @param {Page} page
@@ -154,5 +163,5 @@ export function sentenceOf(text) {
   const below = text.split(/^# .+$/m)[1] ?? '';
   const paragraphs = below.split(/\n{2,}/).map((paragraph) => paragraph.trim());
   const prose = plain(paragraphs.find((one) => /^(?!```)[\p{L}`*]/u.test(one)) ?? '');
-  return prose.replace(/(?<=[.!?]) .*$|(?<=。).*$/s, '').replace(/:$/, '.');
+  return prose.replace(/(?<=\.) .*$|(?<=。).*$/s, '');
 }

@@ -18,4 +18,8 @@ function show() {
     if (address === null || typeof address === 'string') return;
     console.log(`http://127.0.0.1:${address.port}${BASE}`);
   });
+  server.on('error', ({ message }) => {
+    process.stderr.write(`${message}\n`);
+    process.exitCode = 1;
+  });
 }

@@ -4,9 +4,9 @@ import type { DefaultTheme } from 'vitepress';
 import { findPages, sectionsOf } from '../pages.mjs';
 import type { Language } from '../pages.mjs';
 import { apiSidebar } from '../api.mjs';
-import { sentenceOf } from '../markdown.mjs';
+import { anchorOf, sentenceOf } from '../markdown.mjs';
 import { BASE, REPOSITORY } from '../settings.mjs';
-import { anchorOf, extendMarkdown } from './markdown.js';
+import { extendMarkdown } from './markdown.js';
 import { boostDocument, chineseWords, tokenize } from './search.js';
 
 const folder = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));

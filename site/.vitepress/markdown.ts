@@ -1,11 +1,5 @@
 import type { MarkdownRenderer } from 'vitepress';
 
-/** As GitHub makes them, since the links are made for it. */
-export function anchorOf(heading: string): string {
-  const letters = heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '');
-  return letters.replaceAll(' ', '-');
-}
-
 export function extendMarkdown(md: MarkdownRenderer): void {
   const { code_inline: code, fence } = md.renderer.rules;
   // Vue would evaluate braces.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
+import { anchorOf } from '../../site/markdown.mjs';
 import { pageOf } from '../support/proofs.js';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -67,14 +68,8 @@ const linksIn = (text: string) =>
 const picturesIn = (text: string) =>
   [...text.matchAll(/ (?:src|srcset)="([^"]+)"/g)].map(([, target = '']) => target);
 
-/** By which the headings of a page are linked, as GitHub makes them. */
 const anchorsOf = (text: string) =>
-  [...proseOf(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  [...proseOf(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
 it.each(['README.md', 'README.zh-CN.md'])('the first example of %s has ten lines', (readme) => {
   const [, code = ''] = /^```ts\n(.*?)\n```$/ms.exec(pageOf(readme)) ?? [];

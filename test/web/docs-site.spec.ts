@@ -144,6 +144,7 @@ describe('the site of the docs', () => {
 
   it('lists every page for language models, as Markdown', async () => {
     const list = readFileSync(join(SITE, 'llms.txt'), 'utf8');
+    expect(list).not.toMatch(/:\s*$/m);
     const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
     const english = addresses.filter((address) => !address.startsWith('/zh/') && address !== '/');
     expect(links).toEqual(expect.arrayContaining(english.map((address) => `${address}.md`)));
