@@ -13,13 +13,9 @@ else {
 }
 
 function show() {
-  const server = serverOf(SITE, BASE).listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
+  const server = serverOf(SITE, BASE).listen(0, '127.0.0.1', () => {
     const address = server.address();
     if (address === null || typeof address === 'string') return;
     console.log(`http://127.0.0.1:${address.port}${BASE}`);
-  });
-  server.on('error', ({ message }) => {
-    process.stderr.write(`${message}\n`);
-    process.exitCode = 1;
   });
 }
