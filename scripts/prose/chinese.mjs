@@ -1,4 +1,4 @@
-import { readable } from './readable.mjs';
+import { isChinese, readable, VALUE } from './readable.mjs';
 
 const HAN = '\\p{Script=Han}';
 const WIDE = '，。：；？！、（）“”';
@@ -27,7 +27,10 @@ export default function chinese(context) {
     const complain = (/** @type {string} */ found, /** @type {string} */ complaint) => {
       context.report(node, new RuleError(`"${found}" ${complaint}`));
     };
-    const text = readable(context.getSource(node), node).replaceAll('\u200b', '');
+    const text = readable(context.getSource(node), node)
+      .replaceAll(VALUE, '~')
+      .replaceAll('\u200b', '');
+    if (!isChinese(text)) return;
     for (const [signs, complaint] of FINDINGS)
       for (const [found] of text.matchAll(signs)) complain(found, complaint);
   };

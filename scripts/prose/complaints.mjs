@@ -7,7 +7,7 @@ import { proseOfCode } from './prose-of-code.mjs';
 const kernel = new TextlintKernel();
 
 /**
- * The words of a file that are not plain, by line. The name of the file says its language.
+ * The words of a file that are not plain, by line.
  *
  * @param {string} path
  * @param {string} text
@@ -22,9 +22,8 @@ export async function complaintsAbout(path, text) {
     filePath: path,
     plugins: [{ pluginId: 'markdown', plugin: markdown.default }],
     rules: [
-      path.endsWith('.zh-CN.md')
-        ? { ruleId: 'chinese', rule: chinese }
-        : { ruleId: 'plain-words', rule: plainWords },
+      { ruleId: 'plain-words', rule: plainWords },
+      { ruleId: 'chinese', rule: chinese },
     ],
   });
   return messages.map(({ loc: { start }, message }) => {

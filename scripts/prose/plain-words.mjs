@@ -1,4 +1,4 @@
-import { readable } from './readable.mjs';
+import { isChinese, readable } from './readable.mjs';
 
 /**
  * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
@@ -35,6 +35,7 @@ export default function plainWords(context) {
   const { Syntax, RuleError, locator } = context;
   const check = (/** @type {import('./readable.mjs').TextNode} */ node) => {
     const text = readable(context.getSource(node), node);
+    if (isChinese(text)) return;
     const complain = (/** @type {string} */ message, /** @type {number} */ index) => {
       context.report(node, new RuleError(message, { padding: locator.at(index) }));
     };

@@ -1,18 +1,19 @@
 import ts from 'typescript';
+import { VALUE } from './readable.mjs';
 
 /** Literals that are code: Lua, SQL, HTML, CSS, and what has fewer than three words. */
 const CODE =
   /redis\.call|\bKEYS\[|\blocal \w+ =|^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|BEGIN)\b|<\/\w|<\w+ [\w-]+=|[{};]\s*$/;
-const PROSE = /(?:\p{L}[\p{L}',.:;-]*\s+(?:`[^`]*`\s+)?){2}/u;
+const PROSE = /(?:\p{L}[\p{L}',.:;-]*\s+(?:(?:`[^`]*`|\u200b§\u200b)\s+)?){2}|\p{Script=Han}{4}/u;
 
 /** @param {ts.Expression} node @returns {string | undefined} */
 function textOf(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
-    return node.head.text + node.templateSpans.map((span) => `\`x\`${span.literal.text}`).join('');
+    return node.head.text + node.templateSpans.map((span) => VALUE + span.literal.text).join('');
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
     const [left, right] = [textOf(node.left), textOf(node.right)];
-    if (left !== undefined || right !== undefined) return (left ?? '`x`') + (right ?? '`x`');
+    if (left !== undefined || right !== undefined) return (left ?? VALUE) + (right ?? VALUE);
   }
   return undefined;
 }

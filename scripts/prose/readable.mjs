@@ -1,5 +1,8 @@
 const MARKUP = '\u200b';
 
+/** A value in a message: a word, but no piece of code. */
+export const VALUE = `${MARKUP}§${MARKUP}`;
+
 /** @typedef {import('@textlint/ast-node-types').AnyTxtNode} TextNode */
 
 /** The text in place of a picture, in Markdown or in HTML. */
@@ -35,3 +38,11 @@ export function readable(source, block) {
   read(block);
   return text.join('');
 }
+
+/**
+ * Whether a text is Chinese; one in English may have a few Chinese words.
+ *
+ * @param {string} text
+ */
+export const isChinese = (text) =>
+  3 * (text.match(/\p{Script=Han}/gu)?.length ?? 0) > (text.match(/[a-z]/gi)?.length ?? 0);
