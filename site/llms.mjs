@@ -1,4 +1,4 @@
-// What a language model reads: each page as Markdown, their list, and all of them in one file.
+// The texts for language models: each page as Markdown, their list, and all of them in one file.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, entriesOf, importOf } from './api.mjs';

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pageIn } from './pages.mjs';
 import { REPOSITORY } from './settings.mjs';
 
 /** @typedef {import('./pages.mjs').Page} Page */
@@ -113,15 +114,13 @@ export function anchorOf(heading) {
 function homeOf(text, page, pages) {
   const [head = '', title = '', tagline = ''] = /^\s*# (.+)\n+((?:.+\n)+)/.exec(text) ?? [];
   const words = WORDS[page.language];
-  const find = (/** @type {string} */ name) =>
-    pages.find((one) => one.name === name && one.language === page.language) ??
-    pages.find((one) => one.name === name);
+  const linkTo = (/** @type {string} */ name) => pageIn(pages, name, page.language)?.address;
   const hero = {
     name: title,
     tagline: plain(tagline),
     actions: [
-      { theme: 'brand', text: words.start, link: find('quick-start')?.address },
-      { theme: 'alt', text: words.guide, link: find('guide')?.address },
+      { theme: 'brand', text: words.start, link: linkTo('quick-start') },
+      { theme: 'alt', text: words.guide, link: linkTo('guide') },
       { theme: 'alt', text: words.watch, link: replayOf(page), target: '_self' },
     ],
   };

@@ -91,14 +91,22 @@ export function findPages() {
 }
 
 /**
+ * A page in a language, or in English where that has none.
+ * @param {Page[]} pages
+ * @param {string} name
+ * @param {Language} language
+ */
+export function pageIn(pages, name, language) {
+  const named = pages.filter((page) => page.name === name);
+  return named.find((page) => page.language === language) ?? named[0];
+}
+
+/**
  * The sections in which a language has its own page or an English one.
  * @param {Page[]} pages
  * @param {Language} language
  */
 export function sectionsOf(pages, language) {
-  const find = (/** @type {string} */ name) =>
-    pages.find((page) => page.name === name && page.language === language) ??
-    pages.find((page) => page.name === name);
   const known = SECTIONS.flatMap(({ names }) => names);
   const rest = pages.map(({ name }) => name).filter((name) => !['index', ...known].includes(name));
   return SECTIONS.map((section) => {
@@ -106,7 +114,9 @@ export function sectionsOf(pages, language) {
     const names = new Set([...section.names, ...more]);
     return {
       title: section[language],
-      pages: [...names].map(find).filter((page) => page !== undefined),
+      pages: [...names]
+        .map((name) => pageIn(pages, name, language))
+        .filter((page) => page !== undefined),
     };
   });
 }

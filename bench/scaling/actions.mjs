@@ -1,4 +1,4 @@
-// What the processes of the measurement do.
+// Each process of the measurement executes these actions.
 import { now, until } from '../clock.mjs';
 import { actions as contended } from '../contended.mjs';
 import { actions as holding } from '../scenarios/f.mjs';

@@ -1,4 +1,4 @@
-import { isChinese, readable, VALUE } from './readable.mjs';
+import { isChinese, onEachBlock, VALUE } from './readable.mjs';
 
 const HAN = '\\p{Script=Han}';
 const WIDE = '，。：；？！、（）“”';
@@ -22,23 +22,10 @@ const FINDINGS = [
  * @param {import('@textlint/types').TextlintRuleContext} context
  */
 export default function chinese(context) {
-  const { Syntax, RuleError } = context;
-  const check = (/** @type {import('./readable.mjs').TextNode} */ node) => {
-    const complain = (/** @type {string} */ found, /** @type {string} */ complaint) => {
-      context.report(node, new RuleError(`"${found}" ${complaint}`));
-    };
-    const text = readable(context.getSource(node), node)
-      .replaceAll(VALUE, '~')
-      .replaceAll('\u200b', '');
+  return onEachBlock(context, (block, complain) => {
+    const text = block.replaceAll(VALUE, '~').replaceAll('\u200b', '');
     if (!isChinese(text)) return;
     for (const [signs, complaint] of FINDINGS)
-      for (const [found] of text.matchAll(signs)) complain(found, complaint);
-  };
-  return {
-    [Syntax.Paragraph]: check,
-    [Syntax.Header]: check,
-    [Syntax.TableCell]: check,
-    [Syntax.Image]: check,
-    [Syntax.Html]: check,
-  };
+      for (const [found] of text.matchAll(signs)) complain(`"${found}" ${complaint}`);
+  });
 }

@@ -1,4 +1,4 @@
-import { isChinese, readable } from './readable.mjs';
+import { isChinese, onEachBlock } from './readable.mjs';
 
 /**
  * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
@@ -20,7 +20,7 @@ const WORDS = [
   [/\b(?:he|him|his|she|hers?)\b/gi, 'it, its, or you'],
 ];
 
-const OPENING = /^[^\p{L}\d§]*(?:What|Who|Of)\b/u;
+const OPENING = /^[^\p{L}\d§]*(?:What|Whom?|Of)\b/u;
 
 const MAX_WORDS = 20;
 
@@ -32,13 +32,8 @@ const SENTENCE = /\S.*?(?:[.!?](?=[)"\u200b]*(?:\s|$))|$)/gs;
  * @param {import('@textlint/types').TextlintRuleContext} context
  */
 export default function plainWords(context) {
-  const { Syntax, RuleError, locator } = context;
-  const check = (/** @type {import('./readable.mjs').TextNode} */ node) => {
-    const text = readable(context.getSource(node), node);
+  return onEachBlock(context, (text, complain) => {
     if (isChinese(text)) return;
-    const complain = (/** @type {string} */ message, /** @type {number} */ index) => {
-      context.report(node, new RuleError(message, { padding: locator.at(index) }));
-    };
     for (const [words, instead] of WORDS)
       for (const { 0: word, index } of text.matchAll(words))
         complain(`"${word}": ${instead}`, index);
@@ -48,12 +43,5 @@ export default function plainWords(context) {
       if (count > MAX_WORDS)
         complain(`The sentence has ${count} words, of at most ${MAX_WORDS}`, index);
     }
-  };
-  return {
-    [Syntax.Paragraph]: check,
-    [Syntax.Header]: check,
-    [Syntax.TableCell]: check,
-    [Syntax.Image]: check,
-    [Syntax.Html]: check,
-  };
+  });
 }

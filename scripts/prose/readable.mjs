@@ -15,7 +15,7 @@ const ALT = /(?<=^!\[)[^\]]+|(?<=\salt=")[^"]+/;
  * @param {string} source
  * @param {TextNode} block
  */
-export function readable(source, block) {
+function readable(source, block) {
   if (['Image', 'Html'].includes(block.type)) return ALT.exec(source)?.[0] ?? '';
   const text = source.split('');
   const cover = (
@@ -46,3 +46,25 @@ export function readable(source, block) {
  */
 export const isChinese = (text) =>
   3 * (text.match(/\p{Script=Han}/gu)?.length ?? 0) > (text.match(/[a-z]/gi)?.length ?? 0);
+
+/**
+ * A rule of textlint that checks the text of each block.
+ *
+ * @param {import('@textlint/types').TextlintRuleContext} context
+ * @param {(text: string, complain: (message: string, index?: number) => void) => void} check
+ */
+export function onEachBlock(context, check) {
+  const { Syntax, RuleError, locator } = context;
+  const read = (/** @type {TextNode} */ node) => {
+    check(readable(context.getSource(node), node), (message, index = 0) => {
+      context.report(node, new RuleError(message, { padding: locator.at(index) }));
+    });
+  };
+  return {
+    [Syntax.Paragraph]: read,
+    [Syntax.Header]: read,
+    [Syntax.TableCell]: read,
+    [Syntax.Image]: read,
+    [Syntax.Html]: read,
+  };
+}

@@ -10,7 +10,7 @@ const ROOT = new URL('../../', import.meta.url);
 const COMMAND = fileURLToPath(new URL('scripts/example.mjs', ROOT));
 const PATIENCE = { withinMs: 30_000 };
 
-/** What differs from run to run: the instance that wins, ports and times. */
+/** Two runs differ in these: the process that acquires first, ports and times. */
 const comparable = (text: string) =>
   text
     .replace(/\b(one|two|java|node|pod-\d)\b/g, 'INSTANCE')
@@ -51,7 +51,7 @@ export class Example extends ConsoleProcess {
     }, PATIENCE);
   }
 
-  /** What the pattern captures, as soon as so many lines of the output have it. */
+  /** Waits until `count` lines of the output match, and returns what the pattern captures. */
   finds(pattern: RegExp, count: number): Promise<string[]> {
     return eventually(() => {
       // The last one may not be whole yet.

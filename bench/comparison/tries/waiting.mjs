@@ -38,7 +38,7 @@ async function requestsIn(ms, url) {
   const socket = connect(Number(port), hostname);
   let requests = 0;
   createInterface(socket).on('line', (line) => {
-    // What a script calls is no request.
+    // Redis itself executes the calls of a script: they are no requests.
     if (line.includes('"') && !line.includes(' lua]')) requests += 1;
   });
   socket.write('MONITOR\r\n');
