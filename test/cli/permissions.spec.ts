@@ -79,7 +79,7 @@ describe('the rights of the locks', () => {
     expect(of('permissions')).toEqual([
       {
         ...{ check: 'permissions', status: 'ok' },
-        found: 'the user shop has every right that the locks need',
+        found: 'the user shop has every permission that the locks need',
       },
     ]);
     expect(of('message')).toMatchObject([{ status: 'ok' }]);

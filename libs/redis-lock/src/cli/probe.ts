@@ -107,7 +107,7 @@ function deaf(why: string): Finding {
   return warn(
     'message',
     `${why}: waiters find out by polling, after pollIntervalMs at most`,
-    'grant the rights for the channels; behind a proxy without pub/sub, tuning.wakeUp: poll',
+    'grant the permissions for the channels; behind a proxy without pub/sub, tuning.wakeUp: poll',
   );
 }
 

@@ -202,7 +202,7 @@ function judge(needs: readonly Need[], refused: Refused, user: string, trial: Tr
   }
   if (findings.length > 0) return findings;
   const untried = trial.held === undefined ? '; decr, rpush and sadd could not be tried' : '';
-  return [ok(CHECK, `the user ${user} has every right that the locks need${untried}`)];
+  return [ok(CHECK, `the user ${user} has every permission that the locks need${untried}`)];
 }
 
 /**
