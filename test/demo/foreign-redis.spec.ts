@@ -50,11 +50,11 @@ describe('the Redis of REDIS_URL', () => {
   it('ends the demo with its reason and 69 when it dies while the demo measures', async () => {
     const server = await startRedisServer();
     const demo = DemoProcess.start(['--check'], { REDIS_URL: `redis://127.0.0.1:${server.port}` });
-    await demo.says(/^\[2\/\d+\]/m);
+    await demo.says(/^\[2\/\d+\]/m, { withinMs: 90_000 });
     await server.stop();
     expect(await demo.exited).toBe(69);
     expect(demo.stderr).toMatch(/^the Redis at REDIS_URL cannot be used: connect ECONNREFUSED/m);
     expect(demo.stderr).toMatch(/^keys with seckill-demo:\S+ may be left in Redis/m);
     expect(demo.stderr).not.toContain('    at ');
-  });
+  }, 120_000);
 });
