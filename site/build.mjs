@@ -57,7 +57,7 @@ function writePages() {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, markdownOf(page, pages));
   }
-  const pictures = 'apps/seckill-demo/pictures';
-  cpSync(join(ROOT, pictures), join(PAGES, 'public/files', pictures), { recursive: true });
+  for (const pictures of ['apps/seckill-demo/pictures', 'bench/pictures'])
+    cpSync(join(ROOT, pictures), join(PAGES, 'public/files', pictures), { recursive: true });
   return pages;
 }
