@@ -176,7 +176,7 @@ describe('LockObserver', () => {
         throw new Error('broken observer');
       },
     };
-    const client = open({ observer, watchdogLeaseMs: 800 });
+    const client = open({ observer, watchdogLeaseMs: 1_800 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => undefined);

@@ -35,7 +35,7 @@ describe('LockService does not repeat the defects of its peers', () => {
   });
 
   it('16: a renewal on its way when the work ends arms nothing, and prolongs nothing later', async () => {
-    const client = open({ connection: proxy.current.url, watchdogLeaseMs: 900 });
+    const client = open({ connection: proxy.current.url, watchdogLeaseMs: 1_800 });
     await client.locks.using('a', () => eventually(() => client.eventsOf('renewed').length > 0));
     const slow = proxy.current.hold('toServer', { containing: RENEW.sha1 });
     const working = client.locks.using('a', () => eventually(() => slow.hits > 0));

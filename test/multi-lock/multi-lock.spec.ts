@@ -160,7 +160,7 @@ describe('LockService.multi', () => {
   });
 
   it('tells the loss of one of them by one signal, one state and assertHeld', async () => {
-    const { locks } = open({ watchdogLeaseMs: 600 });
+    const { locks } = open({ watchdogLeaseMs: 1_800 });
     const lease = await locks.multi(['a', 'b']).acquire();
     expect(lease.signal.aborted).toBe(false);
     await redis.admin.del('b');

@@ -154,7 +154,7 @@ describe('instrumentLocks', () => {
       const { spans, measured, shutdown } = instrument({ recordNames });
       const connection = redis.url.replace('//', '//default:pass-word@');
       await redis.admin.config('SET', 'requirepass', 'pass-word');
-      const app = await apps.start({ providers: [Shop] }, { connection, watchdogLeaseMs: 300 });
+      const app = await apps.start({ providers: [Shop] }, { connection, watchdogLeaseMs: 1_800 });
       const shop = app.nest.get(Shop);
       const owners = await shop.buy('visitor-7', async () => {
         await (await shop.locks.acquire('visitor-8', { fenced: true })).release();

@@ -244,7 +244,7 @@ describe('a read-write lock on the wire', () => {
     });
 
     it('(b) the renewal of a reader never shortens the lease of another one', async () => {
-      const [ours, client] = [lockOf(), open({ watchdogLeaseMs: 900 })];
+      const [ours, client] = [lockOf(), open({ watchdogLeaseMs: 1_800 })];
       const long = await ours.read.acquire({ leaseTimeMs: 600_000 });
       const short = await client.locks.get('a').read.acquire();
       await eventually(() => client.eventsOf('renewed').length >= 2);
@@ -282,7 +282,7 @@ describe('a read-write lock on the wire', () => {
     });
 
     it('(c) the end of a nested read does not end the watchdog of the write', async () => {
-      const client = open({ watchdogLeaseMs: 900 });
+      const client = open({ watchdogLeaseMs: 1_800 });
       const { read, write } = client.locks.get('a');
       await write.using(async (lease) => {
         await read.using(() => undefined);

@@ -235,7 +235,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockAfterTimeout: after a restart the release rejects, and a new hold is renewed', async () => {
-    const client = open({ watchdogLeaseMs: 1_200 });
+    const client = open({ watchdogLeaseMs: 1_800 });
     const { locks } = client;
     const lease = await locks.acquire('a');
     await redis.restart();
@@ -248,15 +248,13 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockReentrantRenew: a later hold of the name is renewed for ten periods', async () => {
-    const client = open({ watchdogLeaseMs: 600 });
+    const client = open({ watchdogLeaseMs: 1_800 });
     const { locks } = client;
     await locks.using('a', () => locks.using('a', () => undefined));
     const lease = await locks.acquire('a');
-    const stopwatch = new Stopwatch();
-    await eventually(() => stopwatch.realMs > 2_000);
+    await eventually(() => client.eventsOf('renewed').length >= 10, { withinMs: 30_000 });
     lease.assertHeld();
     await lease.release();
-    expect(client.eventsOf('renewed').length).toBeGreaterThanOrEqual(5);
     expect(client.eventsOf('lost')).toEqual([]);
   });
 

@@ -505,7 +505,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
 
   it('NOSCRIPT: no caller notices that the server forgets the scripts, at any moment', async () => {
-    const { locks } = open({ watchdogLeaseMs: 900 });
+    const { locks } = open({ watchdogLeaseMs: 1_800 });
     const flushing = { isOn: true };
     let flushes = 0;
     const flusher = (async () => {

@@ -27,7 +27,7 @@ describe('the renewal of permits', () => {
   });
 
   it('tells apart which leases are held and which are gone', async () => {
-    const client = open({ watchdogLeaseMs: 800 });
+    const client = open({ watchdogLeaseMs: 1_800 });
     const semaphore = client.locks.get('a');
     await semaphore.setPermits(10);
     const leases = await Promise.all(
