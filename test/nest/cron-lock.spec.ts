@@ -7,6 +7,8 @@ import {
   LeaseLostError,
   LockBackendError,
   LockConfigurationError,
+  LockKey,
+  LockKeyError,
   type CronLockOptions,
 } from 'nestjs-redis-lock';
 import { eventually, Gate, useRedis, useWorkers } from '../support/set-up.js';
@@ -59,6 +61,11 @@ class Jobs {
     runs.push('hourly');
     await gate?.opened;
     return 'ran';
+  }
+
+  @CronLock('report_<tenant>', { per: 'hour' })
+  async ofTenant(@LockKey('tenant') tenant: string): Promise<string | undefined> {
+    return `ran for ${tenant}`;
   }
 
   @CronLock('part', { per: 3_000, atLeastMs: 10 })
@@ -194,6 +201,17 @@ describe('@CronLock', () => {
       }
       const keys = await redis.admin.keys('part@*');
       expect(keys.sort()).toEqual(['part@2026-11-25T03:00:03Z', 'part@2026-11-25T03:00Z']);
+    });
+
+    it('runs once for each name that a template makes', async () => {
+      const [one, other] = [await start(), await start()];
+      for (const tenant of ['a', 'b', 'c@d']) {
+        expect(await at('03:00:00', () => one.jobs.ofTenant(tenant))).toBe(`ran for ${tenant}`);
+        expect(await at('03:30:00', () => other.jobs.ofTenant(tenant))).toBeUndefined();
+        expect(await at('04:00:00', () => other.jobs.ofTenant(tenant))).toBe(`ran for ${tenant}`);
+      }
+      expect(await redis.admin.exists('report_a@2026-11-25T03:00Z')).toBe(1);
+      await expect(one.jobs.ofTenant('')).rejects.toThrow(LockKeyError);
     });
 
     it('has no run while that of the former slot still works', async () => {

@@ -54,7 +54,8 @@ export interface CronLockOptions extends Pick<
  * It rejects with `LockBackendError` when Redis does not answer, so that a job never runs in all
  * instances by accident. It rejects with `LeaseLostError` when the job took longer than `atMostMs`.
  * A long job calls `CurrentLock.lease().assertHeld()` before each important write.
- * @param name of the job, the same in all instances
+ * @param name of the job, the same in all instances. With placeholders, as in `report_<tenant>`,
+ * each tenant has its own lock and its own slots
  * @throws {LockConfigurationError} when the class is defined: the name, an option or the method
  * cannot work
  * @example
@@ -86,14 +87,15 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
  * slot.
  */
 function slotsOf(name: string, lengthMs: number): Slots {
-  const at = (time: number) => {
+  const at = (job: string, time: number) => {
     // A schedule has whole seconds, and a timer or an adjusted clock may be early.
     const firedAt = Math.round(time / 1_000) * 1_000;
     const begin = new Date(Math.floor(firedAt / lengthMs) * lengthMs);
-    return `${name}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
+    return `${job}@${begin.toISOString().replace(/(:00)?\.000Z$/, 'Z')}`;
   };
-  // No slot has a longer name than the second one.
-  refuseArguments(whereOf(name), () => new KeySpace('').key(at(lengthMs)));
+  // No slot has a longer name than the second one. An x stands for each value.
+  const shortest = name.replaceAll(/<[^>]*>/g, 'x');
+  refuseArguments(whereOf(name), () => new KeySpace('').key(at(shortest, lengthMs)));
   return { keepMs: Math.min(2 * lengthMs, LEASE.max), label: `${name}@<slot>`, at };
 }
 

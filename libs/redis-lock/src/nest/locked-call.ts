@@ -24,8 +24,8 @@ export interface Slots {
   /** How long the lock of a slot stays held after the first call (ms). */
   readonly keepMs: number;
   readonly label: string;
-  /** The name of the lock of the slot of this time, in ms since 1970. */
-  at(time: number): string;
+  /** The name of the lock of the job's slot of this time, in ms since 1970. */
+  at(job: string, time: number): string;
 }
 
 /** How long the lock stays held for a subscriber to an Observable of a Promise (ms). */
@@ -46,7 +46,7 @@ async function underLock<T>(
       return work();
     };
     const services = call.services();
-    if (plan.slots !== undefined) await takeSlot(services.locks, plan.slots);
+    if (plan.slots !== undefined) await takeSlot(services.locks, plan.slots, names as string);
     const lock = usable(services, plan.kind, names);
     return await lock.using(begin, { ...plan.acquire, signal });
   } catch (error) {
@@ -65,10 +65,10 @@ async function underLock<T>(
  * The slot comes before the lock, so that a late call does not block the call of the next slot.
  * @throws {LockTimeoutError} another call holds it
  */
-async function takeSlot(locks: LockService, slots: Slots): Promise<void> {
+async function takeSlot(locks: LockService, slots: Slots, job: string): Promise<void> {
   const { keepMs, label } = slots;
   const kept = { waitTimeMs: 0, leaseTimeMs: keepMs, minHoldMs: keepMs, label };
-  const lease = await locks.acquire(slots.at(locks.wallTime()), kept);
+  const lease = await locks.acquire(slots.at(job, locks.wallTime()), kept);
   await lease[Symbol.asyncDispose]();
 }
 
