@@ -59,6 +59,17 @@ describe('LockError', () => {
     expect(inspect(error)).not.toContain('unpkg');
   });
 
+  it.each<[unknown]>([[{ card: 's3cret' }], [10n], [circular()]])(
+    'keeps the result %p of the work, which no log shows',
+    (result) => {
+      const lost = new LeaseLostError('a', 'gone', { result });
+      expect(lost.result).toBe(result);
+      expect(JSON.parse(JSON.stringify({ lost }))).not.toHaveProperty('lost.result');
+      expect(inspect(lost)).not.toMatch(/result|s3cret/);
+      expect(inspect(Object.entries(lost))).not.toMatch(/result|s3cret/);
+    },
+  );
+
   it('says what is known about a loss, and nothing of what is not', () => {
     const cause = new LockBackendError('no answer', backend);
     const known = {
@@ -96,6 +107,12 @@ describe('LockError', () => {
     expect(details).toEqual([1, 1, 1, 2, Infinity]);
   });
 });
+
+function circular(): object {
+  const ring: { ring?: unknown } = {};
+  ring.ring = ring;
+  return ring;
+}
 
 describe('quoteName', () => {
   it('shows control characters as what they are, and never more than 128 characters', () => {

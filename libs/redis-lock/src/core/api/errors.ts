@@ -41,8 +41,8 @@ export abstract class LockError extends Error {
   }
 
   /**
-   * The value for `JSON.stringify`: all properties, the message and `help`, without stack and
-   * cause.
+   * The value for `JSON.stringify`: all properties, the message and `help`, without stack, cause
+   * and result.
    */
   toJSON(): Record<string, unknown> {
     const { message, help } = this;
@@ -119,8 +119,11 @@ export class LeaseLostError extends LockError {
    * - `overtaken`: a newer fencing token has written to the guarded resource.
    */
   readonly reason: 'expired' | 'gone' | 'suspended' | 'shutdown' | 'overtaken';
-  /** The result of the work that lost its lease. Only `using` and `@WithLock` set it. */
-  readonly result: unknown;
+  /**
+   * The result of the work that lost its lease. Only `using` and `@WithLock` set it. Logs and JSON
+   * do not show it: it is yours, and of any size and kind.
+   */
+  declare readonly result: unknown;
   /** When the last request that Redis confirmed was sent: the grant, or a renewal. */
   declare readonly confirmedAt: Date | undefined;
   /** The time from `confirmedAt` until the loss was found, in milliseconds. */
@@ -152,7 +155,7 @@ export class LeaseLostError extends LockError {
       ...('cause' in details && { cause }),
     });
     this.reason = reason;
-    this.result = result;
+    Object.defineProperty(this, 'result', { value: result });
     // Logs show no undefined fields.
     const fields = Object.entries(known).filter(([, value]) => value !== undefined);
     Object.assign(this, Object.fromEntries(fields));
