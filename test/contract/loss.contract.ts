@@ -66,6 +66,16 @@ function describeKeeping({ redis, open, openRival = open }: LockSuite): void {
     expect(ours.eventsOf('renewed')).toHaveLength(renewals);
   });
 
+  it('is renewed for the time of its own call', async () => {
+    const { locks, eventsOf } = open({ watchdogLeaseMs: 60_000 });
+    const lease = await locks.acquire('a', { watchdogLeaseMs: 1_800 });
+    await eventually(() => eventsOf('renewed').length >= 3);
+    lease.assertHeld();
+    // Redis promises no more than the call asked for.
+    expect(await locks.get('a').remainingTimeMs()).toBeLessThanOrEqual(1_800);
+    await lease.release();
+  });
+
   it('ends by itself when it was given a fixed lease time', async () => {
     const [ours, others] = [open({ watchdogLeaseMs: 300 }), openRival()];
     const lease = await ours.locks.acquire('a', { leaseTimeMs: 400 });

@@ -166,6 +166,7 @@ describe('LockService given bad input', () => {
           () => locks.get('a').acquire(options),
           () => lease.renew(value as number),
           () => locks.acquire('a', { maxHoldMs: value } as AcquireOptions),
+          () => locks.acquire('a', { watchdogLeaseMs: value } as AcquireOptions),
         ],
         { code: 'LOCK_ARGUMENT', name: 'LockArgumentError' },
       );
@@ -419,7 +420,7 @@ describe('LockService given bad input', () => {
       'waitTimeMs must be a whole number of milliseconds from 0 to 86400000, or Infinity, not "5s"',
     );
     await expect(locks.acquire('a', { wait: 5 } as never)).rejects.toThrow(
-      'unknown option "wait"; the options are waitTimeMs, signal, profile, leaseTimeMs, maxHoldMs',
+      'unknown option "wait"; the options are waitTimeMs, signal, profile, leaseTimeMs, watchdogLeaseMs',
     );
   });
 });

@@ -28,6 +28,16 @@ describe('a lock with a shortest time', () => {
     await (await waiting.promise).release();
   });
 
+  it('stays taken after a crash, however short the lease of the watchdog is', async () => {
+    const { locks, eventsOf, close } = open({ watchdogLeaseMs: 300 });
+    await locks.acquire('a', { minHoldMs: 20_000 });
+    // A renewal does not shorten it.
+    await eventually(() => eventsOf('renewed').length >= 2);
+    expect(await redis.admin.pttl('a')).toBeGreaterThan(10_000);
+    await redis.admin.del('a');
+    await close();
+  });
+
   it('keeps local waiters waiting, who get it once it has ended', async () => {
     const { locks, eventsOf } = open({ pollIntervalMs: 50 });
     const lease = await locks.acquire('a', { minHoldMs: 20_000 });

@@ -183,14 +183,14 @@ export class Acquirer {
   ): HeldLease => {
     const { holds, settings } = this.context;
     const holdCount = hold.leases.length + 1;
-    const watchedUntil = options.watched ? now + options.maxHoldMs : -Infinity;
+    const watchedUntil = options.watchdogLeaseMs > 0 ? now + options.maxHoldMs : -Infinity;
     const lease = new HeldLease(
       hold,
       holdCount,
       fencingToken,
       parent,
       watchedUntil,
-      options.minReplicas,
+      options,
       this.releases,
     );
     hold.add(lease);

@@ -24,7 +24,7 @@ export function shapesOf(
   hold.renewAt = TIME;
   const waiter = new Waiter(session, hold, hold, options.waitTimeMs, undefined, TIME);
   waiter.sentAt = TIME;
-  const lease = new HeldLease(hold, 0, undefined, undefined, TIME, 0, releases);
+  const lease = new HeldLease(hold, 0, undefined, undefined, TIME, options, releases);
   const release = new Release(releases, lease, NOTHING, NOTHING);
   release.askedAt = TIME;
   const use = new KeyUse('', new ByKey());

@@ -24,6 +24,12 @@ export interface AcquireOptions extends WaitOptions {
    * option the watchdog renews a lease of `watchdogLeaseMs` until the release.
    */
   readonly leaseTimeMs?: number | undefined;
+  /**
+   * The lease that the watchdog renews after each third. Shorter means more renewals, but another
+   * instance takes over sooner after a crash. The longest one of nested calls counts.
+   * @default the module's `watchdogLeaseMs`
+   */
+  readonly watchdogLeaseMs?: number | undefined;
   /** Also take a fencing token: a number that grows with each fenced grant of this name. */
   readonly fenced?: boolean | undefined;
   /** The watchdog stops renewing after this time. The lock ends at most one lease later. */
@@ -35,9 +41,9 @@ export interface AcquireOptions extends WaitOptions {
    */
   readonly minReplicas?: number | undefined;
   /**
-   * A lock of `LockService` stays held for at least this time, also after an earlier release or a
-   * shutdown. Then it expires in Redis, even if this process has died. Use it for jobs that run at
-   * most once in this time, even if another machine's clock is behind.
+   * A lock of `LockService` stays held for at least this time, even after a release, a shutdown or
+   * a crash. Then it expires in Redis. Use it for jobs that run at most once in this
+   * time, even if another machine's clock is behind.
    * @default 0
    */
   readonly minHoldMs?: number | undefined;

@@ -86,7 +86,7 @@ describe('resolveAcquireOptions', () => {
     expect(resolveAcquireOptions(undefined, settings, 7)).toEqual({
       waitTimeMs: 7,
       leaseTimeMs: 20_000,
-      watched: true,
+      watchdogLeaseMs: 20_000,
       signal: undefined,
       fenced: false,
       maxHoldMs: Infinity,
@@ -98,7 +98,7 @@ describe('resolveAcquireOptions', () => {
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
     expect(resolveAcquireOptions(options, settings, 7)).toEqual({
       ...options,
-      watched: false,
+      watchdogLeaseMs: 0,
       maxHoldMs: Infinity,
       minReplicas: 0,
       permits: 1,

@@ -19,6 +19,7 @@ export interface Range {
 
 export const WAIT: Range = { min: 0, max: DAY_MS, infinite: true };
 export const LEASE: Range = { min: 10, max: DAY_MS };
+export const WATCHDOG_LEASE: Range = { min: 100, max: DAY_MS };
 const MIN_HOLD: Range = { min: 0, max: DAY_MS };
 /** Java services read the numbers of a semaphore as 32 bits. */
 export const LARGEST_COUNT = 2 ** 31 - 1;
@@ -32,8 +33,8 @@ const REPLICAS: Range = { min: 0, max: 100 };
 export interface ResolvedAcquireOptions {
   readonly waitTimeMs: number;
   readonly leaseTimeMs: number;
-  /** Whether the watchdog renews the lease. */
-  readonly watched: boolean;
+  /** The lease that the watchdog renews; 0 if the lease is fixed. */
+  readonly watchdogLeaseMs: number;
   readonly signal: AbortSignal | undefined;
   readonly fenced: boolean;
   /** `Infinity` when the watchdog has no limit. */
@@ -62,6 +63,7 @@ export const WAIT_OPTIONS = [
 export const READ_OPTIONS = [
   ...WAIT_OPTIONS,
   'leaseTimeMs',
+  'watchdogLeaseMs',
   'maxHoldMs',
   'minReplicas',
   'label',
@@ -87,10 +89,12 @@ export function resolveAcquireOptions(
   known: readonly string[] = LOCK_OPTIONS,
 ): ResolvedAcquireOptions {
   const options = given === undefined ? undefined : withProfile(given, settings, known);
+  const { leaseTimeMs, minHoldMs = 0, watchdogLeaseMs = settings.watchdogLeaseMs } = options ?? {};
   return {
     waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
-    leaseTimeMs: options?.leaseTimeMs ?? settings.watchdogLeaseMs,
-    watched: options?.leaseTimeMs === undefined,
+    // After a crash the lock stays held for `minHoldMs`, too.
+    leaseTimeMs: leaseTimeMs ?? Math.max(watchdogLeaseMs, minHoldMs),
+    watchdogLeaseMs: leaseTimeMs === undefined ? watchdogLeaseMs : 0,
     signal: options?.signal,
     fenced: options?.fenced ?? false,
     maxHoldMs: options?.maxHoldMs ?? Infinity,
@@ -98,7 +102,7 @@ export function resolveAcquireOptions(
     permits: options?.permits ?? 1,
     capacity: options?.capacity,
     label: options?.label,
-    minHoldMs: options?.minHoldMs ?? 0,
+    minHoldMs,
   };
 }
 
@@ -149,10 +153,13 @@ export function checkOptionNames(options: unknown, known: readonly string[]): vo
 
 export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
   checkOptionNames(options, known);
-  const { waitTimeMs, leaseTimeMs, maxHoldMs, signal, fenced } = options;
+  const { waitTimeMs, leaseTimeMs, watchdogLeaseMs, maxHoldMs, signal, fenced } = options;
   const { permits, capacity, minReplicas, label, minHoldMs, profile } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
+  if (watchdogLeaseMs !== undefined) {
+    refuseArgument(timeProblem('watchdogLeaseMs', watchdogLeaseMs, WATCHDOG_LEASE));
+  }
   if (maxHoldMs !== undefined) refuseArgument(timeProblem('maxHoldMs', maxHoldMs, LEASE));
   if (permits !== undefined) checkCount('permits', permits, PERMITS);
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
@@ -173,15 +180,15 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
 
 /** Refuses options that are valid alone, but not together. */
 function refusePairs(options: AnyAcquireOptions): void {
-  const { leaseTimeMs, maxHoldMs, minHoldMs = 0 } = options;
-  if (leaseTimeMs !== undefined && maxHoldMs !== undefined) {
+  const { leaseTimeMs, minHoldMs = 0 } = options;
+  if (leaseTimeMs === undefined) return;
+  for (const option of ['maxHoldMs', 'watchdogLeaseMs'] as const) {
+    if (options[option] === undefined) continue;
     refuseArgument(
-      'leaseTimeMs and maxHoldMs exclude each other: a fixed lease has no watchdog; give one of the two',
+      `leaseTimeMs and ${option} exclude each other: a fixed lease has no watchdog; give one of the two`,
     );
   }
-  if (leaseTimeMs !== undefined && leaseTimeMs < minHoldMs) {
-    refuseArgument('leaseTimeMs must not be less than minHoldMs');
-  }
+  if (leaseTimeMs < minHoldMs) refuseArgument('leaseTimeMs must not be less than minHoldMs');
 }
 
 function refuseArgument(problem: string | undefined): void {

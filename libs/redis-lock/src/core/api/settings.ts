@@ -7,6 +7,7 @@ import {
   PROFILE_OPTIONS,
   timeProblem,
   WAIT,
+  WATCHDOG_LEASE,
   type AnyAcquireOptions,
   type Range,
 } from './options.js';
@@ -74,7 +75,7 @@ export interface LockSettings extends LockTuning {
   readonly keyPrefix: string;
   /**
    * The lease of a call without `leaseTimeMs`. The watchdog renews it after each third, until the
-   * release. Longer means fewer renewals, but a longer stall after a crash.
+   * release. Longer means fewer renewals, but a longer stall after a crash. A call may have its own.
    * @default 30_000
    */
   readonly watchdogLeaseMs: number;
@@ -141,7 +142,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
 export const TUNING = Object.keys(DEFAULT_TUNING);
 
 const SETTING_RANGES = {
-  watchdogLeaseMs: { min: 100, max: DAY_MS },
+  watchdogLeaseMs: WATCHDOG_LEASE,
   waitTimeMs: WAIT,
   pollIntervalMs: { min: 10, max: 60_000 },
   claimTimeMs: { min: 500, max: 60_000 },

@@ -17,7 +17,10 @@ describe('HeldLease', () => {
       return Promise.reject(lost);
     };
     const leaseIn = (parent?: HeldLease) =>
-      new HeldLease(hold, 1, undefined, parent, -Infinity, 0, { holds: {} as Holds, release });
+      new HeldLease(hold, 1, undefined, parent, -Infinity, hold.options, {
+        holds: {} as Holds,
+        release,
+      });
     const parent = leaseIn();
     let turns = 0;
     parent.passTurn = () => (turns += 1);

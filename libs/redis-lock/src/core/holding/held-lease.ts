@@ -5,7 +5,7 @@ import type { Lease, PermitLease } from '../api/lease.js';
 import { checkLeaseTime } from '../api/options.js';
 import { outOfScope } from '../time/clock.js';
 import type { Deadline, OVER } from '../time/deadline.js';
-import type { Hold, LeaseListener } from './hold.js';
+import type { Hold, LeaseListener, LeaseTerms } from './hold.js';
 import type { Holds } from './holds.js';
 
 /** A lease, with the leases that work inside its scope may join. */
@@ -43,7 +43,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     readonly fencingToken: number | undefined,
     readonly parent: HeldLease | undefined,
     readonly watchedUntil: number,
-    readonly minReplicas: number,
+    readonly options: LeaseTerms,
     private readonly keeper: LeaseKeeper,
   ) {}
 

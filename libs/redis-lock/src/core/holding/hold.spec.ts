@@ -96,24 +96,26 @@ describe('the scripts of one owner', () => {
 
 it('a hold is watched, and waits for replicas, as its leases that are left ask for', () => {
   const hold = fakeHold();
-  const lease = (watchedUntil: number, minReplicas: number) => ({
-    ...{ watchedUntil, minReplicas, onLost: () => undefined },
+  const lease = (watchedUntil: number, minReplicas: number, watchdogLeaseMs: number) => ({
+    ...{ watchedUntil, options: { minReplicas, watchdogLeaseMs }, onLost: () => undefined },
   });
-  const [watched, fixed] = [lease(Infinity, 2), lease(-Infinity, 1)];
-  const asked = () => [hold.isWatched(0), hold.minReplicas];
-  expect(asked()).toEqual([false, 0]);
-  hold.add(watched);
-  hold.add(fixed);
-  expect(asked()).toEqual([true, 2]);
+  const [watched, fixed] = [lease(Infinity, 2, 900), lease(-Infinity, 1, 0)];
+  const longer = lease(Infinity, 0, 1_000);
+  const asked = () => [hold.isWatched(0), hold.minReplicas, hold.watchdogLeaseMs];
+  expect(asked()).toEqual([false, 0, 0]);
+  for (const one of [watched, fixed, longer]) hold.add(one);
+  expect(asked()).toEqual([true, 2, 1_000]);
+  hold.drop(longer);
+  expect(asked()).toEqual([true, 2, 900]);
   hold.drop(watched);
-  expect(asked()).toEqual([false, 1]);
+  expect(asked()).toEqual([false, 1, 0]);
   hold.drop(fixed);
-  expect(asked()).toEqual([false, 0]);
+  expect(asked()).toEqual([false, 0, 0]);
   // A nested call may join while the release of the last lease is on its way.
   hold.add(watched);
   hold.drop(watched);
   hold.add(fixed);
-  expect(asked()).toEqual([false, 1]);
+  expect(asked()).toEqual([false, 1, 0]);
 });
 
 describe('a hold of many leases', () => {
@@ -121,7 +123,7 @@ describe('a hold of many leases', () => {
     const hold = fakeHold();
     const leases = Array.from({ length: 5 }, (_, i): LeaseListener => ({
       watchedUntil: i,
-      minReplicas: i % 3,
+      options: { minReplicas: i % 3, watchdogLeaseMs: 0 },
       onLost: () => undefined,
     }));
     for (const lease of leases) hold.add(lease);

@@ -11,12 +11,14 @@ import type { Asker, Channels } from './asker.js';
 import { dateOf, leadOf, OwnerSteps } from './owner-steps.js';
 import type { AcquireAnswer, Claim, HoldProtocol, Owned, OwnerId, Renewal } from './protocol.js';
 
+/** The options of a lease that its renewals follow. */
+export type LeaseTerms = Pick<ResolvedAcquireOptions, 'minReplicas' | 'watchdogLeaseMs'>;
+
 /** A lease, as its hold sees it. */
 export interface LeaseListener {
   /** Until then the watchdog renews it; `-Infinity` without renewal. */
   readonly watchedUntil: number;
-  /** The number of replicas that must confirm its renewal. */
-  readonly minReplicas: number;
+  readonly options: LeaseTerms;
   onLost(error: LeaseLostError): void;
 }
 
@@ -86,6 +88,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   watchedUntil = -Infinity;
   /** How many replicas must confirm a renewal for it to count. */
   minReplicas = 0;
+  /** The lease that the watchdog renews: the longest of its leases; 0 if all are fixed. */
+  watchdogLeaseMs = 0;
   /**
    * The leases that are not released. Scripts name their absolute number, so a lost script does no
    * harm.
@@ -216,14 +220,16 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     this.leases = NO_LEASES;
     this.watchedUntil = -Infinity;
     this.minReplicas = 0;
+    this.watchdogLeaseMs = 0;
     if (leases.length === 1 && leases[0] === lease) return;
     this.leases = leases.filter((other) => other !== lease);
     for (const other of this.leases) this.widen(other);
   }
 
-  private widen({ watchedUntil, minReplicas }: LeaseListener): void {
+  private widen({ watchedUntil, options }: LeaseListener): void {
     this.watchedUntil = Math.max(this.watchedUntil, watchedUntil);
-    this.minReplicas = Math.max(this.minReplicas, minReplicas);
+    this.minReplicas = Math.max(this.minReplicas, options.minReplicas);
+    this.watchdogLeaseMs = Math.max(this.watchdogLeaseMs, options.watchdogLeaseMs);
   }
 
   get state(): Lease['state'] {

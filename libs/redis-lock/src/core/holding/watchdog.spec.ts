@@ -74,19 +74,26 @@ describe('Watchdog', () => {
   /** A hold with one lease, as a grant leaves it. */
   const hold = (
     key: string,
-    { watched = true, until = Infinity, leaseTimeMs = LEASE_MS, minReplicas = 0 } = {},
+    {
+      watched = true,
+      until = Infinity,
+      leaseTimeMs = LEASE_MS,
+      minReplicas = 0,
+      own = LEASE_MS,
+    } = {},
   ): Hold => {
     const made = fakeHold(key, session, protocol);
     made.begin();
     made.answered();
     made.confirm(systemClock.now(), leaseTimeMs);
-    addLease(made, watched ? until : -Infinity, minReplicas);
+    addLease(made, watched ? until : -Infinity, minReplicas, own);
     watchdog.add(made, systemClock.now());
     return made;
   };
-  const addLease = (to: Hold, watchedUntil = Infinity, minReplicas = 0) => {
+  const addLease = (to: Hold, watchedUntil = Infinity, minReplicas = 0, own = LEASE_MS) => {
+    const options = { minReplicas, watchdogLeaseMs: watchedUntil === -Infinity ? 0 : own };
     const keeper = { holds: {} as Holds, release: () => Promise.resolve() };
-    to.add(new HeldLease(to, 1, undefined, undefined, watchedUntil, minReplicas, keeper));
+    to.add(new HeldLease(to, 1, undefined, undefined, watchedUntil, options, keeper));
     return to.leases.at(-1) as HeldLease;
   };
   const keysOf = (batches: Sent[]) => batches.flatMap(({ keys }) => keys);
@@ -337,6 +344,18 @@ describe('Watchdog', () => {
     hold('n:long', { leaseTimeMs: LEASE_MS * 4 });
     await advance(INTERVAL_MS);
     expect(sent[0]?.renewals[0]?.renewMs).toBeGreaterThan(LEASE_MS * 3);
+  });
+
+  it('renews each hold after a third of its own lease', async () => {
+    hold('n:short', { own: LEASE_MS / 10, leaseTimeMs: LEASE_MS / 10 });
+    hold('n:usual');
+    await advance(INTERVAL_MS);
+    const short = sent.filter(({ keys }) => keys.includes('n:short'));
+    expect(short.length).toBeGreaterThanOrEqual(9);
+    expect(short.length).toBeLessThanOrEqual(12);
+    const asked = short.flatMap(({ renewals }) => renewals.map(({ renewMs }) => renewMs));
+    expect(new Set(asked)).toEqual(new Set([LEASE_MS / 10]));
+    expect(sent.filter(({ keys }) => keys.includes('n:usual'))).toHaveLength(1);
   });
 
   it('does not renew a hold of which no lease asked for it, and tells when it is over', async () => {

@@ -45,7 +45,6 @@ interface Lane extends Way {
  */
 export class Watchdog implements HoldGuard {
   private readonly lanes = new Map<string, Lane>();
-  private readonly intervalMs: number;
   private readonly stopListening: () => void;
   private isCalled = false;
   /** The number of holds that it guards. */
@@ -55,7 +54,6 @@ export class Watchdog implements HoldGuard {
     private readonly session: Session,
     private readonly onLost: (hold: Hold, reason: 'expired' | 'gone') => void,
   ) {
-    this.intervalMs = session.settings.watchdogLeaseMs / 3;
     this.stopListening = session.connection.onUp(() => {
       for (const hold of this.holds()) if (hold.failed !== undefined) this.renewSoon(hold);
     });
@@ -71,7 +69,8 @@ export class Watchdog implements HoldGuard {
     hold.guard = this;
     this.size += 1;
     // The first renewal comes at a random time: locks that were acquired together spread out.
-    hold.renewAt = this.together(now + this.intervalMs * (0.5 + Math.random() / 2));
+    const intervalMs = this.intervalOf(hold);
+    hold.renewAt = together(now + intervalMs * (0.5 + Math.random() / 2), intervalMs);
     if (hold.owedLeaseMs > 0) {
       hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
     }
@@ -244,16 +243,20 @@ export class Watchdog implements HoldGuard {
   private onFailure(hold: Hold, error: unknown): void {
     if (hold.isLive) this.doubt(hold, error);
     // A lock that was handed over has a shorter lease, and must be renewed again in time.
-    const pauseMs = Math.min(this.intervalMs, hold.leaseMs / 3) / 4;
+    const pauseMs = Math.min(this.intervalOf(hold), hold.leaseMs / 3) / 4;
     hold.renewing = false;
     hold.renewAt = this.session.clock.now() + Math.max(SHORTEST_PAUSE_MS, pauseMs);
     if (hold.isLive) this.replan(hold);
   }
 
   /** Never requests less than Redis has already promised. */
-  private wantedMs({ owedLeaseMs, validUntil }: Hold, now: number): number {
-    const wanted = owedLeaseMs > 0 ? owedLeaseMs : this.session.settings.watchdogLeaseMs;
-    return Math.max(wanted, Math.ceil(validUntil - now));
+  private wantedMs({ owedLeaseMs, watchdogLeaseMs, validUntil }: Hold, now: number): number {
+    return Math.max(owedLeaseMs || watchdogLeaseMs, Math.ceil(validUntil - now));
+  }
+
+  /** A lock that was handed over is renewed once even if its lease is fixed. */
+  private intervalOf({ watchdogLeaseMs }: Hold): number {
+    return (watchdogLeaseMs || this.session.settings.watchdogLeaseMs) / 3;
   }
 
   private onAnswer(hold: Hold, answer: RenewalAnswer, renewed: Renewed): void {
@@ -269,7 +272,8 @@ export class Watchdog implements HoldGuard {
     const wasSuspect = hold.confirm(sentAt, hold.renewMs);
     // An answer to a script sent before the machine stood still confirms nothing later.
     const isSuspended = hold.isSuspended(lead);
-    hold.renewAt = isSuspended ? 0 : this.together(sentAt + this.intervalMs);
+    const intervalMs = this.intervalOf(hold);
+    hold.renewAt = isSuspended ? 0 : together(sentAt + intervalMs, intervalMs);
     if (isSuspended) {
       hold.failed = failed;
       if (wasSuspect) hold.suspect();
@@ -279,11 +283,11 @@ export class Watchdog implements HoldGuard {
     }
     this.plan(hold, now);
   }
+}
 
-  private together(at: number): number {
-    const step = this.intervalMs * TOGETHER;
-    return Math.floor(at / step) * step;
-  }
+function together(at: number, intervalMs: number): number {
+  const step = intervalMs * TOGETHER;
+  return Math.floor(at / step) * step;
 }
 
 /** From here on, a step without an answer from Redis puts the hold in doubt. */

@@ -139,8 +139,11 @@ async function acquireWithin(
 }
 
 /** The holder of all locks holds each for the whole lease, however long the others took. */
-async function refresh(leases: readonly Lease[], { watched, leaseTimeMs }: ResolvedAcquireOptions) {
-  const isSpent = (lease: Lease) => !watched && lease.remainingMs < 0.9 * leaseTimeMs;
+async function refresh(
+  leases: readonly Lease[],
+  { watchdogLeaseMs, leaseTimeMs }: ResolvedAcquireOptions,
+) {
+  const isSpent = (lease: Lease) => watchdogLeaseMs === 0 && lease.remainingMs < 0.9 * leaseTimeMs;
   await Promise.all(leases.filter(isSpent).map((lease) => lease.renew(leaseTimeMs)));
   for (const lease of leases) lease.assertHeld();
 }
