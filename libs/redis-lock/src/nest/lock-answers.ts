@@ -22,6 +22,8 @@ export interface LockExceptionFilterOptions {
 /** The answer to a request that failed with an error of one code. */
 export interface LockAnswer {
   readonly status: number;
+  /** The number of its status in gRPC. Options do not change it. */
+  readonly grpc: number;
   /** Safe for every client: no lock name, no option, no text from Redis. */
   readonly message: string;
   /** Undefined where a second try would fail too. */
@@ -32,25 +34,46 @@ export interface LockAnswer {
 
 export type LockAnswers = Readonly<Record<LockErrorCode, LockAnswer>>;
 
-const later = (status: number, message: string, retryAfterS: number): LockAnswer => ({
-  ...{ status, message, retryAfterS, level: 'warn' },
-});
+/** The statuses of gRPC, by their names there. */
+const GRPC = {
+  INVALID_ARGUMENT: 3,
+  RESOURCE_EXHAUSTED: 8,
+  ABORTED: 10,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+} as const;
 
-const UNAVAILABLE = later(503, 'Locks are not available at the moment; try again later', 5);
-const INTERNAL: LockAnswer = { status: 500, message: 'Internal server error', level: 'error' };
+const later = (
+  status: number,
+  grpc: keyof typeof GRPC,
+  message: string,
+  retryAfterS: number,
+): LockAnswer => ({ ...{ status, grpc: GRPC[grpc], message, retryAfterS, level: 'warn' } });
+
+const UNREACHABLE = 'Locks are not available at the moment; try again later';
+const UNAVAILABLE = later(503, 'UNAVAILABLE', UNREACHABLE, 5);
+const INTERNAL: LockAnswer = {
+  ...{ status: 500, grpc: GRPC.INTERNAL, message: 'Internal server error', level: 'error' },
+};
 
 const DEFAULTS: LockAnswers = {
   LOCK_TIMEOUT: {
-    ...later(423, 'Another request is using this; try again later', 1),
+    ...later(423, 'ABORTED', 'Another request is using this; try again later', 1),
     level: undefined,
   },
   LOCK_BACKEND: UNAVAILABLE,
   LOCK_QUORUM: UNAVAILABLE,
   LOCK_REPLICATION: UNAVAILABLE,
-  LOCK_SHUTDOWN: later(503, 'This instance is shutting down; try again', 1),
-  LOCK_LIMIT: later(429, 'Too many requests at the moment; try again later', 1),
+  LOCK_SHUTDOWN: later(503, 'UNAVAILABLE', 'This instance is shutting down; try again', 1),
+  LOCK_LIMIT: later(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'Too many requests at the moment; try again later',
+    1,
+  ),
   LOCK_KEY: {
     status: 400,
+    grpc: GRPC.INVALID_ARGUMENT,
     message: 'A value of this request cannot be part of a lock name',
     level: 'debug',
   },

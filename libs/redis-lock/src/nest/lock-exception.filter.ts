@@ -82,6 +82,15 @@ interface SocketClient {
   emit(event: string, failure: Failure): void;
 }
 
+/** The parts in use of a call of grpc-js, which the library does not import. */
+interface GrpcCall {
+  readonly metadata: GrpcMetadata;
+}
+
+interface GrpcMetadata {
+  set(key: string, value: string): void;
+}
+
 const NAME = 'LockExceptionFilter';
 const PLAIN = 'a plain object (the second argument is app.get(HttpAdapterHost))';
 
@@ -95,6 +104,8 @@ const NO_OPTIONS = Symbol.for('nestjs-redis-lock:no-options');
  *   The first three have `Retry-After`. The body is that of Nest's own exceptions, with the error's
  *   code: `{ statusCode, message, error, code }`. Every HTTP adapter works.
  * - Microservices: the call fails with `{ status: 'error', message, code, retryAfterMs? }`.
+ * - gRPC: busy ABORTED, too many callers RESOURCE_EXHAUSTED, then UNAVAILABLE, INVALID_ARGUMENT and
+ *   INTERNAL. The metadata has the error's code as `lock-error`, and `retry-after-ms`.
  * - WebSocket: the client receives the event `exception` with the same fields. For a gateway, Nest
  *   calls only the filters of its own `@UseFilters`.
  * - GraphQL: the error has this message, and `code` and `retryAfterMs` in its `extensions`.
@@ -133,7 +144,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
         return undefined;
       case 'rpc':
         // A microservice awaits an Observable from its filters, and would crash after a throw.
-        return throwError(() => failureOf(error, answer));
+        return throwError(() => rpcError(error, answer, host));
       case 'ws':
         tellSocket(host.switchToWs().getClient(), failureOf(error, answer));
         return undefined;
@@ -200,6 +211,25 @@ function failureOf(error: LockError, answer: LockAnswer): Failure {
     ...{ status: 'error', message, code: error.code },
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+function rpcError(error: LockError, answer: LockAnswer, host: ArgumentsHost): object {
+  const failure = failureOf(error, answer);
+  const call = host.getArgs<unknown[]>().find(isGrpcCall);
+  return call === undefined ? failure : grpcError(failure, answer.grpc, call);
+}
+
+/** The place of the call among the arguments differs between the kinds of methods. */
+function isGrpcCall(argument: unknown): argument is GrpcCall {
+  return hasMethods(argument, 'sendMetadata', 'getPeer');
+}
+
+/** gRPC passes on a number, a text and metadata, and drops all other fields. */
+function grpcError({ message, code, retryAfterMs }: Failure, status: number, call: GrpcCall) {
+  const metadata = new (call.metadata.constructor as new () => GrpcMetadata)();
+  metadata.set('lock-error', code);
+  if (retryAfterMs !== undefined) metadata.set('retry-after-ms', String(retryAfterMs));
+  return Object.assign(new Error(message), { code: status, details: message, metadata });
 }
 
 function tellSocket(client: SocketClient, failure: Failure): void {
