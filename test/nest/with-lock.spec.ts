@@ -382,6 +382,25 @@ describe('where it works', () => {
     expect(Reflect.ownKeys(frozen)).toEqual([]);
   });
 
+  it('through a proxy, and on an object that inherits from an instance', async () => {
+    @Injectable()
+    class Jobs {
+      readonly title: string = 'own';
+
+      @WithLock('job')
+      async run(): Promise<string> {
+        await Promise.resolve();
+        return this.title;
+      }
+    }
+    const jobs = await provided(Jobs);
+    expect(await new Proxy(jobs, {}).run()).toBe('own');
+    const inherits = Object.create(jobs, { title: { value: 'another' } }) as Jobs;
+    expect(await inherits.run()).toBe('another');
+    expect(Object.keys(jobs)).toEqual(['title']);
+    expect(jobs).toEqual(new Jobs());
+  });
+
   it('in two applications of one process, each with its own locks', async () => {
     const gates = { a: new Gate(), b: new Gate() };
     let begun = 0;

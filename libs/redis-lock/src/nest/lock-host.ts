@@ -9,8 +9,11 @@ import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from
 import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
 import { checkProfile, type LockPlan } from './with-lock.options.js';
 
-/** Not stored on the instances: they may be frozen, compared or serialised. */
-const services = new WeakMap<object, Map<symbol, unknown>>();
+/** The services of frozen instances. */
+const servicesOfFrozen = new WeakMap<object, Map<symbol, unknown>>();
+
+/** The object itself. Proxies of instrumentation answer with the object behind. */
+const BEHIND: unique symbol = Symbol.for('nestjs-redis-lock:behind') as never;
 
 /** The services that Nest injects into the instances of a prototype. */
 const HOSTS = Symbol.for('nestjs-redis-lock:hosts');
@@ -58,11 +61,22 @@ function inject(target: object, host: symbol, token: InjectionToken): void {
   Object.defineProperty(target, host, {
     configurable: true,
     get(this: object) {
-      return services.get(this)?.get(host);
+      return servicesOfFrozen.get(this)?.get(host);
     },
-    set(this: object, injected: unknown) {
-      const all = services.get(this) ?? new Map<symbol, unknown>();
-      services.set(this, all.set(host, injected));
+    // An own property of the instance: through a proxy it reaches the object behind, which may be
+    // the one that the method is called on. Not enumerable: instances are compared and serialised.
+    set(this: { readonly [BEHIND]: object }, injected: unknown) {
+      const own = { value: injected, configurable: true, writable: true };
+      if (Reflect.defineProperty(this, host, own)) return;
+      const frozen = this[BEHIND];
+      const all = servicesOfFrozen.get(frozen) ?? new Map<symbol, unknown>();
+      servicesOfFrozen.set(frozen, all.set(host, injected));
+    },
+  });
+  Object.defineProperty(target, BEHIND, {
+    configurable: true,
+    get(this: object) {
+      return this;
     },
   });
   injectInto(target, host, token);

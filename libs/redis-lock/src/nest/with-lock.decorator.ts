@@ -310,18 +310,15 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
 
 /**
  * Nest and its packages store the data of decorators on the function itself. The wrapper needs that
- * data too: without it, guards would not run.
+ * data too: without it, guards would not run. Copies, not a prototype: to instrumentation a
+ * function with a prototype of its own is no method.
  */
 function inPlaceOf(original: Method, wrapper: Method): Method {
   for (const key of Reflect.getOwnMetadataKeys(original) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, original), wrapper);
   }
-  // Properties that decorators put on the function, without reflect-metadata.
-  Object.setPrototypeOf(wrapper, original);
-  return Object.defineProperties(wrapper, {
-    name: { value: original.name, configurable: true },
-    length: { value: original.length, configurable: true },
-  });
+  // Its name and length, and properties that decorators put on it without reflect-metadata.
+  return Object.defineProperties(wrapper, Object.getOwnPropertyDescriptors(original));
 }
 
 /** Reads the return type that the compiler emits. False where it emits none, or `Object`. */
