@@ -105,6 +105,62 @@ describe('a lock with a shortest time', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
+  describe('that counts after success only', () => {
+    const kept = { minHoldMs: 20_000, holdAfter: 'success' } as const;
+
+    it('stays taken after work that ended well, and not after work that threw', async () => {
+      const [ours, others] = [open(), open()];
+      const failing = ours.locks.using('a', () => Promise.reject(new Error('no stock')), kept);
+      await expect(failing).rejects.toThrow('no stock');
+      expect(await redis.admin.exists('a')).toBe(0);
+      expect(await others.locks.using('a', () => 'done', kept)).toBe('done');
+      expect(await redis.admin.pttl('a')).toBeGreaterThan(10_000);
+      expect(await ours.locks.tryAcquire('a')).toBeNull();
+      await redis.admin.del('a');
+    });
+
+    it('leaves what a call around it keeps', async () => {
+      const { locks } = open();
+      const inner = () => Promise.reject(new Error('no stock'));
+      const outer = () => locks.using('a', inner, kept).catch(() => undefined);
+      await locks.using('a', outer, { minHoldMs: 10_000 });
+      expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(10_000);
+      expect(await redis.admin.pttl('a')).toBeGreaterThan(5_000);
+      await redis.admin.del('a');
+    });
+
+    it('is only held for the lease of the watchdog while the work runs', async () => {
+      const { locks } = open({ watchdogLeaseMs: 5_000 });
+      await locks
+        .using(
+          'a',
+          async () => {
+            expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(5_000);
+            throw new Error('no stock');
+          },
+          kept,
+        )
+        .catch(() => undefined);
+    });
+
+    it.each(['acquire', 'tryAcquire'] as const)(
+      'is refused by %s, which sees no work',
+      async (verb) => {
+        const asking = open().locks[verb]('a', kept);
+        await expect(asking).rejects.toThrow("holdAfter: 'success' needs using or a decorator");
+        expect(await redis.admin.exists('a')).toBe(0);
+      },
+    );
+
+    it.each(['failure', true, null])('cannot be %p', async (holdAfter) => {
+      const asking = open().locks.using('a', () => 1, {
+        minHoldMs: 1,
+        holdAfter: holdAfter as never,
+      });
+      await expect(asking).rejects.toThrow("holdAfter must be 'always' or 'success'");
+    });
+  });
+
   describe('with 20 s, of which 10 s are over', () => {
     let aheadMs = 0;
     const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };

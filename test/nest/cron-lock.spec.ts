@@ -68,6 +68,22 @@ class Jobs {
     return `ran for ${tenant}`;
   }
 
+  @CronLock('retried', { per: 'day', holdAfter: 'success' })
+  async retriedInItsSlot(): Promise<string | undefined> {
+    return this.#failAtFirst('slot');
+  }
+
+  @CronLock('retried', { atLeastMs: 60_000, holdAfter: 'success' })
+  async retried(): Promise<string | undefined> {
+    return this.#failAtFirst('time');
+  }
+
+  #failAtFirst(text: string): string {
+    runs.push(text);
+    if (runs.filter((run) => run === text).length === 1) throw new Error('the first run fails');
+    return 'ran';
+  }
+
   @CronLock('part', { per: 3_000, atLeastMs: 10 })
   async parts(): Promise<string | undefined> {
     return 'ran';
@@ -97,11 +113,23 @@ describe('@CronLock', () => {
     expect(runs.sort()).toEqual(['above', 'below', 'often']);
   });
 
+  it.each(['retried', 'retriedInItsSlot'] as const)(
+    'runs again after a failure, and not after a success: %s',
+    async (job) => {
+      const [one, other] = [await start(), await start()];
+      await expect(one.jobs[job]()).rejects.toThrow('the first run fails');
+      expect(await other.jobs[job]()).toBe('ran');
+      expect([await one.jobs[job](), await other.jobs[job]()]).toEqual([undefined, undefined]);
+    },
+  );
+
   it('skips at once while another instance runs it', async () => {
     const [one, other] = [await start(), await start()];
     gate = new Gate();
     const running = one.jobs.above();
     await eventually(() => runs.includes('above'));
+    // After a crash no other instance runs it before its shortest time is over.
+    expect(await redis.admin.pttl('report')).toBeGreaterThan(30_000);
     expect(await other.jobs.above()).toBeUndefined();
     gate.open();
     expect(await running).toBe('ran');

@@ -1,4 +1,4 @@
-import { withLockName } from './api/errors.js';
+import { LockArgumentError, withLockName } from './api/errors.js';
 import { tell } from './api/observer.js';
 import {
   resolveAcquireOptions,
@@ -60,13 +60,15 @@ export class Acquirer {
     options: AnyAcquireOptions | undefined,
   ): Promise<Awaited<T>> {
     checkWork(work);
-    return runLocked(await this.acquire(name, options), work);
+    return runLocked(await this.take(name, options, this.defaults, refuse, true), work);
   }
+
   private take<R>(
     name: string,
     given: AnyAcquireOptions | undefined,
     defaults: ResolvedAcquireOptions,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
+    seesWork = false,
   ): Promise<HeldLease | R> {
     const { context, protocol } = this;
     let acquisition: Acquisition;
@@ -75,6 +77,7 @@ export class Acquirer {
         given === undefined
           ? defaults
           : resolveAcquireOptions(given, context.settings, defaults.waitTimeMs, protocol.options);
+      if (!seesWork && options.holdAfter === 'success') throw new LockArgumentError(SEES_NO_WORK);
       const key = context.keys.key(name);
       refuseAborted(options.signal);
       const { kind } = protocol;
@@ -127,7 +130,11 @@ export class Acquirer {
       await taken[Symbol.asyncDispose]();
       refuseAborted(signal);
     }
-    if (options.minHoldMs > 0) taken.hold.keepFor(options.minHoldMs);
+    if (options.minHoldMs > 0) {
+      const until = Math.floor(session.clock.now()) + options.minHoldMs;
+      if (options.holdAfter === 'success') taken.keptUntil = until;
+      else taken.hold.keepUntil(until);
+    }
     return taken;
   }
 
@@ -204,6 +211,9 @@ export class Acquirer {
     return lease;
   };
 }
+
+const SEES_NO_WORK =
+  "holdAfter: 'success' needs using or a decorator: acquire and tryAcquire do not see how the work ends";
 
 function refuse(acquisition: Acquisition, refusal: Refusal): never {
   throw timeoutError({ name: acquisition.name, waitedMs: waitedMs(acquisition) }, refusal);

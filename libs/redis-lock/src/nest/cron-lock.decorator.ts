@@ -43,6 +43,12 @@ export interface CronLockOptions extends Pick<
    * crash it then expires with the watchdog's lease.
    */
   readonly atMostMs?: number | undefined;
+  /**
+   * When the slot, or `atLeastMs`, counts. With `success` a failed run does not count: the next call
+   * of any instance runs the job again. After a crash the lease has to expire first.
+   * @default 'always'
+   */
+  readonly holdAfter?: 'always' | 'success' | undefined;
 }
 
 /**
@@ -74,7 +80,7 @@ export function CronLock(
     ...(atLeastMs !== undefined && { minHoldMs: atLeastMs }),
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
   };
-  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per));
+  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per), others.holdAfter);
   return lockDecorator('@CronLock', name, plan, undefined, slots);
 }
 
@@ -86,7 +92,7 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
  * Kept for one slot more: meanwhile an instance whose clock is behind may call the job of this
  * slot.
  */
-function slotsOf(name: string, lengthMs: number): Slots {
+function slotsOf(name: string, lengthMs: number, holdAfter: CronLockOptions['holdAfter']): Slots {
   const at = (job: string, time: number) => {
     // A schedule has whole seconds, and a timer or an adjusted clock may be early.
     const firedAt = Math.round(time / 1_000) * 1_000;
@@ -96,10 +102,19 @@ function slotsOf(name: string, lengthMs: number): Slots {
   // No slot has a longer name than the second one. An x stands for each value.
   const shortest = name.replaceAll(/<[^>]*>/g, 'x');
   refuseArguments(whereOf(name), () => new KeySpace('').key(at(shortest, lengthMs)));
-  return { keepMs: Math.min(2 * lengthMs, LEASE.max), label: `${name}@<slot>`, at };
+  const keepMs = Math.min(2 * lengthMs, LEASE.max);
+  return { keepMs, holdAfter, label: `${name}@<slot>`, at };
 }
 
-const OPTIONS = ['atLeastMs', 'atMostMs', 'per', 'connection', 'label', 'onBackendError'];
+const OPTIONS = [
+  'atLeastMs',
+  'atMostMs',
+  'per',
+  'holdAfter',
+  'connection',
+  'label',
+  'onBackendError',
+];
 
 function whereOf(name: unknown): string {
   return `@CronLock(${describeValue(name)})`;

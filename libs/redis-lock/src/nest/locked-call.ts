@@ -5,6 +5,7 @@ import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs
 
 import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/api/errors.js';
 import { runInScope } from '../core/holding/scope.js';
+import type { AcquireOptions } from '../core/api/lock.js';
 import type { LockService } from '../primitives/lock/lock-service.js';
 import { usable, type LockNames, type LockServices } from './lock-kinds.js';
 import type { LockPlan } from './with-lock.options.js';
@@ -19,10 +20,11 @@ export interface LockedCall {
   names(): LockNames;
 }
 
-/** Slots of time: the work starts at most once in each. Each slot has a lock of its own. */
+/** Slots of time: the work runs once in each. Each slot has a lock of its own. */
 export interface Slots {
-  /** How long the lock of a slot stays held after the first call (ms). */
+  /** How long the lock of a slot stays held after the first call (ms), or the first success. */
   readonly keepMs: number;
+  readonly holdAfter: AcquireOptions['holdAfter'];
   readonly label: string;
   /** The name of the lock of the job's slot of this time, in ms since 1970. */
   at(job: string, time: number): string;
@@ -46,9 +48,10 @@ async function underLock<T>(
       return work();
     };
     const services = call.services();
-    if (plan.slots !== undefined) await takeSlot(services.locks, plan.slots, names as string);
     const lock = usable(services, plan.kind, names);
-    return await lock.using(begin, { ...plan.acquire, signal });
+    const run = () => lock.using(begin, { ...plan.acquire, signal });
+    if (plan.slots === undefined) return await run();
+    return await inSlot(services.locks, plan.slots, names as string, run);
   } catch (error) {
     // An error of a lock inside the work is the work's own error.
     if (progress.hasBegun) throw error;
@@ -61,15 +64,18 @@ async function underLock<T>(
 }
 
 /**
- * Acquires the present slot, which stays held after the release, also when this process crashes.
- * The slot comes before the lock, so that a late call does not block the call of the next slot.
+ * Runs the job under the lock of the present slot, which stays held afterwards. The slot comes
+ * before the lock, so that a late call does not block the call of the next slot.
  * @throws {LockTimeoutError} another call holds it
  */
-async function takeSlot(locks: LockService, slots: Slots, job: string): Promise<void> {
-  const { keepMs, label } = slots;
-  const kept = { waitTimeMs: 0, leaseTimeMs: keepMs, minHoldMs: keepMs, label };
-  const lease = await locks.acquire(slots.at(job, locks.wallTime()), kept);
-  await lease[Symbol.asyncDispose]();
+function inSlot<T>(
+  locks: LockService,
+  { keepMs, holdAfter, label, at }: Slots,
+  job: string,
+  run: () => Promise<T>,
+): Promise<Awaited<T>> {
+  const kept = { waitTimeMs: 0, minHoldMs: keepMs, holdAfter, label };
+  return locks.using(at(job, locks.wallTime()), run, kept);
 }
 
 /**

@@ -48,6 +48,13 @@ export interface AcquireOptions extends WaitOptions {
    */
   readonly minHoldMs?: number | undefined;
   /**
+   * When `minHoldMs` counts. With `success`, work that throws frees the lock, and so does a
+   * crash: the work may be tried again. Only `using` and decorators see how the work ends.
+   * `acquire` and `tryAcquire` refuse it.
+   * @default 'always'
+   */
+  readonly holdAfter?: 'always' | 'success' | undefined;
+  /**
    * Metrics and traces show this text instead of the lock's name. Use few different texts: each one
    * is kept until the process ends. `@WithLock` and lock templates use their key, as in
    * `product_<id>`.

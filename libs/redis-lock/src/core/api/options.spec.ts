@@ -93,6 +93,7 @@ describe('resolveAcquireOptions', () => {
       minReplicas: 0,
       permits: 1,
       minHoldMs: 0,
+      holdAfter: 'always',
     });
     const { signal } = new AbortController();
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
@@ -103,6 +104,7 @@ describe('resolveAcquireOptions', () => {
       minReplicas: 0,
       permits: 1,
       minHoldMs: 0,
+      holdAfter: 'always',
     });
   });
 

@@ -45,6 +45,7 @@ export interface ResolvedAcquireOptions {
   readonly capacity?: number | undefined;
   readonly label: string | undefined;
   readonly minHoldMs: number;
+  readonly holdAfter: 'always' | 'success';
 }
 
 /** The options of a call of any kind. Each kind allows some of them. */
@@ -72,7 +73,7 @@ export const READ_OPTIONS = [
 export const LOCK_OPTIONS = [...READ_OPTIONS, 'fenced'] as const;
 
 /** Only a lock with one owner and its own key can stay held after a release. */
-export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs'] as const;
+export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs', 'holdAfter'] as const;
 
 export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits', 'capacity'] as const;
 
@@ -90,10 +91,12 @@ export function resolveAcquireOptions(
 ): ResolvedAcquireOptions {
   const options = given === undefined ? undefined : withProfile(given, settings, known);
   const { leaseTimeMs, minHoldMs = 0, watchdogLeaseMs = settings.watchdogLeaseMs } = options ?? {};
+  const holdAfter = options?.holdAfter ?? 'always';
+  // After a crash the lock stays held for `minHoldMs`, too. A crash is no success.
+  const leastMs = holdAfter === 'always' ? minHoldMs : 0;
   return {
     waitTimeMs: options?.waitTimeMs ?? defaultWaitMs,
-    // After a crash the lock stays held for `minHoldMs`, too.
-    leaseTimeMs: leaseTimeMs ?? Math.max(watchdogLeaseMs, minHoldMs),
+    leaseTimeMs: leaseTimeMs ?? Math.max(watchdogLeaseMs, leastMs),
     watchdogLeaseMs: leaseTimeMs === undefined ? watchdogLeaseMs : 0,
     signal: options?.signal,
     fenced: options?.fenced ?? false,
@@ -103,6 +106,7 @@ export function resolveAcquireOptions(
     capacity: options?.capacity,
     label: options?.label,
     minHoldMs,
+    holdAfter,
   };
 }
 
@@ -154,7 +158,7 @@ export function checkOptionNames(options: unknown, known: readonly string[]): vo
 export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
   checkOptionNames(options, known);
   const { waitTimeMs, leaseTimeMs, watchdogLeaseMs, maxHoldMs, signal, fenced } = options;
-  const { permits, capacity, minReplicas, label, minHoldMs, profile } = options;
+  const { permits, capacity, minReplicas, label, minHoldMs, holdAfter, profile } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (watchdogLeaseMs !== undefined) {
@@ -165,6 +169,9 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
   if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
   if (minHoldMs !== undefined) refuseArgument(timeProblem('minHoldMs', minHoldMs, MIN_HOLD));
+  if (holdAfter !== undefined && holdAfter !== 'always' && holdAfter !== 'success') {
+    refuseArgument(`holdAfter must be 'always' or 'success', not ${describeValue(holdAfter)}`);
+  }
   if (signal !== undefined && !isAbortSignal(signal)) {
     refuseArgument(`signal must be an AbortSignal, not ${describeValue(signal)}`);
   }

@@ -11,6 +11,8 @@ import type { Holds } from './holds.js';
 /** A lease, with the leases that work inside its scope may join. */
 export interface ScopedLease extends Lease {
   readonly members: readonly HeldLease[];
+  /** The work under the lease has ended without an error. */
+  succeeded?(): void;
 }
 
 const DONE = Promise.resolve();
@@ -36,6 +38,8 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   /** A child, or something nested in one, has the turn. */
   hasChild = false;
   private queue: Set<() => void> | undefined = undefined;
+  /** The end of `minHoldMs`, if it counts only after success. Most leases have none. */
+  declare keptUntil?: number;
 
   constructor(
     readonly hold: Hold,
@@ -107,6 +111,10 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
       this.hold,
       leaseTimeMs ?? Math.max(this.hold.leaseMs, this.hold.owedLeaseMs),
     );
+  }
+
+  succeeded(): void {
+    if (this.keptUntil !== undefined) this.hold.keepUntil(this.keptUntil);
   }
 
   release(): Promise<void> {

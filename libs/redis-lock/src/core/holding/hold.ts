@@ -250,9 +250,9 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.keptUntil === 0 ? 0 : Math.ceil(this.keptUntil - this.session.clock.now());
   }
 
-  /** Begins `minHoldMs`: after an earlier release, the lock stays held until its end. */
-  keepFor(ms: number): void {
-    this.keptUntil = Math.max(this.keptUntil, Math.floor(this.session.clock.now()) + ms);
+  /** After an earlier release the lock stays held until then: the end of `minHoldMs`. */
+  keepUntil(time: number): void {
+    this.keptUntil = Math.max(this.keptUntil, time);
   }
 
   get remainingMs(): number {

@@ -108,6 +108,7 @@ export async function runLocked<L extends ScopedLease, T>(
     await lease[Symbol.asyncDispose]();
     throw error;
   }
+  lease.succeeded?.();
   try {
     await lease.release();
   } catch (error) {
