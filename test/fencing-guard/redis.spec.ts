@@ -157,6 +157,61 @@ describe('FencingGuard in Redis', () => {
     });
   });
 
+  describe('a write whose condition is not met', () => {
+    const FENCE = 'nestjs_fence:{stock}';
+    const unmet: [string, string | undefined][] = [
+      ['nx', 'first'],
+      ['xx', undefined],
+    ];
+
+    it.each(unmet)('with %s, says so and overtakes nobody', async (condition, value) => {
+      const { guard } = open().locks;
+      if (value !== undefined) await redis.admin.set('stock', value);
+      expect(await guard.write(9, 'stock', 'set', 'mine', condition)).toBe(false);
+      expect(await redis.admin.exists(FENCE)).toBe(0);
+      await redis.admin.set(FENCE, '5', 'PX', 60_000);
+      expect(await guard.write(9, 'stock', 'set', 'mine', condition)).toBe(false);
+      expect(await redis.admin.get(FENCE)).toBe('5');
+      expect(await redis.admin.pttl(FENCE)).toBeGreaterThan(0);
+      expect(await redis.admin.get('stock')).toBe(value ?? null);
+      expect(await guard.write(7, 'stock', 'set', 'theirs')).toBe(true);
+    });
+
+    it.each(unmet)('with %s, is still overtaken by a newer holder', async (condition, value) => {
+      const { guard } = open().locks;
+      if (value !== undefined) await redis.admin.set('stock', value);
+      await redis.admin.set(FENCE, '10', 'PX', 60_000);
+      const late = guard.write(9, 'stock', 'set', 'mine', condition);
+      await expect(late).rejects.toMatchObject(overtaken);
+    });
+
+    it('has written when it finds what it has written itself', async () => {
+      const { guard } = open({ connection: proxy.current.url }).locks;
+      await guard.write(1, 'warm', 'set', 1);
+      const fault = proxy.current.loseReply({ containing: GUARDED_WRITE.sha1, times: 1 });
+      expect(await guard.write(5, 'stock', 'set', 'mine', 'nx')).toBe(true);
+      expect(fault.hits).toBe(1);
+      expect(await guard.write(5, 'stock', 'set', 'other', 'nx')).toBe(false);
+      expect(await guard.write(6, 'stock', 'set', 'mine', 'nx')).toBe(false);
+      expect(await redis.admin.get(FENCE)).toBe('5');
+    });
+  });
+
+  it('moves the fence when it removes or adds what is so already', async () => {
+    const { guard } = open().locks;
+    await redis.admin.sadd('members', 'x');
+    const writes: [string, GuardedCommand, ...string[]][] = [
+      ['stock', 'del'],
+      ['fields', 'hdel', 'left'],
+      ['others', 'srem', 'x'],
+      ['members', 'sadd', 'x'],
+    ];
+    for (const [key, command, ...args] of writes) {
+      expect(await guard.write(9, key, command, ...args)).toBe(true);
+      await expect(guard.write(8, key, command, ...args)).rejects.toMatchObject(overtaken);
+    }
+  });
+
   it('writes many values at a time', async () => {
     const { guard } = open().locks;
     const members = Array.from({ length: MOST_ARGUMENTS }, (_, i) => i);
@@ -176,8 +231,8 @@ describe('FencingGuard in Redis', () => {
   it.each([1, 2, 3])('has a script that may be delivered %d times', async (times) => {
     const write = (token: string) =>
       deliver(redis.admin, GUARDED_WRITE, ['k', 'f'], [token, 60_000, 'hset', 'left', token]);
-    for (let i = 0; i < times; i += 1) expect(await write('9')).toBe(true);
-    for (let i = 0; i < times; i += 1) expect(await write('8')).toBe(false);
+    for (let i = 0; i < times; i += 1) expect(await write('9')).toBe('written');
+    for (let i = 0; i < times; i += 1) expect(await write('8')).toBe('overtaken');
     expect(await redis.admin.hgetall('k')).toEqual({ left: '9' });
     expect(await redis.admin.get('f')).toBe('9');
   });

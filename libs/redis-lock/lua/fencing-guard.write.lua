@@ -19,7 +19,11 @@ if newest and tonumber(token) < tonumber(newest) then return 0 end
 -- undone.
 redis.call('set', fence, token, 'px', fenceTtlMs)
 local written = redis.pcall(command, guarded, unpack(ARGV, 4))
-if type(written) == 'table' and written.err then
+local isRefused = type(written) == 'table' and written.err
+-- SET answers false when its condition is not met. Sent again, NX finds the value of the first time.
+local isUnmet = written == false
+  and not (newest == token and redis.pcall('get', guarded) == ARGV[4])
+if isRefused or isUnmet then
   -- Nothing was written, so the older token comes back. By SET alone: the user may have no right
   -- to DEL.
   if newest then
@@ -27,6 +31,6 @@ if type(written) == 'table' and written.err then
   else
     redis.call('set', fence, token, 'pxat', 1)
   end
-  return written
+  return isRefused and written or 2
 end
 return 1

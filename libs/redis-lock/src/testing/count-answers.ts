@@ -152,12 +152,12 @@ export const COUNT_ANSWERS: readonly Answer[] = [
   ...LATCH,
   answer(HIT, undefined, hit),
   answerMany(FORGET, undefined, (server, keys) => keys.filter((key) => server.delete(key)).length),
-  // Nothing that is written is stored here: no write is refused.
+  // Nothing that is written is stored here: no write is refused, and every condition is met.
   answer(GUARDED_WRITE, undefined, ({ server, fence, numbers: { token, fenceTtlMs } }) => {
     const newest = server.findOr(fence, Count, () => new Count(0));
-    if (token < newest.count) return false;
+    if (token < newest.count) return 'overtaken';
     newest.count = token;
     newest.endsAt = server.now + fenceTtlMs;
-    return true;
+    return 'written';
   }),
 ];

@@ -5,6 +5,9 @@ export const MOST_ARGUMENTS = 7_000;
 
 const LARGEST_TOKEN = String(Number.MAX_SAFE_INTEGER);
 
+/** `unmet`: the condition of SET, NX or XX, was not met. */
+const OUTCOMES = ['overtaken', 'written', 'unmet'] as const;
+
 /**
  * Checks the newest token and writes, in one step. An equal token is that of the same holder, which
  * may write again. The arguments of the command follow the declared ones.
@@ -29,7 +32,11 @@ if newest and tonumber(token) < tonumber(newest) then return 0 end
 -- undone.
 redis.call('set', fence, token, 'px', fenceTtlMs)
 local written = redis.pcall(command, guarded, unpack(ARGV, 4))
-if type(written) == 'table' and written.err then
+local isRefused = type(written) == 'table' and written.err
+-- SET answers false when its condition is not met. Sent again, NX finds the value of the first time.
+local isUnmet = written == false
+  and not (newest == token and redis.pcall('get', guarded) == ARGV[4])
+if isRefused or isUnmet then
   -- Nothing was written, so the older token comes back. By SET alone: the user may have no right
   -- to DEL.
   if newest then
@@ -37,8 +44,8 @@ if type(written) == 'table' and written.err then
   else
     redis.call('set', fence, token, 'pxat', 1)
   end
-  return written
+  return isRefused and written or 2
 end
 return 1`,
-  reply: (raw) => (raw === 1 ? true : raw === 0 ? false : undefined),
+  reply: (raw) => (typeof raw === 'number' ? OUTCOMES[raw] : undefined),
 });

@@ -59,7 +59,10 @@ export class FencingGuard {
   /**
    * Runs `command key …args` in the Redis of the locks. Refuses if a newer holder has written to
    * the key through a guard within the last seven days. One script checks and writes. A write that
-   * Redis refuses leaves no token behind.
+   * does not happen leaves no token behind: Redis refused it, or `set` with `nx` or `xx` found its
+   * condition unmet. After a removal of what is absent, the token is the newest one.
+   * @returns false if the condition of `set` was not met; nothing is written. A hold that repeats
+   * `set` with `nx` and the same value gets true again
    * @param token `fencingToken` of a lease that you acquired with `{ fenced: true }`
    * @throws {LeaseLostError} a newer holder has written (`overtaken`); nothing is written
    * @throws {LockBackendError} Redis did not answer; you may call again
@@ -72,7 +75,7 @@ export class FencingGuard {
     key: string,
     command: 'set' | 'del' | 'hset' | 'hdel' | 'sadd' | 'srem',
     ...args: readonly (string | number)[]
-  ): Promise<void> {
+  ): Promise<boolean> {
     checkToken(token);
     const guarded = RESOURCES.key(key);
     if (typeof command !== 'string' || !Object.hasOwn(PROBLEMS, command)) {
@@ -84,10 +87,11 @@ export class FencingGuard {
     const { connection } = this.context;
     const keys = [guarded, newestKey(guarded)];
     const values = [token, TOKEN_TTL_MS, command, ...args];
-    const reply = await answerWithin(ANSWER_MS, this.context, key, () =>
+    const { value: outcome } = await answerWithin(ANSWER_MS, this.context, key, () =>
       connection.run(GUARDED_WRITE, keys, values),
     );
-    if (!reply.value) throw new LeaseLostError(key, 'overtaken');
+    if (outcome === 'overtaken') throw new LeaseLostError(key, 'overtaken');
+    return outcome === 'written';
   }
 
   /**
