@@ -16,6 +16,7 @@ import {
   GIVE_BACK,
   IDENTIFY,
 } from '../../libs/redis-lock/src/primitives/red-lock/red-lock.scripts.js';
+import { MOST_DEBTS } from '../../libs/redis-lock/src/primitives/red-lock/voting-node.js';
 import { expectCosts } from '../support/costs.js';
 import { eventually, Section, watch } from '../support/set-up.js';
 import {
@@ -56,6 +57,35 @@ class Recorded extends AgedServer {
     if (script !== IDENTIFY.name) this.ran.push(script);
     return reply;
   }
+}
+
+/** A node that sends nothing, and does not answer, until it may. */
+class Hanging extends AgedServer {
+  constructor(
+    inner: RedisConnection,
+    private readonly may: { go: Promise<void> },
+  ) {
+    super(inner);
+  }
+
+  protected override async around<R>(script: string, run: () => Promise<Reply<R>>) {
+    await this.may.go;
+    return super.around(script, run);
+  }
+}
+
+/** The second node hangs from `hang` on, until the returned function is called. */
+function hanging() {
+  const may = { go: Promise.resolve() };
+  return {
+    decorate: (inner: RedisConnection, node: number) =>
+      node === 1 ? new Hanging(inner, may) : new AgedServer(inner),
+    hang: () => {
+      let resume: () => void = () => undefined;
+      may.go = new Promise((go) => (resume = go));
+      return resume;
+    },
+  };
 }
 
 /** Writes down what the node has answered; entries not before they may. */
@@ -197,6 +227,49 @@ describe('RedLockService on three servers', () => {
     fault?.heal();
     await eventually(async () => (await servers[1]?.admin.exists('a')) === 0);
     for (const node of [0, 2]) await servers[node]?.admin.del('a');
+  });
+
+  it('notes no debt of a node that hangs, but for what that node may have received', async () => {
+    const { decorate, hang } = hanging();
+    const { locks, connection } = await ready(open({ decorate }));
+    const [, second] = connection.nodes;
+    const held = await locks.acquire('held');
+    await eventually(async () => expect(await holdsOn(servers, held.owner, 'held')).toBe(3));
+    const resume = hang();
+    const onItsWay = await locks.acquire('on its way');
+    await eventually(() => expect(second?.admit(1)).rejects.toThrow('no answer in time'));
+    for (let i = 0; i < 50; i += 1) await locks.using(`a${String(i)}`, () => undefined);
+    expect(second?.debtCount).toBe(0);
+    await Promise.all([held.release(), onItsWay.release()]);
+    expect(second?.debtCount).toBe(2);
+    resume();
+    await eventually(() => second?.debtCount === 0);
+    await eventually(async () => expect(await holdersOn(servers, 'held')).toEqual(['', '', '']));
+  });
+
+  it('forgets a debt once its lease is over, though the node hangs', async () => {
+    const { decorate, hang } = hanging();
+    const times = { watchdogLeaseMs: 1_000, longestLeaseMs: 1_000 };
+    const client = await ready(open({ ...times, decorate }));
+    const lease = await client.locks.acquire('a');
+    const resume = hang();
+    await lease.release();
+    expect(client.connection.nodes[1]?.debtCount).toBe(1);
+    // It looks once a second.
+    await eventually(() => client.connection.nodes[1]?.debtCount === 0, { withinMs: 10_000 });
+    resume();
+    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+  });
+
+  it('keeps no more debts than a node may have', async () => {
+    const { connection } = await ready(open());
+    const [node] = connection.nodes;
+    const refuse = () => Promise.reject(new Error('refused'));
+    const giving = Array.from({ length: MOST_DEBTS + 10 }, async (_, i) =>
+      node?.giveBack(`${STRANGER}${String(i)}`, 5_000, refuse),
+    );
+    await Promise.allSettled(giving);
+    expect(node?.debtCount).toBe(MOST_DEBTS);
   });
 
   it('fails within the waiting time with a majority down, names why, and leaves no vote', async () => {

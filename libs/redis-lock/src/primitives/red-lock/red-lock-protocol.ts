@@ -19,6 +19,7 @@ import { channelOf } from './footprint.js';
 import type { QuorumConnection } from './quorum-connection.js';
 import { RAISE_TOKEN } from './red-lock.scripts.js';
 import { Upkeep } from './upkeep.js';
+import type { Ask } from './voting-node.js';
 import {
   acquireVerdict,
   inspectionVerdict,
@@ -82,7 +83,7 @@ export class RedLockProtocol implements LockProtocol {
       const value = await this.#answerTo(verdict, hold, terms);
       if (value.kind === 'granted') {
         const renewal = { key, owner, renewMs: terms.leaseTimeMs };
-        if (!isNested) this.#upkeep.begin(owner);
+        if (!isNested) this.#upkeep.begin(owner, sentAt);
         this.#upkeep.complete(renewal, sentAt, async (i) => (await asked[i])?.kind === 'granted');
       } else this.#upkeep.giveBack(key, owner, isNested ? undefined : poll);
       return { value, sentAt, resent: false };
@@ -98,15 +99,10 @@ export class RedLockProtocol implements LockProtocol {
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
     const isLast = holdCount === 0;
-    const leave = async (redis: RedisConnection): Promise<Reply<ReleaseVerdict>> => {
-      const reply = await this.#releaseAt(redis, key, owner, holdCount);
-      // The first delivery may have released it.
-      const isDoubtful = isLast && reply.resent && reply.value === 'absent';
-      return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
-    };
-    if (isLast) this.#upkeep.end(owner);
+    const leave = this.#leave(key, owner, holdCount);
+    const since = isLast ? this.#upkeep.end(owner) : undefined;
     const poll = connection.poll((node) =>
-      isLast ? node.giveBack(owner, limitMs, leave) : node.ask(limitMs, leave),
+      isLast ? node.giveBack(owner, limitMs, leave, since) : node.ask(limitMs, leave),
     );
     const value = await poll.until(() => releaseVerdict(poll, isLast));
     if (value === 'absent' && !isLast) this.#upkeep.giveBack(key, owner);
@@ -120,10 +116,9 @@ export class RedLockProtocol implements LockProtocol {
     const { connection } = this;
     const sentAt = connection.clock.now();
     const limitMs = connection.limitMs(Infinity);
-    this.#upkeep.end(owner);
-    const poll = connection.poll((node) =>
-      node.giveBack(owner, limitMs, (redis) => this.#releaseAt(redis, key, owner, 0)),
-    );
+    const leave = this.#leave(key, owner, 0);
+    const since = this.#upkeep.end(owner);
+    const poll = connection.poll((node) => node.giveBack(owner, limitMs, leave, since));
     await poll.until(() => poll.isComplete || undefined);
     return { value: undefined, sentAt, resent: false };
   }
@@ -216,6 +211,16 @@ export class RedLockProtocol implements LockProtocol {
     return holdCount > 1
       ? runPair(redis, hash.ACQUIRE_NESTED, [key], [owner, holdCount, leaseMs], terms, ttlMs)
       : runPair(redis, hash.ACQUIRE, [key], [owner, leaseMs], terms, ttlMs);
+  }
+
+  /** A function of its own, so that a debt keeps no poll in memory. */
+  #leave(key: string, owner: OwnerId, holdCount: number): Ask<ReleaseVerdict> {
+    return async (redis) => {
+      const reply = await this.#releaseAt(redis, key, owner, holdCount);
+      // The first delivery may have released it.
+      const isDoubtful = holdCount === 0 && reply.resent && reply.value === 'absent';
+      return isDoubtful ? { ...reply, value: 'uncertain' } : reply;
+    };
   }
 
   #releaseAt(redis: RedisConnection, key: string, owner: OwnerId, holdCount: number) {

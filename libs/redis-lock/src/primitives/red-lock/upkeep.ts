@@ -3,7 +3,7 @@ import type { AcquireAnswer, OwnerId, Renewal } from '../../core/holding/protoco
 import type { Ballot } from './ballot.js';
 import type { QuorumConnection } from './quorum-connection.js';
 import { GIVE_BACK } from './red-lock.scripts.js';
-import type { VotingNode } from './voting-node.js';
+import type { Ask, VotingNode } from './voting-node.js';
 
 /**
  * The pause between two attempts to put a lock on a node that refuses it. It doubles from the first
@@ -14,19 +14,24 @@ const LAST_PAUSE_MS = 320;
 
 /** Brings the nodes up to date with the holds of this process, in the background. */
 export class Upkeep {
-  /** The owners that hold a lock, as this process knows it. */
-  readonly #holders = new Set<OwnerId>();
+  /** The owners that hold a lock, as this process knows it, and when each sent its request. */
+  readonly #holders = new Map<OwnerId, number>();
 
   constructor(private readonly connection: QuorumConnection) {}
 
   /** The owner is a holder from now on. */
-  begin(owner: OwnerId): void {
-    this.#holders.add(owner);
+  begin(owner: OwnerId, sentAt: number): void {
+    this.#holders.set(owner, sentAt);
   }
 
-  /** The owner holds nothing from now on: no further script puts a lock on a node for it. */
-  end(owner: OwnerId): void {
+  /**
+   * The owner holds nothing from now on: no further script puts a lock on a node for it. Returns
+   * when it sent its request, if it was a holder.
+   */
+  end(owner: OwnerId): number | undefined {
+    const sentAt = this.#holders.get(owner);
     this.#holders.delete(owner);
+    return sentAt;
   }
 
   /**
@@ -47,14 +52,12 @@ export class Upkeep {
    */
   giveBack(key: string, owner: OwnerId, poll?: Ballot<AcquireAnswer>): void {
     const { connection } = this;
-    this.end(owner);
+    const since = this.end(owner);
+    const limitMs = connection.limitMs(Infinity);
+    const pay = giveBackOf(key, owner);
     connection.nodes.forEach((node, i) => {
       if (poll?.mayHaveDone(i, ({ kind }) => kind === 'granted') === false) return;
-      node
-        .giveBack(owner, connection.limitMs(Infinity), (redis) =>
-          redis.run(GIVE_BACK, [key], [owner]),
-        )
-        .catch(() => undefined);
+      node.giveBack(owner, limitMs, pay, since).catch(() => undefined);
     });
   }
 
@@ -73,4 +76,9 @@ export class Upkeep {
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve)?.unref());
     }
   }
+}
+
+/** A function of its own, so that a debt keeps no poll in memory. */
+function giveBackOf(key: string, owner: OwnerId): Ask<number> {
+  return (redis) => redis.run(GIVE_BACK, [key], [owner]);
 }

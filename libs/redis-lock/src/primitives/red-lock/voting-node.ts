@@ -10,6 +10,8 @@ import { NodeGuard } from './node-guard.js';
 const RETRY_MS = 1_000;
 /** How long a close waits for scripts on their way. */
 const CLOSING_MS = 500;
+/** Debts beyond this number are not kept: the lease of such a vote ends by itself. */
+export const MOST_DEBTS = 10_000;
 
 export type Ask<R> = (connection: RedisConnection) => Promise<Reply<R>>;
 
@@ -28,8 +30,11 @@ export class VotingNode {
   readonly guard: NodeGuard;
   /** The end of each owner's last step. */
   readonly #steps = new Map<OwnerId, Promise<unknown>>();
+  /** In the order in which they end. */
   readonly #debts = new Map<OwnerId, Debt>();
   #overdue = 0;
+  /** Since then it receives nothing. */
+  #silentSince = Infinity;
   #timer: Timer | undefined;
   #isPaying = false;
   #isClosed = false;
@@ -82,17 +87,29 @@ export class VotingNode {
     return this.#within(limitMs, (isOver) => this.#plain(ask, isOver));
   }
 
+  /** The number of votes that it may still hold for owners that do not want them. */
+  get debtCount(): number {
+    return this.#debts.size;
+  }
+
   /**
    * Returns the owner's votes, also those that may still arrive. After a failure it tries again in
    * the background for as long as a lease may last.
+   * @param pay outlives the call: it should refer to nothing large
+   * @param since when the owner's first request was sent, if that is known
    */
-  async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>): Promise<R> {
+  async giveBack<R>(owner: OwnerId, limitMs: number, pay: Ask<R>, since = -Infinity): Promise<R> {
+    // It has received nothing of this owner, so it owes nothing.
+    if (this.#silentSince < since) throw silence('none');
     const until = this.times.clock.now() + this.longestLeaseMs;
     const debt: Debt = { pay, until, isBeingPaid: false };
+    this.#debts.delete(owner);
     this.#debts.set(owner, debt);
     try {
       return (await this.#within(limitMs, () => this.#pay(owner, debt))) as R;
     } catch (error) {
+      const isTooMany = this.#debts.size > MOST_DEBTS;
+      if (isTooMany && this.#debts.get(owner) === debt) this.#debts.delete(owner);
       this.#payLater();
       throw error;
     }
@@ -131,10 +148,11 @@ export class VotingNode {
     const running = start(() => deadline.remainingMs === 0);
     const outcome = await deadline.race(running);
     if (outcome !== OVER) return outcome;
-    this.#overdue++;
+    if (this.#overdue++ === 0) this.#silentSince = this.times.clock.now();
     const onAnswer = () => {
-      this.#overdue--;
-      if (this.#overdue === 0) void this.#payAll();
+      if (--this.#overdue > 0) return;
+      this.#silentSince = Infinity;
+      void this.#payAll();
     };
     running.then(onAnswer, onAnswer);
     throw silence('unknown');
@@ -171,8 +189,9 @@ export class VotingNode {
     if (this.#isPaying) return;
     this.#isPaying = true;
     for (const [owner, debt] of this.#debts) {
-      if (this.#overdue > 0 || this.#isClosed) break;
+      if (this.#isClosed) break;
       if (this.times.clock.now() >= debt.until) this.#debts.delete(owner);
+      else if (this.#overdue > 0 || !this.connection.isUp) break;
       else if (!debt.isBeingPaid) await this.#pay(owner, debt).catch(() => undefined);
     }
     this.#isPaying = false;
