@@ -59,8 +59,7 @@ export class FencingGuard {
   /**
    * Runs `command key …args` in the Redis of the locks. Refuses if a newer holder has written to
    * the key through a guard within the last seven days. One script checks and writes. A write that
-   * does not happen leaves no token behind: Redis refused it, or `set` with `nx` or `xx` found its
-   * condition unmet. After a removal of what is absent, the token is the newest one.
+   * does not happen leaves no token behind. Redis may refuse it, or `nx` or `xx` of `set` is not met. After a removal of what is absent, the token is the newest one.
    * @returns false if the condition of `set` was not met; nothing is written. A hold that repeats
    * `set` with `nx` and the same value gets true again
    * @param token `fencingToken` of a lease that you acquired with `{ fenced: true }`
