@@ -7,6 +7,9 @@ import {
   LockStateError,
   type Lease,
 } from 'nestjs-redis-lock';
+import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
+import { of } from 'rxjs';
 import { eventually } from '../support/eventually.js';
 import { Gate, PROMPT_MS, roundTrips, stallProcess, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -199,6 +202,14 @@ function describeGivingBack({ redis, open, openRival = open }: LockSuite): void 
   });
 }
 
+async function* asynchronously() {
+  yield 1;
+}
+
+function* synchronously() {
+  yield 1;
+}
+
 function describeUsing({ open, openRival = open, stall = stallProcess }: LockSuite): void {
   it('passes the result of the work on, whether it is a value, a promise or a thenable', async () => {
     const { locks } = open();
@@ -212,6 +223,33 @@ function describeUsing({ open, openRival = open, stall = stallProcess }: LockSui
     expect(await locks.using('a', () => thenable)).toBe(3);
     expect(await locks.using('a', () => null)).toBeNull();
     expect(await locks.get('a').isLocked()).toBe(false);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['an Observable', () => of(1)],
+    ['a promise of an Observable', async () => of(1)],
+    ['the iterator of an async generator', () => asynchronously()],
+    ['the iterator of a generator', () => synchronously()],
+    ['a stream of Node', () => Readable.from(['1'])],
+    ['a stream of the web', async () => new Blob(['1']).stream()],
+  ])('refuses %s as a result, which would be read after the release', async (_, work) => {
+    const { locks } = open();
+    await expect(locks.using('a', work)).rejects.toMatchObject({
+      code: 'LOCK_ARGUMENT',
+      message: expect.stringContaining('after the release') as unknown,
+    });
+    expect(await locks.get('a').isLocked()).toBe(false);
+    await expect(locks.get('a').using(work)).rejects.toThrow(LockArgumentError);
+    const kept = { kept: work() };
+    expect(await locks.using('a', () => kept)).toBe(kept);
+  });
+
+  it('passes clients and collections on, which have subscriptions and iterators too', async () => {
+    const { locks } = open();
+    const client = { subscribe: () => client, on: () => client };
+    for (const result of [client, new EventEmitter(), [1], new Map([[1, 2]]), [1].values()]) {
+      expect(await locks.using('a', () => result)).toBe(result);
+    }
   });
 
   it.each([new Error('no stock'), 'no stock', undefined])(

@@ -15,6 +15,7 @@ import {
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Registry } from 'prom-client';
+import { of } from 'rxjs';
 import {
   eventually,
   expectNothingLeft,
@@ -63,6 +64,25 @@ describe('the services of openLocks()', () => {
     expect(await others.readWrite.get('e').write.tryAcquire(once)).toBeNull();
     expect(ours.monitor.status()).toMatchObject({ connection: 'default', isUp: true, held: 4 });
     expect(await ours.monitor.ping()).toBeGreaterThan(0);
+  });
+
+  it('refuse work that returns an Observable, in every form of using', async () => {
+    const family = open();
+    const permits = family.semaphore.get('s');
+    await permits.trySetPermits(1);
+    const { read, write } = family.readWrite.get('e');
+    const lazy = () => of(1);
+    for (const call of [
+      () => family.lock.using('a', lazy),
+      () => family.lock.multi(['b', 'c']).using(lazy),
+      () => family.fair.using('d', lazy),
+      () => read.using(lazy),
+      () => write.using(lazy),
+      () => permits.using(lazy),
+    ]) {
+      await expect(call()).rejects.toThrow(/^The work under lock ".+" returned an Observable/);
+    }
+    expect(await permits.availablePermits()).toBe(1);
   });
 
   it('semaphore, latch and fencing count, open, and refuse who is late', async () => {

@@ -10,6 +10,7 @@ import {
   WithLock,
   type LockTemplate,
 } from 'nestjs-redis-lock';
+import { Readable } from 'node:stream';
 import { of } from 'rxjs';
 import { SILENT } from '../nest/applications.js';
 import { pageOf } from '../support/proofs.js';
@@ -21,6 +22,14 @@ const redis = useRedis();
 const quoted = [...pageOf('docs/troubleshooting.md').matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm)]
   .map(([, quote = '']) => quote)
   .filter((quote) => quote.includes(' '));
+
+@Injectable()
+class Lazy {
+  @WithLock('a')
+  async run(): Promise<AsyncIterable<number>> {
+    return Readable.from([1]);
+  }
+}
 
 @Injectable()
 class Decorated {
@@ -117,6 +126,7 @@ const BROKEN: (() => unknown)[] = [
     decorate(async () => Promise.resolve(), { kind: 'method', name: 'run' });
   },
   () => new Decorated().run(),
+  () => call(Lazy, (lazy) => lazy.run()),
   () => call(Unsaid, (unsaid) => unsaid.observable()),
   () =>
     call(Decorated, async (decorated) => {

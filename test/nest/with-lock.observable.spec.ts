@@ -19,6 +19,7 @@ import {
   LockTimeoutError,
   WithLock,
 } from 'nestjs-redis-lock';
+import { Readable } from 'node:stream';
 import {
   concat,
   defer,
@@ -117,6 +118,12 @@ class Feed {
   @WithLock('feed')
   liar(): Observable<number> {
     return Promise.resolve(1) as unknown as Observable<number>;
+  }
+
+  @WithLock('feed')
+  async iterator(): Promise<AsyncIterable<number>> {
+    await Promise.resolve();
+    return Readable.from([1]);
   }
 
   @WithLock('feed')
@@ -257,6 +264,12 @@ describe('a method that returns an Observable', () => {
     const undeclared = feed.undeclared();
     await expect(undeclared).rejects.toThrow(LockConfigurationError);
     await expect(undeclared).rejects.toThrow('returned an Observable that it does not declare');
+    expect(await isHeld()).toBe(false);
+  });
+
+  it('fails when it resolves with an iterator, which nothing has read yet', async () => {
+    const feed = await provided(Feed);
+    await expect(feed.iterator()).rejects.toThrow('returned an iterator or a stream');
     expect(await isHeld()).toBe(false);
   });
 });

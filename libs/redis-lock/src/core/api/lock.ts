@@ -108,6 +108,8 @@ export interface Lock {
    * Acquires the lock, runs the work, and always releases. Resolves with the work's result. An
    * error of the work passes through unchanged; a failed release never replaces it.
    * @throws {LeaseLostError} the lease was lost while the work ran; `result` is the work's result
+   * @throws {LockArgumentError} the work returned an Observable, an iterator or a stream, which would
+   * run after the release
    */
   using<T>(work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
 

@@ -1,6 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { types } from 'node:util';
 
-import { describeValue, LeaseLostError, LockArgumentError, LockStateError } from '../api/errors.js';
+import {
+  describeValue,
+  LeaseLostError,
+  LockArgumentError,
+  LockStateError,
+  quoteName,
+} from '../api/errors.js';
 import type { HoldProtocol } from './protocol.js';
 import type { Lease } from '../api/lease.js';
 import type { HeldLease, ScopedLease } from './held-lease.js';
@@ -96,6 +103,7 @@ function namedLease(lease: ScopedLease | undefined, name: string): Lease | undef
  * Runs the work under a lease, then releases the lease. The work's own error passes through. A
  * release that failed because of Redis changes nothing, because the work is done.
  * @throws {LeaseLostError} the lease was lost meanwhile: another owner may have held the lock
+ * @throws {LockArgumentError} the result is lazy: the work would begin after the release
  */
 export async function runLocked<L extends ScopedLease, T>(
   lease: L,
@@ -104,6 +112,7 @@ export async function runLocked<L extends ScopedLease, T>(
   let result: Awaited<T>;
   try {
     result = await runInScope(lease, () => work(lease));
+    refuseLazy(result, lease.name);
   } catch (error) {
     await lease[Symbol.asyncDispose]();
     throw error;
@@ -134,6 +143,21 @@ export function checkWork(work: unknown): void {
   const what =
     typeof work === 'function' ? 'a generator, whose body would not run' : describeValue(work);
   throw new LockArgumentError(`using needs a function to run, not ${what}`);
+}
+
+/** Looks with `in`, because a getter of the result might fail after the work is done. */
+function refuseLazy(result: unknown, lockName: string): void {
+  if (typeof result !== 'object' || result === null) return;
+  const isObservable = 'lift' in result && 'subscribe' in result;
+  if (!isObservable && !(Symbol.asyncIterator in result) && !types.isGeneratorObject(result))
+    return;
+  const [what, instead] = isObservable
+    ? ['an Observable', 'Return lastValueFrom(observable)']
+    : ['an iterator or a stream', 'Read it inside of the work'];
+  throw new LockArgumentError(
+    `The work under lock ${quoteName(lockName)} returned ${what}, which would run after the ` +
+      `release. ${instead}; return it as a property of an object if it needs no lock`,
+  );
 }
 
 /** True also for a generator of another realm. */
