@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { writtenClaim } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
-import { FAVOUR } from '../../libs/redis-lock/src/primitives/lua/outsiders.lua.js';
 import {
   ACQUIRE_NESTED,
   RELEASE_SOME,
@@ -21,18 +20,14 @@ const JUMP_MS = 10_000;
 const LEASES_MS = [25_000, 45_000] as const;
 const CLAIM_MS = 15_000;
 const ALIVE_MS = [5_000, 35_000] as const;
-/** No end of a time that is left to outsiders falls together with a step of time. */
-const OPEN_EVERY_MS = 16_000;
-const WINDOW = {
-  ...{ share: 0.75, leastShare: 5_000 / OPEN_EVERY_MS },
-  ...{ shortestMs: 5_000, longestMs: 25_000, ttlMs: 28_000 },
-};
+/** No end of a window falls together with a step of time. */
+const WINDOW = { longestMs: 25_000, ttlMs: 28_000 };
+const DUE = 3;
 const LONGEST_MS = { lock: 45_000, queue: 35_000, claims: 35_000, opened: WINDOW.ttlMs };
 /** The scripts' own times are too short for a spec. With these, a queue stands back until time is moved. */
 const LONGER = [
-  ['longestMs = 20, 1000', `longestMs = ${[WINDOW.shortestMs, WINDOW.longestMs].join()}`],
-  ['= isTold and', `= isTold and ${String(WINDOW.share / FAVOUR)} *`],
-  ["times, 'px', 3000", `times, 'px', ${String(WINDOW.ttlMs)}`],
+  ['longestMs = 1000', `longestMs = ${String(WINDOW.longestMs)}`],
+  ["written, 'px', 3000", `written, 'px', ${String(WINDOW.ttlMs)}`],
 ] as const;
 
 /** Process D listens on no channel, and process X stands in no queue. */
@@ -155,7 +150,7 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       nonce: (model.nonce += 1).toString(16).padStart(4, '0'),
     });
     const fieldOf = (owner: string) => kind.fieldOf(ownerOf(owner));
-    const announcing = { openEveryMs: OPEN_EVERY_MS };
+    const announcing = { due: DUE };
 
     const claims = (owner: string, leaseMs: number, terms: Terms): Call => ({
       shows: `${owner} claims`,
@@ -177,7 +172,7 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       ...(holdCount === 0
         ? { script: kind.leave, args: { owner: ownerOf(owner), ...announcing } }
         : { script: RELEASE_SOME, args: { owner: fieldOf(owner), holdCount } }),
-      model: (model) => model.leave(owner, holdCount),
+      model: (model) => model.leave(owner, holdCount, DUE),
     });
     const passes = (owner: string, successor: string, leaseMs: number, starts: number): Call => ({
       shows: `${owner} passes on to ${successor}`,
@@ -188,7 +183,6 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
     const takesTurns = (
       [owner, successor]: readonly [string, string],
       leaseMs: number,
-      waitedMs: number,
       terms: Terms,
     ): Call => ({
       shows: `${owner} takes turns, with the successor ${successor}`,
@@ -199,18 +193,16 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
           successor: ownerOf(successor),
           leaseMs,
           starts: 1,
-          waitedMs,
-          callers: 1,
         },
         ...{ claim: writtenClaim(terms), ...announcing },
       },
-      model: (model) => model.takeTurns([owner, successor], leaseMs, waitedMs, terms),
+      model: (model) => model.takeTurns([owner, successor], leaseMs, terms, DUE),
     });
     const withdraws = (owner: string): Call => ({
       shows: `${owner} withdraws`,
       script: kind.withdraw,
       args: { owner: ownerOf(owner), ...announcing },
-      model: (model) => model.withdraw(owner),
+      model: (model) => model.withdraw(owner, DUE),
     });
     const renews = (owner: string, leaseMs: number): Call => ({
       shows: `${owner} renews`,
@@ -290,9 +282,9 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
       }));
 
     const takingTurns = fc
-      .record({ lease: aLease, waitedMs: fc.constantFrom(0, 30_000), mode: aMode, age: anAge })
-      .map(({ lease, waitedMs, mode, age }): Step<Model> => ({
-        shows: `the owner takes turns (after ${String(waitedMs)} ms)`,
+      .record({ lease: aLease, mode: aMode, age: anAge })
+      .map(({ lease, mode, age }): Step<Model> => ({
+        shows: 'the owner takes turns',
         fits: isHeldInQueue,
         run: async (model) => {
           const { owner } = heldOf(model);
@@ -300,7 +292,7 @@ export function describeHandOffModel(name: string, kind: QueueKindUnderTest): vo
           const successor = fresh(model, owner.charAt(0));
           model.claimed.add(successor);
           const terms = termsOf(model, mode, age);
-          await send(model, takesTurns([owner, successor], lease, waitedMs, terms));
+          await send(model, takesTurns([owner, successor], lease, terms));
         },
       }));
 

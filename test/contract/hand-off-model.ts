@@ -10,20 +10,14 @@ interface Place {
   readonly terms: Terms;
 }
 
-/** `unused`: so many times in a row, no outsider has used the time. */
+/** A window of outsiders, which ends after so many sections. `unused`: so many were not used. */
 interface Opening {
-  readonly since: number;
   readonly until: number;
-  readonly end: number;
+  readonly sections: number;
   readonly unused: number;
 }
 
-/** The time of outsiders: their share of the time of the queue, from the shortest to the longest. */
 export interface OutsiderWindow {
-  readonly share: number;
-  /** Their share at least, while they listen. */
-  readonly leastShare: number;
-  readonly shortestMs: number;
   readonly longestMs: number;
   readonly ttlMs: number;
 }
@@ -31,7 +25,7 @@ export interface OutsiderWindow {
 /** A lock, and the queue before it; owners are written as `B2`, the second caller of the process B. */
 export class HandOffModel {
   lock: { owner: string; count: number; endsAt: number } | undefined;
-  /** Since when the queue has had it, and the time of outsiders. */
+  /** The last window of outsiders. */
   opened: (Opening & { readonly endsAt: number }) | undefined;
   hasOutsiders = true;
   readonly messages: string[] = [];
@@ -78,7 +72,6 @@ export class HandOffModel {
       this.#stand(owner, terms);
       return 'busy';
     }
-    if (!isOurs && this.opened !== undefined) this.#takeBack(this.opened);
     this.#take(owner, Math.max(1, isOurs ? (this.lock?.count ?? 0) : 0), leaseMs);
     this.#drop(owner.charAt(0));
     return 'granted';
@@ -93,13 +86,13 @@ export class HandOffModel {
     return 'granted';
   }
 
-  leave(owner: string, holdCount: number): string {
+  leave(owner: string, holdCount: number, due: number): string {
     if (this.lock?.owner !== owner) return 'absent';
     if (holdCount > 0) {
       this.lock.count = Math.min(this.lock.count, holdCount);
       return 'done';
     }
-    return this.#free(owner);
+    return this.#free(owner, due);
   }
 
   passOn(owner: string, successor: string, leaseMs: number, starts: number): string {
@@ -111,12 +104,12 @@ export class HandOffModel {
   takeTurns(
     [owner, successor]: readonly [string, string],
     leaseMs: number,
-    waitedMs: number,
     terms: Terms,
+    due: number,
   ): string {
     if (this.lock?.owner !== owner) return this.lock?.owner === successor ? 'had' : 'absent';
     this.#let();
-    const isOpened = this.#openWindow(this.#now - waitedMs);
+    const isOpened = this.#openWindow(due);
     if (isOpened || this.#handOver(owner.charAt(0))) {
       this.#stand(successor, terms);
       return isOpened ? 'opened' : 'done';
@@ -126,11 +119,11 @@ export class HandOffModel {
     return 'passed';
   }
 
-  withdraw(owner: string): string {
+  withdraw(owner: string, due: number): string {
     const process = owner.charAt(0);
     if (this.claimOf(process)?.number === owner.slice(1)) this.#drop(process);
     if (this.lock?.owner !== owner) return 'absent';
-    return this.#free(owner);
+    return this.#free(owner, due);
   }
 
   renew(owner: string, leaseMs: number): boolean {
@@ -151,60 +144,39 @@ export class HandOffModel {
   }
 
   /** The lock loses its owner: outsiders or the next waiter get it, or a message announces it to all. */
-  #free(owner: string): string {
+  #free(owner: string, due: number): string {
     this.#let();
-    const isContended = this.#queue.length > 0 || this.opened !== undefined;
     const process = owner.charAt(0);
     // Those of its process who came before it have had it.
     if (Number(this.claimOf(process)?.number) <= Number(owner.slice(1))) this.#drop(process);
     const [head] = this.#queue;
-    if (isContended && this.#openWindow(head?.since)) return 'opened';
+    if (this.#openWindow(due)) return 'opened';
     if (head === undefined || !this.#handOver('')) this.#announce();
     return 'done';
   }
 
-  /** While they have it, the queue goes on standing back. */
+  /** Nobody in the queue has stood back for the whole window yet. */
   #isLeftToOutsiders(): boolean {
     const { opened, lock } = this;
-    if (opened === undefined || opened.end <= this.#now) return false;
-    const until = Math.min(this.#now + this.window.shortestMs, opened.end);
-    if (lock !== undefined) this.#set({ ...opened, until, unused: 0 });
-    return (this.opened?.until ?? 0) > this.#now;
-  }
-
-  #openWindow(since: number | undefined): boolean {
-    if (!this.hasOutsiders) return false;
-    const { share, shortestMs, longestMs } = this.window;
-    const now = this.#now;
-    let { until = 0, end = 0, unused = 0 } = this.opened ?? {};
-    if (end <= now || until <= now) {
-      if (end > 0) unused += 1;
-      const first = this.opened?.since ?? since;
-      if (first === undefined) return false;
-      const lastedMs = Math.max(0, now - first);
-      const dueMs = (share * lastedMs) / 2 ** Math.max(0, unused - 1);
-      if (Math.max(dueMs, lastedMs * this.window.leastShare) < shortestMs) {
-        if (this.opened === undefined) this.#set({ since: first, until: 0, end: 0, unused: 0 });
-        return false;
-      }
-      end = now + Math.max(Math.min(dueMs, longestMs), shortestMs);
-    }
-    this.#announce();
-    until = Math.min(now + shortestMs, end);
-    this.#set({ since: now, until, end, unused });
+    if (opened === undefined || opened.until <= this.#now) return false;
+    if (lock !== undefined && opened.unused > 0) this.#set({ ...opened, unused: 0 });
     return true;
   }
 
-  /** For how long outsiders had it much too long, those in the queue have it before it is left again. */
-  #takeBack({ since, end, unused }: Opening): void {
-    const tooLong = this.#now - end - (end - since);
-    const overMs = end > 0 && unused === 0 ? Math.max(0, tooLong) : 0;
-    const times = { since: this.#now + overMs, until: 0, end: 0 };
-    this.#set({ ...times, unused: end > 0 ? unused + 1 : unused });
+  #openWindow(due: number): boolean {
+    if (!this.hasOutsiders) return false;
+    const { opened } = this;
+    this.#announce();
+    if (opened !== undefined && opened.until > this.#now) this.#set(opened);
+    else {
+      const until = this.#now + this.window.longestMs;
+      this.#set({ until, sections: due, unused: (opened?.unused ?? 0) + 1 });
+    }
+    return true;
   }
 
-  #set(times: Opening): void {
-    this.opened = { ...times, endsAt: this.#now + this.window.ttlMs };
+  #set({ until, sections, unused }: Opening): void {
+    this.opened = { until, sections, unused, endsAt: this.#now + this.window.ttlMs };
   }
 
   #handOver(from: string): boolean {

@@ -47,11 +47,9 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
           claim: claimOf('A1'),
           tokenTtlMs: 1_000,
         },
-        ...{ starts: 1, waitedMs: 0, openEveryMs: 0, ...kind.args },
+        ...{ starts: 1, due: 0, ...kind.args },
       };
-      const NUMBERS = [
-        ...['leaseMs', 'tokenTtlMs', 'starts', 'waitedMs', 'openEveryMs', 'memoryMs'],
-      ];
+      const NUMBERS = [...['leaseMs', 'tokenTtlMs', 'starts', 'due', 'memoryMs']];
       const cases = SCRIPTS.flatMap((script: Script<string, string, unknown>) =>
         script.args
           .filter((arg) => arg === 'claim' || NUMBERS.includes(arg))
@@ -133,7 +131,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
 
         it('leaves a release alone', async () => {
           await enter('A1');
-          expect(await leave('A1', { openEveryMs: 1_000 })).toBe('done');
+          expect(await leave('A1', { due: 1 })).toBe('done');
           expect((await look()).lock).toEqual(isReadable ? { B1: '1' } : {});
           expect(await ear.heard()).toEqual(isReadable ? ['B: 1 b1', 'all: 00'] : freed);
         });
@@ -183,7 +181,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         await enter('A1');
         for (const owner of ['B1', 'C1', 'E1']) await stand(owner);
         await fill();
-        expect(await leave('A1', { openEveryMs: 1 })).toBe('done');
+        expect(await leave('A1', { due: 1 })).toBe('done');
         expect((await look()).lock).toEqual({ B1: '1' });
         expect(await takeTurns('B1', 'B2')).toBe('done');
         expect(await withdraw('C1')).toBe('done');
@@ -192,7 +190,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         expect(await look()).toMatchObject({ lock: { E2: '0' }, queue: ['B'], leaseS: 30 });
         await ear.listenToAll();
         await redis.admin.del(view.keys.opened ?? '');
-        const opening = { openEveryMs: 1_000, waitedMs: 1_000 };
+        const opening = { due: 1 };
         expect(await takeTurns('E2', 'E3', opening)).toBe('opened');
         expect(await look()).toMatchObject({ lock: {}, isOpened: true });
       });
@@ -215,7 +213,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         ),
         '&',
       ];
-      const OPEN = { openEveryMs: 1_000, waitedMs: 2_000 };
+      const OPEN = { due: 1 };
       const STEPS: [string, Script<string, string, unknown>, owner: string, Values][] = [
         ['claim', kind.claim, 'A1', claimArgs('A1')],
         ['claim-fenced', kind.claimFenced, 'A1', claimArgs('A1')],
@@ -266,7 +264,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
           await stand('B1');
         },
       ] as const;
-      const isTime = ['when it is time for outsiders', () => view.setWindow(1_000)] as const;
+      const isTime = ['when outsiders have it', () => view.setWindow(1_000, 1)] as const;
 
       describe.each(STEPS)('%s', (name, script, owner, args) => {
         const values = { ...args, owner: ownerOf(owner), successor: ownerOf('A2') };

@@ -16,6 +16,16 @@ interface Waits {
   readonly node: readonly number[];
 }
 
+interface Course {
+  readonly settings?: Partial<LockSettings>;
+  /** Beside a process that only tries. */
+  readonly attempts?: boolean;
+  readonly workMs?: number;
+  /** The longest pause of a Node caller. */
+  readonly pauseMs?: number;
+  readonly processes?: number;
+}
+
 describe('callers of two Java services and of two Node processes', () => {
   const redis = useRedis();
   const java = useRedisson(redis);
@@ -25,19 +35,16 @@ describe('callers of two Java services and of two Node processes', () => {
   const share = async (
     kind: Load['kind'],
     [threads, callers]: readonly [number, number],
-    {
-      settings = {},
-      attempts = false,
-    }: { settings?: Partial<LockSettings>; attempts?: boolean } = {},
+    { settings = {}, attempts = false, workMs = WORK_MS, pauseMs = 0, processes = 2 }: Course = {},
   ): Promise<Waits> => {
     const services = [java.current, await java.start()];
     const first = await start();
-    const nodes = [await start(), await start()];
+    const nodes = await Promise.all(Array.from({ length: processes }, start));
     for (const { call } of [first, ...nodes]) await call.open(redis.url, settings);
-    const load: Load = { kind, callers: callers / 2, workMs: WORK_MS, lastMs: LAST_MS };
+    const load: Load = { kind, callers: callers / processes, workMs, lastMs: LAST_MS, pauseMs };
     const attempting = attempts ? first.call.attempt(load) : Promise.resolve(0);
     const ofJava = services.map((service) =>
-      service.call<number[]>('A', ['load', 'a'], kind, threads / 2, WORK_MS, LAST_MS),
+      service.call<number[]>('A', ['load', 'a'], kind, threads / 2, workMs, LAST_MS),
     );
     const ofNode = nodes.map(({ call }) => call.load(load));
     const [inUs, inMs] = [(await Promise.all(ofJava)).flat(), (await Promise.all(ofNode)).flat()];
@@ -79,6 +86,18 @@ describe('callers of two Java services and of two Node processes', () => {
     it.each([[[4, 4]], [[4, 100]], [[100, 4]]] as const)('share it: %j', async (counts) => {
       expectFair(await share(kind, counts), counts);
     });
+  });
+
+  it.each([
+    [[16, 2], { processes: 1, pauseMs: 4 }],
+    [[16, 2], { pauseMs: 4 }],
+    [[16, 2], {}],
+    [[8, 8], { pauseMs: 4 }],
+    [[100, 8], {}],
+    [[100, 4], { workMs: 0 }],
+    [[4, 100], { workMs: 0 }],
+  ] as const)('share it: %j, %j', async (counts, course) => {
+    expectFair(await share('lock', counts, course), counts);
   });
 
   it('share it beside a process that only tries', async () => {

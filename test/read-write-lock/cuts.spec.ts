@@ -78,10 +78,12 @@ describe('a read-write lock when an answer is lost', () => {
     const first = await write.acquire();
     const waiting = write.acquire(options);
     const behind = watch(write.acquire());
-    const fault = proxy.current.loseAnswerTo(WRITE_PASS);
+    // On a slow machine the batch may be over.
+    const passes = [WRITE_PASS, WRITE_PASS_IN_ORDER];
+    const faults = passes.map((script) => proxy.current.loseAnswerTo(script));
     await first.release();
     const second = await waiting;
-    expect(fault.hits).toBe(1);
+    expect(faults.reduce((sum, { hits }) => sum + hits, 0)).toBe(1);
     expect(behind.state).toBe('pending');
     expect(client.eventsOf('lost')).toEqual([]);
     expect(await redis.admin.hgetall('a')).toEqual({

@@ -38,15 +38,15 @@ export const seen = (owner: string, aliveS = ALIVE_MS / 1_000) =>
   `${owner.slice(1)} ${String(aliveS)} ${nonceOf(owner)} ${String(CLAIM_MS)} s`;
 /** The claim of the owner B2 has the nonce b2. */
 const nonceOf = (owner: string) => owner.toLowerCase();
-export const claimOf = (owner: string, mode: Claim['mode'] = 'start') =>
-  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, mode });
+export const claimOf = (owner: string, mode: Claim['mode'] = 'start', past = 0) =>
+  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, mode, past });
 
 export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
   ...{ owner: ownerOf(owner), leaseMs, claim: claimOf(owner), tokenTtlMs: WEEK_MS },
 });
-export const leaveArgs = { openEveryMs: 0 };
+export const leaveArgs = { due: 0 };
 export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
-export const turnArgs = { ...passArgs, waitedMs: 0, callers: 1, openEveryMs: 0 };
+export const turnArgs = { ...passArgs, due: 0 };
 
 interface Claiming {
   readonly sinceMs?: number;
@@ -90,8 +90,8 @@ export function useQueueScripts(kind: QueueKindUnderTest) {
       ...{ owner: ownerOf(owner), successor: ownerOf(successor), claim: claimOf(successor) },
       ...{ ...turnArgs, ...args },
     });
-  const withdraw = (owner: string, openEveryMs = 0) =>
-    view.run(kind.withdraw, { owner: ownerOf(owner), openEveryMs });
+  const withdraw = (owner: string, due = 0) =>
+    view.run(kind.withdraw, { owner: ownerOf(owner), due });
 
   const endLater = (...keys: string[]) =>
     Promise.all(keys.map((key) => redis.admin.pexpire(view.keys[key] ?? '', ALIVE_MS)));

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { tokenKey } from '../../libs/redis-lock/src/primitives/lua/fencing-token.js';
 import { grantChannel, queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
-import { STAND_BACK_MS } from '../../libs/redis-lock/src/core/waiting/outsiders.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { inOrder } from './in-order.js';
 import { deliver } from './deliver.js';
@@ -150,7 +149,7 @@ export class QueueView {
     return mapKeys(Object.fromEntries(byOwner) as Record<string, string>, (count) => count);
   }
 
-  /** Since when the queue has it, up to when it stands back, and when the outsiders' time is over. */
+  /** When the window of outsiders ends, after how many sections, and how many were not used. */
   async window() {
     const { opened = '' } = this.keys;
     const { admin } = this.redis;
@@ -159,16 +158,16 @@ export class QueueView {
       admin.pttl(opened),
       this.now(),
     ]);
-    const [sinceMs = 0, untilMs = 0, endMs = 0, unused = 0] = (times ?? '').split(' ').map(Number);
-    return { sinceMs, untilMs, endMs, unused, ttlMs, now };
+    const [untilMs = 0, sections = 0, unused = 0] = (times ?? '').split(' ').map(Number);
+    return { untilMs, sections, unused, ttlMs, now };
   }
 
-  /** The queue has it for so long, and outsiders have time yet, of which a moment is left. */
-  async setWindow(lastedMs: number, leftMs = 0): Promise<void> {
-    const now = await this.now();
-    const times = leftMs === 0 ? [0, 0] : [now + Math.min(leftMs, STAND_BACK_MS), now + leftMs];
+  /** Outsiders have a window for so long, or none begins before. Returns its end. */
+  async setWindow(leftMs: number, sections: number, unused = 1): Promise<number> {
+    const untilMs = (await this.now()) + leftMs;
     const { opened = '' } = this.keys;
-    await this.redis.admin.set(opened, [now - lastedMs, ...times, 0].join(' '), 'PX', 3_000);
+    await this.redis.admin.set(opened, [untilMs, sections, unused].join(' '), 'PX', 3_000);
+    return untilMs;
   }
 
   /** Moves all there is as it would be so much later; what ends until then is gone. */
@@ -185,9 +184,9 @@ export class QueueView {
       const record = [number, Number(aliveUntil) - ms, ...terms].join(' ');
       await admin.hset(claims, process, record);
     }
-    const [unused, ...times] = (await admin.get(opened))?.split(' ').reverse() ?? [];
-    const earlier = times.reverse().map((time) => Math.max(0, +time - ms));
-    if (unused !== undefined) await admin.set(opened, [...earlier, unused].join(' '), 'KEEPTTL');
+    const [untilMs, ...counts] = (await admin.get(opened))?.split(' ') ?? [];
+    if (untilMs === undefined) return;
+    await admin.set(opened, [Math.max(0, +untilMs - ms), ...counts].join(' '), 'KEEPTTL');
   }
 
   /** The server's time in ms. */

@@ -4,9 +4,9 @@ local claims = KEYS[3]
 local opened = KEYS[4]
 local owner = ARGV[1]
 local channel = ARGV[2]
-local openEveryMs = ARGV[3]
-if not string.find(openEveryMs, '^%d+$') or #openEveryMs > 15 then return redis.error_reply('LOCKARG openEveryMs is not a whole number') end
-openEveryMs = tonumber(openEveryMs)
+local due = ARGV[3]
+if not string.find(due, '^%d+$') or #due > 15 then return redis.error_reply('LOCKARG due is not a whole number') end
+due = tonumber(due)
 local countBy = 'numsub'
 local function announce(channel, message)
   local receivers = redis.pcall('publish', channel, message)
@@ -15,13 +15,17 @@ end
 if not redis.call('hget', lock, owner) then return 'absent' end
 
 
+local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0
 
 if isAlone then
   redis.call('del', lock)
-  return announce(channel, '0') and 1 or 'unannounced'
+  reached = announce(channel, '0')
+  if not reached or reached == 0 or due == 0 or not countBy then
+    return reached and 1 or 'unannounced'
+  end
 end
 
 local now
@@ -69,68 +73,51 @@ local function tried(step, ...)
   return isDone and answer
 end
 
-local share = 0
-if not isAlone and openEveryMs > 0 then
+local outsiders = 0
+local function countOutsiders()
   local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. ':nodes')
   -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
-  share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
+  outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-local leftMs = share ~= 0 and redis.pcall('pttl', lock)
+if not isAlone and due > 0 then countOutsiders() end
+local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
 end
 
-local shortestMs, longestMs = 20, 1000
+local longestMs = 1000
 local function window()
-  local times = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
-  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
-  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
-end
-local function setWindow(since, untilMs, endMs, unused)
-  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
-  redis.pcall('set', opened, times, 'px', 3000)
-end
-local function isOpen(endMs, nowMs)
+  local nowMs = math.floor(serverTime() / 1000)
+  local written = redis.pcall('get', opened)
+  local pattern = '^(%d+) (%d+) (%d+)$'
+  local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
+  untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
-  return endMs and endMs > nowMs and endMs - nowMs <= longestMs
+  if untilMs and (untilMs <= nowMs or untilMs - nowMs > longestMs) then untilMs = nil end
+  return nowMs, untilMs, tonumber(sections), tonumber(unused)
+end
+local function setWindow(untilMs, sections, unused)
+  local written = string.format('%.0f %.0f %.0f', untilMs, sections, unused)
+  redis.pcall('set', opened, written, 'px', 3000)
 end
 
--- The end of the window of outsiders, or nil if they are not due.
-local function openUntil(since, nowMs, callers, unused)
-  -- Later than that only when the clock was set back.
-  local isSetBack = since > nowMs + longestMs
-  local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
-  local part = (share or 0) * (callers >= 8 and 0.6666666666666666 or 1.5)
-  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
-  part = part / 2 ^ math.max(0, unused - 1)
-  if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
-  local dueMs = math.floor(math.min(lastedMs * part, longestMs))
-  return nowMs + math.max(dueMs, shortestMs)
-end
-local function openWindow(since, callers)
-  if share == 0 then return false end
-  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
-  -- refuses.
-  local nowMs = math.floor(serverTime() / 1000)
-  local begun, untilMs, endMs, unused = window()
-  unused = unused or 0
-  if not isOpen(endMs, nowMs) or untilMs <= nowMs then
-    if endMs and endMs > 0 then unused = unused + 1 end
-    if not begun then
-      since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-    end
-    local first = begun or since and math.floor(since / 1000)
-    endMs = first and openUntil(first, nowMs, callers, unused)
-    if first and not endMs and not begun then setWindow(first, 0, 0, 0) end
-    if not endMs then return false end
+local function openWindow()
+  if outsiders == 0 then return false end
+  local nowMs, untilMs, sections, unused = window()
+  if untilMs and sections == 0 then return false end
+  if not unused and not outsiders then
+    setWindow(nowMs + longestMs, 0, 6)
+    return false
   end
-  local receivers = announce(channel, '0')
-  local isHeard = receivers and receivers ~= 0
-  untilMs = math.min(nowMs + shortestMs, endMs)
-  setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
-  return isHeard
+  reached = reached or announce(channel, '0')
+  if not reached or reached == 0 then return false end
+  -- A first attempt may have taken the lock within their window.
+  if not untilMs then
+    untilMs, sections, unused = nowMs + longestMs, due, (unused or 0) + 1
+  end
+  setWindow(untilMs, sections, unused)
+  return true
 end
 local isUntold = false
 local function grant(process, record)
@@ -162,6 +149,7 @@ end
 redis.call('del', lock)
 
 leaveQueue(owner, true)
-if tried(openWindow, nil, 0) then return 'opened' end
+if isAlone then countOutsiders() end
+if tried(openWindow) then return 'opened' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
-return announce(channel, '0') and 1 or 'unannounced'
+return (reached or announce(channel, '0')) and 1 or 'unannounced'

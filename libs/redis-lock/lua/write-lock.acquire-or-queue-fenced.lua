@@ -22,11 +22,11 @@ local function announce(channel, message)
   local receivers = redis.pcall('publish', channel, message)
   return type(receivers) ~= 'table' and receivers
 end
-local aliveMs, terms, grantMs = string.match(claim, '^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$')
-if not terms or #aliveMs > 15 or #grantMs > 15 then
+local aliveMs, past, terms, grantMs = string.match(claim, '^([1-9]%d*) (%-?%d+) (%x+ ([1-9]%d*) [sep])$')
+if not terms or #aliveMs > 15 or #past > 16 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
 end
-aliveMs = tonumber(aliveMs)
+aliveMs, past = tonumber(aliveMs), tonumber(past)
 
 if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
   return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
@@ -152,41 +152,36 @@ local function joinQueue(one)
   end
 end
 
-local shortestMs, longestMs = 20, 1000
+local longestMs = 1000
 local function window()
-  local times = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
-  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
-  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
-end
-local function setWindow(since, untilMs, endMs, unused)
-  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
-  redis.pcall('set', opened, times, 'px', 3000)
-end
-local function isOpen(endMs, nowMs)
+  local nowMs = math.floor(serverTime() / 1000)
+  local written = redis.pcall('get', opened)
+  local pattern = '^(%d+) (%d+) (%d+)$'
+  local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
+  untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
-  return endMs and endMs > nowMs and endMs - nowMs <= longestMs
+  if untilMs and (untilMs <= nowMs or untilMs - nowMs > longestMs) then untilMs = nil end
+  return nowMs, untilMs, tonumber(sections), tonumber(unused)
 end
+local function setWindow(untilMs, sections, unused)
+  local written = string.format('%.0f %.0f %.0f', untilMs, sections, unused)
+  redis.pcall('set', opened, written, 'px', 3000)
+end
+local shortestMs = 20
 local function standingBack(isHeld)
-  local since, untilMs, endMs = window()
-  local nowMs = serverTime() / 1000
-  if not isOpen(endMs, nowMs) then return end
-  if isHeld then
-    untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
-    setWindow(since, untilMs, endMs, 0)
-  end
-  local left = math.ceil(untilMs - nowMs)
-  return left > 0 and left <= shortestMs and left or nil
+  local _, untilMs, sections, unused = window()
+  if not untilMs or sections == 0 then return end
+  if isHeld and unused > 0 then setWindow(untilMs, sections, 0) end
+  if isHeld or math.abs(past) ~= untilMs then return untilMs, sections end
 end
 local function takeBack()
-  local since, _, endMs, unused = window()
-  if not since then return end
-  local nowMs = math.floor(serverTime() / 1000)
-  -- Outsiders may win the race for the lock after their window, too. The length of the window once
-  -- more is free; use beyond that delays their next window.
-  local overMs = nowMs - endMs - (endMs - since)
-  overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
-  setWindow(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
+  local nowMs, untilMs, sections, unused = window()
+  if not untilMs or sections == 0 then return end
+  if unused == 0 or past > 0 then
+    redis.pcall('del', opened)
+  else
+    setWindow(nowMs + math.min(shortestMs * 2 ^ unused, longestMs), 0, unused)
+  end
 end
 local field = owner .. ':write'
 local held = mode == 'write' and redis.call('hget', lock, field)
@@ -217,11 +212,11 @@ if not left and redis.call('exists', turn, readers) > 0 then
   end
   if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
 end
-local standBackMs = standingBack(left)
-if left or standBackMs then
+local untilMs, sections = standingBack(left)
+if left or untilMs then
   if memoryMs > 0 then waitToWrite(owner) end
   joinQueue(owner)
-  return {left or standBackMs, standBackMs and 3, standBackMs}
+  return {left or shortestMs, untilMs and 3, untilMs, sections}
 end
 end
 

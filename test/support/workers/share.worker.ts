@@ -10,6 +10,8 @@ export interface Load {
   readonly callers: number;
   readonly workMs: number;
   readonly lastMs: number;
+  /** The longest pause of a caller between two of its sections. */
+  readonly pauseMs?: number;
 }
 
 let application: Application;
@@ -25,7 +27,7 @@ const api = {
   },
 
   /** For each section of these callers, how long it was waited for, in ms. */
-  async load({ kind, callers, workMs, lastMs }: Load): Promise<number[]> {
+  async load({ kind, callers, workMs, lastMs, pauseMs = 0 }: Load): Promise<number[]> {
     const lock = lockOf(kind);
     const waits: number[] = [];
     const startedAt = performance.now();
@@ -34,8 +36,9 @@ const api = {
         const calledAt = performance.now();
         await lock.using(() => {
           waits.push(performance.now() - calledAt);
-          return delay(workMs);
+          return workMs > 0 ? delay(workMs) : undefined;
         });
+        if (pauseMs > 0) await delay(Math.random() * pauseMs);
       }
     };
     await Promise.all(Array.from({ length: callers }, call));

@@ -148,7 +148,7 @@ public final class Bridge {
                     // A spin lock of 3.16.8 that waits until the end may be left held.
                     if (!lock.tryLock(60, TimeUnit.SECONDS)) throw new IllegalStateException("too late");
                     waits.add((System.nanoTime() - since) / 1_000);
-                    Thread.sleep(workMs);
+                    if (workMs > 0) Thread.sleep(workMs);
                     lock.unlock();
                   }
                 } catch (Throwable thrown) {

@@ -31,8 +31,8 @@ export interface LockTuning {
   readonly claimTimeMs: number;
   /**
    * Whether Java services share the locks that are handed over.
-   * - `auto`: the lock is left to them once a second, if any of them waits.
-   * - `redisson`: it is left to them with every release.
+   * - `auto`: after up to 8 sections of Node, waiting Java threads get as many.
+   * - `redisson`: it is left to them after each section.
    * - `none`: it is never left to them, and the keys of fencing tokens may expire.
    *
    * @default 'auto'

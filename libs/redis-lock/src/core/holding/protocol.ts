@@ -15,6 +15,8 @@ export interface Owned {
   readonly owner: OwnerId;
   /** The owner of an enclosing hold of another kind. This owner may hold the lock beside it. */
   readonly companion?: OwnerId | undefined;
+  /** The number of grants in a row within its process before this one. */
+  readonly batchCount?: number;
 }
 
 /** The terms of an acquisition. */
@@ -32,6 +34,19 @@ export interface Claim {
   /** The lease of a grant by this claim, until its owner has renewed it to its own lease time. */
   readonly leaseTimeMs: number;
   readonly mode: GrantMode;
+  /**
+   * The end (ms, by the server) of the window for which the process has stood back. Negative if no
+   * outsider released the lock in it.
+   */
+  readonly past?: number;
+}
+
+/** The lock is left to outsiders. The queue stands back for it. */
+export interface OutsiderWindow {
+  /** Its latest end (ms, by the server). No other window has the same. */
+  readonly untilMs: number;
+  /** It ends after so many sections of outsiders. */
+  readonly sections: number;
 }
 
 /**
@@ -47,9 +62,6 @@ export interface Successor {
   readonly owner: OwnerId;
   readonly leaseTimeMs: number;
   readonly mode: 'start' | 'enter';
-  readonly waitedMs: number;
-  /** The number of callers that wait in its process. */
-  readonly callers: number;
   /** With a claim, another waiting process goes first, and the successor queues. */
   readonly claim: Claim | undefined;
 }
@@ -69,8 +81,7 @@ export type AcquireAnswer =
       readonly isUnset?: true;
       /** Its entry in Redis' queue is new. */
       readonly isNew?: true;
-      /** The lock is left to outsiders: the queue need not send an attempt for this time. */
-      readonly standBackMs?: number;
+      readonly window?: OutsiderWindow;
       /** An owner of the same process is ahead, and hands the lock over to it. */
       readonly isBehindOwn?: true;
       /** The first owner of Redis' queue, if it is another one of the same process. */

@@ -3,11 +3,9 @@ import { leadOf } from '../holding/owner-steps.js';
 import type { Claim, OwnerId } from '../holding/protocol.js';
 import type { Session } from '../session.js';
 import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
-import { isAmongPolls, openEveryMs } from './outsiders.js';
+import { BATCH, isAmongPolls } from './outsiders.js';
 import type { Waiter } from './waiter.js';
 
-/** Grants in a row within one process before another waiting process is next. */
-const BATCH = 8;
 /**
  * The duration of a batch. A hand-over to another process takes less than a millisecond, so short
  * sections lose nothing. A process that stands still during its sections delays the others by one
@@ -45,7 +43,7 @@ export class Claims {
   constructor(private readonly session: Session) {}
 
   /** The claim that goes out with the waiter's attempt, or with a release that names it. */
-  claimFor(waiter: Waiter, isHearing: boolean): Claim {
+  claimFor(waiter: Waiter, isHearing: boolean, past = 0): Claim {
     const { settings, clock } = this.session;
     this.waiter = waiter;
     this.sentAt = clock.now();
@@ -55,6 +53,7 @@ export class Claims {
       nonce: this.session.newNonce(),
       leaseTimeMs: Math.min(waiter.leaseTimeMs, settings.claimTimeMs),
       mode: isHearing ? waiter.mode : 'poll',
+      past,
     };
     return this.claim;
   }
@@ -92,7 +91,7 @@ export class Claims {
     const lastedMs = clock.now() - batchSince;
     if (isAmongPolls(settings)) return lastedMs >= BATCH_AMONG_POLLS_MS;
     const most = settings.interop === 'redisson' ? 1 : BATCH;
-    const isShorter = openEveryMs(settings) > 0 && remainingMs > next.leaseTimeMs;
+    const isShorter = settings.interop !== 'none' && remainingMs > next.leaseTimeMs;
     return batchCount >= most - 1 || lastedMs >= BATCH_MS || isShorter;
   }
 

@@ -1,7 +1,14 @@
 import type { Hold } from '../holding/hold.js';
-import type { Claim, OwnerId, ReleaseAnswer } from '../holding/protocol.js';
+import type {
+  AcquireAnswer,
+  Claim,
+  OutsiderWindow,
+  OwnerId,
+  ReleaseAnswer,
+} from '../holding/protocol.js';
 import type { Reply } from '../redis/connection.js';
 import { Claims } from './claims.js';
+import { STAND_BACK_MS } from './outsiders.js';
 import { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
@@ -9,6 +16,12 @@ import type { Waiter } from './waiter.js';
 export class HandOverQueue extends WaitQueue {
   private madeClaims: Claims | undefined = undefined;
   private isGivingBack = false;
+  /** The window of outsiders for which this process stands back, or has stood back. */
+  private window: OutsiderWindow | undefined = undefined;
+  /** The number of their sections that have ended, by the messages. */
+  private heard = 0;
+  /** It has stood back for the whole window. */
+  private isPast = false;
 
   /** The holder releases. In the same step, the first waiter acquires or its process queues. */
   successor(hold: Hold): Waiter | undefined {
@@ -41,10 +54,41 @@ export class HandOverQueue extends WaitQueue {
       else this.letEnter(next);
     } else if (value === 'opened' || value === 'done') {
       this.busy(this.queues.session.settings.claimTimeMs);
+      // Its own attempt shows the window.
+      if (value === 'opened' && this.madeWakeUps?.hearsGrants === true) this.ask();
     } else {
       // The successor's own script shows whether the lock is free, or who holds it.
       this.goOn(true);
     }
+  }
+
+  override onReply(waiter: Waiter, attempt: number, reply: Reply<AcquireAnswer>): void {
+    super.onReply(waiter, attempt, reply);
+    const { value } = reply;
+    if (value.kind !== 'busy' || this.waiters.size === 0) return;
+    const { window } = value;
+    if (window?.untilMs !== this.window?.untilMs) this.heard = 0;
+    this.window = window;
+    this.isPast = this.heard >= (window?.sections ?? 0);
+    if (!this.isPast) this.wakeUps.pollIn(STAND_BACK_MS);
+  }
+
+  /** While it stands back, a message ends a section of an outsider. */
+  override hint(): void {
+    if (this.isPast || this.window === undefined) {
+      super.hint();
+      return;
+    }
+    this.heard += 1;
+    this.isPast = this.heard >= this.window.sections;
+    if (this.isPast) this.ask();
+    else this.wakeUps.pollIn(STAND_BACK_MS);
+  }
+
+  /** No outsider has released the lock for a moment: it may be free, or held for longer. */
+  override onPoll(): void {
+    this.isPast = true;
+    super.onPoll();
   }
 
   override pushed(payload: string): void {
@@ -67,11 +111,17 @@ export class HandOverQueue extends WaitQueue {
     const isHearing = this.madeWakeUps?.hearsGrants === true;
     const isPolling = this.madeWakeUps?.isDeaf === true;
     const isReached = isHearing || isPolling || this.queues.session.settings.wakeUp === 'poll';
-    return isReached ? this.claims.claimFor(waiter, isHearing) : undefined;
+    return isReached ? this.claims.claimFor(waiter, isHearing, this.past) : undefined;
   }
 
   protected override forget(waiter: Waiter): boolean {
     return this.madeClaims?.leave(waiter) === true;
+  }
+
+  private get past(): number {
+    const { window, isPast, heard } = this;
+    if (window === undefined || !isPast) return 0;
+    return heard > 0 ? window.untilMs : -window.untilMs;
   }
 
   /** The successor holds it with a count of 0, and runs `acquire` by itself. */

@@ -1,15 +1,24 @@
 import type { LockSettings } from '../api/settings.js';
 import { LAST_BACKOFF_MS } from '../time/polls.js';
 
-/** How long the queue stands back for an outsider that received a wake-up or has held the lock. */
+/** How long the queue stands back for an outsider that received a wake-up. */
 export const STAND_BACK_MS = 20;
 
 /** Wakes outsiders that sleep until an older, longer lease ends. Redisson reads it as `0`. */
 export const SHORTER = '00';
 
-/** The interval (ms) in which listening outsiders get at least one window. 0 is never. */
-export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number {
-  return { auto: 1_000, redisson: 1, none: 0 }[interop];
+/** While outsiders were seen at a key so recently, each caller of it queues. */
+const BESIDE_MS = 1_000;
+
+/** Grants in a row within one process before another waiting process is next. */
+export const BATCH = 8;
+
+/**
+ * The number of sections that outsiders get after a batch. It is one less than a full batch: they
+ * often win the race for the lock at the end, too. 0 is never.
+ */
+export function dueTo({ interop }: Pick<LockSettings, 'interop'>, batchCount = 0): number {
+  return interop === 'none' ? 0 : Math.min(batchCount + 1, BATCH - 1);
 }
 
 /**
@@ -17,9 +26,10 @@ export function openEveryMs({ interop }: Pick<LockSettings, 'interop'>): number 
  * its release. It stands back for the longest pause of Redisson's spin lock.
  */
 export function isAmongPolls(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): boolean {
-  return settings.wakeUp === 'poll' && openEveryMs(settings) > 0;
+  return settings.wakeUp === 'poll' && settings.interop !== 'none';
 }
 
-export function standBackMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): number {
-  return isAmongPolls(settings) ? LAST_BACKOFF_MS : STAND_BACK_MS;
+/** How long a process remembers outsiders at a key. Among polls, it stands back for this time. */
+export function besideMs(settings: Pick<LockSettings, 'interop' | 'wakeUp'>): number {
+  return isAmongPolls(settings) ? LAST_BACKOFF_MS : BESIDE_MS;
 }

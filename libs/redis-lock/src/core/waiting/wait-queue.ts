@@ -213,7 +213,11 @@ export class WaitQueue implements WakeUpListener {
     else if (!waiter.once && this.queues.standsBack(this.id)) this.wakeUps.pollIn();
     // A local owner holds it in a batch. Its release names this waiter, which needs no attempt.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
-    else this.ask();
+    else if (!waiter.once && holder === undefined && this.queues.isBesideOutsiders(this.key)) {
+      // Its attempt queues only when grants are heard. The confirmation sends it.
+      this.wakeUps.listen();
+      this.wakeUps.pollIn();
+    } else this.ask();
   }
 
   protected grant(waiter: Waiter, sentAt: number, fencingToken: number | undefined): void {

@@ -10,7 +10,7 @@ import { Crowds } from './crowds.js';
 import type { KeysInUse, KeyUse } from './keys-in-use.js';
 import type { Known, Refusal } from './known.js';
 import { Marks } from './marks.js';
-import { standBackMs } from './outsiders.js';
+import { besideMs, isAmongPolls } from './outsiders.js';
 import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
 import { SLOW, type GRANTED, type Waiter } from './waiter.js';
@@ -22,8 +22,8 @@ export class WaitQueues implements HoldListener {
   private size = 0;
   /** Waiters that have a queue each, by key. */
   private readonly crowds = new Crowds();
-  /** Keys that outsiders may acquire first, for a moment. */
-  private readonly opened: Marks;
+  /** Keys at which outsiders were seen a moment ago. */
+  private readonly besideOutsiders: Marks;
   /**
    * Owners that have released a lock which `minHoldMs` keeps held. A message of the grant may still
    * come.
@@ -43,7 +43,9 @@ export class WaitQueues implements HoldListener {
   ) {
     this.restful = new Idle(session.times, () => this.size === 0);
     this.kept = new Marks(session.times);
-    this.opened = new Marks(session.times, (key) => this.queueOf(key)?.ask());
+    this.besideOutsiders = new Marks(session.times, (key) => {
+      if (isAmongPolls(session.settings)) this.queueOf(key)?.ask();
+    });
     this.stopListening = session.connection.onUp(() => {
       for (const queue of this.all()) queue.ask();
     });
@@ -100,7 +102,7 @@ export class WaitQueues implements HoldListener {
     const isInTurn = queueId === key;
     waiter.queues = this;
     const isAlone = use === undefined && isInTurn && asker.owner !== undefined;
-    if (isAlone && this.session.settings.wakeUp === 'message' && !this.opened.has(key)) {
+    if (isAlone && this.session.settings.wakeUp === 'message' && !this.isBesideOutsiders(key)) {
       // A queue opens when others come, or when it has to wait.
       this.askAlone(waiter);
       return;
@@ -165,9 +167,9 @@ export class WaitQueues implements HoldListener {
     if (next.queue instanceof HandOverQueue) next.queue.onReleased(hold, next, reply);
   }
 
-  /** The release left the lock to outsiders: the waiters here stand back for a moment. */
-  leftToOutsiders({ key }: Hold): void {
-    this.opened.set(key, standBackMs(this.session.settings));
+  /** The release left the lock to outsiders, or an attempt was refused for them. */
+  leftToOutsiders({ key }: { readonly key: string }): void {
+    this.besideOutsiders.set(key, besideMs(this.session.settings));
   }
 
   ended(hold: Hold): void {
@@ -190,9 +192,14 @@ export class WaitQueues implements HoldListener {
     return holder?.listener === this ? holder : undefined;
   }
 
-  /** Outsiders may acquire it first. The queue sends its attempt when that is over. */
+  /** Each caller of this key queues, so that outsiders get their windows. */
+  isBesideOutsiders(key: string): boolean {
+    return this.besideOutsiders.has(key);
+  }
+
+  /** Outsiders that poll may acquire it first. The queue sends its attempt when that is over. */
   standsBack(id: string): boolean {
-    return this.opened.has(id);
+    return isAmongPolls(this.session.settings) && this.besideOutsiders.has(id);
   }
 
   /** This owner was released here, and still holds the key in Redis (`minHoldMs`). */
@@ -211,7 +218,7 @@ export class WaitQueues implements HoldListener {
    */
   heard(queue: WaitQueue, answer: AcquireAnswer & { kind: 'busy' }, before: Known): void {
     const { isNew, sibling } = answer;
-    if (answer.standBackMs !== undefined) this.opened.set(queue.key, answer.standBackMs);
+    if (answer.window !== undefined) this.leftToOutsiders(queue);
     const crowd = this.crowds.get(queue.key);
     if (crowd === undefined || this.leaderOf(queue) !== queue) return;
     // Its entry was lost, so the entries of the others may be, too.
@@ -245,7 +252,7 @@ export class WaitQueues implements HoldListener {
   close(): void {
     this.isClosed = true;
     this.stopListening();
-    this.opened.close();
+    this.besideOutsiders.close();
     this.kept.close();
     // From the last to the first: in Redis' queue no entry moves up for one that leaves at the end.
     for (const queue of this.all().reverse()) queue.close();

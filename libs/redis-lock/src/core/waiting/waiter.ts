@@ -114,10 +114,6 @@ export class Waiter implements Timed, AbortListener, Successor {
     return this.asker.mode ?? 'enter';
   }
 
-  get callers(): number {
-    return this.queue?.waiters.size ?? 0;
-  }
-
   /**
    * Enters a queue. Resolves once Redis has granted what it wants, or has refused it while it
    * waits.

@@ -1,6 +1,6 @@
 import { tokenTtlMs } from '../lua/fencing-token.js';
 import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../lua/hand-off.js';
-import { isAmongPolls, openEveryMs } from '../../core/waiting/outsiders.js';
+import { dueTo, isAmongPolls } from '../../core/waiting/outsiders.js';
 import * as hash from '../lua/hash-lock.js';
 import { HashProtocol } from '../lua/hash-protocol.js';
 import type {
@@ -24,12 +24,10 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
   readonly waiting = 'in turn';
   readonly countsOutsiders = true;
   readonly remembersWaiters = false;
-  readonly #openEveryMs: number;
   readonly #isAmongPolls: boolean;
 
   constructor(context: LockContext) {
     super(context, tokenTtlMs(context.settings));
-    this.#openEveryMs = openEveryMs(context.settings);
     this.#isAmongPolls = isAmongPolls(context.settings);
   }
 
@@ -46,7 +44,7 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
 
   cancel(hold: Owned) {
     const { key, owner } = hold;
-    const args = [owner, this.wakeUpChannel(key), this.#openEveryMs];
+    const args = [owner, this.wakeUpChannel(key), dueTo(this.context.settings, 0)];
     return this.slots.ask(
       key,
       () => this.connection.run(scripts.CANCEL, keysWithQueue(key), args),
@@ -81,7 +79,7 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
       return this.connection.run(scripts.RELEASE_LATER, [key], [owner, keepMs, channel]);
     }
     if (this.#isAmongPolls) return this.#releaseAlone(hold);
-    const args = [owner, channel, this.#openEveryMs];
+    const args = [owner, channel, dueTo(this.context.settings, hold.batchCount)];
     return this.slots.ask(
       key,
       () => this.connection.run(scripts.RELEASE, keysWithQueue(key), args),
@@ -95,8 +93,9 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     if (claim === undefined)
       return this.connection.run(scripts.PASS, [key], passArgs(owner, successor));
     if (this.#isAmongPolls) return this.#open(hold);
-    const announcing = { channel: this.wakeUpChannel(key), openEveryMs: this.#openEveryMs };
-    const args = passInOrderArgs(owner, successor, claim, announcing);
+    const due = dueTo(this.context.settings, hold.batchCount);
+    const channel = this.wakeUpChannel(key);
+    const args = passInOrderArgs(owner, successor, claim, { channel, due });
     return this.slots.ask(
       key,
       () => this.connection.run(scripts.PASS_IN_ORDER, keysWithQueue(key), args),

@@ -1,4 +1,4 @@
-import { refusal, releaseAnswer } from '../lua/answers.js';
+import { REFUSAL, releaseAnswer } from '../lua/answers.js';
 import { fencedPair } from '../lua/fencing-token.js';
 import * as handOff from '../lua/hand-off.js';
 import { STANDING_BACK } from '../lua/outsiders.lua.js';
@@ -31,10 +31,10 @@ if not held then
   if left then
     ${REFUSE_OTHERS}
   end
-  local standBackMs = standingBack(left)
-  if left or standBackMs then
+  local untilMs, sections = standingBack(left)
+  if left or untilMs then
     joinQueue(owner)
-    return ${refusal('left', 'standBackMs')}
+    return ${REFUSAL}
   end
 end
 ${token}
@@ -70,8 +70,8 @@ ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`;
 export const RELEASE = defineScript({
   name: 'lock.release',
   keys: ['lock', ...handOff.QUEUE_KEYS],
-  args: ['owner', 'channel', 'openEveryMs'],
-  numbers: ['openEveryMs'],
+  args: ['owner', 'channel', 'due'],
+  numbers: ['due'],
   channels: ['channel'],
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
@@ -122,7 +122,7 @@ export const PASS_IN_ORDER = defineScript({
   name: 'lock.pass-in-order',
   keys: ['lock', ...handOff.QUEUE_KEYS],
   args: handOff.PASS_IN_ORDER_ARGS,
-  numbers: ['waitedMs', 'callers', 'openEveryMs'],
+  numbers: ['due'],
   channels: ['channel'],
   body: `
 ${handOff.CHECK_CLAIM}
@@ -130,9 +130,8 @@ ${handOff.refuseAbsent(handOff.HASH_LOCK)}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local isAlone = false
+local isAlone, reached = false
 ${handOff.handOver(handOff.HASH_LOCK)}
-local since = serverTime() - waitedMs * 1000
 ${FREE}
 ${handOff.passInOrder(handOff.HASH_LOCK)}`,
   reply: releaseAnswer,
@@ -142,8 +141,8 @@ ${handOff.passInOrder(handOff.HASH_LOCK)}`,
 export const CANCEL = defineScript({
   name: 'lock.cancel',
   keys: ['lock', ...handOff.QUEUE_KEYS],
-  args: ['owner', 'channel', 'openEveryMs'],
-  numbers: ['openEveryMs'],
+  args: ['owner', 'channel', 'due'],
+  numbers: ['due'],
   channels: ['channel'],
   body: `
 ${handOff.SERVER_TIME}

@@ -6,17 +6,17 @@ import type { RawReply } from '../../core/redis/script.js';
 export const GRANTED = 1;
 export const LOST = 0;
 
-/** Marks a refusal with the time (ms) for which the queue stands back. */
+/** Marks a refusal in a window of outsiders, for which the queue stands back. */
 const STANDS_BACK = 3;
 
 /** Marks the refusal of a semaphore whose permits are not set. */
 export const UNSET = 4;
 
 /**
- * Lua: the answer to a refused owner: the rest of the lease (ms), and the time to stand back (ms).
+ * Lua: the answer to a refused owner. It is the rest of the lease (ms), and the window of outsiders
+ * by its end and its sections.
  */
-export const refusal = (left: string, standBackMs: string) =>
-  `{${left} or ${standBackMs}, ${standBackMs} and ${String(STANDS_BACK)}, ${standBackMs}}`;
+export const REFUSAL = `{left or shortestMs, untilMs and ${String(STANDS_BACK)}, untilMs, sections}`;
 
 export function acquireAnswer(raw: RawReply): AcquireAnswer | undefined {
   return raw === GRANTED ? PLAIN_GRANT : refused(raw);
@@ -33,12 +33,15 @@ export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
 
 function refused(raw: RawReply): AcquireAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
-  const [pttl, place = 0, sibling = ''] = typeof raw === 'object' ? raw : [];
+  const [pttl, place = 0, sibling = '', sections = 0] = typeof raw === 'object' ? raw : [];
   if (typeof pttl !== 'number') return undefined;
   const remainingMs = remainingOf(pttl);
   if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
   if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
-  if (place === STANDS_BACK) return { kind: 'busy', remainingMs, standBackMs: Number(sibling) };
+  if (place === STANDS_BACK) {
+    const window = { untilMs: Number(sibling), sections: Number(sections) };
+    return { kind: 'busy', remainingMs, window };
+  }
   if (place === UNSET) return { kind: 'busy', remainingMs, isUnset: true };
   if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
   return { kind: 'busy', remainingMs };

@@ -12,9 +12,8 @@ import { openWindow, OUTSIDERS, WINDOW } from './outsiders.lua.js';
  *   has one entry, for all of its callers.
  * - `claims`, process → `number aliveUntil nonce leaseMs mode`. By this claim a release makes
  *   `<process>:<number>` the next owner.
- * - `opened`, `since until end unused` (ms, by the server): since when the queue has the lock. It
- *   also describes a window of outsiders, such as Java services. Then `since` is its start, and
- *   `end` its latest end. Until `until` the queue stands back.
+ * - `opened`, `until sections unused` (`until` in ms, by the server): a window of outsiders, such as
+ *   Java services, with its latest end. Without sections it is none, and none begins until then.
  *
  * A push to a process is `number nonce` on the channel `queue:<process>`.
  */
@@ -49,7 +48,7 @@ export const HASH_LOCK: HandedLock = {
 /** One script removes at most 32 dead processes from the head of the queue. */
 const MOST_SWEPT = 32;
 /** A mode is written as its first letter. */
-const CLAIM = `'^([1-9]%d*) (%x+ ([1-9]%d*) [sep])$'`;
+const CLAIM = `'^([1-9]%d*) (%-?%d+) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
 /** The commands that the scripts of a queue need, beside those of the lock. */
@@ -87,7 +86,7 @@ export function grantChannel(key: string, process: string, kind?: QueueKind): st
 
 /** A claim in the form that the scripts take. */
 export function writtenClaim(claim: Claim): string {
-  return `${String(claim.aliveMs)} ${writtenTerms(claim)}`;
+  return `${String(claim.aliveMs)} ${String(claim.past ?? 0)} ${writtenTerms(claim)}`;
 }
 
 /** The terms of a grant by this claim. */
@@ -106,27 +105,25 @@ export function passArgs(owner: OwnerId, successor: Successor): (string | number
 /** The arguments of a script that may grant other processes first, and queues the successor. */
 export const PASS_IN_ORDER_ARGS = [
   ...PASS_ARGS,
-  ...(['channel', 'claim', 'waitedMs', 'callers', 'openEveryMs'] as const),
+  ...(['channel', 'claim', 'due'] as const),
 ] as const;
 
 export function passInOrderArgs(
   owner: OwnerId,
   successor: Successor,
   claim: Claim,
-  { channel, openEveryMs }: { readonly channel: string; readonly openEveryMs: number },
+  { channel, due }: { readonly channel: string; readonly due: number },
 ): (string | number)[] {
-  const waitedMs = Math.round(successor.waitedMs);
-  const args = passArgs(owner, successor);
-  return [...args, channel, writtenClaim(claim), waitedMs, successor.callers, openEveryMs];
+  return [...passArgs(owner, successor), channel, writtenClaim(claim), due];
 }
 
 /** Lua that refuses a claim that the scripts could not read later. */
 export const CHECK_CLAIM = `
-local aliveMs, terms, grantMs = string.match(claim, ${CLAIM})
-if not terms or #aliveMs > 15 or #grantMs > 15 then
+local aliveMs, past, terms, grantMs = string.match(claim, ${CLAIM})
+if not terms or #aliveMs > 15 or #past > 16 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
 end
-aliveMs = tonumber(aliveMs)`;
+aliveMs, past = tonumber(aliveMs), tonumber(past)`;
 
 /**
  * Lua that ends a release with a successor if the owner does not hold the lock.
@@ -224,10 +221,9 @@ local function leaveQueue(one, hadIt)
 end`;
 
 /**
- * Lua: `openWindow(since, callers)` leaves the lock to outsiders if they are due, and never with an
- * `openEveryMs` of zero. The queue has the lock since the time in `opened`, or else since `since`.
- * The default of `since` is the time at which the first process joined. `callers` is the number of
- * waiters of this process.
+ * Lua: `openWindow()` leaves the lock to outsiders for `due` sections, if some listen, and never
+ * with a `due` of zero. `reached` is the number of clients that the announcement of the
+ * free lock has reached, if there was one already.
  *
  * `handOver(from)` makes the process that has waited longest the owner, except `from`. Both return
  * whether they did it, and need `tried` around them. The lock must not be released yet. Without the
@@ -265,40 +261,43 @@ local function handOver(from)
   return false
 end`;
 
-const announced = ({ freed }: HandedLock) => `return ${freed} and ${String(DONE)} or 'unannounced'`;
-
 /** Lua: whether the queue is empty. */
 export const LOOK_AT_QUEUE = `
+local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
 local isAlone = type(found) == 'table' or found == 0`;
 
 /**
- * Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest.
+ * Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest. It
+ * goes on if a client listens, which may be an outsider.
  * @param free Lua that frees the lock, if that is not done yet
  */
-export const announceUncontended = (kind: HandedLock, free = '') => `
+export const announceUncontended = ({ freed }: HandedLock, free = '') => `
 if isAlone then
   ${free}
-  ${announced(kind)}
+  reached = ${freed}
+  if not reached or reached == 0 or due == 0 or not countBy then
+    return reached and ${String(DONE)} or 'unannounced'
+  end
 end`;
 
 /**
  * Lua that ends a release behind `announceUncontended`, `LEAVE_QUEUE` and `handOver`. It leaves the
  * free lock to outsiders, hands it over to the process that has waited longest, or announces it.
  */
-export const handOverOrAnnounce = (kind: HandedLock) => `
+export const handOverOrAnnounce = ({ freed }: HandedLock) => `
 leaveQueue(owner, true)
-if tried(openWindow, nil, 0) then return 'opened' end
+if isAlone then countOutsiders() end
+if tried(openWindow) then return 'opened' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
-${announced(kind)}`;
+return (reached or ${freed}) and ${String(DONE)} or 'unannounced'`;
 
 /**
- * Lua that ends a release with a successor, which joins the queue if others go first. The successor
- * has waited since `since`; `callers` is the number of waiters of its process.
+ * Lua that ends a release with a successor, which joins the queue if others go first.
  */
 export const passInOrder = ({ onWaiting }: HandedLock) => `
-local isOpened = tried(openWindow, since, callers)
+local isOpened = tried(openWindow)
 if isOpened or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   ${onWaiting}

@@ -3,127 +3,103 @@ import { SHORTER, STAND_BACK_MS } from '../../core/waiting/outsiders.js';
 
 /**
  * The share of outsiders, such as Java services, which queue nowhere. They race for a free lock,
- * and a lock that is handed over is never free. So the queue leaves the lock to them in windows,
- * and stands back while they use a window. A window lasts as long as the queue has held the lock ×
- * listening outsiders ÷ listening Node processes.
+ * and a lock that is handed over is never free. So after a batch, the queue leaves the lock to them
+ * for as many sections. Redis cannot count these: the waiting processes do, by the messages of the
+ * releases. The first that has stood back for the whole window takes the lock back.
  */
 
-/** The longest window of outsiders, however long the queue has held the lock. */
+/** The longest window of outsiders. */
 export const LONGEST_OPEN_MS = 1_000;
-/**
- * Redis does not know how many threads of an outsider wait. With few callers, an outsider counts as
- * 1.5 Node processes. With 8 or more, it counts as 1 ÷ 1.5 of one. So each side gets at least half
- * of its share of the callers.
- */
-export const FAVOUR = 1.5;
-export const MANY_CALLERS = 8;
 /** How long `opened` outlasts the last write to it. */
 const OPENED_TTL_MS = 3_000;
+/** After so many unused windows in a row, the next one begins a second later. */
+const MOST_UNUSED = 6;
 /** More clients than any server has. */
 const TOO_MANY = 1_000_000;
 
-/** Lua: reads and writes `opened`. No error of it makes a script fail. */
+/**
+ * Lua: reads and writes `opened`. No error of it makes a script fail. Without an end that is still
+ * to come, `untilMs` is nil.
+ */
 export const WINDOW = `
-local shortestMs, longestMs = ${String(STAND_BACK_MS)}, ${String(LONGEST_OPEN_MS)}
+local longestMs = ${String(LONGEST_OPEN_MS)}
 local function window()
-  local times = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+) (%d+)$'
-  local since, untilMs, endMs, unused = string.match(type(times) == 'string' and times or '', pattern)
-  return tonumber(since), tonumber(untilMs), tonumber(endMs), tonumber(unused)
-end
-local function setWindow(since, untilMs, endMs, unused)
-  local times = string.format('%.0f %.0f %.0f %.0f', since, untilMs, endMs, unused)
-  redis.pcall('set', opened, times, 'px', ${String(OPENED_TTL_MS)})
-end
-local function isOpen(endMs, nowMs)
+  local nowMs = math.floor(serverTime() / 1000)
+  local written = redis.pcall('get', opened)
+  local pattern = '^(%d+) (%d+) (%d+)$'
+  local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
+  untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
-  return endMs and endMs > nowMs and endMs - nowMs <= longestMs
+  if untilMs and (untilMs <= nowMs or untilMs - nowMs > longestMs) then untilMs = nil end
+  return nowMs, untilMs, tonumber(sections), tonumber(unused)
+end
+local function setWindow(untilMs, sections, unused)
+  local written = string.format('%.0f %.0f %.0f', untilMs, sections, unused)
+  redis.pcall('set', opened, written, 'px', ${String(OPENED_TTL_MS)})
 end`;
 
 /**
- * Lua: `standingBack(isHeld)` returns how long (ms) the queue stands back for outsiders, or nil. An
- * outsider that holds the lock prolongs that within its window. `takeBack()` ends the window.
+ * Lua: `standingBack(isHeld)` returns the window for which this process has to stand back: its end
+ * and its sections. `takeBack()` ends the window. Needs `past` of the claim.
  */
 export const STANDING_BACK = `
 ${WINDOW}
+local shortestMs = ${String(STAND_BACK_MS)}
 local function standingBack(isHeld)
-  local since, untilMs, endMs = window()
-  local nowMs = serverTime() / 1000
-  if not isOpen(endMs, nowMs) then return end
-  if isHeld then
-    untilMs = math.min(math.floor(nowMs) + shortestMs, endMs)
-    setWindow(since, untilMs, endMs, 0)
-  end
-  local left = math.ceil(untilMs - nowMs)
-  return left > 0 and left <= shortestMs and left or nil
+  local _, untilMs, sections, unused = window()
+  if not untilMs or sections == 0 then return end
+  if isHeld and unused > 0 then setWindow(untilMs, sections, 0) end
+  if isHeld or math.abs(past) ~= untilMs then return untilMs, sections end
 end
 local function takeBack()
-  local since, _, endMs, unused = window()
-  if not since then return end
-  local nowMs = math.floor(serverTime() / 1000)
-  -- Outsiders may win the race for the lock after their window, too. The length of the window once
-  -- more is free; use beyond that delays their next window.
-  local overMs = nowMs - endMs - (endMs - since)
-  overMs = endMs > 0 and unused == 0 and math.max(0, math.min(overMs, longestMs)) or 0
-  setWindow(nowMs + overMs, 0, 0, endMs > 0 and unused + 1 or unused)
+  local nowMs, untilMs, sections, unused = window()
+  if not untilMs or sections == 0 then return end
+  if unused == 0 or past > 0 then
+    redis.pcall('del', opened)
+  else
+    setWindow(nowMs + math.min(shortestMs * 2 ^ unused, longestMs), 0, unused)
+  end
 end`;
 
 /**
- * Lua: `share` is listening outsiders ÷ listening processes of this library. False if Redis cannot
- * count them: a node of a Cluster knows only its own. Java services subscribe while one of their
- * threads waits. `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one.
- * Needs `isAlone`: the queue is empty.
+ * Lua: `outsiders` is the number of outsiders that listen. False if Redis cannot count them: a node
+ * of a Cluster knows only its own. Java services subscribe while one of their threads waits.
+ * `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs `isAlone`:
+ * the queue is empty.
  */
 export const OUTSIDERS = `
-local share = 0
-if not isAlone and openEveryMs > 0 then
+local outsiders = 0
+local function countOutsiders()
   local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
   -- Valkey 9.1 answers hundreds of millions while it resizes its table of subscribers.
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
-  share = isTold and math.max(0, ears[2] - ears[4]) / math.max(1, ears[4])
+  outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-local leftMs = share ~= 0 and redis.pcall('pttl', lock)
+if not isAlone and due > 0 then countOutsiders() end
+local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '${SHORTER}') end
 end`;
 
 /**
- * Lua: `openWindow(since, callers)`, primitives/lua/hand-off.ts.
+ * Lua: `openWindow()`, primitives/lua/hand-off.ts.
  * @param freed Lua that announces that the lock is free
  */
 export const openWindow = (freed: string) => `
--- The end of the window of outsiders, or nil if they are not due.
-local function openUntil(since, nowMs, callers, unused)
-  -- Later than that only when the clock was set back.
-  local isSetBack = since > nowMs + longestMs
-  local lastedMs = isSetBack and openEveryMs or math.max(1, nowMs - since)
-  local part = (share or 0) * (callers >= ${String(MANY_CALLERS)} and ${String(1 / FAVOUR)} or ${String(FAVOUR)})
-  -- Outsiders may leave one window unused by chance: they held the lock between two looks.
-  part = part / 2 ^ math.max(0, unused - 1)
-  if lastedMs * math.max(part, shortestMs / openEveryMs) < shortestMs then return end
-  local dueMs = math.floor(math.min(lastedMs * part, longestMs))
-  return nowMs + math.max(dueMs, shortestMs)
-end
-local function openWindow(since, callers)
-  if share == 0 then return false end
-  -- Rounded down: otherwise the window would last longer than shortestMs, which standingBack
-  -- refuses.
-  local nowMs = math.floor(serverTime() / 1000)
-  local begun, untilMs, endMs, unused = window()
-  unused = unused or 0
-  if not isOpen(endMs, nowMs) or untilMs <= nowMs then
-    if endMs and endMs > 0 then unused = unused + 1 end
-    if not begun then
-      since = since or tonumber(redis.pcall('zrange', queue, 0, 0, 'withscores')[2] or '')
-    end
-    local first = begun or since and math.floor(since / 1000)
-    endMs = first and openUntil(first, nowMs, callers, unused)
-    if first and not endMs and not begun then setWindow(first, 0, 0, 0) end
-    if not endMs then return false end
+local function openWindow()
+  if outsiders == 0 then return false end
+  local nowMs, untilMs, sections, unused = window()
+  if untilMs and sections == 0 then return false end
+  if not unused and not outsiders then
+    setWindow(nowMs + longestMs, 0, ${String(MOST_UNUSED)})
+    return false
   end
-  local receivers = ${freed}
-  local isHeard = receivers and receivers ~= 0
-  untilMs = math.min(nowMs + shortestMs, endMs)
-  setWindow(nowMs, isHeard and untilMs or 0, isHeard and endMs or 0, unused)
-  return isHeard
+  reached = reached or ${freed}
+  if not reached or reached == 0 then return false end
+  -- A first attempt may have taken the lock within their window.
+  if not untilMs then
+    untilMs, sections, unused = nowMs + longestMs, due, (unused or 0) + 1
+  end
+  setWindow(untilMs, sections, unused)
+  return true
 end`;

@@ -59,9 +59,9 @@ describe('the scripts of the read-write lock', () => {
     run(READ_RELEASE, { owner, holdCount, channel });
   const endWrite = (owner: string, holdCount = 0) =>
     holdCount === 0
-      ? run(WRITE_RELEASE, { owner, channel, openEveryMs: 0 })
+      ? run(WRITE_RELEASE, { owner, channel, due: 0 })
       : run(RELEASE_SOME, { owner: `${owner}:write`, holdCount });
-  const withdraw = (owner: string) => run(WRITE_CANCEL, { owner, channel, openEveryMs: 0 });
+  const withdraw = (owner: string) => run(WRITE_CANCEL, { owner, channel, due: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
     const names = pairs.flatMap(() => ['k', '{k}:']);
     return READ_RENEW.decode(

@@ -2,7 +2,7 @@ import { LockStateError, quoteName } from '../../core/api/errors.js';
 import { TOKEN_TTL_MS } from '../lua/fencing-token.js';
 import { grantChannel, passArgs, passInOrderArgs, writtenClaim } from '../lua/hand-off.js';
 import { HashProtocol } from '../lua/hash-protocol.js';
-import { openEveryMs } from '../../core/waiting/outsiders.js';
+import { dueTo } from '../../core/waiting/outsiders.js';
 import type {
   Claim,
   AcquireTerms,
@@ -33,7 +33,6 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   /** The writer's own reads may outlast its lease. */
   readonly outlastsLease = true;
   readonly #memoryMs: number;
-  readonly #openEveryMs: number;
 
   /** @param isUpgrade whether the call is inside a read hold, and in no write hold that it joins */
   constructor(
@@ -42,7 +41,6 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   ) {
     super(context, TOKEN_TTL_MS);
     this.#memoryMs = memoryMs(context.settings.pollIntervalMs);
-    this.#openEveryMs = openEveryMs(context.settings);
   }
 
   /** @throws {LockStateError} the caller holds the read lock, and would wait for itself */
@@ -58,7 +56,7 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   cancel(hold: Owned) {
     const { connection } = this;
     const { key, owner } = hold;
-    const args = [owner, channelOf(key), this.#openEveryMs];
+    const args = [owner, channelOf(key), dueTo(this.context.settings, 0)];
     return this.slots.ask(
       key,
       () => connection.run(releasing.WRITE_CANCEL, keysWithQueue(key), args),
@@ -108,23 +106,20 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     );
   }
 
-  #releaseTogether({ key, owner }: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
-    const { connection } = this;
+  #releaseTogether(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
+    const { connection, context } = this;
+    const { key, owner, batchCount } = hold;
     const channel = channelOf(key);
-    const openEveryMs = this.#openEveryMs;
+    const due = dueTo(context.settings, batchCount);
     if (successor === undefined) {
-      return connection.run(releasing.WRITE_RELEASE, keysWithQueue(key), [
-        owner,
-        channel,
-        openEveryMs,
-      ]);
+      return connection.run(releasing.WRITE_RELEASE, keysWithQueue(key), [owner, channel, due]);
     }
     const { claim } = successor;
     if (claim === undefined) {
       const args = [...passArgs(owner, successor), channel];
       return connection.run(releasing.WRITE_PASS, keysWithTurns(key), args);
     }
-    const args = passInOrderArgs(owner, successor, claim, { channel, openEveryMs });
+    const args = passInOrderArgs(owner, successor, claim, { channel, due });
     args.push(this.#memoryMs);
     return connection.run(releasing.WRITE_PASS_IN_ORDER, keysWithQueue(key), args);
   }

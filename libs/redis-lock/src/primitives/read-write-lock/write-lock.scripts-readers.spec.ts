@@ -248,8 +248,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await ear.listenToAll();
       await hold('A1', 1);
       await claim('B1');
-      await view.setWindow(1_000);
-      expect(await leave('A1', { openEveryMs: 1_000 })).toBe('opened');
+      expect(await leave('A1', { due: 1 })).toBe('opened');
       expect(await read('R1')).toMatchObject(busy);
       expect((await lookAtLine()).lock).toEqual({});
     });

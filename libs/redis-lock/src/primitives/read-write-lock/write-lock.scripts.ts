@@ -1,4 +1,4 @@
-import { inspection, refusal } from '../lua/answers.js';
+import { inspection, REFUSAL } from '../lua/answers.js';
 import { fencedPair } from '../lua/fencing-token.js';
 import * as handOff from '../lua/hand-off.js';
 import { STANDING_BACK } from '../lua/outsiders.lua.js';
@@ -41,10 +41,10 @@ end`;
 const IN_QUEUE = {
   check: handOff.CHECK_CLAIM,
   queue: `${handOff.QUEUE}${handOff.JOIN_QUEUE}${STANDING_BACK}`,
-  standsBack: 'local standBackMs = standingBack(left)',
-  isRefused: 'left or standBackMs',
+  standsBack: 'local untilMs, sections = standingBack(left)',
+  isRefused: 'left or untilMs',
   joins: 'joinQueue(owner)',
-  refused: refusal('left', 'standBackMs'),
+  refused: REFUSAL,
   takesBack: 'takeBack()',
   leaves: 'removeProcess(processOf(owner))',
   /** An owner that has acquired again since this was first sent keeps its hold. */

@@ -65,8 +65,8 @@ held = mode == 'write' and held`;
 export const WRITE_RELEASE = defineScript({
   name: 'write-lock.release',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
-  args: ['owner', 'channel', 'openEveryMs'],
-  numbers: ['openEveryMs'],
+  args: ['owner', 'channel', 'due'],
+  numbers: ['due'],
   channels: ['channel'],
   body: `
 ${HELD}
@@ -113,7 +113,7 @@ export const WRITE_PASS_IN_ORDER = defineScript({
   name: 'write-lock.pass-in-order',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
   args: [...handOff.PASS_IN_ORDER_ARGS, 'memoryMs'],
-  numbers: ['waitedMs', 'callers', 'openEveryMs', 'memoryMs'],
+  numbers: ['due', 'memoryMs'],
   channels: ['channel'],
   body: `
 ${handOff.CHECK_CLAIM}
@@ -122,9 +122,8 @@ ${RELEASE}
 ${WAIT_TO_WRITE}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local isAlone = false
+local isAlone, reached = false
 ${handOff.handOver(WRITE_LOCK)}
-local since = serverTime() - waitedMs * 1000
 ${letGo('yielded')}
 ${handOff.passInOrder(WRITE_LOCK)}`,
   reply: releaseAnswer,
@@ -137,8 +136,8 @@ ${handOff.passInOrder(WRITE_LOCK)}`,
 export const WRITE_CANCEL = defineScript({
   name: 'write-lock.cancel',
   keys: ['lock', 'prefix', ...TURN_KEYS, ...handOff.QUEUE_KEYS],
-  args: ['owner', 'channel', 'openEveryMs'],
-  numbers: ['openEveryMs'],
+  args: ['owner', 'channel', 'due'],
+  numbers: ['due'],
   channels: ['channel'],
   body: `
 ${RELEASE}
