@@ -155,6 +155,15 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         expect(await look()).toEqual(heldBy('A2'));
       });
 
+      it('claim goes before all that come later, also after the clock was set back', async () => {
+        await hold('X1', 1);
+        await stand('B1', { sinceMs: -60_000 });
+        await stand('C1', { sinceMs: 1 });
+        for (let i = 0; i < times; i += 1) expect(await claim('B1')).toMatchObject(busy);
+        expect(await claim('E1')).toMatchObject(busy);
+        expect((await look()).queue).toEqual(['C', 'B', 'E']);
+      });
+
       it('claim never shortens the lease, and prolongs it when more is asked for', async () => {
         await enter('A1');
         await repeatedly(() => claim('A1', 5_000));

@@ -113,7 +113,7 @@ describe('who goes first at a read-write lock', () => {
       const reading = await lockOf().read.acquire();
       await redis.admin.zadd(MARK, Date.now() + 400, 'a-dead-writer:1');
       await redis.admin.pexpire(MARK, 60_000);
-      await redis.admin.set(PATIENCE, 1, 'PX', 60_000);
+      await redis.admin.set(PATIENCE, 1, 'PX', 5_000);
       const { read } = lockOf({ pollIntervalMs: 50 });
       expect(await read.tryAcquire()).toBeNull();
       const stopwatch = new Stopwatch();
@@ -121,6 +121,20 @@ describe('who goes first at a read-write lock', () => {
       expect(stopwatch.ms).toBeLessThan(5 * 400);
       await reading.release();
       await redis.admin.del(PATIENCE);
+    });
+
+    it('that crashed keeps each reader out for 5 s at most after the clock was set back', async () => {
+      const SET_BACK_MS = 600_000;
+      await redis.admin.zadd(MARK, Date.now() + SET_BACK_MS, 'a-dead-writer:1');
+      await redis.admin.pexpire(MARK, SET_BACK_MS);
+      await redis.admin.set(PATIENCE, 1, 'PX', SET_BACK_MS);
+      const { read } = lockOf();
+      const stopwatch = new Stopwatch();
+      await (await read.acquire(FOR_LONG)).release();
+      expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+      // From now on its patience is that of the clock.
+      expect(await redis.admin.pttl(PATIENCE)).toBeLessThanOrEqual(5_000);
+      await redis.admin.del(MARK, PATIENCE);
     });
 
     it.each(['gives up', 'is aborted', 'closes'])(
@@ -245,6 +259,15 @@ describe('who goes first at a read-write lock', () => {
       expect(stopwatch.ms).toBeLessThan(5 * 1_000);
     });
 
+    it('and crashed keep no writer out once the clock was set back', async () => {
+      await redis.admin.zadd(TURN, Date.now(), 'slow:1');
+      await redis.admin.pexpire(TURN, 600_000);
+      const stopwatch = new Stopwatch();
+      await (await lockOf().write.acquire(FOR_LONG)).release();
+      expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
+      await redis.admin.del(TURN);
+    });
+
     it('and then leave let the next writer in at once', async () => {
       const written = await lockOf().write.acquire();
       const abort = new AbortController();
@@ -255,6 +278,7 @@ describe('who goes first at a read-write lock', () => {
       await eventually(async () => ((await redis.commandStats()).evalsha ?? 0) >= 2);
       // The reader gets no message of its turn, since it is about to leave.
       await redis.admin.rename(READERS, TURN);
+      await redis.admin.pexpire(TURN, 1_000);
       await redis.admin.del('a');
       const writing = lockOf({ pollIntervalMs: 60_000 }).write.acquire(FOR_LONG);
       await isMarked();

@@ -100,6 +100,15 @@ local function giveTurn()
     redis.pcall('set', patience, '1', 'px', 5000)
   end
 end
+
+-- More is left only when the clock was set back: that must not prolong a wait.
+local function leftOf(key, mostMs)
+  local left = redis.call('pttl', key)
+  return left > 0 and left <= mostMs and left
+end
+local function patienceLeft()
+  return leftOf(patience, 5000)
+end
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
 local isAlone = true
@@ -136,12 +145,12 @@ end
     end
     if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
-      if redis.call('exists', patience) == 0 then
+      if not patienceLeft() then
         giveTurn()
         announceToAll()
       end
       if not redis.call('zscore', turn, owner) then
-        return {math.max(0, redis.call('pttl', patience))}
+        return {patienceLeft() or 0}
       end
     end
   end

@@ -94,6 +94,19 @@ local function giveTurn()
   end
 end
 
+-- More is left only when the clock was set back: that must not prolong a wait.
+local function leftOf(key, mostMs)
+  local left = redis.call('pttl', key)
+  return left > 0 and left <= mostMs and left
+end
+local function patienceLeft()
+  return leftOf(patience, 5000)
+end
+
+local function turnLeft()
+  return leftOf(turn, 1000)
+end
+
 local function remember(waiting, waiter, memoryMs)
   -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
@@ -140,11 +153,11 @@ elseif mode == 'read' then
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
 if not left and redis.call('exists', turn, readers) > 0 then
-  if redis.call('exists', turn, patience) == 0 then
+  if not turnLeft() and not patienceLeft() then
     giveTurn()
     announceToAll()
   end
-  if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
+  left = turnLeft()
 end
 
 if left then

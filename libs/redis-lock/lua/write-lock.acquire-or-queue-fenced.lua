@@ -104,6 +104,19 @@ local function giveTurn()
   end
 end
 
+-- More is left only when the clock was set back: that must not prolong a wait.
+local function leftOf(key, mostMs)
+  local left = redis.call('pttl', key)
+  return left > 0 and left <= mostMs and left
+end
+local function patienceLeft()
+  return leftOf(patience, 5000)
+end
+
+local function turnLeft()
+  return leftOf(turn, 1000)
+end
+
 local function remember(waiting, waiter, memoryMs)
   -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
@@ -138,7 +151,8 @@ end
 local function joinQueue(one)
   local process = processOf(one)
   -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
-  local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
+  -- LT: after the clock was set back, no process waits behind all that come later.
+  local added = redis.pcall('zadd', queue, 'lt', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)
@@ -206,11 +220,11 @@ elseif mode == 'read' then
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
 if not left and redis.call('exists', turn, readers) > 0 then
-  if redis.call('exists', turn, patience) == 0 then
+  if not turnLeft() and not patienceLeft() then
     giveTurn()
     announceToAll()
   end
-  if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
+  left = turnLeft()
 end
 local untilMs, sections = standingBack(left)
 if left or untilMs then

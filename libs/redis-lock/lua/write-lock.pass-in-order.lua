@@ -170,7 +170,8 @@ end
 local function joinQueue(one)
   local process = processOf(one)
   -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
-  local added = redis.pcall('zadd', queue, 'nx', string.format('%.0f', serverTime()), process)
+  -- LT: after the clock was set back, no process waits behind all that come later.
+  local added = redis.pcall('zadd', queue, 'lt', string.format('%.0f', serverTime()), process)
   if type(added) == 'table' then return end
   local aliveUntil = string.format(' %.0f ', serverTime() / 1000 + aliveMs)
   redis.pcall('hset', claims, process, string.sub(one, 38) .. aliveUntil .. terms)

@@ -4,7 +4,7 @@ import { CHECK_COUNT, CHECK_LEASE, expireOr, lower, orElse } from '../lua/hash-l
 import { defineScript } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
-import { GIVE_TURN, REMEMBER, WAITING } from './turns.lua.js';
+import { GIVE_TURN, PATIENCE_LEFT, REMEMBER, WAITING } from './turns.lua.js';
 
 /**
  * Free, read by others, or written by the companion → read by this owner too. Behind waiting
@@ -28,6 +28,7 @@ ${SERVER_TIME}
 ${WAITING}
 ${REMEMBER}
 ${GIVE_TURN}
+${PATIENCE_LEFT}
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
 local isAlone = true
@@ -50,12 +51,12 @@ if not held then
     end
     if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
-      if redis.call('exists', patience) == 0 then
+      if not patienceLeft() then
         giveTurn()
         announceToAll()
       end
       if not redis.call('zscore', turn, owner) then
-        return {math.max(0, redis.call('pttl', patience))}
+        return {patienceLeft() or 0}
       end
     end
   end

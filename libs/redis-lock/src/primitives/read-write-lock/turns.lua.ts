@@ -63,6 +63,23 @@ local function giveTurn()
   end
 end`;
 
+/** Lua: the rest of the readers' patience (ms), or false when it is over. */
+export const PATIENCE_LEFT = `
+-- More is left only when the clock was set back: that must not prolong a wait.
+local function leftOf(key, mostMs)
+  local left = redis.call('pttl', key)
+  return left > 0 and left <= mostMs and left
+end
+local function patienceLeft()
+  return leftOf(patience, ${String(PATIENCE_MS)})
+end`;
+
+/** Lua: the rest of the readers' turn (ms), behind `PATIENCE_LEFT`. */
+export const TURN_LEFT = `
+local function turnLeft()
+  return leftOf(turn, ${String(TURN_MS)})
+end`;
+
 /**
  * Lua: a waiting writer keeps new readers out. With the first writer, the readers' patience begins.
  */

@@ -6,7 +6,14 @@ import { CHECK_LEASE, expireOr } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
-import { FORGET, GIVE_TURN, WAIT_TO_WRITE, WAITING } from './turns.lua.js';
+import {
+  FORGET,
+  GIVE_TURN,
+  PATIENCE_LEFT,
+  TURN_LEFT,
+  WAIT_TO_WRITE,
+  WAITING,
+} from './turns.lua.js';
 
 /**
  * Lua that refuses the owner: another owner writes or reads, or waiting readers have their turn.
@@ -24,11 +31,11 @@ elseif mode == 'read' then
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
 if not left and redis.call('exists', turn, readers) > 0 then
-  if redis.call('exists', turn, patience) == 0 then
+  if not turnLeft() and not patienceLeft() then
     giveTurn()
     announceToAll()
   end
-  if redis.call('exists', turn) == 1 then left = redis.call('pttl', turn) end
+  left = turnLeft()
 end
 ${standsBack}
 if ${isRefused} then
@@ -70,6 +77,8 @@ ${hash.ANNOUNCE_TO_ALL}
 ${handOff.SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
+${PATIENCE_LEFT}
+${TURN_LEFT}
 ${WAIT_TO_WRITE}
 ${FORGET}
 ${way.queue}
