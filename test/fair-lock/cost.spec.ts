@@ -85,7 +85,11 @@ describe('what a fair lock costs', () => {
       const record = (i: number) => `300000 ${String(from + i)}`;
       await redis.admin.hset(waiting, ...some.flatMap((owner, i) => [owner, record(i)]));
     }
-    await redis.admin.hset(waiting, 'a', `${String((seconds + 900) * 1_000)} ${String(MANY)} 0`);
+    await redis.admin.hset(
+      waiting,
+      'a',
+      `${String((seconds + 900) * 1_000)} ${String(MANY)} 0 5000000`,
+    );
     const cost = async (step: () => Promise<unknown>) => {
       const counts = await redis.commandsDuring(step);
       const ms = Number(

@@ -6,6 +6,7 @@ import {
   Section,
   seededRandom,
   Stopwatch,
+  watch,
   useClients,
 } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
@@ -56,12 +57,38 @@ describe('the order of a fair lock', () => {
     expect(granted).toEqual([...Array(97).keys()]);
   });
 
-  it('lets nobody overtake that comes while the lock is free and somebody waits', async () => {
+  it.each([0, 60_000])(
+    'lets nobody overtake that comes while the lock is free, and hands it to the first: %d ms',
+    async (waitTimeMs) => {
+      const [slow, quick] = [open({ pollIntervalMs: 60_000 }), open()];
+      const lease = await quick.locks.acquire('a');
+      const first = await view.enqueue(slow.locks);
+      await view.everybodyListens();
+      // As after a crash of the holder: the lock is free, and its next holder does not know.
+      await redis.admin.del('a');
+      const coming = watch(quick.locks.acquire('a', { waitTimeMs }));
+      const next = await first.promise;
+      next.assertHeld();
+      if (waitTimeMs > 0) {
+        expect(coming.state).toBe('pending');
+        await next.release();
+        await (await coming.promise).release();
+      } else {
+        await expect(coming.promise).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });
+        await next.release();
+      }
+      await lease.release().catch(() => undefined);
+    },
+  );
+
+  it('lets nobody overtake a waiter that no message can reach yet', async () => {
     const [slow, quick] = [open({ pollIntervalMs: 60_000 }), open()];
     const lease = await quick.locks.acquire('a');
     const waiter = await view.enqueue(slow.locks);
     await view.everybodyListens();
-    // The message is lost: the lock is free, and its next holder does not know.
+    // As a waiter that has just entered, or that polls.
+    const [waitMs, since] = ((await view.records())[waiter.owner] ?? '').split(' ');
+    await redis.admin.hset(view.keys.waiting, waiter.owner, `${waitMs ?? ''} ${since ?? ''}`);
     await redis.admin.del('a');
     expect(await quick.locks.tryAcquire('a')).toBeNull();
     await expect(quick.locks.acquire('a', { waitTimeMs: 400 })).rejects.toMatchObject({

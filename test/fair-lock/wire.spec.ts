@@ -46,8 +46,8 @@ describe('FairLockService on the wire', () => {
         [b.owner]: expect.stringMatching(/^200000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
         [c.owner]: expect.stringMatching(/^5000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
         [d.owner]: expect.stringMatching(/^20000 \d{16}( [0-9a-f]{32} 3000 s)?$/),
-        [ours.context.id]: expect.stringMatching(/^\d{13} 2 \d+$/),
-        [others.context.id]: expect.stringMatching(/^\d{13} 1 \d+$/),
+        [ours.context.id]: expect.stringMatching(/^\d{13} 2 \d+ 5000$/),
+        [others.context.id]: expect.stringMatching(/^\d{13} 1 \d+ 5000$/),
       });
       for (const key of [queue, timeouts, waiting])
         expect(await redis.admin.pttl(key)).toBeGreaterThan(255_000);

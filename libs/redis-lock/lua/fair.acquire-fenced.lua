@@ -77,8 +77,9 @@ local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
   if not process then return nil end
-  local aliveUntil, waiters, askedAt = string.match(process or '', '^(%d+) (%d+) (%d+)$')
-  local life = waiters and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = askedAt }
+  local aliveUntil, waiters, askedAt, aliveMs = string.match(process or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local life = waiters
+    and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = tonumber(askedAt), aliveMs = tonumber(aliveMs) }
   local waitMs, owedMs, since, terms = string.match(own or '', '^(%d+)%+?(%d*) (%d+) ?(.*)$')
   if not life or not since or (terms ~= '' and not string.find(terms, '^(%x+) ([1-9]%d*) ([se])$')) then return nil, life end
   return {
@@ -96,13 +97,17 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
+local function lifeText(aliveUntil, waiters, askedAt, aliveMs)
+  return string.format('%.0f %.0f %.0f %.0f', aliveUntil, waiters, askedAt, aliveMs)
+end
+
 -- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
   elseif redis.call('hdel', waiting, waiter) == 1 and record then
     local life = record.life
-    local text = string.format('%.0f %.0f %s', life.aliveUntil, life.waiters - 1, life.askedAt)
+    local text = lifeText(life.aliveUntil, life.waiters - 1, life.askedAt, life.aliveMs)
     redis.call('hset', waiting, processOf(waiter), text)
   end
 end
@@ -175,6 +180,17 @@ local function limit(head, score)
   setScore(head, now + 5000)
 end
 
+local function isGone(head, record, score)
+  if not record then return score and score <= now end
+  local life = record.life
+  if life.aliveUntil - now > life.aliveMs then
+    -- The clock was set back since.
+    life.aliveUntil = now + life.aliveMs
+    redis.call('hset', waiting, processOf(head), lifeText(life.aliveUntil, life.waiters, life.askedAt, life.aliveMs))
+  end
+  return life.aliveUntil <= now
+end
+
 local function sweep()
   local swept, owedMs = 0, 0
   local head = redis.call('lindex', queue, 0)
@@ -182,9 +198,7 @@ local function sweep()
   while head do
     record = recordOf(head)
     score = scoreOf(head)
-    local isGone
-    if record then isGone = record.life.aliveUntil <= now else isGone = score and score <= now end
-    if not isGone or swept == 100 then break end
+    if not isGone(head, record, score) or swept == 100 then break end
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
@@ -217,7 +231,7 @@ local function dequeue(from)
 end
   
 local function aliveText(waiters)
-  return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
+  return lifeText(now + aliveMs, waiters, askedAt, aliveMs)
 end
 
 -- A process that sends an attempt is alive after any silence, and so are all of its waiters.
@@ -330,11 +344,21 @@ local function isOfOurs(other)
   return other and processOf(other) == processOf(owner)
 end
 
+-- Adds the owners of its process that are ahead of it. Some may have been served long ago, if Redis
+-- lost its newest data since.
+local function siblings(answer)
+  for _, other in ipairs(redis.call('lrange', queue, 0, 99)) do
+    if other == owner then break end
+    if isOfOurs(other) then answer[#answer + 1] = other end
+  end
+  return answer
+end
+
 -- Answers the time to wait (ms), also to a caller that does not wait. Then the place of a new
--- waiter: 1 behind its own process, 2 behind others. Then the head, if it is another owner of its
--- process.
+-- waiter: 1 behind its own process, 2 behind others. Then its siblings, if nobody takes the free lock,
+-- or else the head, if that is one.
 local function waitInQueue(own, life, head, record)
-  local place, sibling = 0, ''
+  local place = 0
   if waitMs > 0 then
     local isNew, before, last = enqueue(own, life)
     if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
@@ -345,15 +369,94 @@ local function waitInQueue(own, life, head, record)
       return refusal
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
-    if not isNew and head ~= owner and isOfOurs(head) then sibling = head end
+    if not isNew and head ~= owner then
+      if isFree then return siblings({patience(head), place}) end
+      if isOfOurs(head) then return {patience(head), place, head} end
+    end
   end
-  return {patience(head), place, sibling}
+  return {patience(head), place}
 end
   
 local own, life
 if waitMs > 0 then own, life = stayAlive() end
 local head, hasSwept, record = sweep()
-if not isFree or (head and head ~= owner) then
+local isNext = not head or head == owner
+if isFree and not isNext then
+  local leftMs = -1
+  
+
+local function give(one, count, ms)
+  redis.call('hset', lock, one, count)
+  local expiry = redis.pcall('pexpire', lock, ms)
+  -- A user without the right to expire keys must not leave a lock that never expires.
+  if type(expiry) == 'table' then
+    redis.call('del', lock)
+    return false
+  end
+  
+  return true
+end
+-- The release is done by then: an error of the queue must not make it fail.
+local function tried(step, ...)
+  local isDone, answer = pcall(step, ...)
+  return isDone and answer
+end
+-- The grant comes before its push, so that the push is always true. A grant without a receiver is
+-- taken back.
+local function giveTo(waiter, place, record, leaseMs, count, tell)
+  if not tried(give, waiter, count, leaseMs) then return false end
+  if tell and not tell() then
+    redis.call('del', lock)
+    return false
+  end
+  remove(waiter, place, 1, record)
+  local head, _, next = sweep()
+  -- A Java thread sleeps for the lease that it saw when it looked.
+  if head and not next and (leftMs < 0 or tonumber(leaseMs) < leftMs) then announce(channelPrefix .. ':' .. head, '0') end
+  return true
+end
+
+-- A waiter without a subscription is dead, or sends an attempt when it is connected again. Answers
+-- also whether a right is missing, without which nobody can be reached.
+local function giveByMessage(waiter, place, record)
+  local nonce, leaseMs, mode = string.match(record.terms, '^(%x+) ([1-9]%d*) ([se])$')
+  local number = string.match(waiter, ':(%d+)$')
+  if not mode or not number or record.life.aliveUntil <= now then return false end
+  local receivers
+  local isGiven = giveTo(waiter, place, record, leaseMs, mode == 's' and '1' or '0', function()
+    local push = string.format('%s %s %.0f', number, nonce, record.life.askedAt)
+    receivers = announce(channelPrefix .. ':' .. waiter, push)
+    return receivers and receivers ~= 0
+  end)
+  return isGiven, not receivers
+end
+
+-- Goes from the head up to the waiter one. Answers whether the lock is given. If nobody before
+-- it can be reached, then the place and the record of one, or of the end of the queue. A waiter
+-- that could not be reached keeps its place. No waiter overtakes a Java thread, which only Java can
+-- wake, nor a waiter without terms.
+local function giveBefore(one, waiter, record)
+  local place = 0
+  while waiter and waiter ~= one do
+    if not record or record.terms == '' or place == 32 then return false end
+    local isGiven, isMute = giveByMessage(waiter, place, record)
+    if isGiven or isMute then return isGiven end
+    place = place + 1
+    waiter = redis.call('lindex', queue, place)
+    record = waiter and recordOf(waiter)
+  end
+  return false, place, waiter and record
+end
+  local isGiven, place = giveBefore(owner, head, record)
+  -- Its process can tell whether the siblings that it would overtake still wait.
+  isNext = place and (waitMs == 0 or not siblings({})[1])
+  if isGiven then
+    isFree = false
+    head, hasSwept, record = sweep()
+    if waitMs > 0 then own, life = recordOf(owner) end
+  end
+end
+if not isFree or not isNext then
   local answer = waitInQueue(own, life, head, record)
   -- A Java thread does not poll, and gets no wake-up when a lease or a claim expires.
   if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
@@ -361,7 +464,7 @@ if not isFree or (head and head ~= owner) then
 end
 leaveQueue = function()
   -- Java removes a waiter from the queue, but not its record.
-  if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
+  if head == owner then remove(owner, 0, 1, record, waitMs) elseif head or own then dequeue(1) end
   if head or own then sweep() end
 end
 end

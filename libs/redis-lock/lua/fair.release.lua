@@ -43,8 +43,9 @@ local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
   if not process then return nil end
-  local aliveUntil, waiters, askedAt = string.match(process or '', '^(%d+) (%d+) (%d+)$')
-  local life = waiters and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = askedAt }
+  local aliveUntil, waiters, askedAt, aliveMs = string.match(process or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local life = waiters
+    and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = tonumber(askedAt), aliveMs = tonumber(aliveMs) }
   local waitMs, owedMs, since, terms = string.match(own or '', '^(%d+)%+?(%d*) (%d+) ?(.*)$')
   if not life or not since or (terms ~= '' and not string.find(terms, '^(%x+) ([1-9]%d*) ([se])$')) then return nil, life end
   return {
@@ -62,13 +63,17 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
+local function lifeText(aliveUntil, waiters, askedAt, aliveMs)
+  return string.format('%.0f %.0f %.0f %.0f', aliveUntil, waiters, askedAt, aliveMs)
+end
+
 -- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
   elseif redis.call('hdel', waiting, waiter) == 1 and record then
     local life = record.life
-    local text = string.format('%.0f %.0f %s', life.aliveUntil, life.waiters - 1, life.askedAt)
+    local text = lifeText(life.aliveUntil, life.waiters - 1, life.askedAt, life.aliveMs)
     redis.call('hset', waiting, processOf(waiter), text)
   end
 end
@@ -141,6 +146,17 @@ local function limit(head, score)
   setScore(head, now + 5000)
 end
 
+local function isGone(head, record, score)
+  if not record then return score and score <= now end
+  local life = record.life
+  if life.aliveUntil - now > life.aliveMs then
+    -- The clock was set back since.
+    life.aliveUntil = now + life.aliveMs
+    redis.call('hset', waiting, processOf(head), lifeText(life.aliveUntil, life.waiters, life.askedAt, life.aliveMs))
+  end
+  return life.aliveUntil <= now
+end
+
 local function sweep()
   local swept, owedMs = 0, 0
   local head = redis.call('lindex', queue, 0)
@@ -148,9 +164,7 @@ local function sweep()
   while head do
     record = recordOf(head)
     score = scoreOf(head)
-    local isGone
-    if record then isGone = record.life.aliveUntil <= now else isGone = score and score <= now end
-    if not isGone or swept == 100 then break end
+    if not isGone(head, record, score) or swept == 100 then break end
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
@@ -167,6 +181,7 @@ local function sweep()
   if head and not record then limit(head, score) end
   return head, swept > 0, record
 end
+
 
 
 local function give(one, count, ms)
@@ -200,34 +215,46 @@ local function giveTo(waiter, place, record, leaseMs, count, tell)
   return true
 end
 
--- A waiter without a subscription is dead, or sends an attempt when it is connected again.
+-- A waiter without a subscription is dead, or sends an attempt when it is connected again. Answers
+-- also whether a right is missing, without which nobody can be reached.
 local function giveByMessage(waiter, place, record)
   local nonce, leaseMs, mode = string.match(record.terms, '^(%x+) ([1-9]%d*) ([se])$')
   local number = string.match(waiter, ':(%d+)$')
   if not mode or not number or record.life.aliveUntil <= now then return false end
-  return giveTo(waiter, place, record, leaseMs, mode == 's' and '1' or '0', function()
-    local receivers = announce(channelPrefix .. ':' .. waiter, number .. ' ' .. nonce .. ' ' .. record.life.askedAt)
+  local receivers
+  local isGiven = giveTo(waiter, place, record, leaseMs, mode == 's' and '1' or '0', function()
+    local push = string.format('%s %s %.0f', number, nonce, record.life.askedAt)
+    receivers = announce(channelPrefix .. ':' .. waiter, push)
     return receivers and receivers ~= 0
   end)
+  return isGiven, not receivers
 end
 
--- A waiter that could not be reached keeps its place. No waiter overtakes a Java thread, which
--- only Java can wake, nor a waiter without terms.
-local function giveToNext(successor, leaseMs, starts)
-  local head, _, record = sweep()
-  if head and head == successor and record and giveTo(head, 0, record, leaseMs, starts) then
-    return 'passed'
-  end
-  local waiter, place = head, 0
-  while waiter and record and record.terms ~= '' and place < 32 do
-    if giveByMessage(waiter, place, record) then return 'done' end
+-- Goes from the head up to the waiter one. Answers whether the lock is given. If nobody before
+-- it can be reached, then the place and the record of one, or of the end of the queue. A waiter
+-- that could not be reached keeps its place. No waiter overtakes a Java thread, which only Java can
+-- wake, nor a waiter without terms.
+local function giveBefore(one, waiter, record)
+  local place = 0
+  while waiter and waiter ~= one do
+    if not record or record.terms == '' or place == 32 then return false end
+    local isGiven, isMute = giveByMessage(waiter, place, record)
+    if isGiven or isMute then return isGiven end
     place = place + 1
     waiter = redis.call('lindex', queue, place)
     record = waiter and recordOf(waiter)
   end
+  return false, place, waiter and record
+end
+local function giveToNext(successor, leaseMs, starts)
+  local head, _, record = sweep()
+  local isGiven, place, its = giveBefore(successor, head, record)
+  if isGiven then return 'done' end
+  if its and giveTo(successor, place, its, leaseMs, starts) then return 'passed' end
   -- A successor that has left the queue finds the lock free.
-  if not head then return successor and 'yielded' or 'done' end
-  return announce(channelPrefix .. ':' .. head, '0') and 'done'
+  local receivers = head and announce(channelPrefix .. ':' .. head, '0')
+  if successor and (not head or receivers == 0) then return 'yielded' end
+  return (not head or receivers) and 'done'
 end
 
 -- The release is done by then: a queue that Redis cannot read must not make it fail.

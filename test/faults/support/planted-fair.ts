@@ -22,8 +22,8 @@ export const CLIENT_TIME: Bug = connection(
 /** Only the score says whether a waiter is still there. */
 export const NO_HORIZON: Bug = script(
   ACQUIRE,
-  'if record then isGone = record.life.aliveUntil <= now else',
-  'if true then',
+  'if not record then return score and score <= now end',
+  'if true then return score and score <= now end',
 );
 
 /** As Redisson does it: who has no score is new. */

@@ -1,5 +1,11 @@
 import type { AcquireAnswer, ReleaseAnswer } from '../core/holding/protocol.js';
-import { ACQUIRE, RELEASE, PASS, CANCEL } from '../primitives/fair-lock/fair-lock.scripts.js';
+import {
+  ACQUIRE,
+  CANCEL,
+  CANCEL_STRAYS,
+  PASS,
+  RELEASE,
+} from '../primitives/fair-lock/fair-lock.scripts.js';
 import { answer, answerPair, type Answer, type Call, type MaybeFenced } from './answers.js';
 import { Value } from './in-process-server.js';
 import { enter, HeldLock, isHeldBy, type Passing } from './lock-answers.js';
@@ -100,4 +106,6 @@ export const FAIR_LOCK_ANSWERS: readonly Answer[] = [
     if (held === undefined && wasNext) tellHead(call);
     return 'done';
   }),
+  // This server never loses data, so its queue has no strays.
+  answer(CANCEL_STRAYS, undefined, (): ReleaseAnswer => 'done'),
 ];

@@ -49,6 +49,8 @@ export interface Asker {
    * Cancels what an attempt received, or may still receive, and deletes its entry. Never rejects.
    */
   cancel(): Promise<void>;
-  /** Deletes the entry of another owner of this process, which has left. Never rejects. */
+  /** Releases the grant of another owner of this process, which has left. Never rejects. */
   cancelStray?(owner: OwnerId): Promise<void>;
+  /** Deletes the entries of owners of this process that no longer wait. Never rejects. */
+  cancelStrays?(owners: readonly OwnerId[]): Promise<void>;
 }

@@ -197,6 +197,14 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return session.background.insist(this, session.settings.claimTimeMs, cancel);
   }
 
+  cancelStrays(owners: readonly OwnerId[]): Promise<void> {
+    const { session, protocol, key } = this;
+    const { background, settings } = session;
+    if (protocol.cancelStrays === undefined) return Promise.resolve();
+    const cancel = protocol.cancelStrays.bind(protocol, key, owners);
+    return background.insist(this, settings.claimTimeMs, cancel);
+  }
+
   private sendAsk(claim: Claim | undefined): Promise<Reply<AcquireAnswer>> {
     this.begin();
     return this.protocol.acquire(this, this.options, 1, claim);

@@ -84,8 +84,11 @@ export type AcquireAnswer =
       readonly window?: OutsiderWindow;
       /** An owner of the same process is ahead, and hands the lock over to it. */
       readonly isBehindOwn?: true;
-      /** The first owner of Redis' queue, if it is another one of the same process. */
-      readonly sibling?: OwnerId;
+      /**
+       * Owners of the same process that are ahead of it in Redis' queue. While another owner holds
+       * the lock, only the first of the queue.
+       */
+      readonly siblings?: readonly OwnerId[];
     }
   /** The owner should already hold the lock, and does not. */
   | { readonly kind: 'lost' };
@@ -179,6 +182,8 @@ export interface HoldProtocol {
   ): Promise<Reply<ReleaseAnswer>>;
   /** Releases the grant of a waiter that has left, and deletes its entry in the queue. */
   cancel(hold: Owned, terms: AcquireTerms): Promise<Reply<unknown>>;
+  /** Deletes the entries of owners that no longer wait. Releases nothing. */
+  cancelStrays?(key: string, owners: readonly OwnerId[]): Promise<Reply<unknown>>;
   /** One script for keys of one slot. It answers for each whether its owner still holds it. */
   renew(
     renewals: readonly Renewal[],

@@ -1,14 +1,9 @@
-import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
 
 /** The waiters of one key that have a queue each. Each owner has an entry in Redis' queue. */
 export interface Crowd {
   /** The ids of their queues, in the order of arrival. */
   readonly ids: Set<string>;
-  /**
-   * The first owner in Redis' queue, if it has no waiter here. It may have acquired a moment ago.
-   */
-  stray: OwnerId | undefined;
 }
 
 export class Crowds {
@@ -25,7 +20,7 @@ export class Crowds {
 
   add(key: string, id: string): void {
     const crowd = this.all.get(key);
-    if (crowd === undefined) this.all.add(key, { ids: new Set([id]), stray: undefined });
+    if (crowd === undefined) this.all.add(key, { ids: new Set([id]) });
     else crowd.ids.add(id);
   }
 

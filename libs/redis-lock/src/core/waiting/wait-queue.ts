@@ -191,7 +191,7 @@ export class WaitQueue implements WakeUpListener {
     }
   }
 
-  /** Deletes the entry of another owner of this process, which has left. */
+  /** Releases the grant of another owner of this process, which has left. */
   cancelStray(owner: OwnerId): Promise<void> | undefined {
     return this.waiters.first?.asker.cancelStray?.(owner);
   }

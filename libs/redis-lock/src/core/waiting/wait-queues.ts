@@ -38,8 +38,6 @@ export class WaitQueues implements HoldListener {
     /** A grant does not keep others out. */
     readonly isShared: boolean,
     private readonly keysInUse: KeysInUse,
-    /** The owners of all holds of this process. */
-    private readonly holds: { readonly all: readonly Hold[] },
   ) {
     this.restful = new Idle(session.times, () => this.size === 0);
     this.kept = new Marks(session.times);
@@ -217,7 +215,7 @@ export class WaitQueues implements HoldListener {
    * Passes on an answer that concerns other waiters of the key. `before` is the last known answer.
    */
   heard(queue: WaitQueue, answer: AcquireAnswer & { kind: 'busy' }, before: Known): void {
-    const { isNew, sibling } = answer;
+    const { isNew, siblings } = answer;
     if (answer.window !== undefined) this.leftToOutsiders(queue);
     const crowd = this.crowds.get(queue.key);
     if (crowd === undefined || this.leaderOf(queue) !== queue) return;
@@ -225,15 +223,11 @@ export class WaitQueues implements HoldListener {
     if (isNew === true && before.kind !== 'none') {
       for (const id of crowd.ids) if (id !== queue.id) this.others.get(id)?.ask();
     }
-    const waiting = this.others.get(sibling ?? '');
-    waiting?.ask();
-    const stray = waiting === undefined ? sibling : undefined;
-    // An owner that a later answer names again has received no grant. The exception: it acquired
-    // while its slot of a Cluster was moving, without a look at the queue.
-    const isStray = stray !== undefined && stray === crowd.stray;
-    const isHeld = isStray && this.holds.all.some(({ owner }) => owner === stray);
-    if (isStray && !isHeld) void queue.cancelStray(stray);
-    crowd.stray = stray;
+    if (siblings === undefined) return;
+    this.others.get(siblings[0] ?? '')?.ask();
+    // An owner enters Redis' queue only for a waiter of the crowd.
+    const strays = siblings.filter((owner) => !crowd.ids.has(owner));
+    if (strays.length > 0) void queue.waiters.first?.asker.cancelStrays?.(strays);
   }
 
   /** It has no waiters, and no attempt is on its way. */

@@ -50,6 +50,11 @@ export class FairLockProtocol extends HashProtocol implements LockProtocol {
     );
   }
 
+  cancelStrays(key: string, owners: readonly OwnerId[]) {
+    const args = [owners.join(' '), channelOf(key)];
+    return this.connection.run(scripts.CANCEL_STRAYS, keysOf(key), args);
+  }
+
   wakeUpChannel(key: string, owner: OwnerId): string {
     return `${channelOf(key)}:${owner}`;
   }

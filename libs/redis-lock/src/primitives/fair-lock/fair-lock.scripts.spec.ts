@@ -247,7 +247,7 @@ describe('the scripts of the fair lock', () => {
     await enter(A);
     await enter(B);
     await enter(C);
-    await redis.admin.hset(waiting, B?.split(':')[0] ?? '', '1 1 0');
+    await redis.admin.hset(waiting, B?.split(':')[0] ?? '', '1 1 0 5000');
     await redis.admin.config('SET', 'maxmemory', 1);
     expect(await leave(A)).toBe('done');
     await withdraw(C);
@@ -280,7 +280,7 @@ describe('the scripts of the fair lock', () => {
     await enter(A);
     const dead = Array.from({ length: 250 }, (_, i) => `dead:${String(i)}`);
     for (const owner of dead) await enter(owner);
-    await redis.admin.hset(waiting, 'dead', '1 250 0');
+    await redis.admin.hset(waiting, 'dead', '1 250 0 5000');
     await leave(A);
     expect(await redis.admin.llen(queue)).toBe(150);
     // The script never answers 0, but the caller asks again as soon as it may.

@@ -3,7 +3,7 @@ import { fencedPair } from '../lua/fencing-token.js';
 import { HASH_LOCK, PASS_ARGS, refuseAbsent } from '../lua/hand-off.js';
 import { CHECK_LEASE, CREATE, REFUSE_OTHERS_OF } from '../lua/hash-lock.js';
 import { defineScript } from '../../core/redis/script.js';
-import { CHECK_TERMS, HAND_ON } from './fair-hand-off.lua.js';
+import { CHECK_TERMS, GIVE_BEFORE, HAND_ON } from './fair-hand-off.lua.js';
 import { DEQUEUE, ENQUEUE, SWEEP } from './fair-queue.lua.js';
 import { READ_QUEUE } from './fair-scores.lua.js';
 
@@ -20,7 +20,20 @@ const ASK_QUEUE = `
 local own, life
 if waitMs > 0 then own, life = stayAlive() end
 local head, hasSwept, record = sweep()
-if not isFree or (head and head ~= owner) then
+local isNext = not head or head == owner
+if isFree and not isNext then
+  local leftMs = -1
+  ${GIVE_BEFORE}
+  local isGiven, place = giveBefore(owner, head, record)
+  -- Its process can tell whether the siblings that it would overtake still wait.
+  isNext = place and (waitMs == 0 or not siblings({})[1])
+  if isGiven then
+    isFree = false
+    head, hasSwept, record = sweep()
+    if waitMs > 0 then own, life = recordOf(owner) end
+  end
+end
+if not isFree or not isNext then
   local answer = waitInQueue(own, life, head, record)
   -- A Java thread does not poll, and gets no wake-up when a lease or a claim expires.
   if isFree and (hasSwept or waitMs > 0 and not record) then announce(channelPrefix .. ':' .. head, '0') end
@@ -28,13 +41,13 @@ if not isFree or (head and head ~= owner) then
 end
 leaveQueue = function()
   -- Java removes a waiter from the queue, but not its record.
-  if head then remove(owner, 0, 1, record, waitMs) elseif own then dequeue(1) end
+  if head == owner then remove(owner, 0, 1, record, waitMs) elseif head or own then dequeue(1) end
   if head or own then sweep() end
 end`;
 
 /**
  * Already held by this owner → held once. Free, with an empty queue or this owner first in it →
- * held. The lease is at least this one. Otherwise the caller joins the queue, if it waits: `waitMs`
+ * held. Waiters that cannot be reached do not count; the first that can is handed the lock. The lease is at least this one. Otherwise the caller joins the queue, if it waits: `waitMs`
  * above 0.
  */
 export const ACQUIRE = fencedPair({
@@ -136,6 +149,28 @@ local held = redis.pcall('hget', lock, owner)
 local isOurs = type(held) == 'string'
 if isOurs then redis.call('del', lock) end
 if (isOurs or wasNext) and redis.call('exists', lock) == 0 then return handOn() end
+return 'done'`,
+  reply: releaseAnswer,
+});
+
+/** Removes owners that no longer wait from the queue. A lock that one of them holds stays held. */
+export const CANCEL_STRAYS = defineScript({
+  name: 'fair.cancel-strays',
+  keys: FAIR_KEYS,
+  args: ['owners', 'channelPrefix'],
+  channels: ['channelPrefix'],
+  body: `
+local leftMs = -1
+local owner, waitMs = nil, 0
+${READ_QUEUE}
+${SWEEP}
+${DEQUEUE}
+${HAND_ON}
+for stray in string.gmatch(owners, '%S+') do
+  owner = stray
+  dequeue(1)
+end
+if redis.call('exists', lock) == 0 then return handOn() end
 return 'done'`,
   reply: releaseAnswer,
 });

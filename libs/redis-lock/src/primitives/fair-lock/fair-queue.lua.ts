@@ -4,6 +4,8 @@
 const MOST_SWEPT = 100;
 /** A new score lasts at least 5 s. */
 const SPARE_MS = 5_000;
+/** An attempt looks for its siblings among the first 100 waiters. */
+const MOST_SEEN = 100;
 /** The keys of the queue outlive every score in them by at least 12 hours. */
 const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
 
@@ -29,6 +31,17 @@ local function limit(head, score)
   setScore(head, now + ${String(SPARE_MS)})
 end
 
+local function isGone(head, record, score)
+  if not record then return score and score <= now end
+  local life = record.life
+  if life.aliveUntil - now > life.aliveMs then
+    -- The clock was set back since.
+    life.aliveUntil = now + life.aliveMs
+    redis.call('hset', waiting, processOf(head), lifeText(life.aliveUntil, life.waiters, life.askedAt, life.aliveMs))
+  end
+  return life.aliveUntil <= now
+end
+
 local function sweep()
   local swept, owedMs = 0, 0
   local head = redis.call('lindex', queue, 0)
@@ -36,9 +49,7 @@ local function sweep()
   while head do
     record = recordOf(head)
     score = scoreOf(head)
-    local isGone
-    if record then isGone = record.life.aliveUntil <= now else isGone = score and score <= now end
-    if not isGone or swept == ${String(MOST_SWEPT)} then break end
+    if not isGone(head, record, score) or swept == ${String(MOST_SWEPT)} then break end
     redis.call('lpop', queue)
     redis.call('zrem', timeouts, head)
     forget(head, record)
@@ -57,12 +68,12 @@ local function sweep()
 end`;
 
 /**
- * `waitInQueue`. Needs `owner`, the number `waitMs`, `aliveMs` (how long its process counts as
- * alive), `askedAt` and `terms`.
+ * `waitInQueue`. Needs `isFree`, `owner`, the number `waitMs`, `aliveMs` (how long its process counts
+ * as alive), `askedAt` and `terms`.
  */
 export const ENQUEUE = `
 local function aliveText(waiters)
-  return string.format('%.0f %.0f %.0f', now + aliveMs, waiters, askedAt)
+  return lifeText(now + aliveMs, waiters, askedAt, aliveMs)
 end
 
 -- A process that sends an attempt is alive after any silence, and so are all of its waiters.
@@ -175,11 +186,21 @@ local function isOfOurs(other)
   return other and processOf(other) == processOf(owner)
 end
 
+-- Adds the owners of its process that are ahead of it. Some may have been served long ago, if Redis
+-- lost its newest data since.
+local function siblings(answer)
+  for _, other in ipairs(redis.call('lrange', queue, 0, ${String(MOST_SEEN - 1)})) do
+    if other == owner then break end
+    if isOfOurs(other) then answer[#answer + 1] = other end
+  end
+  return answer
+end
+
 -- Answers the time to wait (ms), also to a caller that does not wait. Then the place of a new
--- waiter: 1 behind its own process, 2 behind others. Then the head, if it is another owner of its
--- process.
+-- waiter: 1 behind its own process, 2 behind others. Then its siblings, if nobody takes the free lock,
+-- or else the head, if that is one.
 local function waitInQueue(own, life, head, record)
-  local place, sibling = 0, ''
+  local place = 0
   if waitMs > 0 then
     local isNew, before, last = enqueue(own, life)
     if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
@@ -190,9 +211,12 @@ local function waitInQueue(own, life, head, record)
       return refusal
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
-    if not isNew and head ~= owner and isOfOurs(head) then sibling = head end
+    if not isNew and head ~= owner then
+      if isFree then return siblings({patience(head), place}) end
+      if isOfOurs(head) then return {patience(head), place, head} end
+    end
   end
-  return {patience(head), place, sibling}
+  return {patience(head), place}
 end`;
 
 /** `dequeue()` removes a waiter from any place. Needs `owner` and the number `waitMs`. */

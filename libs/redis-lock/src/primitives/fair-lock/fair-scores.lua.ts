@@ -10,8 +10,9 @@
  * - owner → `waitMs since`. Behind that ` nonce leaseMs mode`, the terms of a waiter that takes
  *   pushes. It is `waitMs+owedMs` after waiters behind it have left: it subtracts their time when
  *   it leaves.
- * - process → `aliveUntil waiters askedAt`. All of its waiters are alive while it sends attempts
- *   for one of them. `askedAt` is the last attempt by its own time (ms).
+ * - process → `aliveUntil waiters askedAt aliveMs`. All of its waiters are alive while it sends
+ *   attempts for one of them. `askedAt` is the last attempt by its own time (ms). An `aliveUntil`
+ *   of more than `aliveMs` from now is from before the clock was set back.
  * - `ahead` → how far (ms) all scores are above Redisson's accounting.
  *
  * An owner without such records is a Java thread: only its score shows whether it is alive.
@@ -55,8 +56,9 @@ local function recordOf(waiter)
   local own, process, scores = unpack(redis.call('hmget', waiting, waiter, processOf(waiter), 'ahead'))
   if not ahead then readAhead(scores) end
   if not process then return nil end
-  local aliveUntil, waiters, askedAt = string.match(process or '', '^(%d+) (%d+) (%d+)$')
-  local life = waiters and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = askedAt }
+  local aliveUntil, waiters, askedAt, aliveMs = string.match(process or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local life = waiters
+    and { aliveUntil = tonumber(aliveUntil), waiters = tonumber(waiters), askedAt = tonumber(askedAt), aliveMs = tonumber(aliveMs) }
   local waitMs, owedMs, since, terms = string.match(own or '', '^(%d+)%+?(%d*) (%d+) ?(.*)$')
   if not life or not since or (terms ~= '' and not string.find(terms, ${TERMS})) then return nil, life end
   return {
@@ -74,13 +76,17 @@ local function written(record)
   return record.terms == '' and text or text .. ' ' .. record.terms
 end
 
+local function lifeText(aliveUntil, waiters, askedAt, aliveMs)
+  return string.format('%.0f %.0f %.0f %.0f', aliveUntil, waiters, askedAt, aliveMs)
+end
+
 -- With its last waiter, the record of a process goes too.
 local function forget(waiter, record)
   if record and record.life.waiters <= 1 then
     redis.call('hdel', waiting, waiter, processOf(waiter))
   elseif redis.call('hdel', waiting, waiter) == 1 and record then
     local life = record.life
-    local text = string.format('%.0f %.0f %s', life.aliveUntil, life.waiters - 1, life.askedAt)
+    local text = lifeText(life.aliveUntil, life.waiters - 1, life.askedAt, life.aliveMs)
     redis.call('hset', waiting, processOf(waiter), text)
   end
 end

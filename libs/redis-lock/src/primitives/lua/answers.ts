@@ -33,17 +33,19 @@ export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
 
 function refused(raw: RawReply): AcquireAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
-  const [pttl, place = 0, sibling = '', sections = 0] = typeof raw === 'object' ? raw : [];
+  const parts = typeof raw === 'object' ? raw : [];
+  const [pttl, place = 0, next, sections = 0] = parts;
   if (typeof pttl !== 'number') return undefined;
   const remainingMs = remainingOf(pttl);
   if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
   if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
   if (place === STANDS_BACK) {
-    const window = { untilMs: Number(sibling), sections: Number(sections) };
+    const window = { untilMs: Number(next), sections: Number(sections) };
     return { kind: 'busy', remainingMs, window };
   }
   if (place === UNSET) return { kind: 'busy', remainingMs, isUnset: true };
-  if (sibling !== '') return { kind: 'busy', remainingMs, sibling: String(sibling) };
+  if (next !== undefined)
+    return { kind: 'busy', remainingMs, siblings: parts.slice(2).map(String) };
   return { kind: 'busy', remainingMs };
 }
 
