@@ -7,6 +7,7 @@ import {
   describeWaiting,
 } from './exclusion.contract.js';
 import { describeLoss } from './loss.contract.js';
+import { describeNesting, describeNewOwners } from './nesting.contract.js';
 import { describeReentrancy, describeSiblings } from './reentrancy.contract.js';
 import { describePatience, describeRelease } from './release.contract.js';
 import type { LockSuite, ServerSuite } from './suite.js';
@@ -41,6 +42,7 @@ export function describeRedLockBehaviour(suite: LockSuite): void {
   describeSharedLockBehaviour(suite);
   describeOneAtATime(suite);
   describeSiblings(suite);
+  describeNewOwners(suite);
 }
 
 export function describeSharedLockBehaviour(suite: LockSuite): void {
@@ -48,6 +50,7 @@ export function describeSharedLockBehaviour(suite: LockSuite): void {
   describeWaiting(suite);
   describeOutage(suite);
   describeReentrancy(suite);
+  describeNesting(suite);
   describeRelease(suite);
   describeLoss(suite);
 }

@@ -1,6 +1,7 @@
 import { LockService } from 'nestjs-redis-lock';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { describeOneAtATime, describeOutage, describeWaiting } from './exclusion.contract.js';
+import { describeNesting, describeNewOwners } from './nesting.contract.js';
 import { describeSiblings } from './reentrancy.contract.js';
 import type { LockSuite, LockVerbs } from './suite.js';
 
@@ -22,4 +23,6 @@ export function describeMultiBehaviour(suite: LockSuite): void {
   describeWaiting(suite);
   describeOutage(suite);
   describeSiblings(suite);
+  describeNesting(suite);
+  describeNewOwners(suite);
 }

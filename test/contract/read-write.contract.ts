@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   LeaseLostError,
+  LockNestingError,
   LockStateError,
   type Lock,
   type ReadWriteLockService,
@@ -142,6 +143,40 @@ export function describeReadWriteBehaviour({
           }),
         ),
       );
+      expect(await isFree()).toBe(true);
+    });
+  });
+
+  describe('with nesting, the two sides', () => {
+    it('are one lock for "refuse": each is refused inside of the other, and inside of itself', async () => {
+      const client = open({ nesting: 'refuse' });
+      const { read, write } = client.locks.get('a');
+      for (const outer of [read, write]) {
+        await outer.using(async () => {
+          const sent = await redis.commandsDuring(async () => {
+            await expect(read.tryAcquire()).rejects.toThrow(LockNestingError);
+            await expect(write.tryAcquire()).rejects.toThrow(LockNestingError);
+          });
+          expect(sent).toEqual({});
+        });
+      }
+    });
+
+    it('wait for each other as two owners do for "wait", and readers share it', async () => {
+      const client = open({ nesting: 'wait' });
+      const { read, write } = client.locks.get('a');
+      await write.using(async () => {
+        expect(await read.tryAcquire()).toBeNull();
+        await expect(read.acquire({ waitTimeMs: 60 })).rejects.toMatchObject({
+          blockedBy: 'surrounding',
+        });
+      });
+      await read.using(async (outer) => {
+        expect(await write.tryAcquire()).toBeNull();
+        await read.using((inner) => {
+          expect(inner.owner).not.toBe(outer.owner);
+        });
+      });
       expect(await isFree()).toBe(true);
     });
   });

@@ -87,6 +87,7 @@ const PROVOKED: Record<LockErrorCode, (app: RunningApp) => Promise<unknown>> = {
     const lease = await locks.acquire('a');
     return locks.acquire('b').finally(() => lease.release());
   },
+  LOCK_NESTING: ({ locks }) => locks.using('a', () => locks.acquire('a', { nesting: 'refuse' })),
   async LOCK_SHUTDOWN() {
     const module = RedisLockModule.forRoot({ connection: redis.url });
     const app = await NestFactory.createApplicationContext(module, SILENT);

@@ -7,6 +7,7 @@ export {
   LockError,
   LockKeyError,
   LockLimitError,
+  LockNestingError,
   LockQuorumError,
   LockReplicationError,
   LockShutdownError,
@@ -17,7 +18,13 @@ export {
 export type { Lease, PermitLease } from './core/api/lease.js';
 export { LockMonitor, type LockStatus } from './primitives/monitor/lock-monitor.js';
 export type { LockInspection } from './primitives/monitor/inspection.js';
-export type { AcquireOptions, ForceReleaseOptions, Lock, WaitOptions } from './core/api/lock.js';
+export type {
+  AcquireOptions,
+  ForceReleaseOptions,
+  Lock,
+  Nesting,
+  WaitOptions,
+} from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
 export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';

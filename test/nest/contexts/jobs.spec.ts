@@ -3,8 +3,16 @@ import { BullModule, getQueueToken, Processor, WorkerHost } from '@nestjs/bullmq
 import { Injectable } from '@nestjs/common';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { DelayedError, type Job, type Queue } from 'bullmq';
-import { CurrentLock, WithLock } from 'nestjs-redis-lock';
-import { eventually, redisson, useRedis } from '../../support/set-up.js';
+import {
+  CurrentLock,
+  InjectLock,
+  LockKey,
+  LockNestingError,
+  RedisLockModule,
+  WithLock,
+  type LockTemplate,
+} from 'nestjs-redis-lock';
+import { eventually, Gate, redisson, useRedis } from '../../support/set-up.js';
 import { useApplications } from '../applications.js';
 
 const redis = useRedis();
@@ -70,6 +78,47 @@ describe('a processor of BullMQ', () => {
 });
 
 describe('a listener of the event emitter', () => {
+  it('that emit() starts inside of a hold waits for its end with nesting "wait"', async () => {
+    const order: string[] = [];
+    const done = new Gate();
+    @Injectable()
+    class Orders {
+      constructor(
+        @InjectLock('orders') readonly orders: LockTemplate<'order_<id>'>,
+        readonly emitter: EventEmitter2,
+      ) {}
+
+      @WithLock('order_<id>')
+      async pay(@LockKey('id') id: string): Promise<void> {
+        this.emitter.emit('order.paid', { id });
+        await this.orders.get({ id }).using(() => undefined, { nesting: 'join' });
+        const nested = this.orders.get({ id }).acquire();
+        await expect(nested).rejects.toBeInstanceOf(LockNestingError);
+        await eventually(() => expect(order).toEqual(['joined']));
+        order.push('paid');
+      }
+
+      @OnEvent('order.paid')
+      @WithLock('order_<id>')
+      async joined(_: { id: string }): Promise<void> {
+        order.push('joined');
+      }
+
+      @OnEvent('order.paid')
+      @WithLock('order_<id>', { nesting: 'wait' })
+      async waited(_: { id: string }): Promise<void> {
+        order.push('waited');
+        done.open();
+      }
+    }
+    const template = { name: 'orders', key: 'order_<id>', nesting: 'refuse' } as const;
+    const imports = [EventEmitterModule.forRoot(), RedisLockModule.forFeature([template])];
+    const app = await apps.start({ imports, providers: [Orders] });
+    await app.nest.get(Orders).pay('7');
+    await done.opened;
+    expect(order).toEqual(['joined', 'paid', 'waited']);
+  });
+
   it('takes its lock in both orders, and a busy one is skipped or its error is logged', async () => {
     @Injectable()
     class Listeners {

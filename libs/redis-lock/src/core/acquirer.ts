@@ -10,14 +10,14 @@ import { Hold } from './holding/hold.js';
 import { leadOf } from './holding/owner-steps.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { checkWork, runLocked, surroundingLease } from './holding/scope.js';
-import { Joiner } from './join.js';
-import { waitedMs, type Acquisition } from './acquisition.js';
+import { Joiner, refuseNested } from './join.js';
+import { timeoutError, waitedMs, type Acquisition } from './acquisition.js';
 import type { LockContext } from './lock-context.js';
 import { Releases } from './release.js';
 import { shapesOf } from './kept-shapes.js';
 import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
-import { timeoutError, type Refusal } from './waiting/known.js';
+import type { Refusal } from './waiting/known.js';
 import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
 import type { WaitQueues } from './waiting/wait-queues.js';
 
@@ -73,13 +73,14 @@ export class Acquirer {
     const { context, protocol } = this;
     let acquisition: Acquisition;
     try {
-      const options =
+      let options =
         given === undefined
           ? defaults
           : resolveAcquireOptions(given, context.settings, defaults.waitTimeMs, protocol.options);
       if (!seesWork && options.holdAfter === 'success') throw new LockArgumentError(SEES_NO_WORK);
       const key = context.keys.key(name);
       refuseAborted(options.signal);
+      if (options.nesting === 'refuse') options = refuseNested(context, protocol, name, options);
       const { kind } = protocol;
       const startedAt = context.clock.now();
       acquisition = { session: context, name, kind, label: options.label, key, options, startedAt };
@@ -96,15 +97,15 @@ export class Acquirer {
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { protocol, queues } = this;
-    const { session, name, key, options, startedAt } = acquisition;
+    const { queues } = this;
+    const { session, name, options, startedAt } = acquisition;
     const { signal, waitTimeMs } = options;
     let taken: HeldLease | Refusal | undefined;
     let isAdmitted = false;
     try {
       while (taken === undefined) {
         // While the call waited, the hold that it would join may have been released.
-        const parent = protocol.nesting === 'none' ? undefined : surroundingLease(protocol, key);
+        const parent = this.parentOf(acquisition);
         if (parent !== undefined) {
           taken = await this.joiner.join(acquisition, parent);
           continue;
@@ -138,6 +139,13 @@ export class Acquirer {
     return taken;
   }
 
+  /** The lease that the call joins. */
+  private parentOf({ key, options }: Acquisition): HeldLease | undefined {
+    const { protocol } = this;
+    if (protocol.nesting === 'none' || options.nesting !== 'join') return undefined;
+    return surroundingLease(protocol, key);
+  }
+
   private tellRefused(acquisition: Acquisition): void {
     const { name, kind, label, options } = acquisition;
     if (options.waitTimeMs === 0) return;
@@ -150,7 +158,7 @@ export class Acquirer {
     const { context, protocol } = this;
     const owner = protocol.newOwner?.(options) ?? context.newOwner();
     const hold = new Hold(context, protocol, key, owner, options);
-    const companion = protocol.companion?.(key, name);
+    const companion = options.nesting === 'wait' ? undefined : protocol.companion?.(key, name);
     if (companion !== undefined) hold.companion = companion;
     return hold;
   }
@@ -216,5 +224,5 @@ const SEES_NO_WORK =
   "holdAfter: 'success' needs using or a decorator: acquire and tryAcquire do not see how the work ends";
 
 function refuse(acquisition: Acquisition, refusal: Refusal): never {
-  throw timeoutError({ name: acquisition.name, waitedMs: waitedMs(acquisition) }, refusal);
+  throw timeoutError(acquisition, refusal);
 }

@@ -1,11 +1,13 @@
 import type { Acquisition } from './acquisition.js';
-import { LockBackendError, LockLimitError } from './api/errors.js';
+import { LockBackendError, LockLimitError, LockNestingError, quoteName } from './api/errors.js';
 import { tell } from './api/observer.js';
 import type { ResolvedAcquireOptions } from './api/options.js';
 import type { HeldLease } from './holding/held-lease.js';
 import type { Hold } from './holding/hold.js';
 import type { HoldProtocol } from './holding/protocol.js';
+import { surroundingLeases } from './holding/scope.js';
 import type { LockContext } from './lock-context.js';
+import { frameOf, presentPlace } from './place.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { untilAnswered } from './redis/retry.js';
 import { Deadline, OVER } from './time/deadline.js';
@@ -19,6 +21,28 @@ type LeaseOf = (
   startedAt: number,
   now: number,
 ) => HeldLease;
+
+/**
+ * The options of a call that is in no hold of its lock, with its place.
+ * @throws {LockNestingError} it is in one, of either side of a read-write lock
+ */
+export function refuseNested(
+  context: LockContext,
+  { nesting }: HoldProtocol,
+  name: string,
+  options: ResolvedAcquireOptions,
+): ResolvedAcquireOptions {
+  if (nesting === 'none') return options;
+  const key = context.keys.key(name);
+  const calledAt = presentPlace(`Lock ${quoteName(name)} was acquired here`);
+  for (const { hold } of surroundingLeases()) {
+    if (hold.session !== context || hold.key !== key) continue;
+    const { calledAt: cause } = hold.options;
+    const frames = { acquiredAt: frameOf(cause), calledAt: frameOf(calledAt) };
+    throw new LockNestingError(name, { ...frames, cause });
+  }
+  return { ...options, calledAt };
+}
 
 /**
  * Joins a hold that surrounds the call: the same owner, one more lease. Siblings take turns if the

@@ -53,7 +53,7 @@ type Options = Readonly<Record<string, unknown>>;
 
 const OPTIONS = [
   ...['connection', 'keyPrefix', 'watchdogLeaseMs', 'waitTimeMs', 'shutdownTimeoutMs'],
-  ...['maxWaitersPerKey', 'maxKeys', 'profiles', 'redLock', 'observer', 'tuning'],
+  ...['maxWaitersPerKey', 'maxKeys', 'nesting', 'profiles', 'redLock', 'observer', 'tuning'],
 ];
 
 /**

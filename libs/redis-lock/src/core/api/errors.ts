@@ -1,3 +1,7 @@
+import { heldBy, quoteName, UNSET_PERMITS } from './texts.js';
+
+export { describeValue, quoteName, UNSET_PERMITS } from './texts.js';
+
 /**
  * Stable identifiers of the errors below. You can switch on them, log them and send them to
  * clients.
@@ -13,6 +17,7 @@ export type LockErrorCode =
   | 'LOCK_ARGUMENT'
   | 'LOCK_CONFIGURATION'
   | 'LOCK_LIMIT'
+  | 'LOCK_NESTING'
   | 'LOCK_SHUTDOWN';
 
 /** The details of an error beside its message. */
@@ -50,9 +55,6 @@ export abstract class LockError extends Error {
   }
 }
 
-/** Why a semaphore without permits refuses every call, and the remedy. */
-export const UNSET_PERMITS = 'its permits are not set: give capacity or call trySetPermits';
-
 /**
  * Another owner held the lock during the whole waiting time. Redis answered, and you hold nothing.
  */
@@ -70,29 +72,31 @@ export class LockTimeoutError extends LockError {
   /**
    * - `other`: another owner holds the lock.
    * - `sibling`: another branch of the caller's own scope holds it.
+   * - `surrounding`: the hold that surrounds the call holds it, and `nesting` is `wait`.
    * - `unset`: the semaphore has no permits yet (`capacity`, `trySetPermits`).
    */
-  readonly blockedBy: 'other' | 'sibling' | 'unset';
+  readonly blockedBy: 'other' | 'sibling' | 'surrounding' | 'unset';
+  /**
+   * The names of the locks whose `using` or decorated method surrounds the call. If the holder of
+   * this lock waits for one of them, both wait in vain.
+   */
+  readonly holding: readonly string[];
 
   constructor(
     lockName: string,
-    details: { waitedMs: number; retryAfterMs: number; blockedBy?: 'other' | 'sibling' | 'unset' },
+    details: Pick<LockTimeoutError, 'waitedMs' | 'retryAfterMs'> &
+      Partial<Pick<LockTimeoutError, 'blockedBy' | 'holding'>>,
   ) {
-    const { retryAfterMs, blockedBy = 'other' } = details;
+    const { retryAfterMs, blockedBy = 'other', holding = [] } = details;
     const waited = Math.ceil(details.waitedMs);
-    const why = blockedBy === 'unset' ? UNSET_PERMITS : heldBy(blockedBy, retryAfterMs);
+    const others = holding.filter((name) => name !== lockName);
+    const why = blockedBy === 'unset' ? UNSET_PERMITS : heldBy(blockedBy, retryAfterMs, others);
     super(`Lock ${quoteName(lockName)} was not acquired in ${waited} ms: ${why}`, { lockName });
     this.waitedMs = waited;
     this.retryAfterMs = Math.max(1, Math.ceil(retryAfterMs));
     this.blockedBy = blockedBy;
+    this.holding = holding;
   }
-}
-
-function heldBy(holder: 'other' | 'sibling', retryAfterMs: number): string {
-  // Also when a counting semaphore has too few permits.
-  if (retryAfterMs === Infinity) return 'it was not released, and has no lease that expires';
-  const who = holder === 'sibling' ? 'another branch of the same scope' : 'another owner';
-  return `${who} holds it; raise waitTimeMs or shorten the critical section`;
 }
 
 const LOST: Record<LeaseLostError['reason'], string> = {
@@ -336,6 +340,34 @@ export class LockLimitError extends LockError {
   }
 }
 
+/**
+ * A hold of the same lock surrounds the call, and its `nesting` is `refuse`. Nothing was sent to
+ * Redis. The `cause` has the stack of the call that acquired that hold.
+ */
+export class LockNestingError extends LockError {
+  override readonly name = 'LockNestingError';
+  readonly code = 'LOCK_NESTING';
+  /** Where the surrounding hold was acquired. Undefined if its `nesting` is not `refuse`. */
+  readonly acquiredAt: string | undefined;
+  /** Where the refused call was made. */
+  readonly calledAt: string | undefined;
+
+  constructor(
+    lockName: string,
+    details: { acquiredAt?: string | undefined; calledAt?: string | undefined; cause?: unknown },
+  ) {
+    const { acquiredAt, calledAt } = details;
+    const acquired = acquiredAt ?? "at an unknown place, since its nesting is not 'refuse'";
+    super(
+      `Refused lock ${quoteName(lockName)}: nesting is 'refuse', and its hold surrounds the call. ` +
+        `The hold was acquired ${acquired}. The call is ${calledAt ?? 'in the stack'}`,
+      { lockName, ...(details.cause !== undefined && { cause: details.cause }) },
+    );
+    this.acquiredAt = acquiredAt;
+    this.calledAt = calledAt;
+  }
+}
+
 /** The call came after the shutdown began, or was still waiting when it began. */
 export class LockShutdownError extends LockError {
   override readonly name = 'LockShutdownError';
@@ -345,38 +377,5 @@ export class LockShutdownError extends LockError {
     super(`Lock ${quoteName(lockName)} was not acquired: the application is shutting down`, {
       lockName,
     });
-  }
-}
-
-const SHOWN_LENGTH = 128;
-
-/** A name as messages show it: quoted, control characters escaped, at most 128 characters. */
-export function quoteName(name: string): string {
-  return JSON.stringify(shortened(name));
-}
-
-function shortened(text: string): string {
-  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH - 1)}…`;
-}
-
-/** A refused value as messages show it: its kind, or the value itself if it is short. */
-export function describeValue(value: unknown): string {
-  if (typeof value === 'string') return quoteName(value);
-  if (typeof value === 'bigint') return `${shortened(String(value))}n`;
-  if (value === null || typeof value === 'undefined') return String(value);
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const kind = typeof value === 'object' ? classOf(value) : typeof value;
-  return /^[AEIOaeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
-}
-
-/** Works for errors of any realm. It must not throw: a revoked proxy throws at every access. */
-function classOf(value: object): string {
-  try {
-    const { constructor } = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } };
-    const name = String(constructor?.name);
-    const isPlain = name === 'Object' || name === 'Array' || !/^[\w$]{1,64}$/.test(name);
-    return isPlain ? (Array.isArray(value) ? 'array' : 'object') : name;
-  } catch {
-    return 'object';
   }
 }

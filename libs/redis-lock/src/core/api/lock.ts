@@ -17,6 +17,16 @@ export interface WaitOptions {
   readonly profile?: string | undefined;
 }
 
+/**
+ * The behaviour of a call inside of a hold of the same lock. That is in `using`, in a decorated
+ * method, or in anything that these start.
+ * - `join`: it joins the hold, and goes on at once.
+ * - `wait`: it is a new owner, and waits until the hold ends. A caller that awaits such a call
+ *   inside its own hold waits for itself, until `waitTimeMs` is over.
+ * - `refuse`: it rejects at once, with the places of both calls.
+ */
+export type Nesting = 'join' | 'wait' | 'refuse';
+
 /** How one acquisition behaves. Every time is in milliseconds. */
 export interface AcquireOptions extends WaitOptions {
   /**
@@ -60,6 +70,12 @@ export interface AcquireOptions extends WaitOptions {
    * `product_<id>`.
    */
   readonly label?: string | undefined;
+  /**
+   * The behaviour of this call inside of a hold of the same lock. A job of a shared queue, or
+   * a listener, may run inside of a stranger's hold: give it `wait`.
+   * @default the module's `nesting`
+   */
+  readonly nesting?: Nesting | undefined;
 }
 
 /** How `forceRelease` takes a lock away from its holders. */
@@ -88,8 +104,10 @@ export interface Lock {
    * `waitTimeMs`, first come first served within the process.
    *
    * Outside a scope every call is a new owner. Inside `using` or `@WithLock` of the same name it
-   * joins that hold. Two such calls side by side take turns, so nest by `using`.
+   * joins that hold, unless `nesting` says otherwise. Two such calls side by side take turns, so
+   * nest by `using`.
    * @throws {LockTimeoutError} another owner held it during the whole waiting time
+   * @throws {LockNestingError} a hold of the same lock surrounds the call, with `nesting: 'refuse'`
    * @throws {LockBackendError} Redis did not answer, or refused; a late grant is released
    * @throws {LockReplicationError} fewer than `minReplicas` replicas confirmed it
    * @throws {LockStateError} the key holds another type

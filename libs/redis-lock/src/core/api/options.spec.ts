@@ -22,6 +22,7 @@ describe('resolveSettings', () => {
       profiles: {},
       maxWaitersPerKey: 10_000,
       maxKeys: 100_000,
+      nesting: 'join',
     });
     expect(resolveSettings({ keyPrefix: undefined, watchdogLeaseMs: undefined } as never)).toEqual(
       DEFAULT_SETTINGS,
@@ -65,6 +66,7 @@ describe('resolveSettings', () => {
     { fairLockWaitTimeMs: Infinity },
     { maxWaitersPerKey: 1_000_001 },
     { maxKeys: 10_000_001 },
+    { nesting: 'never' },
     { wakeUp: 'never' as 'poll' },
     { keyPrefix: 5 },
     { keyPrefix: null },
@@ -94,6 +96,7 @@ describe('resolveAcquireOptions', () => {
       permits: 1,
       minHoldMs: 0,
       holdAfter: 'always',
+      nesting: 'join',
     });
     const { signal } = new AbortController();
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
@@ -105,6 +108,7 @@ describe('resolveAcquireOptions', () => {
       permits: 1,
       minHoldMs: 0,
       holdAfter: 'always',
+      nesting: 'join',
     });
   });
 

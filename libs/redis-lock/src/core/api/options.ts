@@ -1,5 +1,5 @@
 import { describeValue, LockArgumentError, quoteName } from './errors.js';
-import type { AcquireOptions, WaitOptions } from './lock.js';
+import type { AcquireOptions, Nesting, WaitOptions } from './lock.js';
 import type { LockSettings } from './settings.js';
 import {
   isAbortSignal,
@@ -46,6 +46,9 @@ export interface ResolvedAcquireOptions {
   readonly label: string | undefined;
   readonly minHoldMs: number;
   readonly holdAfter: 'always' | 'success';
+  readonly nesting: Nesting;
+  /** Where the call was made. Known only while `nesting` is `refuse`. */
+  readonly calledAt?: Error;
 }
 
 /** The options of a call of any kind. Each kind allows some of them. */
@@ -60,8 +63,7 @@ export const WAIT_OPTIONS = [
   'profile',
 ] as const satisfies readonly (keyof WaitOptions)[];
 
-/** Readers write nothing that a token could guard. */
-export const READ_OPTIONS = [
+const LEASE_OPTIONS = [
   ...WAIT_OPTIONS,
   'leaseTimeMs',
   'watchdogLeaseMs',
@@ -70,12 +72,19 @@ export const READ_OPTIONS = [
   'label',
 ] as const satisfies readonly (keyof AcquireOptions)[];
 
+/** Readers write nothing that a token could guard. */
+export const READ_OPTIONS = [
+  ...LEASE_OPTIONS,
+  'nesting',
+] as const satisfies readonly (keyof AcquireOptions)[];
+
 export const LOCK_OPTIONS = [...READ_OPTIONS, 'fenced'] as const;
 
 /** Only a lock with one owner and its own key can stay held after a release. */
 export const REENTRANT_OPTIONS = [...LOCK_OPTIONS, 'minHoldMs', 'holdAfter'] as const;
 
-export const PERMIT_OPTIONS = [...READ_OPTIONS, 'permits', 'capacity'] as const;
+/** No call joins permits that it holds. */
+export const PERMIT_OPTIONS = [...LEASE_OPTIONS, 'permits', 'capacity'] as const;
 
 /** A signal belongs to one call, and a label to the locks that it names. */
 export const PROFILE_OPTIONS = [...new Set([...REENTRANT_OPTIONS, ...PERMIT_OPTIONS])].filter(
@@ -107,6 +116,7 @@ export function resolveAcquireOptions(
     label: options?.label,
     minHoldMs,
     holdAfter,
+    nesting: options?.nesting ?? settings.nesting,
   };
 }
 
@@ -158,7 +168,8 @@ export function checkOptionNames(options: unknown, known: readonly string[]): vo
 export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly string[]): void {
   checkOptionNames(options, known);
   const { waitTimeMs, leaseTimeMs, watchdogLeaseMs, maxHoldMs, signal, fenced } = options;
-  const { permits, capacity, minReplicas, label, minHoldMs, holdAfter, profile } = options;
+  const { permits, capacity, minReplicas, label, minHoldMs, holdAfter } = options;
+  const { profile, nesting } = options;
   if (waitTimeMs !== undefined) refuseArgument(timeProblem('waitTimeMs', waitTimeMs, WAIT));
   if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
   if (watchdogLeaseMs !== undefined) {
@@ -181,6 +192,7 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (profile !== undefined && typeof profile !== 'string') {
     refuseArgument(`profile must be the name of a profile, not ${describeValue(profile)}`);
   }
+  if (nesting !== undefined) refuseArgument(nestingProblem(nesting));
   checkLabel('label', label);
   refusePairs(options);
 }
@@ -200,6 +212,13 @@ function refusePairs(options: AnyAcquireOptions): void {
 
 function refuseArgument(problem: string | undefined): void {
   if (problem !== undefined) throw new LockArgumentError(problem);
+}
+
+const NESTINGS: readonly unknown[] = ['join', 'wait', 'refuse'] satisfies Nesting[];
+
+export function nestingProblem(value: unknown): string | undefined {
+  if (NESTINGS.includes(value)) return undefined;
+  return `nesting must be 'join', 'wait' or 'refuse', not ${describeValue(value)}`;
 }
 
 /** The problem of a time, as a sentence that names the option, the value and the fix. */

@@ -1,8 +1,10 @@
 import { describeValue, LockConfigurationError, quoteName } from './errors.js';
+import type { Nesting } from './lock.js';
 import type { LockObserver } from './observer.js';
 import {
   checkAcquireOptions,
   DAY_MS,
+  nestingProblem,
   numberProblem,
   PROFILE_OPTIONS,
   timeProblem,
@@ -104,6 +106,12 @@ export interface LockSettings extends LockTuning {
    */
   readonly maxKeys: number;
   /**
+   * The behaviour of a call inside of a hold of the same lock, unless the call sets it. `refuse`
+   * finds every such call of an application: the error shows both places.
+   * @default 'join'
+   */
+  readonly nesting: Nesting;
+  /**
    * Options by name, so that they can come from configuration. Calls, decorators and templates
    * select one with `profile`. A call is refused when its kind of lock does not have an option of
    * the profile.
@@ -134,6 +142,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   shutdownTimeoutMs: 2_000,
   maxWaitersPerKey: 10_000,
   maxKeys: 100_000,
+  nesting: 'join',
   profiles: {},
   ...DEFAULT_TUNING,
 });
@@ -177,6 +186,8 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
       `keyPrefix must be a string, not ${describeValue(settings.keyPrefix)}`,
     );
   }
+  const problem = nestingProblem(settings.nesting);
+  if (problem !== undefined) throw new LockConfigurationError(problem);
   checkChoice('wakeUp', settings.wakeUp, "'message' or 'poll'");
   checkChoice('interop', settings.interop, "'auto', 'redisson' or 'none'");
   checkChoice('publish', settings.publish, "'auto', 'plain', 'sharded' or 'both'");

@@ -22,7 +22,8 @@ interface OwnerScope {
   outer: OwnerScope | undefined;
 }
 
-const scopes = new AsyncLocalStorage<OwnerScope>();
+/** Undefined outside of every hold. */
+const scopes = new AsyncLocalStorage<OwnerScope | undefined>();
 
 /** Runs the work in its own scope. The surrounding scope stays unchanged. */
 export function runInScope<T>(lease: ScopedLease | undefined, work: () => T): T {
@@ -52,7 +53,17 @@ export function surroundingLease(protocol: HoldProtocol, key: string): HeldLease
   return undefined;
 }
 
-/** Gives a decorated method access to its lease. */
+/** The leases that surround the caller and are not released, the innermost first. */
+export function surroundingLeases(): HeldLease[] {
+  const leases: HeldLease[] = [];
+  for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
+    leases.push(...(scope.lease?.members.filter(({ isOpen }) => isOpen) ?? []));
+    scope.outer = lastingOf(scope.outer);
+  }
+  return leases;
+}
+
+/** Gives a decorated method access to its lease, and starts work outside of every hold. */
 export const CurrentLock = {
   /**
    * The lease of the innermost `using` or `@WithLock` that surrounds the caller.
@@ -92,6 +103,22 @@ export const CurrentLock = {
       scope = scope.outer;
     }
     return undefined;
+  },
+
+  /**
+   * Runs the work outside of every hold, and returns its result. A call inside it joins no hold, and
+   * `find()` returns undefined. Use it to start queues, timers and listeners that go on by
+   * themselves. Node runs their callbacks in the async context that started them. Other stores of
+   * `AsyncLocalStorage`, such as the request's, stay.
+   * @throws {LockArgumentError} the work is no function
+   * @example
+   * CurrentLock.exit(() => events.emit('order.paid', order));
+   */
+  exit<T>(work: () => T): T {
+    if (typeof work === 'function') return scopes.run(undefined, work);
+    throw new LockArgumentError(
+      `CurrentLock.exit needs a function to run, not ${describeValue(work)}`,
+    );
   },
 };
 

@@ -1,4 +1,4 @@
-import { LockBackendError, LockTimeoutError, quoteName } from '../api/errors.js';
+import { LockBackendError, quoteName, type LockTimeoutError } from '../api/errors.js';
 import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
@@ -29,13 +29,6 @@ export interface Refusal {
 interface Wait {
   readonly name: string;
   readonly waitedMs: number;
-}
-
-export function timeoutError(
-  { name, waitedMs }: Wait,
-  { remainingMs, blockedBy }: Refusal,
-): LockTimeoutError {
-  return new LockTimeoutError(name, { waitedMs, retryAfterMs: remainingMs, blockedBy });
 }
 
 export function noAnswerError(

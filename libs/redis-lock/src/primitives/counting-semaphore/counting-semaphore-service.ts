@@ -1,5 +1,5 @@
 import { askOnce } from '../../core/session.js';
-import { waitedMs, type Acquisition } from '../../core/acquisition.js';
+import { timeoutError, type Acquisition } from '../../core/acquisition.js';
 import { isTraced, traced } from '../../core/trace.js';
 import { isAbort, refuseAborted } from '../../core/time/abort.js';
 import type { WaitQueues } from '../../core/waiting/wait-queues.js';
@@ -18,7 +18,7 @@ import {
 import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
-import { timeoutError, type Refusal } from '../../core/waiting/known.js';
+import type { Refusal } from '../../core/waiting/known.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';
 import type { CountingSemaphore } from './counting-semaphore.js';
 import { channelOf, REQUEST } from './footprint.js';
@@ -84,7 +84,7 @@ export class CountingSemaphores {
     const acquisition = this.#acquisition(name, permits, options, waitTimeMs);
     const refusal = await this.#take(acquisition, permits, capacity);
     if (refusal === undefined) return;
-    throw timeoutError({ name, waitedMs: waitedMs(acquisition) }, refusal);
+    throw timeoutError(acquisition, refusal);
   }
 
   async #tryAcquire(

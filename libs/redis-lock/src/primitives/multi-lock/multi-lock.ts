@@ -132,9 +132,9 @@ async function acquireWithin(
     return await lock.acquire({ ...options, waitTimeMs });
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
-    const { retryAfterMs, blockedBy } = error;
+    const { retryAfterMs, blockedBy, holding } = error;
     const { waitedMs } = deadline;
-    throw new LockTimeoutError(lock.name, { waitedMs, retryAfterMs, blockedBy });
+    throw new LockTimeoutError(lock.name, { waitedMs, retryAfterMs, blockedBy, holding });
   }
 }
 

@@ -11,7 +11,8 @@ export interface SemaphoreOptions {
 }
 
 /** How one acquisition of permits behaves. Every time is in milliseconds. */
-export interface SemaphoreAcquireOptions extends Omit<AcquireOptions, 'fenced'>, SemaphoreOptions {
+export interface SemaphoreAcquireOptions
+  extends Omit<AcquireOptions, 'fenced' | 'nesting'>, SemaphoreOptions {
   /**
    * How many permits this call acquires, all at once or none; up to 1,000.
    * @default 1

@@ -1,0 +1,28 @@
+/** A frame in this file: `…/core/place.js:5:7`. */
+const THIS_FILE = /\(?([^\s(]*)core[/\\]place\.[cm]?[jt]s:\d+:\d+\)?$/;
+/** Frames of Node, and of packages. The library's users seek their own code. */
+const FOREIGN = /\(?node:|[/\\]node_modules[/\\]/;
+/** A caller may stand behind many frames of this library, of Nest and of a queue. */
+const FRAMES = 50;
+
+/** The place of the call that is under way: its stack. Node makes the text only for a reader. */
+export function presentPlace(message: string): Error {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = FRAMES;
+  try {
+    return new Error(message);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** The frame of the application that made the call, as in `at pay (/app/shop.js:5:7)`. */
+export function frameOf(place: Error | undefined): string | undefined {
+  const lines = String(place?.stack)
+    .split('\n')
+    .map((line) => line.trim());
+  const frames = lines.filter((line) => line.startsWith('at '));
+  const [, library] = THIS_FILE.exec(frames[0] ?? '') ?? [];
+  const callers = frames.filter((frame) => library === undefined || !frame.includes(library));
+  return callers.find((frame) => !FOREIGN.test(frame)) ?? callers[0];
+}
