@@ -10,7 +10,8 @@ local function announce(channel, message)
 end
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -30,7 +31,8 @@ if free then
 end
 -- A counter that was deleted, or expired by its TTL, is not increased.
 if not known or not free then
-  once('cancelled')
+  local refused = once('cancelled')
+  if refused then return refused end
   return {0, 1}
 end
 

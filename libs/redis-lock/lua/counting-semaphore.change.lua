@@ -19,7 +19,8 @@ local function announce(channel, message)
 end
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -38,7 +39,8 @@ if free then
   free = tonumber(free)
 end
 if not free and onlyIfExists == 1 then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 local changed = (free or 0) + more - fewer

@@ -5,7 +5,8 @@ if not string.find(markerTtlMs, '^%d+$') or #markerTtlMs > 15 then return redis.
 markerTtlMs = tonumber(markerTtlMs)
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -24,7 +25,8 @@ if free then
   free = tonumber(free)
 end
 if not free or free == 0 then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 return once(free, 'decrby', counter, free) or {free, 1}

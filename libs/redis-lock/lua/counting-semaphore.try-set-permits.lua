@@ -18,7 +18,8 @@ if permits == 0 then return redis.error_reply('LOCKARG permits must not be 0') e
 
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -37,7 +38,8 @@ if free then
   free = tonumber(free)
 end
 if free then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 

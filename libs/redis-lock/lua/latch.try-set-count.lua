@@ -15,7 +15,8 @@ if count == 0 then return redis.error_reply('LOCKARG count must not be 0') end
 
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -34,7 +35,8 @@ if left then
   left = tonumber(left)
 end
 if left then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 local refused = once(1, 'set', latch, count)

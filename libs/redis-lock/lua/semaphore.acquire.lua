@@ -65,8 +65,15 @@ local expired = 0
 if ends and tonumber(ends) <= now then
   expired = redis.call('zcount', leases, '-inf', string.format('%.0f', now))
   local some = math.min(expired, 10000)
-  redis.call('zremrangebyrank', leases, 0, some - 1)
+  -- The counter comes first: a permit that is in neither place would be lost. This removes nothing,
+  -- but with its memory full, Redis allows INCRBY only after another write.
+  redis.call('zrem', leases, '')
   if free then free = redis.call('incrby', counter, some) end
+  local removed = redis.pcall('zremrangebyrank', leases, 0, some - 1)
+  if type(removed) == 'table' then
+    if free then redis.call('decrby', counter, some) end
+    return removed
+  end
   if some < expired then return 'unfinished' end
   ends = redis.call('zrange', leases, 0, 0, 'withscores')[2]
 end

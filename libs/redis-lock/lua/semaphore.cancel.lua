@@ -25,7 +25,21 @@ if free then
   free = tonumber(free)
 end
 local removed = redis.call('zrem', leases, unpack(ids))
-if removed > 0 and free then free = redis.call('incrby', counter, removed) end
+if removed > 0 and free then
+  local counted = redis.pcall('incrby', counter, removed)
+  -- A user without the right to count must not lose them. As expired ones, they are free for the
+  -- next acquisition.
+  if type(counted) == 'table' then
+    local entries = {}
+    for i = 1, removed do
+      entries[2 * i - 1] = '1'
+      entries[2 * i] = ids[i]
+    end
+    redis.call('zadd', leases, unpack(entries))
+    return counted
+  end
+  free = counted
+end
 
 local mark = redis.call('get', waiting)
 local isMine = mark and string.sub(mark, 1, 32) == string.sub(permits, 1, 32)

@@ -21,7 +21,8 @@ if #ids == 0 then return redis.error_reply('LOCKARG there is no permit id') end
 
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end
@@ -42,9 +43,12 @@ if free then
   end
   free = tonumber(free)
 end
+local entries = {}
 for i = 1, #ids do
   local ends = redis.call('zscore', leases, ids[i])
   if not ends or tonumber(ends) <= now then return {0, 1} end
+  entries[2 * i - 1] = ends
+  entries[2 * i] = ids[i]
 end
 
 local function tell()
@@ -53,8 +57,12 @@ end
 -- ZREM comes first: Redis allows it when its memory is full, and then also the rest.
 local removed = redis.call('zrem', leases, unpack(ids))
 if not free then
-  once(1)
+  local refused = once(1)
+  if refused then return refused end
   return {1, 1}
 end
 free = free + removed
-return once(1, 'incrby', counter, removed) or {1, tell()}
+local refused = once(1, 'incrby', counter, removed)
+-- A user without the right to count must not lose them.
+if refused then redis.call('zadd', leases, unpack(entries)) end
+return refused or {1, tell()}

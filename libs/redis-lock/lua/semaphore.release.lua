@@ -24,7 +24,21 @@ if free then
   free = tonumber(free)
 end
 local removed = redis.call('zrem', leases, unpack(ids))
-if removed > 0 and free then free = redis.call('incrby', counter, removed) end
+if removed > 0 and free then
+  local counted = redis.pcall('incrby', counter, removed)
+  -- A user without the right to count must not lose them. As expired ones, they are free for the
+  -- next acquisition.
+  if type(counted) == 'table' then
+    local entries = {}
+    for i = 1, removed do
+      entries[2 * i - 1] = '1'
+      entries[2 * i] = ids[i]
+    end
+    redis.call('zadd', leases, unpack(entries))
+    return counted
+  end
+  free = counted
+end
 
 local isTold = true
 if free and free > 0 and (removed > 0) then isTold = announce(channel, string.format('%.0f', math.min(free, 2147483647))) end

@@ -14,7 +14,8 @@ local function announce(channel, message)
 end
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end

@@ -23,7 +23,8 @@ ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('latch', 'left')}
 if left then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 local refused = once(1, 'set', latch, count)
@@ -48,7 +49,8 @@ ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('latch', 'left')}
 if not left then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end`;
 

@@ -37,7 +37,8 @@ ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('counter', 'free')}
 if free then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 ${TELL}
@@ -97,7 +98,8 @@ if known == '${CANCELLED}' then return {0, 1} end
 ${numberIn('counter', 'free')}
 -- A counter that was deleted, or expired by its TTL, is not increased.
 if not known or not free then
-  once('${CANCELLED}')
+  local refused = once('${CANCELLED}')
+  if refused then return refused end
   return {0, 1}
 end
 ${TELL}
@@ -120,7 +122,8 @@ ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('counter', 'free')}
 if not free and onlyIfExists == 1 then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 local changed = (free or 0) + more - fewer
@@ -144,7 +147,8 @@ ${ONCE}
 if known then return {tonumber(known), 1} end
 ${numberIn('counter', 'free')}
 if not free or free == 0 then
-  once(0)
+  local refused = once(0)
+  if refused then return refused end
   return {0, 1}
 end
 return once(free, 'decrby', counter, free) or {free, 1}`,

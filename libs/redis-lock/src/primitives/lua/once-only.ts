@@ -22,13 +22,14 @@ const MOST_AT_ONCE = 250;
 /**
  * Lua for a script that counts. Needs the key `marker` and the number `markerTtlMs`. After it,
  * `known` is the note of an earlier delivery, if there was one. `once(note, command…)` writes the
- * note and runs the one command that changes a number. If Redis refuses that command, `once`
- * returns its error.
+ * note and runs the one command that changes a number. If Redis refuses one of both, `once` returns
+ * its error.
  */
 export const ONCE = `
 local known = redis.call('get', marker)
 local function once(note, ...)
-  redis.call('set', marker, note, 'px', markerTtlMs)
+  local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)
+  if noted.err then return noted end
   if select('#', ...) == 0 then return nil end
   local changed = redis.pcall(...)
   if type(changed) ~= 'table' or not changed.err then return nil end

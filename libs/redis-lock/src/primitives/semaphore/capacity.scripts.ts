@@ -106,19 +106,26 @@ ${ONCE}
 if known then return {1, 1} end
 ${NOW}
 ${FREE}
+local entries = {}
 for i = 1, #ids do
   local ends = redis.call('zscore', leases, ids[i])
   if not ends or tonumber(ends) <= now then return {0, 1} end
+  entries[2 * i - 1] = ends
+  entries[2 * i] = ids[i]
 end
 ${TELL}
 -- ZREM comes first: Redis allows it when its memory is full, and then also the rest.
 local removed = redis.call('zrem', leases, unpack(ids))
 if not free then
-  once(1)
+  local refused = once(1)
+  if refused then return refused end
   return {1, 1}
 end
 free = free + removed
-return once(1, 'incrby', counter, removed) or {1, tell()}`,
+local refused = once(1, 'incrby', counter, removed)
+-- A user without the right to count must not lose them.
+if refused then redis.call('zadd', leases, unpack(entries)) end
+return refused or {1, tell()}`,
 });
 
 /** The rest of one permit's lease (ms); -1 if it has no lease, 0 if it is over. */

@@ -11,6 +11,7 @@ import {
   TRY_SET,
   UPDATE_LEASE,
 } from './capacity.scripts.js';
+import { SEMAPHORE_FOOTPRINT } from './footprint.js';
 import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
 const A = 'a0'.repeat(16);
@@ -62,6 +63,45 @@ describe('the scripts of the semaphore', () => {
     return { free: await redis.admin.get('k'), leases, mark: await redis.admin.get('w') };
   };
   const granted = { kind: 'granted', fencingToken: undefined };
+
+  describe('without one of its rights', () => {
+    const commands = SEMAPHORE_FOOTPRINT.commands.map((command) => [command] as const);
+    const steps: [string, (request: string) => Promise<unknown>][] = [
+      ['acquire', () => enter(A)],
+      ['release', () => leave(`${A},${B}`)],
+      ['cancel', () => withdraw(B)],
+      ['tryRelease', (request) => release(`${A},${B}`, request)],
+      ['trySetPermits', (request) => trySet(7, request)],
+      ['setPermits', (request) => set(7, request)],
+      ['addPermits', (request) => add(1, request)],
+    ];
+    const total = async () =>
+      Number(await redis.admin.get('k')) + (await redis.admin.zcard('{k}:timeout'));
+
+    it.each(commands)(
+      '%s: no permit is lost, and the step is done once it is back',
+      async (one) => {
+        for (const [name, step] of steps) {
+          await redis.admin.flushall();
+          // One of them is expired; all are there once `acquire` has taken it back.
+          await put(2, [A, 20_000], [B, 20_000], [C, -1_000]);
+          if (name === 'acquire') await redis.admin.zrem('{k}:timeout', Buffer.from(A, 'hex'));
+          const before = await total();
+          await redis.admin.acl('SETUSER', 'default', `-${one}`);
+          const error: unknown = await step('r').then(
+            () => undefined,
+            (e: unknown) => e,
+          );
+          await redis.admin.acl('SETUSER', 'default', '+@all');
+          if (error === undefined) continue;
+          expect([name, await total()]).toEqual([name, before]);
+          await step('r');
+          const changed = name === 'setPermits' ? 7 : before + Number(name === 'addPermits');
+          expect([name, await total()]).toEqual([name, changed]);
+        }
+      },
+    );
+  });
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
     const repeatedly = deliveries(redis, times, look);

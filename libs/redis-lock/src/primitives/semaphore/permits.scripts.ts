@@ -75,8 +75,15 @@ local expired = 0
 if ends and tonumber(ends) <= now then
   expired = ${EXPIRED}
   local some = math.min(expired, ${String(RECLAIM_AT_ONCE)})
-  redis.call('zremrangebyrank', leases, 0, some - 1)
+  -- The counter comes first: a permit that is in neither place would be lost. This removes nothing,
+  -- but with its memory full, Redis allows INCRBY only after another write.
+  redis.call('zrem', leases, '')
   if free then free = redis.call('incrby', counter, some) end
+  local removed = redis.pcall('zremrangebyrank', leases, 0, some - 1)
+  if type(removed) == 'table' then
+    if free then redis.call('decrby', counter, some) end
+    return removed
+  end
   if some < expired then return '${UNFINISHED}' end
   ends = ${NEXT_END}
 end`;
@@ -160,7 +167,21 @@ const leave = (forget: string, freed: string) => `
 ${IDS}
 ${FREE}
 local removed = redis.call('zrem', leases, unpack(ids))
-if removed > 0 and free then free = redis.call('incrby', counter, removed) end
+if removed > 0 and free then
+  local counted = redis.pcall('incrby', counter, removed)
+  -- A user without the right to count must not lose them. As expired ones, they are free for the
+  -- next acquisition.
+  if type(counted) == 'table' then
+    local entries = {}
+    for i = 1, removed do
+      entries[2 * i - 1] = '1'
+      entries[2 * i] = ids[i]
+    end
+    redis.call('zadd', leases, unpack(entries))
+    return counted
+  end
+  free = counted
+end
 ${forget}
 local isTold = true
 if free and free > 0 and (${freed}) then isTold = ${TELL_FREE} end
