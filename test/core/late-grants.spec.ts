@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import {
+  FairLockService,
+  LockArgumentError,
+  LockService,
+  ReadWriteLockService,
+  SemaphoreService,
+} from 'nestjs-redis-lock';
+import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
 
@@ -175,5 +182,56 @@ describe('LockService when the caller has given up before the grant arrives', ()
     const lease = await next;
     expect(await try1).toBeNull();
     expect(await redis.admin.hgetall('a')).toEqual({ [lease.owner]: '1' });
+  });
+});
+
+/** A lock of each kind; the name is that of its key. */
+const KINDS = ['plain', 'fair', 'read', 'write', 'permit', 'multi'] as const;
+const locksOf = (context: LockContext) => {
+  const locks = new LockService(context);
+  const { read, write } = new ReadWriteLockService(context).get('rw');
+  return {
+    plain: locks.get('plain'),
+    fair: new FairLockService(context).get('fair'),
+    ...{ read, write },
+    permit: new SemaphoreService(context).get('permit', { capacity: 1 }),
+    multi: locks.multi(['m1', 'm2']),
+  } satisfies Record<(typeof KINDS)[number], unknown>;
+};
+
+describe('a lease that is shorter than a round trip', () => {
+  const redis = useRedis();
+  const proxy = useProxy(redis);
+  const open = useLocks(redis, locksOf);
+  const LEASE_MS = 40;
+
+  it.each(KINDS)(
+    'of a %s is granted three times, and then refused by its numbers',
+    async (kind) => {
+      const { locks } = open({ connection: proxy.current.url });
+      const lock = locks[kind];
+      await (await lock.acquire({ leaseTimeMs: 5_000 }))[Symbol.asyncDispose]();
+      proxy.current.delay('toClient', 2 * LEASE_MS);
+      for (const take of [lock.acquire, lock.tryAcquire]) {
+        await redis.resetCommandStats();
+        const error = await take.call(lock, { leaseTimeMs: LEASE_MS }).catch((e: unknown) => e);
+        // No kind of `LockBackendError`: Redis answers, and `onBackendError` must not run the work.
+        expect(error).toBeInstanceOf(LockArgumentError);
+        expect(String(error)).toMatch(/its lease of 40 ms ended before .* after \d{2,} ms; raise/);
+        const { evalsha = 0, eval: texts = 0 } = await redis.commandStats();
+        // Three grants and what cancels them, five times.
+        expect(evalsha + texts).toBeLessThanOrEqual(5 * 6);
+      }
+      await proxy.current.heal();
+      await (await lock.acquire({ leaseTimeMs: 5_000 }))[Symbol.asyncDispose]();
+    },
+  );
+
+  it('is refused so too when the time ends before Redis answers again', async () => {
+    const { locks } = open({ connection: proxy.current.url });
+    await (await locks.plain.acquire())[Symbol.asyncDispose]();
+    proxy.current.delay('toClient', 200);
+    const short = locks.plain.acquire({ leaseTimeMs: 100, waitTimeMs: 300 });
+    await expect(short).rejects.toThrow(/its lease of 100 ms ended before/);
   });
 });

@@ -17,9 +17,12 @@ import { Releases } from './release.js';
 import { shapesOf } from './kept-shapes.js';
 import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
-import type { Refusal } from './waiting/known.js';
+import { isNoAnswer, shortLeaseError, type Refusal } from './waiting/known.js';
 import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
 import type { WaitQueues } from './waiting/wait-queues.js';
+
+/** After this number of grants whose lease was over before the answer came, the call gives up. */
+const MOST_LATE = 3;
 
 /** The three verbs that acquire leases, for everything of one kind on one connection. */
 export class Acquirer {
@@ -101,7 +104,8 @@ export class Acquirer {
     const { session, name, options, startedAt } = acquisition;
     const { signal, waitTimeMs } = options;
     let taken: HeldLease | Refusal | undefined;
-    let isAdmitted = false;
+    let lateGrants = 0;
+    let tooShort: LockArgumentError | undefined;
     try {
       while (taken === undefined) {
         // While the call waited, the hold that it would join may have been released.
@@ -113,13 +117,14 @@ export class Acquirer {
         const hold = this.holdFor(acquisition);
         const waiter = new Waiter(session, hold, hold, waitTimeMs, signal, startedAt);
         // An enclosing hold admits the call, however many callers wait.
-        const isLetIn = isAdmitted || hold.companion !== undefined;
-        let outcome = await waiter.waitIn(queues, isAdmitted, isLetIn);
+        const isLetIn = lateGrants > 0 || hold.companion !== undefined;
+        let outcome = await waiter.waitIn(queues, lateGrants > 0, isLetIn);
         if (outcome === SLOW) outcome = await waiter.goOn();
         taken = outcome === GRANTED ? this.granted(waiter, hold) : (outcome as Refusal);
-        isAdmitted = true;
+        if (taken === undefined) tooShort = this.lateError(waiter, hold, ++lateGrants);
       }
     } catch (error) {
+      if (tooShort !== undefined && isNoAnswer(error)) throw tooShort;
       throw isAbort(signal, error) ? error : withLockName(error, name);
     }
     if (!(taken instanceof HeldLease)) {
@@ -131,11 +136,7 @@ export class Acquirer {
       await taken[Symbol.asyncDispose]();
       refuseAborted(signal);
     }
-    if (options.minHoldMs > 0) {
-      const until = Math.floor(session.clock.now()) + options.minHoldMs;
-      if (options.holdAfter === 'success') taken.keptUntil = until;
-      else taken.hold.keepUntil(until);
-    }
+    if (options.minHoldMs > 0) this.keep(taken, options);
     return taken;
   }
 
@@ -144,6 +145,12 @@ export class Acquirer {
     const { protocol } = this;
     if (protocol.nesting === 'none' || options.nesting !== 'join') return undefined;
     return surroundingLease(protocol, key);
+  }
+
+  private keep(taken: HeldLease, { minHoldMs, holdAfter }: ResolvedAcquireOptions): void {
+    const until = Math.floor(this.context.clock.now()) + minHoldMs;
+    if (holdAfter === 'success') taken.keptUntil = until;
+    else taken.hold.keepUntil(until);
   }
 
   private tellRefused(acquisition: Acquisition): void {
@@ -185,6 +192,22 @@ export class Acquirer {
     hold.batchSince = waiter.batchSince > 0 ? waiter.batchSince : Math.floor(sentAt);
     if (protocol.grantChannel !== undefined) queues.held(hold);
     return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now);
+  }
+
+  /**
+   * Undefined if the lease was not over, as after a suspension.
+   * @throws {LockArgumentError} the call has received too many grants whose leases were over
+   */
+  private lateError(
+    { sentAt, grantMs }: Waiter,
+    hold: Hold,
+    lateGrants: number,
+  ): LockArgumentError | undefined {
+    const now = this.context.clock.now();
+    if (now < hold.validUntil || grantMs > 0) return undefined;
+    const error = shortLeaseError(hold, now - sentAt);
+    if (lateGrants >= MOST_LATE) throw error;
+    return error;
   }
 
   /** Turns a grant into a lease, and watches it from now on. */

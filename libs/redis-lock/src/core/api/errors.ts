@@ -294,7 +294,10 @@ export class LockKeyError extends LockError {
   readonly code = 'LOCK_KEY';
 }
 
-/** An option of a call is wrong. Nothing was sent to Redis. */
+/**
+ * An option of a call is wrong. You hold nothing, and nothing was sent to Redis. The exception: a
+ * lease that is shorter than a round trip shows only by its answers.
+ */
 export class LockArgumentError extends LockError {
   override readonly name = 'LockArgumentError';
   readonly code = 'LOCK_ARGUMENT';

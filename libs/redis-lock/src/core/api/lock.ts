@@ -31,7 +31,8 @@ export type Nesting = 'join' | 'wait' | 'refuse';
 export interface AcquireOptions extends WaitOptions {
   /**
    * A fixed lease without renewal: it ends after this time, even while the work runs. Without this
-   * option the watchdog renews a lease of `watchdogLeaseMs` until the release.
+   * option the watchdog renews a lease of `watchdogLeaseMs` until the release. A lease that is
+   * shorter than a round trip to Redis is refused with `LockArgumentError` after three grants.
    */
   readonly leaseTimeMs?: number | undefined;
   /**

@@ -1,4 +1,9 @@
-import { LockBackendError, quoteName, type LockTimeoutError } from '../api/errors.js';
+import {
+  LockArgumentError,
+  LockBackendError,
+  quoteName,
+  type LockTimeoutError,
+} from '../api/errors.js';
 import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
@@ -38,6 +43,23 @@ export function noAnswerError(
 ): LockBackendError {
   const what = `Lock ${quoteName(name)} was not acquired`;
   return notAnswered(what, waitedMs, { lockName: name, outcome, cause });
+}
+
+/** The error of `noAnswerError` without a cause: Redis has neither answered nor failed. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof LockBackendError && error.retryable && error.cause === undefined;
+}
+
+/** Redis was slower than the lease is long. */
+export function shortLeaseError(
+  { name, leaseMs }: { readonly name: string; readonly leaseMs: number },
+  answerMs: number,
+): LockArgumentError {
+  const [lease, answer] = [String(leaseMs), String(Math.ceil(answerMs))];
+  const message =
+    `Lock ${quoteName(name)} was not acquired: its lease of ${lease} ms ended before ` +
+    `the answer came, after ${answer} ms; raise leaseTimeMs`;
+  return new LockArgumentError(message, { lockName: name });
 }
 
 export function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
