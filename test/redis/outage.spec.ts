@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock';
 import { outagesOf } from '../support/outages.js';
-import { FOREIGN_OWNER } from '../support/redisson.js';
+import { FOREIGN_OWNER, redisson } from '../support/redisson.js';
 import { eventually, PROMPT_MS, Stopwatch, useProxiedClients, watch } from '../support/set-up.js';
 
 /** How long a caller that does not wait for the lock waits for the answer. */
@@ -29,6 +29,23 @@ describe('LockService while Redis cannot be asked', () => {
     const outcome = await work().catch((error: unknown) => error);
     return { outcome, tookMs: stopwatch.realMs };
   };
+
+  it('is only slow when its first answer comes after waitTimeMs: busy is busy, and free is free', async () => {
+    const { locks } = await opened();
+    await redisson.tryLock(redis.admin, 'busy');
+    // Redis learns the script, also in its form for many calls.
+    await locks.tryAcquire('busy');
+    const warm = await Promise.all([locks.acquire('w'), locks.acquire('x')]);
+    await Promise.all(warm.map((lease) => lease.release()));
+    proxy.current.delay('toClient', 50);
+    const calls = await Promise.allSettled([
+      ...[1, 2].map(() => locks.acquire('busy', { waitTimeMs: 10 })),
+      locks.acquire('free', { waitTimeMs: 10 }),
+    ]);
+    expect(calls.map((call) => (call as { reason?: { code: string } }).reason?.code)).toEqual([
+      ...['LOCK_TIMEOUT', 'LOCK_TIMEOUT', undefined],
+    ]);
+  });
 
   describe.each(Object.entries(faults))('%s', (kind, takeAway) => {
     it('keeps every time limit, and says that it could not ask', async () => {

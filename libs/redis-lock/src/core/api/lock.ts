@@ -3,7 +3,8 @@ import type { Lease } from './lease.js';
 /** How one call waits. */
 export interface WaitOptions {
   /**
-   * How long to wait, in milliseconds. 0 makes one attempt; `Infinity` waits without a limit.
+   * How long to wait, in milliseconds. 0 makes one attempt; `Infinity` waits without a limit. While
+   * Redis has not answered the call yet, it waits for 250 ms at least.
    * @default the module's `waitTimeMs`, 0 for `tryAcquire`
    */
   readonly waitTimeMs?: number | undefined;

@@ -30,6 +30,10 @@ import type { WaitQueues } from './wait-queues.js';
 /** After this time the observer receives a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
 
+/** The least time for the first answer of Redis, and how often a call looks for it at its end. */
+const FIRST_ANSWER_MS = 250;
+const LOOK_AGAIN_MS = 10;
+
 /** Redis has granted what the waiter wants. */
 export const GRANTED = Symbol('granted');
 /** The wait has lasted for 1 s; `goOn` waits for its rest. */
@@ -260,7 +264,12 @@ export class Waiter implements Timed, AbortListener, Successor {
   }
 
   private expire(): void {
-    const { known } = this;
+    const { known, session } = this;
+    // A busy machine is no outage: a call that Redis has not answered yet waits a little longer.
+    if (known.kind === 'none' && this.waitedMs < FIRST_ANSWER_MS) {
+      if (!this.isOver) session.times.set(this, session.clock.now() + LOOK_AGAIN_MS);
+      return;
+    }
     const isAsking = this.queue?.asking === this;
     if (!this.end()) return;
     // A single attempt has no earlier answer that could refuse it.
