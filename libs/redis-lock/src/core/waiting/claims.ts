@@ -3,9 +3,11 @@ import { leadOf } from '../holding/owner-steps.js';
 import type { Claim, OwnerId } from '../holding/protocol.js';
 import type { Session } from '../session.js';
 import { aliveMs, LAST_BACKOFF_MS } from '../time/polls.js';
-import { BATCH, isAmongPolls } from './outsiders.js';
+import { isAmongPolls } from './outsiders.js';
 import type { Waiter } from './waiter.js';
 
+/** Grants in a row within one process before another waiting process is next. */
+const BATCH = 8;
 /**
  * The duration of a batch. A hand-over to another process takes less than a millisecond, so short
  * sections lose nothing. A process that stands still during its sections delays the others by one

@@ -118,6 +118,22 @@ export class HandOverQueue extends WaitQueue {
     return this.madeClaims?.leave(waiter) === true;
   }
 
+  /**
+   * Beside outsiders, its attempt must queue. Redis queues it once it receives grants: the
+   * confirmation of the subscription sends the attempt.
+   */
+  protected override begin(waiter: Waiter): void {
+    const { queues, key, id } = this;
+    const isFree = this.asking === undefined && this.liveHolder === undefined;
+    const isBeside = queues.besideOutsiders.has(key) && !queues.standsBack(id);
+    if (waiter.once || !isFree || !isBeside) {
+      super.begin(waiter);
+      return;
+    }
+    this.wakeUps.listen();
+    this.wakeUps.pollIn();
+  }
+
   private get past(): number {
     const { window, isPast, heard } = this;
     if (window === undefined || !isPast) return 0;

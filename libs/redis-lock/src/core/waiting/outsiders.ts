@@ -10,15 +10,12 @@ export const SHORTER = '00';
 /** While outsiders were seen at a key so recently, each caller of it queues. */
 const BESIDE_MS = 1_000;
 
-/** Grants in a row within one process before another waiting process is next. */
-export const BATCH = 8;
-
 /**
- * The number of sections that outsiders get after a batch. It is one less than a full batch: they
- * often win the race for the lock at the end, too. 0 is never.
+ * The number of sections that outsiders get after a batch: three quarters of it. They often win the
+ * race for the lock at the end, too. 0 is never.
  */
 export function dueTo({ interop }: Pick<LockSettings, 'interop'>, batchCount = 0): number {
-  return interop === 'none' ? 0 : Math.min(batchCount + 1, BATCH - 1);
+  return interop === 'none' ? 0 : Math.max(1, Math.floor(0.75 * (batchCount + 1)));
 }
 
 /**

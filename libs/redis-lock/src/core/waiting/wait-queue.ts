@@ -205,7 +205,7 @@ export class WaitQueue implements WakeUpListener {
   /** If the lock is handed over: a message of the grant. */
   pushed?(payload: string): void;
 
-  private begin(waiter: Waiter): void {
+  protected begin(waiter: Waiter): void {
     const holder = waiter.once ? undefined : this.liveHolder;
     if (holder !== undefined) this.last = this.busyFor(holder.remainingMs);
     // The waiter of the running attempt has left, and its answer may never come.
@@ -213,11 +213,7 @@ export class WaitQueue implements WakeUpListener {
     else if (!waiter.once && this.queues.standsBack(this.id)) this.wakeUps.pollIn();
     // A local owner holds it in a batch. Its release names this waiter, which needs no attempt.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
-    else if (!waiter.once && holder === undefined && this.queues.isBesideOutsiders(this.key)) {
-      // Its attempt queues only when grants are heard. The confirmation sends it.
-      this.wakeUps.listen();
-      this.wakeUps.pollIn();
-    } else this.ask();
+    else this.ask();
   }
 
   protected grant(waiter: Waiter, sentAt: number, fencingToken: number | undefined): void {

@@ -23,7 +23,7 @@ export class WaitQueues implements HoldListener {
   /** Waiters that have a queue each, by key. */
   private readonly crowds = new Crowds();
   /** Keys at which outsiders were seen a moment ago. */
-  private readonly besideOutsiders: Marks;
+  readonly besideOutsiders: Marks;
   /**
    * Owners that have released a lock which `minHoldMs` keeps held. A message of the grant may still
    * come.
@@ -100,7 +100,7 @@ export class WaitQueues implements HoldListener {
     const isInTurn = queueId === key;
     waiter.queues = this;
     const isAlone = use === undefined && isInTurn && asker.owner !== undefined;
-    if (isAlone && this.session.settings.wakeUp === 'message' && !this.isBesideOutsiders(key)) {
+    if (isAlone && this.session.settings.wakeUp === 'message' && !this.besideOutsiders.has(key)) {
       // A queue opens when others come, or when it has to wait.
       this.askAlone(waiter);
       return;
@@ -188,11 +188,6 @@ export class WaitQueues implements HoldListener {
   holderOf({ holder }: KeyUse): Hold | undefined {
     // Another kind of lock may have the same name.
     return holder?.listener === this ? holder : undefined;
-  }
-
-  /** Each caller of this key queues, so that outsiders get their windows. */
-  isBesideOutsiders(key: string): boolean {
-    return this.besideOutsiders.has(key);
   }
 
   /** Outsiders that poll may acquire it first. The queue sends its attempt when that is over. */

@@ -4,8 +4,8 @@ import { SHORTER, STAND_BACK_MS } from '../../core/waiting/outsiders.js';
 /**
  * The share of outsiders, such as Java services, which queue nowhere. They race for a free lock,
  * and a lock that is handed over is never free. So after a batch, the queue leaves the lock to them
- * for as many sections. Redis cannot count these: the waiting processes do, by the messages of the
- * releases. The first that has stood back for the whole window takes the lock back.
+ * for about as many sections. Redis cannot count these: the waiting processes do, by the messages of
+ * the releases. The first that has stood back for the whole window takes the lock back.
  */
 
 /** The longest window of outsiders. */
